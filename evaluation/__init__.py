@@ -1,0 +1,1 @@
+"""Reading runs and qrels, pooling, preferences, tournaments and measures. No Django, no database, no network."""

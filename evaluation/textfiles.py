@@ -1,0 +1,373 @@
+"""Line by line out of a file that may be compressed, damaged or hostile, in memory that stays flat.
+
+Compression is told by the first bytes, never by the name. Whatever is wrong with the file (cut short, damaged, grown
+out of all proportion, a line without end) is a BadInput that names the line reached.
+"""
+
+from __future__ import annotations
+
+import bz2
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, NamedTuple, Protocol
+
+import numpy as np
+import zstandard
+
+from evaluation.errors import BadInput
+
+Source = str | os.PathLike[str] | BinaryIO
+"""A path, or a binary file object as Django's storages give them (read from where it stands, and not closed)."""
+
+BOM = b"\xef\xbb\xbf"
+BLOCK = 4 << 20  # bytes handed on at a time: large enough for array work, small enough to stay in cache
+NAMED_LINES = 100  # how many errors are told one by one
+
+
+class Limits(NamedTuple):
+    """How far a file may go, in bytes. A compressed file past `ratio_after` may be `ratio` times its packed size."""
+
+    line: int = 16 << 20
+    size: int = 256 << 30
+    ratio: int = 200
+    ratio_after: int = 16 << 20
+
+
+LIMITS = Limits()
+
+
+class Block(NamedTuple):
+    """`count` whole lines from number `line` on, counted from 1. Only a file's last may lack the last newline."""
+
+    line: int
+    count: int
+    data: bytes
+
+
+class _Damaged(Exception):
+    """The bytes end or break off here: what came before is still good."""
+
+
+class TextFile:
+    """A source, read once from its start. What was seen on the way is in `bom`, `lines`, `missing_last_newline`."""
+
+    def __init__(self, source: Source, *, name: str | None = None, limits: Limits = LIMITS) -> None:
+        self.source = source
+        self.name = name_of(source) if name is None else name
+        self.limits = limits
+        self.bom = False
+        self.missing_last_newline = False
+        self.lines = 0
+
+    def blocks(self) -> Iterator[Block]:
+        """Raises BadInput after the last good line where the file is damaged or breaks a limit, or is empty."""
+        with _opened(self.source, self.name) as raw:
+            parts: list[bytes] = []
+            held, wanted = 0, BLOCK
+            damage = ""
+            chunks = _unpacked(raw, self.limits)
+            while True:
+                try:
+                    chunk = next(chunks, b"")
+                except _Damaged as error:
+                    chunk, damage = b"", str(error)
+                except OSError as error:
+                    chunk, damage = b"", f"cannot be read: {error.strerror or error}"
+                parts.append(chunk)
+                held += len(chunk)
+                if chunk and held < wanted:
+                    continue
+                data = b"".join(parts)
+                cut = data.rfind(b"\n") + 1 if chunk or damage else len(data)
+                if cut:
+                    yield from self._whole(data[:cut])
+                rest = data[cut:]
+                if not damage and len(rest) > self.limits.line:
+                    raise self._too_long()
+                if not chunk:
+                    break
+                parts, held, wanted = [rest], len(rest), len(rest) + BLOCK
+        if damage:
+            raise BadInput(self.name, self.lines + 1, damage)
+        if not self.lines:
+            raise BadInput(self.name, 1, "the file is empty.")
+
+    def rows(self) -> Iterator[tuple[int, str]]:
+        """(line number, text without its line end). Raises BadInput, also on a NUL byte and on invalid UTF-8."""
+        for block in self.blocks():
+            data = block.data[:-1] if block.data.endswith(b"\n") else block.data
+            try:
+                text = data.decode()
+                if "\0" in text:
+                    raise ValueError
+            except ValueError:
+                for number, line in enumerate(data.split(b"\n"), block.line):
+                    yield number, decoded(line, self.name, number).removesuffix("\r")
+            else:
+                for number, row in enumerate(text.split("\n"), block.line):
+                    yield number, row.removesuffix("\r")
+
+    def _whole(self, data: bytes) -> Iterator[Block]:
+        if self.lines == 0 and not self.bom and data.startswith(BOM):
+            self.bom = True
+            data = data[len(BOM) :]
+            if not data:
+                return
+        end = _first_line_over(data, self.limits.line)
+        if end is not None:
+            if end:
+                yield self._counted(data[:end])
+            raise self._too_long()
+        yield self._counted(data)
+
+    def _counted(self, data: bytes) -> Block:
+        count = int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
+        if not data.endswith(b"\n"):
+            self.missing_last_newline = True
+            count += 1
+        block = Block(self.lines + 1, count, data)
+        self.lines += count
+        return block
+
+    def _too_long(self) -> BadInput:
+        return BadInput(self.name, self.lines + 1, f"a line of more than {self.limits.line:,} bytes.")
+
+
+def decoded(line: bytes, name: str, number: int) -> str:
+    """One line as text. Raises BadInput where it holds a NUL byte or is not UTF-8."""
+    problem = encoding_problem(line)
+    if problem:
+        raise BadInput(name, number, problem)
+    return line.decode()
+
+
+def encoding_problem(line: bytes) -> str:
+    """Why the line is not text, or an empty string."""
+    if b"\0" in line:
+        return f"a NUL byte (at byte {line.index(0) + 1:,} of the line)."
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        return f"invalid UTF-8 (0x{line[error.start]:02X} at byte {error.start + 1:,} of the line)."
+    return ""
+
+
+def columns(row: str) -> list[str]:
+    """The columns of a line: split at spaces and tabs, and at nothing else that Unicode calls a space."""
+    return [column for column in row.replace("\t", " ").split(" ") if column]
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """`1 column`, `5 columns`, `1,204 lines`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def shown(value: str, width: int = 60) -> str:
+    """A value from a file, safe and short enough for a message."""
+    text = value if value.isprintable() else ascii(value)[1:-1]
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def name_of(source: Source) -> str:
+    """What a message calls the source: its file name."""
+    if isinstance(source, (str, os.PathLike)):
+        return os.path.basename(os.fspath(source))
+    name = getattr(source, "name", None)
+    return os.path.basename(name) if isinstance(name, str) and name else "input"
+
+
+@contextmanager
+def rereadable(source: Source) -> Iterator[Callable[[], Source]]:
+    """Gives a function that sets a file object back to where it stands now. A path needs nothing."""
+    if isinstance(source, (str, os.PathLike)):
+        yield lambda: source
+        return
+    start = source.tell()
+
+    def again() -> Source:
+        source.seek(start)
+        return source
+
+    yield again
+
+
+@contextmanager
+def _opened(source: Source, name: str) -> Iterator[BinaryIO]:
+    if not isinstance(source, (str, os.PathLike)):
+        yield source
+        return
+    try:
+        file = open(source, "rb")  # noqa: SIM115 (closed below; only the opening is guarded)
+    except (OSError, ValueError) as error:
+        raise BadInput(name, None, f"cannot be opened: {getattr(error, 'strerror', None) or error}.") from None
+    with file:
+        yield file
+
+
+def _first_line_over(data: bytes, limit: int) -> int | None:
+    """Where the first line of more than `limit` bytes starts, or None. Lines are hardly ever looked at one by one."""
+    if len(data) <= limit:
+        return None
+    stride = max(1, limit // 2)
+    # A newline in every half of the limit leaves no room for a line over it.
+    if all(data.find(b"\n", at, at + stride) >= 0 for at in range(0, len(data) - stride, stride)):
+        return None
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start)
+        if (len(data) if end < 0 else end) - start > limit:
+            return start
+        if end < 0:
+            break
+        start = end + 1
+    return None
+
+
+class _Unpacker(Protocol):
+    """One compressed stream. `feed` gives at most about BLOCK bytes; `hungry` when it needs more input to go on."""
+
+    def feed(self, data: bytes) -> bytes: ...
+    @property
+    def hungry(self) -> bool: ...
+    @property
+    def done(self) -> bool: ...
+    @property
+    def unused(self) -> bytes: ...
+
+
+class _Gzip:
+    step = 256 << 10
+
+    def __init__(self) -> None:
+        self._stream = zlib.decompressobj(wbits=31)
+
+    def feed(self, data: bytes) -> bytes:
+        return self._stream.decompress(self._stream.unconsumed_tail + data, BLOCK)
+
+    @property
+    def hungry(self) -> bool:
+        return not self._stream.unconsumed_tail
+
+    @property
+    def done(self) -> bool:
+        return self._stream.eof
+
+    @property
+    def unused(self) -> bytes:
+        return self._stream.unused_data.lstrip(b"\0")  # gzip lets a file be padded with zeros
+
+
+class _Bzip2:
+    step = 256 << 10
+
+    def __init__(self) -> None:
+        self._stream = bz2.BZ2Decompressor()
+
+    def feed(self, data: bytes) -> bytes:
+        return self._stream.decompress(data, BLOCK)
+
+    @property
+    def hungry(self) -> bool:
+        return self._stream.needs_input
+
+    @property
+    def done(self) -> bool:
+        return self._stream.eof
+
+    @property
+    def unused(self) -> bytes:
+        return self._stream.unused_data
+
+
+class _Zstandard:
+    # This decoder has no bound on its output, but four bytes can at most stand for 128 KB: so feed it little at a time.
+    step = 1 << 10
+
+    def __init__(self) -> None:
+        self._stream = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj()
+
+    def feed(self, data: bytes) -> bytes:
+        return self._stream.decompress(data) if data else b""
+
+    @property
+    def hungry(self) -> bool:
+        return True
+
+    @property
+    def done(self) -> bool:
+        return self._stream.eof
+
+    @property
+    def unused(self) -> bytes:
+        return self._stream.unused_data
+
+
+_KINDS: tuple[tuple[bytes, str, type[_Gzip] | type[_Bzip2] | type[_Zstandard]], ...] = (
+    (b"\x1f\x8b", "gzip", _Gzip),
+    (b"BZh", "bzip2", _Bzip2),
+    (b"\x28\xb5\x2f\xfd", "zstandard", _Zstandard),
+)
+
+
+def _unpacked(raw: BinaryIO, limits: Limits) -> Iterator[bytes]:
+    """The source's bytes, unpacked, in chunks that are never empty. Raises _Damaged."""
+    head = raw.read(4)
+    while len(head) < 4 and (more := raw.read(4 - len(head))):
+        head += more
+    for magic, kind, unpacker in _KINDS:
+        if head.startswith(magic):
+            yield from _within(_streams(raw, head, kind, unpacker), limits)
+            return
+    if head:
+        yield head
+    total = len(head)
+    while chunk := raw.read(BLOCK):
+        total += len(chunk)
+        if total > limits.size:
+            raise _Damaged(f"more than {limits.size:,} bytes.")
+        yield chunk
+
+
+def _within(chunks: Iterator[tuple[int, bytes]], limits: Limits) -> Iterator[bytes]:
+    total = 0
+    for packed, chunk in chunks:
+        total += len(chunk)
+        if total > limits.size:
+            raise _Damaged(f"unpacks to more than {limits.size:,} bytes.")
+        if total > limits.ratio_after and total > limits.ratio * packed:
+            raise _Damaged(f"unpacks to more than {limits.ratio} times its packed size, as no file of this kind does.")
+        if chunk:
+            yield chunk
+
+
+def _streams(
+    raw: BinaryIO, head: bytes, kind: str, unpacker: type[_Gzip] | type[_Bzip2] | type[_Zstandard]
+) -> Iterator[tuple[int, bytes]]:
+    """(packed bytes read so far, unpacked chunk), over all streams that the file holds one after the other."""
+    packed = len(head)
+    waiting = head
+    stream: _Unpacker = unpacker()
+    while True:
+        try:
+            step = unpacker.step if stream.hungry else 0
+            feed, waiting = waiting[:step], waiting[step:]
+            out = stream.feed(feed)
+        except (zlib.error, OSError, EOFError, ValueError, zstandard.ZstdError) as error:
+            raise _Damaged(f"damaged {kind} data ({error}).") from None
+        yield packed, out
+        if stream.done:
+            waiting = stream.unused + waiting
+            while not waiting:
+                more = raw.read(BLOCK)
+                if not more:
+                    return
+                packed += len(more)
+                waiting = more.lstrip(b"\0") if kind == "gzip" else more
+            stream = unpacker()
+        elif stream.hungry and not waiting:
+            waiting = raw.read(unpacker.step)
+            packed += len(waiting)
+            if not waiting and not out:
+                raise _Damaged(f"the {kind} data end too early: the file was cut short.")

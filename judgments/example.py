@@ -1,0 +1,35 @@
+"""The worked example that every worker sees before they judge."""
+
+from typing import TypedDict
+
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+
+class Example(TypedDict):
+    """A comparison with its better side and the reason."""
+
+    question: str
+    left: str
+    right: str
+    better: str
+    why: str
+    lang: str
+
+
+def worked_example() -> Example:
+    """A comparison of two passages that are both about the question, one of which answers it."""
+    return {
+        "question": _("how long do you boil an egg for a soft yolk"),
+        "left": _(
+            "Eggs are one of the most useful foods in the kitchen. They can be boiled, fried, poached or scrambled, and "
+            "the time you need depends on the method and on how you like them. Always use fresh eggs and a large pan."
+        ),
+        "right": _(
+            "For a soft yolk, lower the egg into boiling water and cook it for six minutes, then put it under cold water "
+            "at once. Seven minutes gives a yolk that is just set at the edge; ten minutes cooks it through."
+        ),
+        "better": "right",
+        "why": _("Both passages are about boiling eggs, but only B says how long a soft yolk takes."),
+        "lang": get_language() or "en",
+    }

@@ -1,0 +1,214 @@
+"""What a campaign gives away: qrels, pairs, judgments and the manifest. The same rows give the same bytes.
+
+Nothing in it names a worker: pseudonyms are keyed with a secret of the campaign, so they hold within its exports and
+lead nowhere else.
+"""
+
+import csv
+import hashlib
+import hmac
+import io
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from judgments import selectors
+from judgments.models import Judgment
+from pools import selectors as pools
+from pools.models import Campaign
+from pools.version import VERSION
+from tasks import selectors as tasks
+
+SETTINGS = (
+    "order", "depth", "min_grade", "qrel_policy", "design", "selection", "query_list", "sample_size", "seed", "overlap",
+    "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker", "minutes_per_hit", "exclusion", "partial",
+    "method", "reward", "fee_rate", "redo_rate", "language", "title", "question", "instructions",
+)  # fmt: skip
+JUDGMENT_COLUMNS = (
+    "judgment", "worker", "hit", "assignment", "position", "kind", "query", "a", "b", "left", "preferred", "shown_at",
+    "made_at", "seconds", "verdict", "accepted", "superseded",
+)  # fmt: skip
+PAIR_COLUMNS = ("query", "a", "b", "a_preferred", "b_preferred", "needed")
+NAMES = {
+    "preference-qrels.txt": "preference qrels (TREC)",
+    "preference-qrels.tsv": "preference qrels (MS MARCO)",
+    "original-and-preference-qrels.txt": "original and preference qrels together (TREC)",
+    "preferences.txt": "every judgment that counts: query, a, b, preferred",
+    "pairs.tsv": "every pair with its outcome",
+    "pairs.jsonl": "every pair with its outcome",
+    "judgments.tsv": "every judgment, with pseudonym, side shown and times",
+    "judgments.jsonl": "every judgment, with pseudonym, side shown and times",
+    "manifest.json": "settings, counts, hashes of the files, software version",
+}
+"""File names, in the order in which they are shown, with what they hold."""
+
+
+def export_files(campaign: Campaign) -> dict[str, bytes]:
+    """All export files of a campaign by name. The manifest comes last and describes the others."""
+    derived = selectors.derived(campaign)
+    preferences = selectors.accepted_preferences(campaign)
+    original = list(pools.collection_qrels(campaign.collection))
+    pairs = list(_pair_records(campaign))
+    judgments = list(_judgment_records(campaign))
+    best = derived.qrels
+    files = {
+        "preference-qrels.txt": _lines(f"{query} 0 {pid} 1" for query, pid in best),
+        "preference-qrels.tsv": _lines(f"{query}\t0\t{pid}\t1" for query, pid in best),
+        "original-and-preference-qrels.txt": _merged(original, best),
+        "preferences.txt": _lines(f"{query} {a} {b} {preferred}" for query, a, b, preferred in preferences),
+        "pairs.tsv": _tsv(PAIR_COLUMNS, pairs),
+        "pairs.jsonl": _jsonl(pairs),
+        "judgments.tsv": _tsv(JUDGMENT_COLUMNS, judgments),
+        "judgments.jsonl": _jsonl(judgments),
+    }
+    summary = {
+        "pools": derived.single + sum(derived.deadlocks.values()) + len(derived.incomplete),
+        "single": derived.single,
+        "deadlocks": {str(size): count for size, count in sorted(derived.deadlocks.items())},
+        "incomplete": len(derived.incomplete),
+    }
+    files["manifest.json"] = _manifest(campaign, files, summary, pairs, judgments, preferences)
+    return files
+
+
+def export_zip(campaign: Campaign) -> bytes:
+    """All export files in one archive, without times of its own."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in export_files(campaign).items():
+            entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, content)
+    return buffer.getvalue()
+
+
+def export_to(campaign: Campaign, folder: Path) -> list[Path]:
+    """Write all export files into a folder, each whole or not at all, and return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name, content in export_files(campaign).items():
+        handle, draft = tempfile.mkstemp(dir=folder, prefix=f".{name}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        path = Path(draft)
+        path.chmod(0o644)
+        paths.append(path.replace(folder / name))
+    return paths
+
+
+def pseudonym(campaign: Campaign, worker_id: int) -> str:
+    """A worker's name in a campaign's exports: 16 hexadecimal digits, keyed, the same every time."""
+    message = f"worker {worker_id}".encode()
+    return hmac.new(bytes(campaign.pseudonym_key), message, hashlib.sha256).hexdigest()[:16]
+
+
+def _merged(original: Iterable[tuple[str, str, int]], best: Iterable[tuple[str, str]]) -> bytes:
+    """Original qrels in their own order, then the best known answers that were not among them, with grade 1."""
+    grades = {(query, pid): grade for query, pid, grade in original}
+    for key in best:
+        grades[key] = max(grades.get(key, 1), 1)
+    return _lines(f"{query} 0 {pid} {grade}" for (query, pid), grade in grades.items())
+
+
+def _pair_records(campaign: Campaign) -> Iterator[dict[str, Any]]:
+    wins: dict[tuple[str, str, str], list[int]] = {}
+    for query, a, b, preferred in selectors.accepted_preferences(campaign):
+        wins.setdefault((query, a, b), [0, 0])[preferred == b] += 1
+    for query, pairs in selectors.asked_pairs(campaign).items():
+        for a, b in pairs:
+            for_a, for_b = wins.get((query, a, b), (0, 0))
+            yield dict(zip(PAIR_COLUMNS, (query, a, b, for_a, for_b, campaign.overlap), strict=True))
+
+
+def _judgment_records(campaign: Campaign) -> Iterator[dict[str, Any]]:
+    tests = {test.pk: test for test in campaign.test_pairs.select_related("query", "relevant", "off_topic")}
+    for row in selectors.judgment_rows(campaign):
+        query, a, b = row.qid, row.a, row.b
+        if row.test_id is not None:
+            test = tests[row.test_id]
+            query = test.query.qid if test.query else ""
+            a = test.relevant.pid if test.relevant else f"test-{test.pk}-relevant"
+            b = test.off_topic.pid if test.off_topic else f"test-{test.pk}-off-topic"
+        left_preferred = row.preferred == Judgment.Side.LEFT
+        yield {
+            "judgment": row.pk,
+            "worker": pseudonym(campaign, row.worker_id),
+            "hit": row.hit,
+            "assignment": row.assignment_id,
+            "position": row.position,
+            "kind": "pair" if row.test_id is None else "test",
+            "query": query,
+            "a": a,
+            "b": b,
+            "left": a if row.a_left else b,
+            "preferred": a if left_preferred == row.a_left else b,
+            "shown_at": row.shown_at.isoformat(),
+            "made_at": row.made_at.isoformat(),
+            "seconds": round((row.made_at - row.shown_at).total_seconds(), 3),
+            "verdict": row.verdict,
+            "accepted": row.accepted,
+            "superseded": row.superseded,
+        }
+
+
+def _manifest(
+    campaign: Campaign,
+    files: dict[str, bytes],
+    summary: dict[str, Any],
+    pairs: Sequence[Any],
+    judgments: Sequence[Any],
+    preferences: Sequence[Any],
+) -> bytes:
+    progress = tasks.progress(campaign)
+    consent = tasks.current_consent(campaign)
+    manifest = {
+        "campaign": campaign.name,
+        "collection": campaign.collection.name,
+        "software": f"bestknown {VERSION}",
+        "settings": {name: _plain(getattr(campaign, name)) for name in SETTINGS},
+        "consent": None if consent is None else {"version": consent.version, "sha256": _sha256(consent.text.encode())},
+        "runs": [{"name": run.name, "sha256": run.sha256} for run in campaign.runs.order_by("name")],
+        "counts": {
+            "pairs": len(pairs),
+            "hits": progress.hits,
+            "workers": progress.workers,
+            "assignments": {"accepted": progress.accepted, "excluded": progress.excluded, "left": progress.left},
+            "judgments": len(judgments),
+            "judgments accepted": len(preferences),
+            "qrels": summary,
+        },
+        "files": {
+            name: {"what": NAMES[name], "bytes": len(content), "sha256": _sha256(content)}
+            for name, content in files.items()
+        },
+    }
+    return (json.dumps(manifest, indent=2, ensure_ascii=False, sort_keys=True) + "\n").encode()
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, bool | int | None) else str(value)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _lines(lines: Iterable[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _tsv(columns: Sequence[str], records: Iterable[dict[str, Any]]) -> bytes:
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, columns, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, escapechar="\\")
+    writer.writeheader()
+    writer.writerows(records)
+    return buffer.getvalue().encode()
+
+
+def _jsonl(records: Iterable[dict[str, Any]]) -> bytes:
+    return _lines(json.dumps(record, ensure_ascii=False) for record in records)

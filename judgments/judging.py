@@ -1,0 +1,435 @@
+"""The workers' pages. They need no account, no cookie and no script: the address carries a signed token.
+
+The token in the address is the proof that a form comes from the worker (it cannot be guessed, and no other site can
+read it), so these views take no CSRF cookie. GET never writes.
+"""
+
+import secrets
+from datetime import datetime
+from typing import Any
+
+from django.core import signing
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_ratelimit.decorators import ratelimit
+
+from judgments import selectors, services
+from judgments.example import worked_example
+from judgments.models import Judgment
+from pools.errors import BadRequest, NotYours, Refused
+from pools.models import Campaign
+from tasks import selectors as tasks
+from tasks import services as task_services
+from tasks.crowd import link as crowd
+from tasks.models import Assignment, Item
+from tasks.money import dollars, owed
+from tasks.wording import default_consent
+
+_SHOWN = "bestknown.shown"
+_JOIN = "bestknown.join"
+COOKIE_SECONDS = 60 * 60 * 24 * 90
+
+
+# --- coming in
+
+
+@never_cache
+@require_GET
+def preview(request: HttpRequest, link: str) -> HttpResponse:
+    """What the work is, before anything is agreed or stored. Who has been here before is led to their own place."""
+    campaign = _campaign(link)
+    place = _place_in_cookie(request, campaign)
+    if place is not None:
+        return _see_other("judging:home", place)
+    context = {
+        "task": _task(campaign),
+        "example": worked_example(),
+        "open": campaign.state == Campaign.State.OPEN,
+        "start_url": reverse("judging:join", args=[link]),
+    }
+    return render(request, "judgments/preview.html", context)
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "POST"])
+@ratelimit(key="ip", rate="120/m", method="POST", block=False)
+def join(request: HttpRequest, link: str) -> HttpResponse:
+    """Consent from an open link: agreeing makes the worker, gives the personal address and the first task."""
+    campaign = _campaign(link)
+    if campaign.state != Campaign.State.OPEN:
+        return _see_other("judging:preview", link)
+    text = tasks.current_consent(campaign)
+    if request.method == "GET":
+        context = {
+            "task": _task(campaign),
+            "consent": _consent_context(campaign),
+            "post_url": f"{reverse('judging:join', args=[link])}?form={signing.dumps(secrets.token_hex(12), salt=_JOIN)}",
+            "decline_url": reverse("judging:declined", args=[link]),
+        }
+        return render(request, "judgments/consent.html", context)
+    if getattr(request, "limited", False):
+        raise TooMany(_("Many people are starting at once. Please wait a minute and try again."))
+    try:
+        form = signing.loads(request.GET.get("form", ""), salt=_JOIN, max_age=60 * 60 * 24)
+    except signing.BadSignature:
+        return _see_other("judging:join", link)
+    if text is None:
+        raise Refused(_("The work has not started yet. Please come back later."))
+    worker = task_services.worker_join(campaign=campaign, form=form)
+    task_services.consent_give(worker=worker, text=text)
+    token = crowd.place_token(worker, campaign)
+    response = _taken(crowd.Place(worker, campaign), token)
+    response.set_cookie(
+        _cookie_name(campaign),
+        token,
+        max_age=COOKIE_SECONDS,
+        path=reverse("judging:preview", args=[link]),
+        secure=request.is_secure(),
+        httponly=True,
+        samesite="Lax",
+    )
+    return response
+
+
+@require_GET
+def declined(request: HttpRequest, link: str) -> HttpResponse:
+    """Somebody did not agree. Nothing was stored."""
+    return render(request, "judgments/declined.html", {"task": _task(_campaign(link))})
+
+
+@never_cache
+@require_GET
+def home(request: HttpRequest, token: str) -> HttpResponse:
+    """A worker's own place: what they are at, what they may take, what they have done."""
+    worker, campaign = crowd.place_of(token)
+    if not tasks.has_consented(worker, campaign):
+        return _see_other("judging:consent", token)
+    assignment = tasks.current_assignment(worker, campaign)
+    reason = task_services.no_work_reason(worker, campaign)
+    if not reason and assignment is None and tasks.next_hit(worker, campaign, timezone.now()) is None:
+        reason = task_services.nothing_left_reason(campaign)
+    finished = list(tasks.finished_assignments(worker, campaign))
+    context = {
+        "task": _task(campaign),
+        "bookmark_url": crowd.place_address(worker, campaign) or request.build_absolute_uri(),
+        "current": None if assignment is None else _current(assignment),
+        "take_url": reverse("judging:take", args=[token]),
+        "available": not reason,
+        "none_reason": reason,
+        "receipts": [_receipt(done) for done in finished],
+        "total_owed": dollars(sum((done.owed for done in finished), start=type(campaign.reward)(0))),
+    }
+    return render(request, "judgments/home.html", context)
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "POST"])
+def consent(request: HttpRequest, token: str) -> HttpResponse:
+    """Consent at a personal place: of a panel member, or after the text has changed."""
+    worker, campaign = crowd.place_of(token)
+    text = tasks.current_consent(campaign)
+    if request.method == "POST" and text is not None:
+        task_services.consent_give(worker=worker, text=text)
+        return _see_other("judging:home", token)
+    if text is None:
+        raise Refused(_("The work has not started yet. Please come back later."))
+    context = {
+        "task": _task(campaign),
+        "consent": _consent_context(campaign),
+        "post_url": reverse("judging:consent", args=[token]),
+        "decline_url": reverse("judging:declined", args=[campaign.link]),
+    }
+    return render(request, "judgments/consent.html", context)
+
+
+@csrf_exempt
+@never_cache
+@require_POST
+def take(request: HttpRequest, token: str) -> HttpResponse:
+    """Take the next task, or go on with the current one."""
+    place = crowd.place_of(token)
+    if not tasks.has_consented(*place):
+        return _see_other("judging:consent", token)
+    return _taken(place, token)
+
+
+def _taken(place: crowd.Place, token: str) -> HttpResponse:
+    try:
+        assignment = task_services.assignment_take(worker=place.worker, campaign=place.campaign, at=timezone.now())
+    except task_services.NoWork:
+        return _see_other("judging:home", token)
+    return _see_other("judging:instructions", crowd.assignment_token(assignment))
+
+
+# --- judging
+
+
+@never_cache
+@require_GET
+def instructions(request: HttpRequest, token: str) -> HttpResponse:
+    """What to do, with a worked example; then on to the first comparison that waits."""
+    assignment = crowd.assignment_of(token)
+    if assignment.state != Assignment.State.ACTIVE:
+        return _see_other("judging:done", token)
+    waiting = selectors.unjudged_positions(assignment)
+    begun = selectors.judged_count(assignment) > 0
+    next_url = reverse("judging:item", args=[token, waiting[0]]) if waiting else reverse("judging:finish", args=[token])
+    context = {
+        "task": _task(assignment.campaign),
+        "instructions": assignment.campaign.instructions,
+        "example": worked_example(),
+        "resume": waiting[0] if waiting and begun else None,
+        "next_url": next_url,
+        "leave_url": reverse("judging:leave", args=[token]),
+    }
+    return render(request, "judgments/instructions.html", context)
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "POST"])
+def item(request: HttpRequest, token: str, position: int) -> HttpResponse:
+    """One comparison. Without a script, choosing posts here and comes back to the marked page."""
+    assignment = crowd.assignment_of(token)
+    if request.method == "POST":
+        preferred = request.POST.get("preferred", "")
+        shown_at = shown_from(request.POST.get("shown", ""), assignment, position)
+        services.judgment_save(
+            assignment=assignment, position=position, preferred=preferred, shown_at=shown_at, at=timezone.now()
+        )
+        return _see_other("judging:item", token, position)
+    if assignment.state != Assignment.State.ACTIVE:
+        return _see_other("judging:done", token)
+    shown = selectors.item_of(assignment, position)
+    if shown is None:
+        raise NotYours(_("This task has no comparison number %(position)d.") % {"position": position})
+    judgment = selectors.latest(assignment, shown)
+    return render(request, "judgments/item.html", _item_context(assignment, token, shown, judgment))
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "POST"])
+def finish(request: HttpRequest, token: str) -> HttpResponse:
+    """The last look before sending; POST sends."""
+    assignment = crowd.assignment_of(token)
+    if request.method == "POST":
+        services.assignment_finish(assignment=assignment, at=timezone.now())
+        return _see_other("judging:done", token)
+    if assignment.state != Assignment.State.ACTIVE:
+        return _see_other("judging:done", token)
+    missing = selectors.unjudged_positions(assignment)
+    total = assignment.hit.items.count()
+    context = {
+        "task": _task(assignment.campaign),
+        "answered": total - len(missing),
+        "total": total,
+        "missing": [{"position": n, "url": reverse("judging:item", args=[token, n])} for n in missing],
+        "post_url": reverse("judging:finish", args=[token]),
+        "back_url": reverse("judging:item", args=[token, total]),
+        "leave_url": reverse("judging:leave", args=[token]),
+        "owed": dollars(owed(assignment.campaign.reward, total - len(missing), total)),
+    }
+    return render(request, "judgments/finish.html", context)
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "POST"])
+def leave(request: HttpRequest, token: str) -> HttpResponse:
+    """What leaving now would mean; POST leaves."""
+    assignment = crowd.assignment_of(token)
+    if request.method == "POST":
+        services.assignment_leave(assignment=assignment, at=timezone.now())
+        return _see_other("judging:done", token)
+    if assignment.state != Assignment.State.ACTIVE:
+        return _see_other("judging:done", token)
+    answered, total = selectors.judged_count(assignment), assignment.hit.items.count()
+    context = {
+        "task": _task(assignment.campaign),
+        "answered": answered,
+        "total": total,
+        "owed": dollars(owed(assignment.campaign.reward, answered, total)),
+        "post_url": reverse("judging:leave", args=[token]),
+        "back_url": reverse("judging:instructions", args=[token]),
+    }
+    return render(request, "judgments/leave.html", context)
+
+
+@never_cache
+@require_GET
+def done(request: HttpRequest, token: str) -> HttpResponse:
+    """The receipt."""
+    assignment = crowd.assignment_of(token)
+    if assignment.finished_at is None:
+        return _see_other("judging:instructions", token)
+    context = {
+        "task": _task(assignment.campaign),
+        "receipt": _receipt(assignment),
+        "home_url": _home_of(assignment),
+        "late": assignment.finished_at > assignment.leased_until,
+    }
+    return render(request, "judgments/done.html", context)
+
+
+# --- what the pages show
+
+
+class TooMany(Refused):
+    """Requests come faster than the limit."""
+
+    status = 429
+    title = "One moment, please"
+
+
+def shown_token(assignment: Assignment, position: int, at: datetime) -> str:
+    """The time at which an item was shown, signed, so that it can travel through the worker's page."""
+    return signing.dumps([assignment.pk, position, at.timestamp()], salt=_SHOWN)
+
+
+def shown_from(token: str, assignment: Assignment, position: int) -> datetime:
+    """The time in a token made for this item. Raises BadRequest for any other text."""
+    try:
+        pk, number, timestamp = signing.loads(token, salt=_SHOWN)
+    except (signing.BadSignature, ValueError, TypeError):
+        raise BadRequest(_("This page is not complete. Please load it again.")) from None
+    if (pk, number) != (assignment.pk, position):
+        raise BadRequest(_("This page belongs to another comparison. Please load it again."))
+    return datetime.fromtimestamp(timestamp, tz=timezone.get_default_timezone())
+
+
+def saved_context(assignment: Assignment, judgment: Judgment) -> dict[str, Any]:
+    """What the page's script is told once a choice is saved."""
+    answered, total = selectors.judged_count(assignment), assignment.hit.items.count()
+    return {
+        "saved": True,
+        "preferred": judgment.preferred,
+        "answered": answered,
+        "total": total,
+        "owed": dollars(owed(assignment.campaign.reward, answered, total)),
+    }
+
+
+def _item_context(assignment: Assignment, token: str, shown: Item, judgment: Judgment | None) -> dict[str, Any]:
+    campaign = assignment.campaign
+    total = assignment.hit.items.count()
+    answered = selectors.judged_count(assignment)
+    if shown.pair is not None:
+        query, first, second = shown.pair.pool.query.text, shown.pair.a.text, shown.pair.b.text
+    else:
+        assert shown.test is not None  # the database holds that an item is a pair or a test pair
+        query, first, second = shown.test.question, shown.test.relevant_text, shown.test.off_topic_text
+    left, right = (first, second) if shown.a_left else (second, first)
+    lang = campaign.collection.language
+    now = timezone.now()
+    last = shown.position == total
+    seconds_left = (assignment.leased_until - now).total_seconds()
+    return {
+        "task": _task(campaign),
+        "item": {
+            "position": shown.position,
+            "total": total,
+            "query": query,
+            "left": {"text": left, "lang": lang},
+            "right": {"text": right, "lang": lang},
+            "preferred": judgment.preferred if judgment else None,
+            "lang": lang,
+        },
+        "answered": answered,
+        "form": {
+            "action": reverse("judging:item", args=[token, shown.position]),
+            "shown": shown_token(assignment, shown.position, now),
+            "save_url": reverse("judging:save", args=[token, shown.position]),
+        },
+        "prev_url": reverse("judging:item", args=[token, shown.position - 1]) if shown.position > 1 else None,
+        "next_url": reverse("judging:finish", args=[token])
+        if last
+        else reverse("judging:item", args=[token, shown.position + 1]),
+        "last": last,
+        "instructions_url": reverse("judging:instructions", args=[token]),
+        "leave_url": reverse("judging:leave", args=[token]),
+        "home_url": _home_of(assignment),
+        "deadline": {
+            "iso": assignment.leased_until.isoformat(),
+            "minutes_left": max(0, int(seconds_left // 60)),
+            "late": seconds_left < 0,
+        },
+        "owed_now": dollars(owed(campaign.reward, answered, total)),
+    }
+
+
+def _task(campaign: Campaign) -> dict[str, Any]:
+    return {
+        "title": campaign.title,
+        "question": campaign.question,
+        "lang": campaign.language,
+        "lab": campaign.lab.name,
+        "items": campaign.items_per_hit,
+        "reward": dollars(campaign.reward),
+        "minutes": campaign.minutes_per_hit,
+    }
+
+
+def _consent_context(campaign: Campaign) -> dict[str, Any]:
+    text = tasks.current_consent(campaign)
+    if text is None:
+        return {"text": default_consent(campaign), "version": 1, "lang": campaign.language}
+    return {"text": text.text, "version": text.version, "lang": campaign.language}
+
+
+def _current(assignment: Assignment) -> dict[str, Any]:
+    return {
+        "answered": selectors.judged_count(assignment),
+        "total": assignment.hit.items.count(),
+        "url": reverse("judging:instructions", args=[crowd.assignment_token(assignment)]),
+    }
+
+
+def _receipt(assignment: Assignment) -> dict[str, Any]:
+    return {
+        "code": assignment.receipt,
+        "judged": assignment.judged,
+        "total": assignment.hit.items.count(),
+        "owed": dollars(assignment.owed),
+        "finished_at": assignment.finished_at,
+        "left": assignment.state == Assignment.State.LEFT,
+    }
+
+
+def _home_of(assignment: Assignment) -> str:
+    return reverse("judging:home", args=[crowd.place_token(assignment.worker, assignment.campaign)])
+
+
+def _campaign(link: str) -> Campaign:
+    campaign = Campaign.objects.select_related("collection", "lab").filter(link=link).first()
+    if campaign is None or campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
+        raise NotYours(_("There is no work at this address. Please check the link that you were given."))
+    return campaign
+
+
+def _cookie_name(campaign: Campaign) -> str:
+    return f"place-{campaign.pk}"
+
+
+def _place_in_cookie(request: HttpRequest, campaign: Campaign) -> str | None:
+    token = request.COOKIES.get(_cookie_name(campaign), "")
+    try:
+        place = crowd.place_of(token)
+    except NotYours:
+        return None
+    return token if place.campaign == campaign else None
+
+
+def _see_other(name: str, *arguments: object) -> HttpResponse:
+    """303: the browser gets the next page, and a reload of it posts nothing again."""
+    response = HttpResponseRedirect(reverse(name, args=arguments))
+    response.status_code = 303
+    return response

@@ -1,0 +1,32 @@
+"""manage.py export_campaign: qrels, pairs, judgments and manifest as files."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from judgments.exports import export_to
+from pools.management.files import campaign_called, refusals_as_errors
+
+
+class Command(BaseCommand):
+    """Write a campaign's export files into a folder."""
+
+    help = (
+        "Write a campaign's preference qrels, pairs, judgments (with pseudonyms) and manifest into a folder. "
+        "Doing it twice gives the same bytes."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The command line."""
+        parser.add_argument("campaign", help="the campaign's name")
+        parser.add_argument("--to", type=Path, required=True, help="the folder; made if it is new")
+        parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Write the files and name them."""
+        with refusals_as_errors():
+            campaign = campaign_called(options["campaign"], options["lab"])
+            for path in export_to(campaign, options["to"]):
+                self.stdout.write(str(path))

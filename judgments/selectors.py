@@ -1,0 +1,298 @@
+"""Reading judgments: what counts, who beat whom, and what each worker did."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import NamedTuple, cast
+
+from django.db import connection
+from django.db.models import Count, F, Q, QuerySet
+
+from evaluation.preferences import Preference
+from evaluation.tournament import Derived, Method, derive
+from judgments.models import Acceptance, Judgment, Ruling
+from pools.models import Campaign, Candidate, Pair, Pool
+from tasks.models import Assignment, Item
+
+
+def effective(assignment: Assignment) -> dict[int, Judgment]:
+    """The newest judgment of each item of an assignment, by item key."""
+    rows = Judgment.objects.filter(assignment=assignment).order_by("item_id", "-id").distinct("item_id")
+    return {judgment.item_id: judgment for judgment in rows.select_related("item")}
+
+
+def judged_count(assignment: Assignment) -> int:
+    """How many items of an assignment have been judged."""
+    return Judgment.objects.filter(assignment=assignment).values("item").distinct().count()
+
+
+def latest(assignment: Assignment, item: Item) -> Judgment | None:
+    """The newest judgment of one item of an assignment."""
+    return Judgment.objects.filter(assignment=assignment, item=item).order_by("-id").first()
+
+
+def failed_tests(assignment: Assignment) -> list[Judgment]:
+    """The test pairs of an assignment on which the off-topic passage was preferred."""
+    judgments = effective(assignment).values()
+    return [judgment for judgment in judgments if judgment.item.test_id is not None and not judgment.prefers_a]
+
+
+def all_tests_judged(assignment: Assignment) -> bool:
+    """Whether every test pair of the assignment's HIT was judged."""
+    tests = Item.objects.filter(hit_id=assignment.hit_id, test__isnull=False)
+    return not tests.exclude(judgments__assignment=assignment).exists()
+
+
+class Waiting(NamedTuple):
+    """A judgment that may fill a place of its pair."""
+
+    pair_id: int
+    judgment_id: int
+    worker_id: int
+    assignment_id: int
+
+
+def waiting_for(pair_ids: Iterable[int]) -> list[Waiting]:
+    """Effective judgments of accepted assignments that fill no place yet, in the order in which work was finished."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT item.pair_id, newest.id, assignment.worker_id, assignment.id
+            FROM tasks_item item
+            JOIN tasks_assignment assignment ON assignment.hit_id = item.hit_id AND assignment.verdict = 'accepted'
+            CROSS JOIN LATERAL (
+              SELECT judgment.id FROM judgments_judgment judgment
+              WHERE judgment.assignment_id = assignment.id AND judgment.item_id = item.id
+              ORDER BY judgment.id DESC LIMIT 1) newest
+            WHERE item.pair_id = ANY(%s)
+              AND NOT EXISTS (SELECT 1 FROM judgments_acceptance a WHERE a.judgment_id = newest.id)
+            ORDER BY assignment.finished_at, assignment.id, item.position
+            """,
+            [list(pair_ids)],
+        )
+        return [Waiting(*row) for row in cursor.fetchall()]
+
+
+def accepted_preferences(campaign: Campaign) -> list[Preference]:
+    """Every judgment that counts, as `(query, a, b, preferred)` by id, sorted: the tournament's whole input."""
+    rows = (
+        Acceptance.objects.filter(pair__pool__campaign=campaign)
+        .values_list(
+            "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "judgment__preferred", "judgment__item__a_left"
+        )
+        .iterator(chunk_size=20_000)
+    )
+    return sorted(Preference(qid, a, b, a if (side == "left") == a_left else b) for qid, a, b, side, a_left in rows)
+
+
+def pools_of(campaign: Campaign) -> dict[str, tuple[str, ...]]:
+    """Every pool of a campaign by query id: its passage ids, sorted by code point."""
+    pools: dict[str, list[str]] = {}
+    rows = Candidate.objects.filter(pool__campaign=campaign).values_list("pool__query__qid", "passage__pid")
+    for qid, pid in rows.iterator(chunk_size=20_000):
+        pools.setdefault(qid, []).append(pid)
+    return {qid: tuple(sorted(pools[qid])) for qid in sorted(pools)}
+
+
+def asked_pairs(campaign: Campaign) -> dict[str, list[tuple[str, str]]]:
+    """The pairs that the design asks about, by query id, sorted."""
+    pairs: dict[str, list[tuple[str, str]]] = {}
+    rows = Pair.objects.filter(pool__campaign=campaign).values_list("pool__query__qid", "a__pid", "b__pid")
+    for qid, a, b in sorted(rows):
+        pairs.setdefault(qid, []).append((a, b))
+    return pairs
+
+
+def derived(campaign: Campaign) -> Derived:
+    """The preference qrels as they stand: a pure function of stored judgments and settings.
+
+    Pools with a pair that still waits for its judgments are left out, and counted as incomplete.
+    """
+    return derive(pools_of(campaign), accepted_preferences(campaign), method=cast(Method, campaign.method))
+
+
+class JudgingProgress(NamedTuple):
+    """How many pairs of a campaign have all the accepted judgments that they need."""
+
+    pairs: int
+    done: int
+    accepted: int
+
+    @property
+    def percent(self) -> int:
+        """Pairs done, of a hundred, rounded down."""
+        return 100 * self.done // self.pairs if self.pairs else 100
+
+
+def judging_progress(campaign: Campaign) -> JudgingProgress:
+    """Count a campaign's pairs and the accepted judgments on them."""
+    pairs = Pair.objects.filter(pool__campaign=campaign)
+    full = pairs.annotate(places=Count("acceptances")).filter(places__gte=campaign.overlap)
+    accepted = Acceptance.objects.filter(pair__pool__campaign=campaign)
+    return JudgingProgress(pairs.count(), full.count(), accepted.count())
+
+
+def assignments_of(campaign: Campaign) -> QuerySet[Assignment]:
+    """A campaign's assignments, newest first, with worker and HIT."""
+    return campaign.assignments.select_related("worker", "hit").order_by("-id")
+
+
+def rulings(campaign: Campaign) -> QuerySet[Ruling]:
+    """A campaign's decisions, newest first."""
+    return campaign.rulings.select_related("worker", "assignment", "by").order_by("-id")
+
+
+class PoolRow(NamedTuple):
+    """One line of a campaign's list of queries."""
+
+    pk: int
+    qid: str
+    text: str
+    passages: int
+    pairs: int
+    accepted: int
+
+
+def pool_rows(campaign: Campaign, search: str = "") -> QuerySet[Pool, PoolRow]:
+    """A campaign's pools with their counts, by query id."""
+    pools = Pool.objects.filter(campaign=campaign)
+    if search:
+        pools = pools.filter(Q(query__text__icontains=search) | Q(query__qid=search))
+    return (
+        pools.annotate(
+            passages=Count("candidates", distinct=True),
+            asked=Count("pairs", distinct=True),
+            accepted=Count("pairs__acceptances", distinct=True),
+        )
+        .order_by("query__qid")
+        .values_list("pk", "query__qid", "query__text", "passages", "asked", "accepted")
+    )
+
+
+class JudgmentRow(NamedTuple):
+    """One judgment as it is exported and shown, changed minds included."""
+
+    pk: int
+    worker_id: int
+    hit: int
+    assignment_id: int
+    position: int
+    test_id: int | None
+    qid: str | None
+    a: str | None
+    b: str | None
+    a_left: bool
+    preferred: str
+    shown_at: datetime
+    made_at: datetime
+    verdict: str
+    accepted: bool
+    superseded: bool
+
+
+def judgment_rows(campaign: Campaign, pool: Pool | None = None) -> Iterator[JudgmentRow]:
+    """Every judgment of a campaign (or on one pool), in the order in which they were made."""
+    judgments = Judgment.objects.filter(assignment__campaign=campaign)
+    if pool is not None:
+        judgments = judgments.filter(item__pair__pool=pool)
+    newest = (
+        Judgment.objects.filter(assignment__campaign=campaign)
+        .order_by("assignment_id", "item_id", "-id")
+        .distinct("assignment_id", "item_id")
+        .values_list("id", flat=True)
+    )
+    standing = set(newest)
+    rows = judgments.order_by("id").values_list(
+        "id",
+        "assignment__worker_id",
+        "assignment__hit__number",
+        "assignment_id",
+        "item__position",
+        "item__test_id",
+        "item__pair__pool__query__qid",
+        "item__pair__a__pid",
+        "item__pair__b__pid",
+        "item__a_left",
+        "preferred",
+        "shown_at",
+        "made_at",
+        "assignment__verdict",
+        "acceptance__id",
+    )
+    for *columns, acceptance in rows.iterator(chunk_size=10_000):
+        yield JudgmentRow(*columns, acceptance is not None, columns[0] not in standing)
+
+
+class WorkerRow(NamedTuple):
+    """One line of a campaign's list of workers."""
+
+    worker_id: int
+    assignments: int
+    accepted: int
+    excluded: int
+    judgments: int
+    left_share: float | None
+    median_seconds: float | None
+    barred: bool
+
+
+def worker_rows(campaign: Campaign) -> list[WorkerRow]:
+    """What each worker did: work, exclusions, how often the left side was preferred, median seconds a comparison."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT worker.id, count(DISTINCT assignment.id),
+              count(DISTINCT assignment.id) FILTER (WHERE assignment.verdict = 'accepted'),
+              count(DISTINCT assignment.id) FILTER (WHERE assignment.verdict = 'excluded'),
+              count(judgment.id),
+              avg((judgment.preferred = 'left')::int) FILTER (WHERE item.pair_id IS NOT NULL),
+              percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM judgment.made_at - judgment.shown_at)),
+              worker.barred_at IS NOT NULL
+            FROM tasks_assignment assignment JOIN tasks_worker worker ON worker.id = assignment.worker_id
+            LEFT JOIN judgments_judgment judgment ON judgment.assignment_id = assignment.id
+            LEFT JOIN tasks_item item ON item.id = judgment.item_id
+            WHERE assignment.campaign_id = %s
+            GROUP BY worker.id ORDER BY worker.id
+            """,
+            [campaign.pk],
+        )
+        return [
+            WorkerRow(*row[:5], None if row[5] is None else float(row[5]), row[6], row[7]) for row in cursor.fetchall()
+        ]
+
+
+def duration_of(judgment: Judgment) -> float:
+    """Seconds between showing and answering."""
+    return (judgment.made_at - judgment.shown_at).total_seconds()
+
+
+def item_of(assignment: Assignment, position: int) -> Item | None:
+    """One item of an assignment with all that its page shows."""
+    return (
+        Item.objects.filter(hit_id=assignment.hit_id, position=position)
+        .select_related("pair__a", "pair__b", "pair__pool__query", "test")
+        .first()
+    )
+
+
+def unjudged_positions(assignment: Assignment) -> list[int]:
+    """Positions of the items that wait for a judgment, in order."""
+    judged = Judgment.objects.filter(assignment=assignment).values("item")
+    items = Item.objects.filter(hit_id=assignment.hit_id).exclude(id__in=judged)
+    return list(items.order_by("position").values_list("position", flat=True))
+
+
+def excluded_in(campaign: Campaign, worker_id: int) -> bool:
+    """Whether any of the worker's assignments in the campaign is excluded."""
+    return Assignment.objects.filter(
+        campaign=campaign, worker_id=worker_id, verdict=Assignment.Verdict.EXCLUDED
+    ).exists()
+
+
+def overfull_pairs(campaign: Campaign) -> int:
+    """Pairs with more accepted judgments than places: the database forbids any."""
+    return (
+        Pair.objects.filter(pool__campaign=campaign)
+        .annotate(places=Count("acceptances"))
+        .filter(places__gt=F("pool__campaign__overlap"))
+        .count()
+    )

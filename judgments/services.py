@@ -1,0 +1,228 @@
+"""Writing judgments, finishing assignments, and deciding which work counts."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from judgments import selectors
+from judgments.models import Acceptance, Judgment, Ruling
+from pools.errors import BadRequest, NotNow, NotYours
+from pools.models import Campaign, Pair, User
+from tasks import services as tasks
+from tasks.models import Assignment, Hit, Item, Worker
+
+
+@transaction.atomic
+def judgment_save(
+    *, assignment: Assignment, position: int, preferred: str, shown_at: datetime, at: datetime
+) -> Judgment:
+    """Store what the worker prefers on one item. Saying the same again (a double click, a reload) adds nothing.
+
+    Work that comes after the lease is stored like any other; after the end of the assignment nothing is.
+    """
+    if preferred not in Judgment.Side.values:
+        raise BadRequest(_("The answer must be “left” or “right”, not “%(value)s”.") % {"value": preferred[:20]})
+    assignment = _locked(assignment)
+    if assignment.state != Assignment.State.ACTIVE:
+        raise NotNow(_("You have finished this task already, so its answers can no longer be changed."))
+    item = Item.objects.filter(hit_id=assignment.hit_id, position=position).first()
+    if item is None:
+        raise NotYours(_("This task has no comparison number %(position)d.") % {"position": position})
+    last = selectors.latest(assignment, item)
+    if last is not None and last.preferred == preferred:
+        return last
+    return Judgment.objects.create(
+        assignment=assignment, item=item, preferred=preferred, shown_at=min(shown_at, at), made_at=at
+    )
+
+
+@transaction.atomic
+def assignment_finish(*, assignment: Assignment, at: datetime) -> Assignment:
+    """Take the whole work as final and check its test pairs. Finishing again returns the same assignment."""
+    assignment = _locked(assignment)
+    if assignment.state != Assignment.State.ACTIVE:
+        return assignment
+    missing = selectors.unjudged_positions(assignment)
+    if missing:
+        raise NotNow(
+            ngettext("One comparison is not answered yet.", "%(count)d comparisons are not answered yet.", len(missing))
+            % {"count": len(missing)}
+        )
+    return _end(assignment, left=False, at=at)
+
+
+@transaction.atomic
+def assignment_leave(*, assignment: Assignment, at: datetime) -> Assignment:
+    """End an assignment early; what was judged is owed. Leaving again returns the same assignment."""
+    assignment = _locked(assignment)
+    if assignment.state != Assignment.State.ACTIVE:
+        return assignment
+    return _end(assignment, left=True, at=at)
+
+
+def _locked(assignment: Assignment) -> Assignment:
+    return Assignment.objects.select_for_update(of=("self",)).select_related("campaign", "worker").get(pk=assignment.pk)
+
+
+def _end(assignment: Assignment, *, left: bool, at: datetime) -> Assignment:
+    judged = selectors.judged_count(assignment)
+    tasks.assignment_end(assignment=assignment, judged=judged, left=left, at=at)
+    _check(assignment, left=left, at=at)
+    assignment.refresh_from_db()
+    return assignment
+
+
+def _check(assignment: Assignment, *, left: bool, at: datetime) -> None:
+    """Decide by the rule whether the data of an assignment that has just ended are used."""
+    campaign = assignment.campaign
+    failed = selectors.failed_tests(assignment)
+    if failed:
+        tests = assignment.hit.items.filter(test__isnull=False).count()
+        why = _("Preferred the off-topic passage in %(failed)d of %(tests)d test pairs.") % {
+            "failed": len(failed),
+            "tests": tests,
+        }
+        _fail(assignment, why=why, at=at)
+    elif campaign.exclusion == Campaign.Exclusion.WORKER and selectors.excluded_in(campaign, assignment.worker_id):
+        why = _("Another assignment of this worker was excluded, and the campaign's rule excludes all of them.")
+        _exclude(assignment, why=why, by=None, at=at)
+    elif left and (campaign.partial == Campaign.Partial.NEVER or not selectors.all_tests_judged(assignment)):
+        tasks.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.UNCHECKED)
+    else:
+        tasks.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.ACCEPTED)
+        _fill(_pairs_of([assignment]))
+
+
+def _fail(assignment: Assignment, *, why: str, at: datetime) -> None:
+    """A failed test pair: exclude by the campaign's rule, and bar the worker from further HITs of the lab."""
+    _exclude(assignment, why=why, by=None, at=at)
+    if assignment.campaign.exclusion == Campaign.Exclusion.WORKER:
+        others = Assignment.objects.select_for_update(of=("self",)).filter(
+            campaign_id=assignment.campaign_id,
+            worker_id=assignment.worker_id,
+            verdict__in=[Assignment.Verdict.ACCEPTED, Assignment.Verdict.UNCHECKED],
+        )
+        for other in others.select_related("campaign", "worker").order_by("id"):
+            also = _("The worker failed a test pair in assignment %(other)d: %(why)s") % {
+                "other": assignment.pk,
+                "why": why,
+            }
+            _exclude(other, why=also, by=None, at=at)
+    worker_bar(worker=assignment.worker, campaign=assignment.campaign, why=why, by=None, at=at)
+
+
+# --- decisions by people (and by the rule), each with who and why
+
+
+@transaction.atomic
+def assignment_exclude(*, assignment: Assignment, why: str, by: User, at: datetime) -> Assignment:
+    """A person excludes an assignment's data: its pairs wait for another worker's judgments."""
+    assignment = _locked(assignment)
+    if assignment.state == Assignment.State.ACTIVE:
+        raise NotNow(_("The worker has not finished this assignment yet."))
+    if assignment.verdict != Assignment.Verdict.EXCLUDED:
+        _exclude(assignment, why=_reason(why), by=by, at=at)
+    return assignment
+
+
+@transaction.atomic
+def assignment_restore(*, assignment: Assignment, why: str, by: User, at: datetime) -> Assignment:
+    """A person takes an exclusion back: the data are used again, on the pairs that still need a judgment."""
+    assignment = _locked(assignment)
+    if assignment.state == Assignment.State.ACTIVE:
+        raise NotNow(_("The worker has not finished this assignment yet."))
+    if assignment.verdict != Assignment.Verdict.ACCEPTED:
+        _rule(assignment.campaign, assignment.worker, assignment, Ruling.Kind.RESTORED, _reason(why), by, at)
+        tasks.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.ACCEPTED)
+        _fill(_pairs_of([assignment]))
+    return assignment
+
+
+@transaction.atomic
+def worker_bar(*, worker: Worker, campaign: Campaign, why: str, by: User | None, at: datetime) -> None:
+    """Keep a worker from further HITs of the lab; a no-op for one who is barred already."""
+    if tasks.worker_bar(worker=worker, at=at):
+        _rule(campaign, worker, None, Ruling.Kind.BARRED, _reason(why), by, at)
+
+
+@transaction.atomic
+def worker_unbar(*, worker: Worker, campaign: Campaign, why: str, by: User, at: datetime) -> None:
+    """Welcome a barred worker again. What was excluded stays so, until it is restored on its own."""
+    if tasks.worker_unbar(worker=worker):
+        _rule(campaign, worker, None, Ruling.Kind.UNBARRED, _reason(why), by, at)
+
+
+def _exclude(assignment: Assignment, *, why: str, by: User | None, at: datetime) -> None:
+    _rule(assignment.campaign, assignment.worker, assignment, Ruling.Kind.EXCLUDED, why, by, at)
+    tasks.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.EXCLUDED)
+    pair_ids = _pairs_of([assignment])
+    _lock_hits(pair_ids)
+    Acceptance.objects.filter(assignment=assignment).delete()
+    _fill(pair_ids)
+
+
+def _rule(
+    campaign: Campaign,
+    worker: Worker,
+    assignment: Assignment | None,
+    kind: Ruling.Kind,
+    why: str,
+    by: User | None,
+    at: datetime,
+) -> None:
+    Ruling.objects.create(campaign=campaign, worker=worker, assignment=assignment, kind=kind, why=why, by=by, at=at)
+
+
+def _reason(why: str) -> str:
+    if not why.strip():
+        raise BadRequest(_("Please say why: the reason is kept with the decision."))
+    return why.strip()
+
+
+# --- which judgments count
+
+
+def _pairs_of(assignments: Iterable[Assignment]) -> list[int]:
+    hits = [assignment.hit_id for assignment in assignments]
+    return list(Pair.objects.filter(items__hit__in=hits).order_by("id").values_list("id", flat=True).distinct())
+
+
+def _lock_hits(pair_ids: Iterable[int]) -> list[int]:
+    """Lock every HIT that holds one of these pairs, always in the same order, and return their keys."""
+    hits = Hit.objects.filter(id__in=Item.objects.filter(pair__in=list(pair_ids)).values("hit"))
+    return list(hits.select_for_update().order_by("id").values_list("id", flat=True))
+
+
+def _fill(pair_ids: list[int]) -> None:
+    """Fill free places of these pairs with judgments that wait for one, first finished first, and recount the HITs.
+
+    A pair takes at most `overlap` judgments, and one of each worker; what finds no place stays stored, unused.
+    """
+    hit_ids = _lock_hits(pair_ids)
+    taken: dict[int, set[int]] = {pk: set() for pk in pair_ids}
+    by_worker: set[tuple[int, int]] = set()
+    for pair_id, place, worker_id in Acceptance.objects.filter(pair__in=pair_ids).values_list("pair", "place", "worker"):
+        taken[pair_id].add(place)
+        by_worker.add((pair_id, worker_id))
+    overlap = Campaign.objects.filter(pools__pairs__in=pair_ids[:1]).values_list("overlap", flat=True).first() or 0
+    filled = []
+    for waiting in selectors.waiting_for(pair_ids):
+        free = next((place for place in range(1, overlap + 1) if place not in taken[waiting.pair_id]), None)
+        if free is None or (waiting.pair_id, waiting.worker_id) in by_worker:
+            continue
+        taken[waiting.pair_id].add(free)
+        by_worker.add((waiting.pair_id, waiting.worker_id))
+        filled.append(
+            Acceptance(
+                pair_id=waiting.pair_id,
+                place=free,
+                judgment_id=waiting.judgment_id,
+                worker_id=waiting.worker_id,
+                assignment_id=waiting.assignment_id,
+            )
+        )
+    Acceptance.objects.bulk_create(filled)
+    tasks.hits_recount(hit_ids=hit_ids, counted_in=Acceptance._meta.db_table)

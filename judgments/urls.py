@@ -1,0 +1,36 @@
+"""The workers' pages, their saving endpoint, and the researcher's pages about judgments."""
+
+from django.urls import include, path
+
+from judgments import api, judging, views
+
+judging_patterns = (
+    [
+        path("c/<str:link>/", judging.preview, name="preview"),
+        path("c/<str:link>/consent/", judging.join, name="join"),
+        path("c/<str:link>/declined/", judging.declined, name="declined"),
+        path("w/<str:token>/", judging.home, name="home"),
+        path("w/<str:token>/consent/", judging.consent, name="consent"),
+        path("w/<str:token>/next/", judging.take, name="take"),
+        path("j/<str:token>/", judging.instructions, name="instructions"),
+        path("j/<str:token>/<int:position>/", judging.item, name="item"),
+        path("j/<str:token>/<int:position>/save/", api.SaveJudgment.as_view(), name="save"),
+        path("j/<str:token>/finish/", judging.finish, name="finish"),
+        path("j/<str:token>/leave/", judging.leave, name="leave"),
+        path("j/<str:token>/done/", judging.done, name="done"),
+    ],
+    "judging",
+)
+judgment_patterns = (
+    [
+        path("campaigns/<int:pk>/", views.campaign, name="campaign"),
+        path("campaigns/<int:pk>/queries/", views.queries, name="queries"),
+        path("campaigns/<int:pk>/queries/<int:pool_pk>/", views.query, name="query"),
+        path("campaigns/<int:pk>/work/", views.work, name="work"),
+        path("campaigns/<int:pk>/work/<int:assignment_pk>/", views.assignment, name="assignment"),
+        path("campaigns/<int:pk>/workers/<int:worker_pk>/", views.worker, name="worker"),
+        path("campaigns/<int:pk>/exports/<str:name>", views.export, name="export"),
+    ],
+    "judgments",
+)
+urlpatterns = [path("", include(judging_patterns)), path("", include(judgment_patterns))]

@@ -1,0 +1,25 @@
+#!/usr/bin/env python
+"""Bestknown's command line: `python manage.py help` lists what it can do."""
+
+import os
+import sys
+
+# These look at code and settings only, and so start no services.
+NEEDS_NO_SERVICES = {"check", "collectstatic", "compilemessages", "help", "makemessages", "version", "--help", "--version"}
+
+
+def main() -> None:
+    """Start the embedded services where no others are configured, then run the command."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    if len(sys.argv) > 1 and sys.argv[1] not in NEEDS_NO_SERVICES:
+        from config import embedded
+
+        embedded.ensure()
+
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""manage.py import_collection: queries, qrels and passages from files."""
+
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from pools.management.files import refusals_as_errors
+from pools.models import Lab
+from pools.services import KEEP_DEPTH, collection_import
+
+
+class Command(BaseCommand):
+    """Make a collection from files, or add to one."""
+
+    help = (
+        "Make a collection from files, or add files to one. Files may be plain, gz, bz2 or zst; queries and passages "
+        "are tsv (id TAB text) or jsonl; qrels are TREC or MS MARCO. Either all of it is stored or none."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The command line."""
+        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.epilog = (
+            "example:\n  manage.py import_collection msmarco --lab ours --queries queries.tsv --qrels qrels.tsv\n"
+            "  manage.py import_run msmarco run1.txt.gz run2.txt.gz --lab ours\n"
+            "  manage.py import_collection msmarco --lab ours --passages collection.tsv.gz\n"
+        )
+        parser.add_argument("name", help="the collection's name")
+        parser.add_argument("--lab", required=True, help="the lab that owns it; made if it is new")
+        parser.add_argument("--language", help="BCP 47 tag of the texts, such as en or ar")
+        parser.add_argument("--queries", type=Path)
+        parser.add_argument("--qrels", type=Path)
+        parser.add_argument("--passages", type=Path)
+        parser.add_argument(
+            "--keep",
+            choices=["pooled", "all"],
+            default="pooled",
+            help="which passages to keep: those that pools can need (qrels, and the top of every run imported before), or all",
+        )
+        parser.add_argument(
+            "--depth", type=int, default=KEEP_DEPTH, help=f"what the top of a run is ({KEEP_DEPTH})"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Import, and say what is there now."""
+
+        def progress(lines: int) -> None:
+            if sys.stderr.isatty():
+                self.stderr.write(f"\r{lines:,} passages read", ending="")
+
+        with refusals_as_errors():
+            lab, _new = Lab.objects.get_or_create(name=options["lab"])
+            imported = collection_import(
+                lab=lab,
+                name=options["name"],
+                language=options["language"],
+                queries=options["queries"],
+                qrels=options["qrels"],
+                passages=options["passages"],
+                keep=options["keep"],
+                depth=options["depth"],
+                progress=progress,
+            )
+        self.stdout.write(
+            f"{imported.collection.name}: {imported.queries:,} queries, {imported.qrels:,} qrels and "
+            f"{imported.passages:,} passages imported."
+        )
+        if imported.missing:
+            shown = ", ".join(imported.missing[:20])
+            more = f" and {len(imported.missing) - 20:,} more" if len(imported.missing) > 20 else ""
+            self.stdout.write(f"{len(imported.missing):,} passages have no text yet: {shown}{more}.")

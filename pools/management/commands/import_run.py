@@ -1,0 +1,59 @@
+"""manage.py import_run: run files into a collection."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from evaluation.names import run_name
+from pools.management.files import collection_called, refusals_as_errors
+from pools.services import BadRun, run_import
+
+
+class Command(BaseCommand):
+    """Check run files and store them."""
+
+    help = (
+        "Check run files (TREC or MS MARCO; plain, gz, bz2 or zst) and store those without errors, each with its "
+        "census. A file with errors is refused whole, and its first hundred errors are named by line."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The command line."""
+        parser.add_argument("collection", help="the collection's name")
+        parser.add_argument("files", nargs="+", type=Path)
+        parser.add_argument("--lab", help="the collection's lab, where several labs have one of this name")
+        parser.add_argument("--name", help="the run's name (for one file); otherwise the file's name without endings")
+        parser.add_argument("--team", default="")
+        parser.add_argument("--notes", default="")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Import each file; report all bad ones, then fail."""
+        if options["name"] and len(options["files"]) > 1:
+            raise CommandError("--name is for one file.")
+        bad = 0
+        with refusals_as_errors():
+            collection = collection_called(options["collection"], options["lab"])
+            for path in options["files"]:
+                name = options["name"] or run_name(path)
+                try:
+                    with path.open("rb") as source:
+                        run = run_import(
+                            collection=collection,
+                            name=name,
+                            source=source,
+                            filename=path.name,
+                            team=options["team"],
+                            notes=options["notes"],
+                        )
+                except BadRun as error:
+                    bad += 1
+                    for line in error.check.errors:
+                        self.stderr.write(f"{path.name}, line {line.line:,}: {line.message}")
+                    if error.check.error_count > len(error.check.errors):
+                        self.stderr.write(f"{error.check.error_count - len(error.check.errors):,} more errors.")
+                    continue
+                self.stdout.write(f"{run.name}: stored.")
+        if bad:
+            raise CommandError(f"{bad} of {len(options['files'])} files refused; the others are stored.")

@@ -1,0 +1,280 @@
+"""Collections, runs and campaigns, and the pools and pairs that are made from them."""
+
+import secrets
+from decimal import Decimal
+from typing import ClassVar
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractUser
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class User(AbstractUser):
+    """Somebody who logs in: a researcher, or (is_staff) an admin. Workers are not users."""
+
+
+class Lab(models.Model):
+    """The group that owns collections, runs and campaigns. Its members see and do everything in it."""
+
+    name = models.CharField(max_length=100, unique=True)
+    members = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="labs", blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Collection(models.Model):
+    """Queries, passages and original qrels under one name."""
+
+    lab = models.ForeignKey(Lab, on_delete=models.PROTECT, related_name="collections")
+    name = models.CharField(max_length=100)
+    language = models.CharField(max_length=35, default="en", help_text=_("BCP 47 tag of its texts; empty if mixed."), blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["lab", "name"], name="collection_name_once_per_lab")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Query(models.Model):
+    """One question of a collection, under its exact id."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="queries")
+    qid = models.TextField()
+    text = models.TextField(blank=True)
+
+    class Meta:
+        verbose_name_plural = "queries"
+        constraints = [models.UniqueConstraint(fields=["collection", "qid"], name="query_once_per_collection")]
+
+    def __str__(self) -> str:
+        return f"{self.qid}: {self.text}"
+
+
+class Passage(models.Model):
+    """One passage of a collection. Its text is empty until a passage file that holds it has been imported."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="passages")
+    pid = models.TextField()
+    text = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["collection", "pid"], name="passage_once_per_collection")]
+
+    def __str__(self) -> str:
+        return self.pid
+
+
+class Qrel(models.Model):
+    """An original judgment of the collection: this passage, for this query, has this grade."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="qrels")
+    query = models.ForeignKey(Query, on_delete=models.CASCADE, related_name="qrels")
+    passage = models.ForeignKey(Passage, on_delete=models.CASCADE, related_name="qrels")
+    grade = models.IntegerField()
+    position = models.PositiveIntegerField(help_text=_("Its place in the file: a query's first qrel is the one with the lowest."))
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["query", "passage"], name="qrel_once_per_passage")]
+        # pools.selectors.collection_qrels(): all of a collection, in file order
+        indexes = [models.Index(fields=["collection", "position"], name="qrel_in_file_order")]
+
+    def __str__(self) -> str:
+        return f"{self.query_id} {self.passage_id} {self.grade}"
+
+
+def run_path(run: "Run", filename: str) -> str:
+    """Files of a run lie under random names: nobody can guess or overwrite another's."""
+    return f"runs/{secrets.token_hex(16)}/{filename}"
+
+
+class Run(models.Model):
+    """One system's ranked lists: the file as it came, an integer artifact of its top, and its census."""
+
+    lab = models.ForeignKey(Lab, on_delete=models.PROTECT, related_name="runs")
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="runs")
+    name = models.CharField(max_length=100)
+    team = models.CharField(max_length=100, blank=True)
+    notes = models.TextField(blank=True)
+    original = models.FileField(upload_to=run_path, max_length=255)
+    artifact = models.FileField(upload_to=run_path, max_length=255)
+    sha256 = models.CharField(max_length=64)
+    census = models.JSONField(help_text=_("What the check counted: evaluation.runs.Census."))
+    imported_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["collection", "name"], name="run_name_once_per_collection")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def new_token() -> str:
+    """22 characters that nobody guesses (128 bits)."""
+    return secrets.token_urlsafe(16)
+
+
+def new_key() -> bytes:
+    """A 32-byte secret key."""
+    return secrets.token_bytes(32)
+
+
+class Campaign(models.Model):
+    """One judging effort over a collection: chosen runs and queries, a pairing design, a task design, a crowd.
+
+    Every setting that changes a number is a column here, and is shown and exported. Once the campaign has left
+    `draft` its design is fixed.
+    """
+
+    class State(models.TextChoices):
+        DRAFT = "draft", _("draft")
+        PACKING = "packing", _("being packed")
+        OPEN = "open", _("open")
+        PAUSED = "paused", _("paused")
+        CLOSED = "closed", _("closed")
+
+    class Order(models.TextChoices):
+        SCORE = "score", _("by score (ties by document id, descending)")
+        RANK = "rank", _("by the rank column")
+
+    class Selection(models.TextChoices):
+        ALL = "all", _("all queries")
+        LIST = "list", _("a list of queries")
+        SAMPLE = "sample", _("a sample of the queries with a pool of two or more")
+
+    class QrelPolicy(models.TextChoices):
+        FIRST = "first", _("the first qrel of each query")
+        ALL = "all", _("all qrels")
+        NONE = "none", _("no qrel")
+
+    class Design(models.TextChoices):
+        ALL_PAIRS = "all_pairs", _("all pairs")
+        CHAMPION_CHECK = "champion_check", _("champion check")
+
+    class Exclusion(models.TextChoices):
+        ASSIGNMENT = "assignment", _("the assignment that failed")
+        WORKER = "worker", _("all of the worker's assignments in the campaign")
+
+    class Partial(models.TextChoices):
+        CHECKED = "checked", _("if all its test pairs were judged, and passed")
+        NEVER = "never", _("never")
+
+    class Method(models.TextChoices):
+        TOURNAMENT = "tournament", _("tournament")
+        MOST_WINS = "most-wins", _("most wins")
+        BRADLEY_TERRY = "bradley-terry", _("Bradley–Terry")
+
+    lab = models.ForeignKey(Lab, on_delete=models.PROTECT, related_name="campaigns")
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="campaigns")
+    runs = models.ManyToManyField(Run, related_name="campaigns")
+    name = models.CharField(max_length=100)
+    state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    # what is judged
+    order = models.CharField(max_length=10, choices=Order, default=Order.SCORE)
+    depth = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1), MaxValueValidator(100)])
+    min_grade = models.IntegerField(default=1)
+    qrel_policy = models.CharField(max_length=10, choices=QrelPolicy, default=QrelPolicy.FIRST)
+    design = models.CharField(max_length=20, choices=Design, default=Design.ALL_PAIRS)
+    selection = models.CharField(max_length=10, choices=Selection, default=Selection.ALL)
+    query_list = models.TextField(blank=True)
+    sample_size = models.PositiveIntegerField(null=True, blank=True)
+    seed = models.BigIntegerField(default=1, help_text=_("For the sample, the packing, the order of items and the sides."))
+
+    # how it is judged
+    overlap = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1), MaxValueValidator(20)])
+    pairs_per_hit = models.PositiveSmallIntegerField(default=10, validators=[MinValueValidator(1), MaxValueValidator(100)])
+    tests_per_hit = models.PositiveSmallIntegerField(default=3, validators=[MinValueValidator(1), MaxValueValidator(20)])
+    fill_last_hit = models.BooleanField(default=False)
+    hits_per_worker = models.PositiveIntegerField(null=True, blank=True)
+    minutes_per_hit = models.PositiveIntegerField(default=60, validators=[MinValueValidator(1), MaxValueValidator(60 * 24 * 30)])
+    exclusion = models.CharField(max_length=10, choices=Exclusion, default=Exclusion.ASSIGNMENT)
+    partial = models.CharField(max_length=10, choices=Partial, default=Partial.CHECKED)
+    method = models.CharField(max_length=15, choices=Method, default=Method.TOURNAMENT)
+
+    # what it costs
+    reward = models.DecimalField(max_digits=8, decimal_places=2, default=Decimal("2.00"), validators=[MinValueValidator(Decimal(0))])
+    fee_rate = models.DecimalField(max_digits=4, decimal_places=3, default=Decimal(0), validators=[MinValueValidator(Decimal(0))])
+    redo_rate = models.DecimalField(
+        max_digits=4,
+        decimal_places=3,
+        default=Decimal("0.100"),
+        validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal(9))],
+        help_text=_("Share of HITs expected to be judged again: an assumption, for the estimate only."),
+    )
+
+    # what workers read
+    language = models.CharField(max_length=35, blank=True, help_text=_("BCP 47 tag of question, instructions and consent."))
+    title = models.CharField(max_length=128, default="Compare answers to questions")
+    question = models.CharField(max_length=300, default="Which passage best answers the question?")
+    instructions = models.TextField(blank=True)
+
+    link = models.CharField(max_length=32, unique=True, default=new_token, editable=False)
+    pseudonym_key = models.BinaryField(default=new_key, editable=False, max_length=32)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["lab", "name"], name="campaign_name_once_per_lab"),
+            models.CheckConstraint(condition=models.Q(overlap__gte=1), name="campaign_overlap_at_least_one"),
+            models.CheckConstraint(
+                condition=models.Q(pairs_per_hit__gte=1, tests_per_hit__gte=1), name="campaign_hits_hold_pairs_and_tests"
+            ),
+            models.CheckConstraint(condition=models.Q(reward__gte=0), name="campaign_reward_not_negative"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def items_per_hit(self) -> int:
+        """Items of a full HIT, test pairs included."""
+        return self.pairs_per_hit + self.tests_per_hit
+
+
+class Pool(models.Model):
+    """The candidate best answers of one query in one campaign. A pool of one needs no judgment."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="pools")
+    query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="pools")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["campaign", "query"], name="pool_once_per_query")]
+
+    def __str__(self) -> str:
+        return f"pool {self.pk}"
+
+
+class Candidate(models.Model):
+    """A passage in a pool."""
+
+    pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="candidates")
+    passage = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="candidacies")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["pool", "passage"], name="candidate_once_per_pool")]
+
+    def __str__(self) -> str:
+        return f"{self.passage_id} in {self.pool_id}"
+
+
+class Pair(models.Model):
+    """Two passages of one pool that are to be compared, with a's id before b's (by code point)."""
+
+    pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="pairs")
+    a = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="+")
+    b = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["pool", "a", "b"], name="pair_once_per_pool"),
+            models.CheckConstraint(condition=~models.Q(a=models.F("b")), name="pair_of_two_passages"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.a_id} or {self.b_id}"

@@ -1,0 +1,152 @@
+"""Reading collections, runs, pools and pairs."""
+
+from collections.abc import Iterator, Sequence
+from decimal import ROUND_CEILING, Decimal
+from typing import NamedTuple
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from evaluation.artifact import RunArtifact
+from evaluation.pooling import PoolSizes, pool_sizes
+from pools.models import Campaign, Candidate, Collection, Lab, Pair, Passage, Pool, Qrel, Query, Run, User
+
+
+def labs_of(user: User) -> QuerySet[Lab]:
+    """The labs whose things a user may see and do: their own; an admin's are all."""
+    return Lab.objects.all() if user.is_staff else Lab.objects.filter(members=user)
+
+
+def campaigns_of(user: User) -> QuerySet[Campaign]:
+    """The campaigns that a user may see, newest first."""
+    return Campaign.objects.filter(lab__in=labs_of(user)).select_related("collection", "lab").order_by("-id")
+
+
+def collections_of(user: User) -> QuerySet[Collection]:
+    """The collections that a user may see, by name."""
+    return Collection.objects.filter(lab__in=labs_of(user)).select_related("lab").order_by("name")
+
+
+def runs_of(user: User) -> QuerySet[Run]:
+    """The runs that a user may see, by collection and name."""
+    return Run.objects.filter(lab__in=labs_of(user)).select_related("collection", "lab").order_by("collection__name", "name")
+
+
+def load_artifact(run: Run) -> RunArtifact:
+    """A run's integer artifact, from file storage."""
+    with run.artifact.open("rb") as file:
+        return RunArtifact.load(file)
+
+
+def collection_qrels(collection: Collection) -> Iterator[tuple[str, str, int]]:
+    """`(query id, passage id, grade)` of every original qrel, in the order of the file."""
+    rows = Qrel.objects.filter(collection=collection).order_by("position")
+    return rows.values_list("query__qid", "passage__pid", "grade").iterator(chunk_size=10_000)
+
+
+def wanted_passages(collection: Collection, depth: int) -> set[str]:
+    """Ids of the passages that a pool of this collection can need: its qrels and every run's top `depth`."""
+    wanted = set(Passage.objects.filter(collection=collection).values_list("pid", flat=True))
+    for run in collection.runs.all():
+        artifact = load_artifact(run)
+        for order in ("score", "rank"):
+            for pids in artifact.top(order, depth).values():
+                wanted.update(pids)
+    return wanted
+
+
+def related_passages(campaign: Campaign) -> Iterator[tuple[int, int]]:
+    """`(query, passage)` keys of everything that is known to be about a query: its qrels and its pool."""
+    yield from Qrel.objects.filter(collection=campaign.collection).values_list("query_id", "passage_id")
+    yield from Candidate.objects.filter(pool__campaign=campaign).values_list("pool__query_id", "passage_id")
+
+
+class Missing(NamedTuple):
+    """What a campaign's pages would have to show and has no text: up to `shown` ids of each, and the counts."""
+
+    passages: int
+    queries: int
+    passage_ids: Sequence[str]
+    query_ids: Sequence[str]
+
+    def sentence(self) -> str:
+        """What is missing, and what to do."""
+        parts = []
+        if self.passages:
+            counted = ngettext(
+                "%(count)d pooled passage has no text", "%(count)d pooled passages have no text", self.passages
+            ) % {"count": self.passages}
+            parts.append(f"{counted} ({_enumerated(self.passage_ids, self.passages)})")
+        if self.queries:
+            counted = ngettext("%(count)d query has no text", "%(count)d queries have no text", self.queries) % {
+                "count": self.queries
+            }
+            parts.append(f"{counted} ({_enumerated(self.query_ids, self.queries)})")
+        return _("%(what)s. Import a file that holds them, with manage.py import_collection.") % {
+            "what": "; ".join(parts)
+        }
+
+
+def missing_texts(campaign: Campaign, shown: int = 20) -> Missing:
+    """Pooled passages, and queries of pools with pairs, that have no text yet."""
+    pools = Pool.objects.filter(campaign=campaign, pairs__isnull=False)
+    passages = Passage.objects.filter(candidacies__pool__in=pools, text="").distinct().order_by("pid")
+    queries = Query.objects.filter(pools__in=pools, text="").distinct().order_by("qid")
+    return Missing(
+        passages.count(),
+        queries.count(),
+        list(passages.values_list("pid", flat=True)[:shown]),
+        list(queries.values_list("qid", flat=True)[:shown]),
+    )
+
+
+def pairs_by_query(campaign: Campaign) -> list[list[int]]:
+    """Keys of a campaign's pairs, one list a query, in the order of query and passage ids (by code point)."""
+    rows = Pair.objects.filter(pool__campaign=campaign).values_list("pool__query__qid", "a__pid", "b__pid", "id")
+    groups: dict[str, list[int]] = {}
+    for qid, _a, _b, pk in sorted(rows):
+        groups.setdefault(qid, []).append(pk)
+    return list(groups.values())
+
+
+def stored_sizes(campaign: Campaign) -> PoolSizes:
+    """The sizes of a campaign's stored pools."""
+    pools: dict[str, list[str]] = {}
+    rows = Candidate.objects.filter(pool__campaign=campaign).values_list("pool__query__qid", "passage__pid")
+    for qid, pid in rows.iterator(chunk_size=20_000):
+        pools.setdefault(qid, []).append(pid)
+    return pool_sizes(pools)
+
+
+class Bill(NamedTuple):
+    """What a campaign is expected to cost, in dollars. Repeated work is an estimate from the assumed share."""
+
+    pairs: int
+    hits: int
+    assignments: int
+    redone: int
+    reward: Decimal
+    fee: Decimal
+    again: Decimal
+
+    @property
+    def total(self) -> Decimal:
+        """Reward, fee and the repeated work expected."""
+        return self.reward + self.fee + self.again
+
+
+def bill(campaign: Campaign, pairs: int) -> Bill:
+    """The bill for so many pairs under a campaign's settings. Nothing is rounded down."""
+    hits = -(-pairs // campaign.pairs_per_hit)
+    assignments = hits * campaign.overlap
+    redone = int((assignments * campaign.redo_rate).to_integral_value(rounding=ROUND_CEILING))
+    fee_each = (campaign.reward * campaign.fee_rate).quantize(Decimal("0.01"), rounding=ROUND_CEILING)
+    reward = campaign.reward * assignments
+    again = (campaign.reward + fee_each) * redone
+    return Bill(pairs, hits, assignments, redone, reward, fee_each * assignments, again)
+
+
+def _enumerated(ids: Sequence[str], count: int) -> str:
+    more = count - len(ids)
+    return ", ".join(ids) + (_(" and %(more)d more") % {"more": more} if more > 0 else "")

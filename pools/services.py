@@ -1,0 +1,353 @@
+"""Writing collections, runs and campaigns. Whatever is refused leaves everything as it was."""
+
+import hashlib
+import io
+from collections.abc import Callable, Collection as Some, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import IO, Any, NamedTuple
+
+from django.core.exceptions import ValidationError
+from django.core.files import File
+from django.core.files.base import ContentFile
+from django.db import connection, transaction
+from django.utils.translation import gettext as _
+
+from evaluation.errors import BadInput
+from evaluation.pooling import all_pairs, champion_check, pool_queries
+from evaluation.preferences import Pair as IdPair
+from evaluation.qrels import Entry, Qrels, read_qrels
+from evaluation.runs import RunCheck, check_run
+from evaluation.texts import read_passages, read_queries
+from pools import selectors
+from pools.copying import copy_into, copy_rows
+from pools.errors import Refused
+from pools.models import Campaign, Candidate, Collection, Lab, Pair, Passage, Pool, Qrel, Query, Run, User
+
+ARTIFACT_DEPTH = 100
+KEEP_DEPTH = 10
+
+Progress = Callable[[int], None]
+
+
+class BadRun(Refused):
+    """A run file with errors. `check` has the first hundred, by line."""
+
+    status = 400
+    title = "The run has errors"
+
+    def __init__(self, check: RunCheck) -> None:
+        super().__init__(check.complaint())
+        self.check = check
+
+
+# --- collections
+
+
+class Imported(NamedTuple):
+    """What an import added to a collection, and which of the passages that are wanted still have no text."""
+
+    collection: Collection
+    queries: int
+    qrels: int
+    passages: int
+    missing: list[str]
+
+
+@transaction.atomic
+def collection_import(
+    *,
+    lab: Lab,
+    name: str,
+    language: str | None = None,
+    queries: Path | None = None,
+    qrels: Path | None = None,
+    passages: Path | None = None,
+    keep: str = "pooled",
+    depth: int = KEEP_DEPTH,
+    progress: Progress | None = None,
+) -> Imported:
+    """Make a collection from files, or add to one: what is there already is kept, and must not be contradicted.
+
+    Of a passage file, which is read as one stream, either all passages are kept (`keep="all"`), or those that pools
+    can need: the qrels' and the top `depth` of every run imported so far (`keep="pooled"`). Import passages once
+    more after importing runs: texts that were kept stay.
+
+    Raises BadInput naming file and line; then nothing is stored.
+    """
+    collection, _new = Collection.objects.get_or_create(lab=lab, name=name, defaults={"language": language or ""})
+    if language is not None and collection.language != language:
+        collection.language = language
+        collection.save(update_fields=["language"])
+    query_count = _import_queries(collection, queries) if queries else 0
+    qrel_count = _import_qrels(collection, qrels) if qrels else 0
+    passage_count = _import_passages(collection, passages, keep, depth, progress) if passages else 0
+    missing = Passage.objects.filter(collection=collection, text="").order_by("pid")
+    return Imported(collection, query_count, qrel_count, passage_count, list(missing.values_list("pid", flat=True)))
+
+
+def _import_queries(collection: Collection, path: Path) -> int:
+    count = _stage(read_queries(path), "queries")
+    clash = _first(
+        "SELECT q.qid FROM pools_query q JOIN staged s ON s.id = q.qid "
+        "WHERE q.collection_id = %s AND q.text <> '' AND q.text <> s.text LIMIT 1",
+        collection.pk,
+    )
+    if clash:
+        raise BadInput(path.name, None, _("query %(id)s has another text in the collection already.") % {"id": clash})
+    _execute(
+        "INSERT INTO pools_query (collection_id, qid, text) SELECT %s, id, text FROM staged "
+        "ON CONFLICT (collection_id, qid) DO UPDATE SET text = excluded.text",
+        collection.pk,
+    )
+    return count
+
+
+def _import_qrels(collection: Collection, path: Path) -> int:
+    if Qrel.objects.filter(collection=collection).exists():
+        raise Refused(_("The collection has its original qrels already; they do not change."))
+    rows = list(read_qrels(path).entries)
+    query_ids = _keys(Query, "qid", collection, dict.fromkeys(row.query for row in rows))
+    passage_ids = _keys(Passage, "pid", collection, dict.fromkeys(row.passage for row in rows))
+    return copy_rows(
+        Qrel,
+        ["collection", "query", "passage", "grade", "position"],
+        (
+            (collection.pk, query_ids[row.query], passage_ids[row.passage], row.grade, position)
+            for position, row in enumerate(rows)
+        ),
+    )
+
+
+def _import_passages(collection: Collection, path: Path, keep: str, depth: int, progress: Progress | None) -> int:
+    wanted = None if keep == "all" else selectors.wanted_passages(collection, depth)
+    _stage(_kept(read_passages(path), wanted, progress), "passages")
+    double = _first("SELECT id FROM staged GROUP BY id HAVING count(*) > 1 LIMIT 1")
+    if double:
+        raise BadInput(path.name, None, _("passage %(id)s comes twice.") % {"id": double})
+    clash = _first(
+        "SELECT p.pid FROM pools_passage p JOIN staged s ON s.id = p.pid "
+        "WHERE p.collection_id = %s AND p.text <> '' AND p.text <> s.text LIMIT 1",
+        collection.pk,
+    )
+    if clash:
+        raise BadInput(path.name, None, _("passage %(id)s has another text in the collection already.") % {"id": clash})
+    return _execute(
+        "INSERT INTO pools_passage (collection_id, pid, text) SELECT %s, id, text FROM staged "
+        "ON CONFLICT (collection_id, pid) DO UPDATE SET text = excluded.text",
+        collection.pk,
+    )
+
+
+def _kept(
+    rows: Iterable[tuple[str, str]], wanted: Some[str] | None, progress: Progress | None
+) -> Iterator[tuple[str, str]]:
+    for number, row in enumerate(rows, start=1):
+        if progress is not None and number % 10_000 == 0:
+            progress(number)
+        if wanted is None or row[0] in wanted:
+            yield row
+
+
+def _stage(rows: Iterable[tuple[str, str]], what: str) -> int:
+    """Copy `(id, text)` rows into a temporary table of this transaction."""
+    _execute("DROP TABLE IF EXISTS staged")
+    _execute("CREATE TEMPORARY TABLE staged (id text NOT NULL, text text NOT NULL) ON COMMIT DROP")
+    return copy_into('"staged" ("id", "text")', rows)
+
+
+def _keys(model: type[Query] | type[Passage], field: str, collection: Collection, ids: Iterable[str]) -> dict[str, int]:
+    """The primary keys of queries or passages by their ids; those that are not there yet are made, without a text."""
+    ids = list(ids)
+    model.objects.bulk_create(
+        [model(collection=collection, **{field: value}) for value in ids], ignore_conflicts=True, batch_size=5000
+    )
+    keys: dict[str, int] = {}
+    for start in range(0, len(ids), 5000):
+        batch = {f"{field}__in": ids[start : start + 5000]}
+        keys.update(model.objects.filter(collection=collection, **batch).values_list(field, "id"))
+    return keys
+
+
+def _execute(sql: str, *arguments: object) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, arguments)
+        return int(cursor.rowcount)
+
+
+def _first(sql: str, *arguments: object) -> str | None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, arguments)
+        row = cursor.fetchone()
+    return None if row is None else str(row[0])
+
+
+# --- runs
+
+
+def run_import(
+    *, collection: Collection, name: str, source: IO[bytes], filename: str, team: str = "", notes: str = ""
+) -> Run:
+    """Check a run file and store it: the file as it came, an integer artifact of its top, its census.
+
+    `source` must be seekable. Raises BadRun if the check finds errors, Refused if the name is taken.
+    """
+    if Run.objects.filter(collection=collection, name=name).exists():
+        raise Refused(_("The collection has a run called %(name)s already.") % {"name": name})
+    query_ids = set(Query.objects.filter(collection=collection).values_list("qid", flat=True))
+    check = check_run(source, name=filename, queries=query_ids or None, depth=ARTIFACT_DEPTH)
+    if check.artifact is None:
+        raise BadRun(check)
+    packed = io.BytesIO()
+    check.artifact.save(packed)
+    source.seek(0)
+    digest = hashlib.file_digest(source, "sha256").hexdigest()
+    source.seek(0)
+    run = Run(
+        lab=collection.lab,
+        collection=collection,
+        name=name,
+        team=team,
+        notes=notes,
+        sha256=digest,
+        census=check.census.as_dict(),
+    )
+    try:
+        run.full_clean(exclude=["original", "artifact"])
+    except ValidationError as error:
+        raise Refused(" ".join(error.messages)) from error
+    run.original.save(filename, File(source), save=False)
+    run.artifact.save("artifact.npz", ContentFile(packed.getvalue()), save=False)
+    try:
+        run.save()
+    except Exception:
+        run.original.delete(save=False)
+        run.artifact.delete(save=False)
+        raise
+    return run
+
+
+# --- campaigns
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The pools of a campaign and the pairs that its design asks about, by id, in canonical order."""
+
+    pools: Mapping[str, tuple[str, ...]]
+    pairs: Mapping[str, tuple[IdPair, ...]]
+
+
+@transaction.atomic
+def campaign_create(
+    *, lab: Lab, collection: Collection, runs: Iterable[Run], name: str, created_by: User | None = None, **settings: Any
+) -> Campaign:
+    """A draft campaign with its pools and pairs, from runs and settings (the columns of Campaign, by name).
+
+    Raises Refused if the settings do not fit each other, or name queries that the collection does not have.
+    """
+    runs = list(runs)
+    campaign = Campaign(lab=lab, collection=collection, name=name, created_by=created_by, **settings)
+    if not campaign.language:
+        campaign.language = collection.language
+    try:
+        campaign.full_clean()
+    except ValidationError as error:
+        raise Refused(_in_words(error)) from error
+    if not runs:
+        raise Refused(_("Choose at least one run."))
+    if any(run.collection_id != collection.pk for run in runs):
+        raise Refused(_("Every run must be one of the collection's."))
+    plan = campaign_plan(campaign, runs)
+    campaign.save()
+    campaign.runs.set(runs)
+    _store_plan(campaign, plan)
+    return campaign
+
+
+def campaign_plan(campaign: Campaign, runs: Iterable[Run]) -> Plan:
+    """The pools and pairs of a campaign that need not be stored yet: a function of artifacts, qrels and settings.
+
+    Pools cover the queries that have a qrel of the asked grade, as the mean reciprocal rank does.
+    """
+    depth = max(campaign.depth, 2) if campaign.design == Campaign.Design.CHAMPION_CHECK else campaign.depth
+    tops = [selectors.load_artifact(run).top(campaign.order, depth) for run in runs]
+    qrels = Qrels.of(Entry(*row) for row in selectors.collection_qrels(campaign.collection))
+    if campaign.design == Campaign.Design.CHAMPION_CHECK:
+        if len(tops) != 1:
+            raise Refused(_("The champion check compares one run with the qrels: choose exactly one run."))
+        asked = champion_check(tops[0], qrels, min_grade=campaign.min_grade)
+        pools = {
+            query: asked[query][1:] if query in asked else pids[:1]
+            for query, pids in qrels.relevant("first", campaign.min_grade).items()
+            if pids
+        }
+        pairs = {query: (asked[query],) if query in asked else () for query in pools}
+    else:
+        pools = pool_queries(
+            [{query: pids[: campaign.depth] for query, pids in top.items()} for top in tops],
+            qrels,
+            campaign.qrel_policy,
+            min_grade=campaign.min_grade,
+        )
+        pairs = {query: tuple(all_pairs(query, pool)) for query, pool in pools.items()}
+    chosen = _selected(campaign, pools)
+    return Plan({query: pools[query] for query in chosen}, {query: pairs[query] for query in chosen})
+
+
+def _selected(campaign: Campaign, pools: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Ids of the queries that the campaign's selection names, sorted."""
+    everything = sorted(pools)
+    if campaign.selection == Campaign.Selection.ALL:
+        return everything
+    if campaign.selection == Campaign.Selection.LIST:
+        listed = campaign.query_list.split()
+        unknown = [qid for qid in listed if qid not in pools]
+        if unknown:
+            raise Refused(
+                _("%(count)d of the listed queries have no pool, or no qrel: %(ids)s.")
+                % {"count": len(unknown), "ids": ", ".join(unknown[:10])}
+            )
+        if not listed:
+            raise Refused(_("The list of queries is empty."))
+        return sorted(set(listed))
+    contested = [query for query in everything if len(pools[query]) > 1]
+    size = campaign.sample_size or 0
+    if not 1 <= size <= len(contested):
+        raise Refused(
+            _("The sample must have between 1 and %(most)d queries (those with a pool of two or more), not %(size)d.")
+            % {"most": len(contested), "size": size}
+        )
+    return sorted(Random(campaign.seed).sample(contested, size))
+
+
+def _store_plan(campaign: Campaign, plan: Plan) -> None:
+    query_keys = _keys(Query, "qid", campaign.collection, plan.pools)
+    pids = dict.fromkeys(pid for pool in plan.pools.values() for pid in pool)
+    passage_keys = _keys(Passage, "pid", campaign.collection, pids)
+    copy_rows(Pool, ["campaign", "query"], ((campaign.pk, query_keys[query]) for query in plan.pools))
+    pool_keys = dict(Pool.objects.filter(campaign=campaign).values_list("query__qid", "id"))
+    copy_rows(
+        Candidate,
+        ["pool", "passage"],
+        ((pool_keys[query], passage_keys[pid]) for query, pool in plan.pools.items() for pid in pool),
+    )
+    copy_rows(
+        Pair,
+        ["pool", "a", "b"],
+        (
+            (pool_keys[query], passage_keys[a], passage_keys[b])
+            for pairs in plan.pairs.values()
+            for query, a, b in pairs
+        ),
+    )
+
+
+def _in_words(error: ValidationError) -> str:
+    if not hasattr(error, "error_dict"):
+        return " ".join(error.messages)
+    return " ".join(
+        f"{field.replace('_', ' ')}: {' '.join(messages)}" if field != "__all__" else " ".join(messages)
+        for field, messages in error.message_dict.items()
+    )

@@ -1,0 +1,273 @@
+// One item of the judging page: save each choice at once, keep trying until it is saved, and say so.
+//
+// Without this script the page works too: its buttons submit the form. The rules here:
+// - `wanted` is what the person chose last, `saved` what the server is known to hold: null while a request is under
+//   way, and after one whose fate is unknown;
+// - one request is under way at a time, then the newest choice goes, so answers cannot overtake each other;
+// - a click or key for what is already chosen sends nothing;
+// - Continue and Back wait until the choice is saved; other ways out ask first.
+(() => {
+  "use strict";
+
+  const form = document.getElementById("item");
+  if (!form || !window.fetch) return;
+  document.documentElement.classList.add("js");
+
+  const PATIENCE = 20_000; // ms until an unanswered request counts as failed
+  const LONGEST_WAIT = 15_000; // ms between tries, unless the server asks for more
+
+  const text = form.dataset;
+  const buttons = [...form.querySelectorAll("button[name=preferred]")];
+  const cards = [...form.querySelectorAll(".passage")];
+  const state = document.getElementById("state");
+  const onward = document.getElementById("continue");
+  const back = document.getElementById("back");
+  const refused = document.getElementById("refused");
+  const next = onward.href;
+
+  let saved = text.preferred || null;
+  let wanted = saved;
+  let acknowledged = saved; // what stands if a choice is refused
+  let sending = false;
+  let failures = 0;
+  let timer = 0;
+  let goingTo = null; // where to, as soon as the choice is saved
+  let gone = false;
+
+  // ---- What the page shows ----
+
+  function show(kind) {
+    const words = kind ? text["text" + kind[0].toUpperCase() + kind.slice(1)] : "";
+    if (state.textContent !== words) state.textContent = words;
+    state.className = kind ? `state ${kind}` : "state";
+  }
+
+  function mark() {
+    for (const card of cards) {
+      const chosen = card.dataset.side === wanted;
+      card.classList.toggle("chosen", chosen);
+      card.querySelector(".mark").hidden = !chosen;
+    }
+    for (const button of buttons) button.setAttribute("aria-pressed", String(button.value === wanted));
+    if (wanted) {
+      onward.href = next;
+      onward.removeAttribute("aria-disabled");
+      onward.removeAttribute("role");
+    } else {
+      onward.removeAttribute("href");
+      onward.setAttribute("role", "link");
+      onward.setAttribute("aria-disabled", "true");
+    }
+  }
+
+  // ---- Saving ----
+
+  function choose(side) {
+    refused.hidden = true;
+    if (side === wanted && (sending || side === saved)) return;
+    if (side !== wanted) goingTo = null;
+    wanted = side;
+    mark();
+    failures = 0;
+    save();
+  }
+
+  async function save() {
+    clearTimeout(timer);
+    timer = 0;
+    if (sending) return; // settle() goes on with the newest choice
+    if (wanted === saved) return settle();
+    sending = true;
+    guard();
+    if (state.className !== "state unsaved") show("saving");
+
+    const side = wanted;
+    saved = null;
+    let wait = Math.min(LONGEST_WAIT, 1000 * 2 ** failures);
+    let refusal = null;
+    const patience = new AbortController();
+    const alarm = setTimeout(() => patience.abort(), PATIENCE);
+    try {
+      const answer = await fetch(text.save, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", Accept: "application/json" },
+        body: JSON.stringify({ preferred: side, shown: form.elements.shown.value }),
+        credentials: "omit",
+        redirect: "error",
+        cache: "no-store",
+        keepalive: true,
+        signal: patience.signal,
+      });
+      const later = [408, 425, 429].includes(answer.status) || answer.status >= 500;
+      if (answer.status >= 400 && !later) {
+        refusal = text.textRefused;
+        refusal = (await answer.json().catch(() => ({}))).error || refusal;
+      } else if (answer.ok) {
+        const told = await answer.json(); // a page of some café's network is not an acknowledgment
+        if (told.saved === true && told.preferred === side) {
+          saved = acknowledged = side;
+          failures = 0;
+          progress(told);
+        }
+      } else {
+        wait = Math.max(wait, Math.min(60, Number(answer.headers.get("Retry-After")) || 0) * 1000);
+      }
+    } catch {
+      // No network, no answer in time, or no JSON: not saved, and tried again below.
+    }
+    clearTimeout(alarm);
+    sending = false;
+    if (refusal && wanted === side) return refuse(refusal);
+    if (wanted !== side || saved === side) return save(); // a newer choice, or nothing left to do
+    failures += 1;
+    show("unsaved");
+    timer = setTimeout(save, wait);
+  }
+
+  function settle() {
+    guard();
+    if (goingTo) return go(goingTo);
+    show(saved ? "saved" : null);
+  }
+
+  function refuse(sentence) {
+    wanted = saved = acknowledged;
+    goingTo = null;
+    mark();
+    show(null);
+    guard();
+    document.getElementById("refused-text").textContent = sentence;
+    refused.hidden = false;
+    refused.scrollIntoView({ block: "nearest" });
+  }
+
+  function progress(told) {
+    const meter = document.getElementById("progress");
+    if (meter && Number.isFinite(told.answered)) meter.value = told.answered;
+    const owed = document.getElementById("owed");
+    if (owed && told.owed) owed.textContent = told.owed;
+  }
+
+  // ---- Going on ----
+
+  function ask(event) {
+    event.preventDefault();
+    event.returnValue = true;
+  }
+
+  // Warn of leaving only while there is something to lose: a standing listener would keep the page out of bfcache.
+  function guard() {
+    if (wanted !== saved) window.addEventListener("beforeunload", ask);
+    else window.removeEventListener("beforeunload", ask);
+  }
+
+  function go(url) {
+    if (gone) return;
+    gone = true;
+    window.location.assign(url);
+  }
+
+  function leaveFor(url) {
+    if (wanted === saved) return go(url);
+    goingTo = url;
+    if (!sending) save();
+  }
+
+  onward.hidden = false;
+  onward.addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    if (wanted) leaveFor(next);
+    else show("choose");
+  });
+  if (back) {
+    back.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      leaveFor(back.href);
+    });
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (event.submitter && event.submitter.name === "preferred") choose(event.submitter.value);
+  });
+  for (const button of buttons) {
+    // After a click with a pointer, Enter means Continue; after the keyboard, the button stays the keyboard's.
+    button.addEventListener("click", (event) => {
+      if (event.detail > 0) setTimeout(() => button.blur());
+    });
+  }
+
+  window.addEventListener("online", () => {
+    if (timer) save();
+  });
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) window.location.reload(); // what stands here may be older than what is saved
+  });
+
+  // ---- Keys, which can be turned off ----
+
+  const keys = document.getElementById("keys");
+  const KEYS_OFF = "bestknown.keys-off";
+  let keysOff = false;
+  try {
+    keysOff = window.localStorage.getItem(KEYS_OFF) === "1";
+  } catch {
+    // No storage inside some frames: keys are on.
+  }
+  keys.classList.toggle("off", keysOff);
+  document.getElementById("keys-toggle").addEventListener("click", () => {
+    keysOff = !keysOff;
+    keys.classList.toggle("off", keysOff);
+    try {
+      window.localStorage.setItem(KEYS_OFF, keysOff ? "1" : "0");
+    } catch {
+      // It holds for this page, then.
+    }
+  });
+
+  const SIDE = { a: "left", 1: "left", arrowleft: "left", b: "right", 2: "right", arrowright: "right" };
+
+  document.addEventListener("keydown", (event) => {
+    if (keysOff || event.defaultPrevented || event.repeat || event.isComposing) return;
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (!(event.target instanceof Element) || event.target.closest("input, textarea, select, [contenteditable]")) return;
+    const key = event.key.toLowerCase();
+    if (event.shiftKey && key.startsWith("arrow")) return; // that selects text
+    if (SIDE[key]) {
+      event.preventDefault();
+      choose(SIDE[key]);
+    } else if (key === "enter" && !event.target.closest("a, button, summary")) {
+      event.preventDefault();
+      onward.click();
+    } else if (key === "p" && back) {
+      event.preventDefault();
+      back.click();
+    }
+  });
+
+  // ---- Time left, by the minute; measured from the page's arrival, so that a wrong clock does no harm ----
+
+  const left = document.getElementById("left");
+  if (left && left.dataset.minutes) {
+    const arrived = Date.now();
+    const atFirst = Number(left.dataset.minutes);
+    const tell = () => {
+      const passed = (Date.now() - arrived) / 60_000;
+      const minutes = Math.max(0, Math.ceil(atFirst - passed));
+      const late = passed > atFirst + 1; // the server gave whole minutes
+      const words = late
+        ? left.dataset.textLate
+        : minutes >= 180
+          ? left.dataset.textHours.replace("{n}", Math.round(minutes / 60))
+          : left.dataset.textMinutes.replace("{n}", minutes);
+      left.classList.toggle("late", late);
+      if (left.textContent.trim() !== words) left.textContent = words;
+      if (late) clearInterval(ticking);
+    };
+    const ticking = setInterval(tell, 5_000);
+  }
+
+  mark();
+})();

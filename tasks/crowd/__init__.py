@@ -1,0 +1,1 @@
+"""Where workers come from. Each venue is a module; `link` is the first."""

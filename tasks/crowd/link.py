@@ -1,0 +1,83 @@
+"""The link crowd: people who open a campaign's link, or a personal one. No accounts, no cookies.
+
+Addresses carry signed tokens: a worker's place names worker and campaign; an assignment's pages name assignment,
+worker and HIT. Whoever holds the address may act, so addresses are never sent on (Referrer-Policy) or logged by us.
+"""
+
+from typing import NamedTuple
+
+from django.conf import settings
+from django.core import signing
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from pools.errors import NotYours
+from pools.models import Campaign
+from tasks.models import Assignment, Worker
+
+_PLACE = "bestknown.place"
+_ASSIGNMENT = "bestknown.assignment"
+
+
+class Place(NamedTuple):
+    """A worker in a campaign."""
+
+    worker: Worker
+    campaign: Campaign
+
+
+def place_token(worker: Worker, campaign: Campaign) -> str:
+    """The signed token of a worker's place in a campaign."""
+    return signing.dumps([worker.pk, campaign.pk], salt=_PLACE)
+
+
+def place_of(token: str) -> Place:
+    """The place that a token was made for. Raises NotYours for any other text."""
+    worker_id, campaign_id = _loads(token, _PLACE, 2)
+    worker = Worker.objects.filter(pk=worker_id).first()
+    campaign = Campaign.objects.select_related("collection", "lab").filter(pk=campaign_id).first()
+    if worker is None or campaign is None:
+        raise _unknown()
+    return Place(worker, campaign)
+
+
+def assignment_token(assignment: Assignment) -> str:
+    """The signed token of an assignment's pages, bound to assignment, worker and HIT."""
+    return signing.dumps([assignment.pk, assignment.worker_id, assignment.hit_id], salt=_ASSIGNMENT)
+
+
+def assignment_of(token: str) -> Assignment:
+    """The assignment that a token was made for. Raises NotYours for any other text."""
+    pk, worker_id, hit_id = _loads(token, _ASSIGNMENT, 3)
+    assignment = (
+        Assignment.objects.select_related("campaign__collection", "campaign__lab", "hit", "worker")
+        .filter(pk=pk, worker_id=worker_id, hit_id=hit_id)
+        .first()
+    )
+    if assignment is None:
+        raise _unknown()
+    return assignment
+
+
+def campaign_address(campaign: Campaign) -> str:
+    """The link that a campaign's workers open, with the site's own address before it."""
+    return settings.SITE_URL + reverse("judging:preview", args=[campaign.link])
+
+
+def place_address(worker: Worker, campaign: Campaign) -> str:
+    """A worker's personal link, with the site's own address before it."""
+    return settings.SITE_URL + reverse("judging:home", args=[place_token(worker, campaign)])
+
+
+def _loads(token: str, salt: str, length: int) -> list[int]:
+    try:
+        values = signing.loads(token, salt=salt)
+    except signing.BadSignature:
+        raise _unknown() from None
+    if not isinstance(values, list) or len(values) != length:
+        raise _unknown()
+    return values
+
+
+def _unknown() -> NotYours:
+    return NotYours(_("This address is not complete or not valid. Open the link that you were given once more."))

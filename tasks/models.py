@@ -1,0 +1,197 @@
+"""Test pairs, packed HITs, and the workers who take them."""
+
+from decimal import Decimal
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from pools.models import Campaign, Lab, Pair, Passage, Query
+
+
+class TestPair(models.Model):
+    """A known relevant against an obviously off-topic passage. Packed into HITs only once a person confirmed it.
+
+    The texts stand in the row: what a worker was tested on never changes behind them.
+    """
+
+    __test__ = False  # not a class of tests, whatever pytest thinks of its name
+
+    class State(models.TextChoices):
+        SUGGESTED = "suggested", _("suggested")
+        CONFIRMED = "confirmed", _("confirmed")
+        DECLINED = "declined", _("declined")
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="test_pairs")
+    question = models.TextField()
+    relevant_text = models.TextField()
+    off_topic_text = models.TextField()
+    query = models.ForeignKey(Query, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    relevant = models.ForeignKey(Passage, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    off_topic = models.ForeignKey(Passage, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    state = models.CharField(max_length=10, choices=State, default=State.SUGGESTED)
+    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    decided_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "query", "relevant", "off_topic"], name="test_pair_once_per_campaign")
+        ]
+
+    def __str__(self) -> str:
+        return self.question
+
+
+class ConsentText(models.Model):
+    """One version of what workers of a campaign agree to. Never changed: a new wording is a new version."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="consent_texts")
+    version = models.PositiveIntegerField()
+    text = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["campaign", "version"], name="consent_version_once")]
+
+    def __str__(self) -> str:
+        return f"version {self.version}"
+
+
+class Worker(models.Model):
+    """Somebody who judges for a lab, known by a signed personal link. Barred after a failed test pair, or by a person."""
+
+    lab = models.ForeignKey(Lab, on_delete=models.PROTECT, related_name="workers")
+    crowd = models.CharField(max_length=10, default="link")
+    label = models.CharField(max_length=100, blank=True, help_text=_("A panel member's name or address; never exported."))
+    joined_with = models.CharField(
+        max_length=32, unique=True, null=True, editable=False, help_text=_("The form that they joined with: sent twice, it is one worker.")
+    )  # noqa: DJ001 (unique, so absence must be NULL)
+    came_at = models.DateTimeField(auto_now_add=True)
+    barred_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["lab", "label"], condition=~Q(label=""), name="worker_label_once_per_lab")
+        ]
+
+    def __str__(self) -> str:
+        return self.label or f"worker {self.pk}"
+
+
+class Invitation(models.Model):
+    """A panel member's personal place in a campaign."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="invitations")
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="invitations")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["campaign", "worker"], name="invitation_once")]
+
+    def __str__(self) -> str:
+        return f"{self.worker_id} to {self.campaign_id}"
+
+
+class Consent(models.Model):
+    """A worker's agreement to one version of a campaign's text."""
+
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="consents")
+    text = models.ForeignKey(ConsentText, on_delete=models.PROTECT, related_name="consents")
+    given_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["worker", "text"], name="consent_once")]
+
+    def __str__(self) -> str:
+        return f"{self.worker_id} to {self.text_id}"
+
+
+class Hit(models.Model):
+    """A packed task. `needed` is how many more accepted assignments its pairs wait for."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="hits")
+    number = models.PositiveIntegerField()
+    needed = models.PositiveSmallIntegerField()
+
+    class Meta:
+        verbose_name = "HIT"
+        constraints = [models.UniqueConstraint(fields=["campaign", "number"], name="hit_number_once")]
+        # tasks.services.assignment_take(): the first HITs that still wait for work
+        indexes = [models.Index(fields=["campaign", "number"], condition=Q(needed__gt=0), name="hit_waiting")]
+
+    def __str__(self) -> str:
+        return f"HIT {self.number}"
+
+
+class Item(models.Model):
+    """One comparison of a HIT: a pair, or a test pair, at a stored place with a stored side.
+
+    `a_left` says whether the pair's a (a test pair's relevant passage) stands on the left.
+    """
+
+    hit = models.ForeignKey(Hit, on_delete=models.CASCADE, related_name="items")
+    position = models.PositiveSmallIntegerField()
+    pair = models.ForeignKey(Pair, null=True, on_delete=models.PROTECT, related_name="items")
+    test = models.ForeignKey(TestPair, null=True, on_delete=models.PROTECT, related_name="items")
+    a_left = models.BooleanField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["hit", "position"], name="item_position_once"),
+            models.CheckConstraint(
+                condition=Q(pair__isnull=True, test__isnull=False) | Q(pair__isnull=False, test__isnull=True),
+                name="item_is_pair_or_test",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.hit_id}/{self.position}"
+
+
+class Assignment(models.Model):
+    """One worker's attempt at one HIT, leased until a time; work that comes later is still taken."""
+
+    class State(models.TextChoices):
+        ACTIVE = "active", _("being judged")
+        SUBMITTED = "submitted", _("finished")
+        LEFT = "left", _("left early")
+
+    class Verdict(models.TextChoices):
+        PENDING = "pending", _("not yet checked")
+        ACCEPTED = "accepted", _("accepted")
+        EXCLUDED = "excluded", _("excluded")
+        UNCHECKED = "unchecked", _("left before its test pairs were judged")
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="assignments")
+    hit = models.ForeignKey(Hit, on_delete=models.PROTECT, related_name="assignments")
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="assignments")
+    state = models.CharField(max_length=10, choices=State, default=State.ACTIVE)
+    verdict = models.CharField(max_length=10, choices=Verdict, default=Verdict.PENDING)
+    taken_at = models.DateTimeField()
+    leased_until = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+    judged = models.PositiveSmallIntegerField(default=0, help_text=_("Items judged when it was finished or left."))
+    owed = models.DecimalField(max_digits=8, decimal_places=2, default=Decimal(0))
+    receipt = models.CharField(max_length=20, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["hit", "worker"], name="assignment_once_per_worker"),
+            models.UniqueConstraint(
+                fields=["campaign", "worker"], condition=Q(state="active"), name="assignment_one_at_a_time"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="active", finished_at__isnull=True) | (~Q(state="active") & Q(finished_at__isnull=False)),
+                name="assignment_finished_has_a_time",
+            ),
+        ]
+        # tasks.services.assignment_take(): a HIT's leases that still run
+        indexes = [
+            models.Index(fields=["hit", "leased_until"], condition=Q(state="active"), name="assignment_leases"),
+            # judgments.selectors: a campaign's assignments, newest first
+            models.Index(fields=["campaign", "-id"], name="assignment_newest_first"),
+        ]
+
+    def __str__(self) -> str:
+        return f"assignment {self.pk}"

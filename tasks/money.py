@@ -1,0 +1,19 @@
+"""Amounts, in dollars and whole cents."""
+
+from decimal import ROUND_HALF_UP, Decimal
+
+CENT = Decimal("0.01")
+
+
+def owed(reward: Decimal, judged: int, items: int) -> Decimal:
+    """The share of the reward that `judged` of `items` items have earned, rounded half up to cents.
+
+    >>> owed(Decimal("2.00"), 6, 13)
+    Decimal('0.92')
+    """
+    return (reward * judged / items).quantize(CENT, rounding=ROUND_HALF_UP)
+
+
+def dollars(amount: Decimal) -> str:
+    """`$1,234.50`: never rounded away."""
+    return f"${amount:,.2f}"

@@ -1,0 +1,137 @@
+"""Reading test pairs, HITs, workers and assignments."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import NamedTuple
+
+from django.db import connection
+from django.db.models import Count, Q, QuerySet, Sum
+
+from pools.models import Campaign
+from tasks.models import Assignment, Consent, ConsentText, Hit, TestPair, Worker
+
+
+def confirmed_tests(campaign: Campaign) -> QuerySet[TestPair]:
+    """The test pairs that may be packed, oldest first."""
+    return campaign.test_pairs.filter(state=TestPair.State.CONFIRMED).order_by("id")
+
+
+def current_consent(campaign: Campaign) -> ConsentText | None:
+    """The newest version of what workers agree to."""
+    return campaign.consent_texts.order_by("-version").first()
+
+
+def has_consented(worker: Worker, campaign: Campaign) -> bool:
+    """Whether the worker agreed to the version that is in force now."""
+    text = current_consent(campaign)
+    return text is not None and Consent.objects.filter(worker=worker, text=text).exists()
+
+
+def current_assignment(worker: Worker, campaign: Campaign) -> Assignment | None:
+    """What the worker is at: at most one assignment of a campaign, however late."""
+    return Assignment.objects.filter(worker=worker, campaign=campaign, state=Assignment.State.ACTIVE).first()
+
+
+def finished_assignments(worker: Worker, campaign: Campaign) -> QuerySet[Assignment]:
+    """What the worker has finished or left, newest first."""
+    return (
+        Assignment.objects.filter(worker=worker, campaign=campaign)
+        .exclude(state=Assignment.State.ACTIVE)
+        .order_by("-finished_at", "-id")
+    )
+
+
+# A HIT that needs more work than is out on running leases, without a pair that the worker met in this collection
+# before (in whatever campaign). With %(unmet)s, also without a test pair that they met.
+_WAITING = """
+SELECT hit.id
+FROM tasks_hit hit
+WHERE hit.campaign_id = %(campaign)s AND hit.needed > 0
+  AND hit.needed > (
+    SELECT count(*) FROM tasks_assignment lease
+    WHERE lease.hit_id = hit.id AND lease.state = 'active' AND lease.leased_until > %(at)s)
+  AND NOT EXISTS (SELECT 1 FROM tasks_assignment own WHERE own.hit_id = hit.id AND own.worker_id = %(worker)s)
+  AND NOT EXISTS (
+    SELECT 1
+    FROM tasks_item item JOIN pools_pair pair ON pair.id = item.pair_id JOIN pools_pool pool ON pool.id = pair.pool_id
+    WHERE item.hit_id = hit.id AND (pool.query_id, pair.a_id, pair.b_id) IN (
+      SELECT met_pool.query_id, met_pair.a_id, met_pair.b_id
+      FROM tasks_assignment met JOIN tasks_item met_item ON met_item.hit_id = met.hit_id
+        JOIN pools_pair met_pair ON met_pair.id = met_item.pair_id
+        JOIN pools_pool met_pool ON met_pool.id = met_pair.pool_id
+      WHERE met.worker_id = %(worker)s))
+"""
+_MET_TESTS = """
+  SELECT DISTINCT met_item.test_id
+  FROM tasks_assignment met JOIN tasks_item met_item ON met_item.hit_id = met.hit_id
+  WHERE met.worker_id = %(worker)s AND met_item.test_id IS NOT NULL
+"""
+_WITHOUT_MET_TESTS = f"""{_WAITING}
+  AND NOT EXISTS (SELECT 1 FROM tasks_item item WHERE item.hit_id = hit.id AND item.test_id IN ({_MET_TESTS}))
+ORDER BY hit.number
+LIMIT 1
+"""  # noqa: S608
+_WITH_FEWEST_MET_TESTS = f"""{_WAITING}
+ORDER BY (SELECT count(*) FROM tasks_item item WHERE item.hit_id = hit.id AND item.test_id IN ({_MET_TESTS})),
+  hit.number
+LIMIT 1
+"""  # noqa: S608
+
+
+def next_hit(worker: Worker, campaign: Campaign, at: datetime, *, lock: bool = False) -> int | None:
+    """The id of the HIT that this worker should get next, or None if there is none that they may do.
+
+    HITs whose test pairs the worker has not met come first, then those with the fewest met ones. With `lock` (inside
+    a transaction) the HIT is locked, and HITs that others hold are passed over.
+    """
+    arguments = {"campaign": campaign.pk, "worker": worker.pk, "at": at}
+    suffix = "FOR UPDATE OF hit SKIP LOCKED" if lock else ""
+    with connection.cursor() as cursor:
+        for query in (_WITHOUT_MET_TESTS, _WITH_FEWEST_MET_TESTS):
+            cursor.execute(query + suffix, arguments)
+            row = cursor.fetchone()
+            if row is not None:
+                return int(row[0])
+    return None
+
+
+def leases_running(hit_id: int, at: datetime) -> int:
+    """How many assignments of a HIT are being judged within their time."""
+    return Assignment.objects.filter(hit_id=hit_id, state=Assignment.State.ACTIVE, leased_until__gt=at).count()
+
+
+def hit_taken_count(worker: Worker, campaign: Campaign) -> int:
+    """How many HITs of a campaign the worker has ever taken."""
+    return Assignment.objects.filter(worker=worker, campaign=campaign).count()
+
+
+class Progress(NamedTuple):
+    """How far a campaign's HITs are, and what they have cost."""
+
+    hits: int
+    hits_done: int
+    active: int
+    submitted: int
+    left: int
+    accepted: int
+    excluded: int
+    workers: int
+    barred: int
+    owed: Decimal
+
+
+def progress(campaign: Campaign) -> Progress:
+    """Count a campaign's HITs and assignments."""
+    hits = Hit.objects.filter(campaign=campaign).aggregate(all=Count("id"), done=Count("id", filter=Q(needed=0)))
+    states, verdicts = Assignment.State, Assignment.Verdict
+    counts = campaign.assignments.aggregate(
+        active=Count("id", filter=Q(state=states.ACTIVE)),
+        submitted=Count("id", filter=Q(state=states.SUBMITTED)),
+        left=Count("id", filter=Q(state=states.LEFT)),
+        accepted=Count("id", filter=Q(verdict=verdicts.ACCEPTED)),
+        excluded=Count("id", filter=Q(verdict=verdicts.EXCLUDED)),
+        workers=Count("worker", distinct=True),
+        barred=Count("worker", distinct=True, filter=Q(worker__barred_at__isnull=False)),
+        owed=Sum("owed", default=Decimal(0)),
+    )
+    return Progress(hits=hits["all"], hits_done=hits["done"], **counts)

@@ -1,0 +1,404 @@
+"""Writing test pairs, HITs, workers and assignments."""
+
+import hashlib
+import hmac
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from pathlib import Path
+from random import Random
+
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Max
+from django.utils.translation import gettext as _
+
+from tasks.testfile import read_test_pairs
+from pools import selectors as pools
+from pools.copying import copy_rows, next_ids
+from pools.errors import NotNow, Refused
+from pools.models import Campaign, Pair, Passage, Qrel, User
+from tasks import selectors
+from tasks.wording import default_consent
+from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
+from tasks.money import owed
+from tasks.packing import pack
+
+
+class NoWork(Refused):
+    """There is nothing that this worker may do now. The text says why, kindly."""
+
+    title = "Nothing to do right now"
+
+
+# --- test pairs
+
+
+@transaction.atomic
+def test_pairs_suggest(*, campaign: Campaign, count: int, seed: int) -> list[TestPair]:
+    """Suggest `count` test pairs: a query's qrel against the qrel of another query, drawn from a seed.
+
+    Passages that any qrel of the query names, or that stand in its pool, are never its off-topic passage; nor are
+    passages that share a longer word with the question. A person confirms each one before it is used.
+    """
+    random = Random(seed)
+    qrels = [
+        qrel
+        for qrel in Qrel.objects.filter(collection=campaign.collection, grade__gte=campaign.min_grade)
+        .select_related("query", "passage")
+        .order_by("position")
+        if qrel.passage.text and qrel.query.text
+    ]
+    known = set(campaign.test_pairs.values_list("query_id", "relevant_id"))
+    related: dict[int, set[int]] = {}
+    for query_id, passage_id in pools.related_passages(campaign):
+        related.setdefault(query_id, set()).add(passage_id)
+    chosen = [qrel for qrel in qrels if (qrel.query_id, qrel.passage_id) not in known]
+    random.shuffle(chosen)
+    suggested = []
+    for qrel in chosen:
+        if len(suggested) == count:
+            break
+        words = {word for word in qrel.query.text.casefold().split() if len(word) > 3}
+        for other in random.sample(qrels, min(len(qrels), 50)):
+            text = other.passage.text.casefold()
+            if other.passage_id not in related.get(qrel.query_id, set()) and not any(word in text for word in words):
+                suggested.append(
+                    TestPair(
+                        campaign=campaign,
+                        question=qrel.query.text,
+                        relevant_text=qrel.passage.text,
+                        off_topic_text=other.passage.text,
+                        query=qrel.query,
+                        relevant=qrel.passage,
+                        off_topic=other.passage,
+                    )
+                )
+                break
+    return TestPair.objects.bulk_create(suggested)
+
+
+@transaction.atomic
+def test_pair_write(
+    *, campaign: Campaign, question: str, relevant_text: str, off_topic_text: str, by: User | None, at: datetime
+) -> TestPair:
+    """Add a test pair in the researcher's own words. What a researcher writes is confirmed by that."""
+    _must_be_draft(campaign)
+    texts = [text.strip() for text in (question, relevant_text, off_topic_text)]
+    if not all(texts):
+        raise Refused(_("A test pair needs a question, a relevant passage and an off-topic passage."))
+    if texts[1] == texts[2]:
+        raise Refused(_("The two passages of a test pair must differ."))
+    return TestPair.objects.create(
+        campaign=campaign,
+        question=texts[0],
+        relevant_text=texts[1],
+        off_topic_text=texts[2],
+        state=TestPair.State.CONFIRMED,
+        decided_by=by,
+        decided_at=at,
+    )
+
+
+@transaction.atomic
+def test_pairs_import(*, campaign: Campaign, path: Path) -> int:
+    """Suggest the test pairs of a file, `query relevant off_topic` by id, and return how many were new.
+
+    Raises Refused naming the ids that the collection does not hold, or holds without a text.
+    """
+    _must_be_draft(campaign)
+    rows = list(read_test_pairs(path))
+    queries = {query.qid: query for query in campaign.collection.queries.filter(qid__in=[row[0] for row in rows])}
+    pids = [pid for row in rows for pid in row[1:]]
+    passages = {p.pid: p for p in Passage.objects.filter(collection=campaign.collection, pid__in=pids).exclude(text="")}
+    unknown = [qid for qid, *_pids in rows if qid not in queries] + [pid for pid in pids if pid not in passages]
+    if unknown:
+        raise Refused(_("The collection has no text for: %(ids)s.") % {"ids": ", ".join(unknown[:10])})
+    before = campaign.test_pairs.count()
+    TestPair.objects.bulk_create(
+        [
+            TestPair(
+                campaign=campaign,
+                question=queries[qid].text,
+                relevant_text=passages[relevant].text,
+                off_topic_text=passages[off_topic].text,
+                query=queries[qid],
+                relevant=passages[relevant],
+                off_topic=passages[off_topic],
+            )
+            for qid, relevant, off_topic in rows
+        ],
+        ignore_conflicts=True,
+    )
+    return campaign.test_pairs.count() - before
+
+
+@transaction.atomic
+def test_pair_decide(*, test_pair: TestPair, confirm: bool, by: User | None, at: datetime) -> TestPair:
+    """Confirm or decline a test pair; a decision can be changed until the campaign starts."""
+    _must_be_draft(test_pair.campaign)
+    test_pair.state = TestPair.State.CONFIRMED if confirm else TestPair.State.DECLINED
+    test_pair.decided_by = by
+    test_pair.decided_at = at
+    test_pair.save(update_fields=["state", "decided_by", "decided_at"])
+    return test_pair
+
+
+# --- a campaign's start, pause and end
+
+
+@transaction.atomic
+def consent_write(*, campaign: Campaign, text: str) -> ConsentText:
+    """Put a consent text in force, as a new version unless it is the current one already."""
+    current = selectors.current_consent(campaign)
+    text = text.replace("\r\n", "\n").strip()
+    if not text:
+        raise Refused(_("The consent text is empty. Say what workers agree to."))
+    if current is not None and current.text == text:
+        return current
+    return ConsentText.objects.create(campaign=campaign, version=current.version + 1 if current else 1, text=text)
+
+
+@transaction.atomic
+def campaign_launch(*, campaign: Campaign) -> Campaign:
+    """Fix the design and hand the campaign to packing. Launching again is not an error.
+
+    Raises Refused, saying what is missing: pairs, texts of pooled passages or queries, or confirmed test pairs.
+    """
+    campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
+    if campaign.state != Campaign.State.DRAFT:
+        return campaign
+    if not Pair.objects.filter(pool__campaign=campaign).exists():
+        raise Refused(_("There is nothing to judge: every pool has one passage."))
+    missing = pools.missing_texts(campaign)
+    if missing.passages or missing.queries:
+        raise Refused(missing.sentence())
+    confirmed = selectors.confirmed_tests(campaign).count()
+    if confirmed < campaign.tests_per_hit:
+        raise Refused(
+            _("The campaign needs at least %(needed)d confirmed test pairs, and has %(confirmed)d.")
+            % {"needed": campaign.tests_per_hit, "confirmed": confirmed}
+        )
+    if selectors.current_consent(campaign) is None:
+        consent_write(campaign=campaign, text=default_consent(campaign))
+    campaign.state = Campaign.State.PACKING
+    campaign.save(update_fields=["state"])
+    return campaign
+
+
+@transaction.atomic
+def campaign_pack(*, campaign_id: int) -> bool:
+    """Pack a launched campaign's pairs into HITs, all or none, and open it.
+
+    Returns False, having done nothing, where there is nothing to pack or another process is at it.
+    """
+    campaign = (
+        Campaign.objects.select_for_update(skip_locked=True)
+        .filter(pk=campaign_id, state=Campaign.State.PACKING)
+        .first()
+    )
+    if campaign is None:
+        return False
+    hits = pack(
+        pools.pairs_by_query(campaign),
+        list(selectors.confirmed_tests(campaign).values_list("id", flat=True)),
+        seed=campaign.seed,
+        pairs_per_hit=campaign.pairs_per_hit,
+        tests_per_hit=campaign.tests_per_hit,
+        fill_last=campaign.fill_last_hit,
+    )
+    ids = next_ids(Hit, len(hits))
+    copy_rows(
+        Hit,
+        ["id", "campaign", "number", "needed"],
+        ((pk, campaign.pk, number, campaign.overlap) for number, pk in enumerate(ids, start=1)),
+    )
+    copy_rows(
+        Item,
+        ["hit", "position", "pair", "test", "a_left"],
+        (
+            (pk, position, item.pair, item.test, item.a_left)
+            for pk, hit in zip(ids, hits, strict=True)
+            for position, item in enumerate(hit, start=1)
+        ),
+    )
+    campaign.state = Campaign.State.OPEN
+    campaign.save(update_fields=["state"])
+    return True
+
+
+def campaign_move(*, campaign: Campaign, to: str) -> Campaign:
+    """Pause, resume or close a campaign. Asking for the state that it has already is not an error."""
+    states = Campaign.State
+    allowed = {
+        states.PAUSED: [states.OPEN],
+        states.OPEN: [states.PAUSED, states.CLOSED],
+        states.CLOSED: [states.OPEN, states.PAUSED],
+    }
+    if to not in allowed:
+        raise NotNow(_("A campaign cannot be set to “%(state)s”.") % {"state": to})
+    moved = Campaign.objects.filter(pk=campaign.pk, state__in=allowed[states(to)]).update(state=to)
+    campaign.refresh_from_db()
+    if not moved and campaign.state != to:
+        raise NotNow(_("The campaign is “%(state)s”, so this cannot be done now.") % {"state": campaign.state})
+    return campaign
+
+
+# --- workers
+
+
+def worker_join(*, campaign: Campaign, form: str) -> Worker:
+    """A new worker, from a campaign's open link. `form` names the page they joined with: sent twice, it is one worker."""
+    worker, _new = Worker.objects.get_or_create(joined_with=form, defaults={"lab": campaign.lab, "crowd": "link"})
+    return worker
+
+
+@transaction.atomic
+def panel_invite(*, campaign: Campaign, labels: Iterable[str]) -> list[Invitation]:
+    """Personal places for panel members, by name or address; those who have one keep it."""
+    invitations = []
+    for label in dict.fromkeys(label.strip() for label in labels):
+        if label:
+            worker, _new = Worker.objects.get_or_create(lab=campaign.lab, label=label[:100], defaults={"crowd": "panel"})
+            invitation, _new = Invitation.objects.get_or_create(campaign=campaign, worker=worker)
+            invitations.append(invitation)
+    return invitations
+
+
+def consent_give(*, worker: Worker, text: ConsentText) -> Consent:
+    """Record that the worker agreed to this version. Agreeing again keeps the first time."""
+    consent, _new = Consent.objects.get_or_create(worker=worker, text=text)
+    return consent
+
+
+def worker_bar(*, worker: Worker, at: datetime) -> bool:
+    """Keep the worker from further HITs of the lab. Returns whether they were welcome before."""
+    return bool(Worker.objects.filter(pk=worker.pk, barred_at__isnull=True).update(barred_at=at))
+
+
+def worker_unbar(*, worker: Worker) -> bool:
+    """Let the worker take HITs of the lab again. Returns whether they were barred before."""
+    return bool(Worker.objects.filter(pk=worker.pk, barred_at__isnull=False).update(barred_at=None))
+
+
+# --- assignments
+
+
+def assignment_take(*, worker: Worker, campaign: Campaign, at: datetime) -> Assignment:
+    """The worker's current assignment, or a fresh one on the next HIT that they may do.
+
+    Raises NoWork where there is none, with a sentence that says why.
+    """
+    current = selectors.current_assignment(worker, campaign)
+    if current is not None:
+        return current
+    reason = no_work_reason(worker, campaign)
+    if reason:
+        raise NoWork(reason)
+    try:
+        # A HIT that was free when it was found may be leased when its lock is held: look again, then pass on.
+        for _attempt in range(20):
+            with transaction.atomic():
+                hit_id = selectors.next_hit(worker, campaign, at, lock=True)
+                if hit_id is None:
+                    break
+                hit = Hit.objects.get(pk=hit_id)
+                if hit.needed > selectors.leases_running(hit_id, at):
+                    return Assignment.objects.create(
+                        campaign=campaign,
+                        hit=hit,
+                        worker=worker,
+                        taken_at=at,
+                        leased_until=at + timedelta(minutes=campaign.minutes_per_hit),
+                    )
+    except IntegrityError:  # the same worker's other tab was first
+        current = selectors.current_assignment(worker, campaign)
+        if current is None:
+            raise
+        return current
+    raise NoWork(nothing_left_reason(campaign))
+
+
+def no_work_reason(worker: Worker, campaign: Campaign) -> str:
+    """Why this worker gets nothing whatever HITs wait; empty if they may."""
+    if campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
+        return _("The work has not started yet. Please come back later.")
+    if campaign.state == Campaign.State.PAUSED:
+        return _("The work is paused for now. Please come back later.")
+    if campaign.state == Campaign.State.CLOSED:
+        return _("This work is finished. Thank you for your interest.")
+    if Worker.objects.filter(pk=worker.pk, barred_at__isnull=False).exists():
+        return _(
+            "Thank you for your work. There are no further tasks for you from this research group. "
+            "What you have done stays on your receipts."
+        )
+    if campaign.hits_per_worker and selectors.hit_taken_count(worker, campaign) >= campaign.hits_per_worker:
+        return _("Thank you! You have done as many tasks as one person may do here.")
+    return ""
+
+
+def nothing_left_reason(campaign: Campaign) -> str:
+    """Why no HIT is left for a worker who may take one."""
+    if Hit.objects.filter(campaign=campaign, needed__gt=0).exists():
+        return _("Every task that you could do is with somebody else right now. Please come back later.")
+    return _("All tasks are done. Thank you!")
+
+
+def assignment_end(*, assignment: Assignment, judged: int, left: bool, at: datetime) -> bool:
+    """Take an active assignment's work as final, with what is owed for it and a receipt.
+
+    Returns False, changing nothing, where it was final before. The caller holds the transaction.
+    """
+    items = Item.objects.filter(hit_id=assignment.hit_id).count()
+    return bool(
+        Assignment.objects.filter(pk=assignment.pk, state=Assignment.State.ACTIVE).update(
+            state=Assignment.State.LEFT if left else Assignment.State.SUBMITTED,
+            finished_at=at,
+            judged=judged,
+            owed=owed(assignment.campaign.reward, judged, items),
+            receipt=receipt_code(assignment),
+        )
+    )
+
+
+def assignment_set_verdict(*, assignment: Assignment, verdict: str) -> None:
+    """Store whether an assignment's data are used."""
+    Assignment.objects.filter(pk=assignment.pk).update(verdict=verdict)
+    assignment.verdict = verdict
+
+
+def hits_recount(*, hit_ids: Iterable[int], counted_in: str) -> None:
+    """Set `needed` of HITs from their pairs' filled places, which the table `counted_in` holds, one row a place."""
+    table = connection.ops.quote_name(counted_in)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            UPDATE tasks_hit hit SET needed = greatest(0, campaign.overlap - filled.fewest)
+            FROM pools_campaign campaign, (
+              SELECT hit_id, min(places) AS fewest FROM (
+                SELECT item.hit_id, item.pair_id, count(place.id) AS places
+                FROM tasks_item item LEFT JOIN {table} place ON place.pair_id = item.pair_id
+                WHERE item.hit_id = ANY(%s) AND item.pair_id IS NOT NULL
+                GROUP BY item.hit_id, item.pair_id) counted
+              GROUP BY hit_id) filled
+            WHERE hit.id = filled.hit_id AND campaign.id = hit.campaign_id
+            """,  # noqa: S608
+            [list(hit_ids)],
+        )
+
+
+def receipt_code(assignment: Assignment) -> str:
+    """A short code that only we can make, to be quoted when asking about payment: `7K3M-Q2ZD-91XA`."""
+    digest = hmac.new(settings.SECRET_KEY.encode(), f"receipt {assignment.pk}".encode(), hashlib.sha256).digest()
+    alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+    letters = "".join(alphabet[byte % 32] for byte in digest[:12])
+    return "-".join((letters[:4], letters[4:8], letters[8:]))
+
+
+def next_test_seed(campaign: Campaign) -> int:
+    """A seed for the next suggestion, so that asking again suggests others."""
+    return campaign.seed + (campaign.test_pairs.aggregate(last=Max("id"))["last"] or 0)
+
+
+def _must_be_draft(campaign: Campaign) -> None:
+    if campaign.state != Campaign.State.DRAFT:
+        raise NotNow(_("The campaign has started: its test pairs are fixed."))

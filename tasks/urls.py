@@ -1,0 +1,16 @@
+"""The researcher's pages about test pairs, workers and invitations."""
+
+from django.urls import path
+
+from tasks import views
+
+app_name = "tasks"
+urlpatterns = [
+    path("campaigns/<int:pk>/tests/", views.tests, name="tests"),
+    path("campaigns/<int:pk>/tests/suggest/", views.tests_suggest, name="tests_suggest"),
+    path("campaigns/<int:pk>/tests/<int:test_pk>/", views.test_decide, name="test_decide"),
+    path("campaigns/<int:pk>/start/", views.launch, name="launch"),
+    path("campaigns/<int:pk>/state/", views.move, name="move"),
+    path("campaigns/<int:pk>/wording/", views.wording, name="wording"),
+    path("campaigns/<int:pk>/panel/", views.panel, name="panel"),
+]
