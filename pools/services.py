@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.core.files import File
 from django.core.files.base import ContentFile
 from django.db import connection, transaction
+from django.db.models import ProtectedError
 from django.utils.translation import gettext as _
 
 from evaluation.errors import BadInput
@@ -22,7 +23,7 @@ from evaluation.runs import RunCheck, check_run
 from evaluation.texts import read_passages, read_queries
 from pools import selectors
 from pools.copying import copy_into, copy_rows
-from pools.errors import Refused
+from pools.errors import NotNow, Refused
 from pools.models import Campaign, Candidate, Collection, Lab, Pair, Passage, Pool, Qrel, Query, Run, User
 
 ARTIFACT_DEPTH = 100
@@ -107,7 +108,7 @@ def _import_queries(collection: Collection, path: Path) -> int:
 def _import_qrels(collection: Collection, path: Path) -> int:
     if Qrel.objects.filter(collection=collection).exists():
         raise Refused(_("The collection has its original qrels already; they do not change."))
-    rows = list(read_qrels(path).entries)
+    rows = list(read_qrels(path).entries())
     query_ids = _keys(Query, "qid", collection, dict.fromkeys(row.query for row in rows))
     passage_ids = _keys(Passage, "pid", collection, dict.fromkeys(row.passage for row in rows))
     return copy_rows(
@@ -228,6 +229,17 @@ def run_import(
     return run
 
 
+@transaction.atomic
+def run_delete(*, run: Run) -> None:
+    """Delete a run that no campaign uses, and its files. Raises NotNow naming the campaigns that use it."""
+    users = list(run.campaigns.order_by("name").values_list("name", flat=True))
+    if users:
+        raise NotNow(_("The run belongs to campaigns, so it stays: %(names)s.") % {"names": ", ".join(users)})
+    files = [run.original, run.artifact]
+    run.delete()
+    transaction.on_commit(lambda: [file.storage.delete(file.name) for file in files if file.name])
+
+
 # --- campaigns
 
 
@@ -264,6 +276,38 @@ def campaign_create(
     campaign.runs.set(runs)
     _store_plan(campaign, plan)
     return campaign
+
+
+@transaction.atomic
+def campaign_reword(*, campaign: Campaign, title: str, question: str, instructions: str) -> Campaign:
+    """Change what the workers of a draft will read. What they read once it has started is fixed."""
+    campaign = _draft(campaign, _("The campaign has started: its title, question and instructions are fixed."))
+    campaign.title, campaign.question = title.strip(), question.strip()
+    campaign.instructions = instructions.replace("\r\n", "\n").strip()
+    try:
+        campaign.clean_fields(exclude={field.name for field in Campaign._meta.fields} - {"title", "question"})
+    except ValidationError as error:
+        raise Refused(_in_words(error)) from error
+    campaign.save(update_fields=["title", "question", "instructions"])
+    return campaign
+
+
+@transaction.atomic
+def campaign_delete(*, campaign: Campaign) -> None:
+    """Delete a draft with its pools, pairs and test pairs. A campaign that has started is closed instead."""
+    campaign = _draft(campaign, _("The campaign has started, so it is kept. Close it instead."))
+    try:
+        campaign.delete()
+    except ProtectedError as error:
+        raise NotNow(_("Something was decided or judged in this campaign already, so it is kept.")) from error
+
+
+def _draft(campaign: Campaign, otherwise: str) -> Campaign:
+    """The campaign, locked, if it is a draft; else NotNow with this sentence."""
+    found = Campaign.objects.select_for_update().filter(pk=campaign.pk, state=Campaign.State.DRAFT).first()
+    if found is None:
+        raise NotNow(otherwise)
+    return found
 
 
 def campaign_plan(campaign: Campaign, runs: Iterable[Run]) -> Plan:

@@ -6,14 +6,87 @@ from typing import NamedTuple
 
 from django.db import connection
 from django.db.models import Count, Q, QuerySet, Sum
+from django.utils.translation import gettext as _
 
-from pools.models import Campaign
+from pools import selectors as pools
+from pools.models import Campaign, Pair
 from tasks.models import Assignment, Consent, ConsentText, Hit, TestPair, Worker
 
 
 def confirmed_tests(campaign: Campaign) -> QuerySet[TestPair]:
     """The test pairs that may be packed, oldest first."""
     return campaign.test_pairs.filter(state=TestPair.State.CONFIRMED).order_by("id")
+
+
+def launch_obstacles(campaign: Campaign) -> list[str]:
+    """What keeps a draft from being started, a sentence each: pairs, texts, or confirmed test pairs that it lacks."""
+    obstacles = []
+    if not Pair.objects.filter(pool__campaign=campaign).exists():
+        obstacles.append(_("There is nothing to judge: every pool has one passage."))
+    missing = pools.missing_texts(campaign)
+    if missing.passages or missing.queries:
+        obstacles.append(missing.sentence())
+    confirmed = confirmed_tests(campaign).count()
+    if confirmed < campaign.tests_per_hit:
+        obstacles.append(
+            _("The campaign needs at least %(needed)d confirmed test pairs, and has %(confirmed)d.")
+            % {"needed": campaign.tests_per_hit, "confirmed": confirmed}
+        )
+    return obstacles
+
+
+class TestCounts(NamedTuple):
+    """A campaign's test pairs by state, and how many confirmed ones a HIT needs."""
+
+    __test__ = False
+
+    needed: int
+    suggested: int
+    confirmed: int
+    declined: int
+
+
+def test_counts(campaign: Campaign) -> TestCounts:
+    """Count a campaign's test pairs."""
+    states = TestPair.State
+    counts = campaign.test_pairs.aggregate(
+        suggested=Count("id", filter=Q(state=states.SUGGESTED)),
+        confirmed=Count("id", filter=Q(state=states.CONFIRMED)),
+        declined=Count("id", filter=Q(state=states.DECLINED)),
+    )
+    return TestCounts(needed=campaign.tests_per_hit, **counts)
+
+
+class PanelRow(NamedTuple):
+    """One panel member of a campaign, and what they have done in it."""
+
+    worker: Worker
+    invited_at: datetime
+    consented: bool
+    assignments: int
+
+
+def panel_rows(campaign: Campaign) -> list[PanelRow]:
+    """A campaign's panel members by name."""
+    text = current_consent(campaign)
+    agreed = set(Consent.objects.filter(text=text).values_list("worker_id", flat=True)) if text else set()
+    done = dict(
+        campaign.assignments.exclude(state=Assignment.State.ACTIVE)
+        .order_by()
+        .values_list("worker")
+        .annotate(count=Count("id"))
+    )
+    invitations = campaign.invitations.select_related("worker").order_by("worker__label")
+    return [
+        PanelRow(row.worker, row.created_at, row.worker_id in agreed, done.get(row.worker_id, 0)) for row in invitations
+    ]
+
+
+def workers_of(campaign: Campaign) -> QuerySet[Worker]:
+    """Who has a place in a campaign: whoever took work in it, or was invited to it."""
+    return Worker.objects.filter(
+        Q(id__in=campaign.assignments.values("worker")) | Q(id__in=campaign.invitations.values("worker"))
+    )
 
 
 def current_consent(campaign: Campaign) -> ConsentText | None:

@@ -40,6 +40,7 @@ def test_pairs_suggest(*, campaign: Campaign, count: int, seed: int) -> list[Tes
     Passages that any qrel of the query names, or that stand in its pool, are never its off-topic passage; nor are
     passages that share a longer word with the question. A person confirms each one before it is used.
     """
+    _must_be_draft(campaign)
     random = Random(seed)
     qrels = [
         qrel
@@ -167,17 +168,9 @@ def campaign_launch(*, campaign: Campaign) -> Campaign:
     campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
     if campaign.state != Campaign.State.DRAFT:
         return campaign
-    if not Pair.objects.filter(pool__campaign=campaign).exists():
-        raise Refused(_("There is nothing to judge: every pool has one passage."))
-    missing = pools.missing_texts(campaign)
-    if missing.passages or missing.queries:
-        raise Refused(missing.sentence())
-    confirmed = selectors.confirmed_tests(campaign).count()
-    if confirmed < campaign.tests_per_hit:
-        raise Refused(
-            _("The campaign needs at least %(needed)d confirmed test pairs, and has %(confirmed)d.")
-            % {"needed": campaign.tests_per_hit, "confirmed": confirmed}
-        )
+    obstacles = selectors.launch_obstacles(campaign)
+    if obstacles:
+        raise Refused(" ".join(obstacles))
     if selectors.current_consent(campaign) is None:
         consent_write(campaign=campaign, text=default_consent(campaign))
     campaign.state = Campaign.State.PACKING
@@ -341,6 +334,15 @@ def nothing_left_reason(campaign: Campaign) -> str:
     if Hit.objects.filter(campaign=campaign, needed__gt=0).exists():
         return _("Every task that you could do is with somebody else right now. Please come back later.")
     return _("All tasks are done. Thank you!")
+
+
+def assignment_lapse(*, assignment: Assignment, at: datetime) -> bool:
+    """End a lease before its time, so that the HIT goes to somebody else. Late work is still taken."""
+    return bool(
+        Assignment.objects.filter(pk=assignment.pk, state=Assignment.State.ACTIVE, leased_until__gt=at).update(
+            leased_until=at
+        )
+    )
 
 
 def assignment_end(*, assignment: Assignment, judged: int, left: bool, at: datetime) -> bool:

@@ -269,5 +269,9 @@
     const ticking = setInterval(tell, 5_000);
   }
 
+  // A question so long that it scrolls must scroll with keys too.
+  const question = document.getElementById("ask");
+  if (question.scrollHeight > question.clientHeight + 1) question.tabIndex = 0;
+
   mark();
 })();

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from evaluation.names import run_name
+from evaluation.cli import run_name
 from pools.management.files import collection_called, refusals_as_errors
 from pools.services import BadRun, run_import
 
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         with refusals_as_errors():
             collection = collection_called(options["collection"], options["lab"])
             for path in options["files"]:
-                name = options["name"] or run_name(path)
+                name = options["name"] or run_name(str(path))
                 try:
                     with path.open("rb") as source:
                         run = run_import(

@@ -1,0 +1,88 @@
+# Bestknown's commands. `make help` lists them.
+
+# Where `make run` gets its judgments: nothing for a simulated crowd, or CROWD=people.
+CROWD ?=
+# A folder with a collection of yours, instead of the demo.
+DATA ?=
+# Where the site answers.
+PORT ?= 8000
+# Further words for pytest: make test ARGS="tests/evaluation -x"
+ARGS ?=
+# Any Python from 3.11 on; the first that is found unless you name one.
+PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python3.14; do \
+	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$name" && break; done)
+
+export PORT
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench requirements screenshots clean environment environment-dev python \
+	check-lint check-format check-types check-imports check-migrations check-deploy
+
+help: ## Show this list
+	@echo "make TARGET, where TARGET is:"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F '|' '{ printf "%-16s %s\n", $$1, $$2 }'
+
+run: environment ## Do the main job on the demo, then serve the site (CROWD=people DATA=folder PORT=8000)
+	@DEVELOPMENT=1 .venv/bin/python -m config.run $(if $(CROWD),--crowd "$(CROWD)") $(if $(DATA),--data "$(DATA)")
+
+test: environment-dev ## Run all tests, in a real browser too; installs one if it may (ARGS="tests/evaluation -x")
+	@.venv/bin/python -m tests.browser
+	@DEVELOPMENT=1 .venv/bin/python -m pytest $(ARGS)
+
+check: check-lint check-format check-types check-imports check-migrations check-deploy ## Look over code and settings
+	@echo "All checks passed."
+
+check-lint: environment-dev
+	@echo "== Lint: ruff check"
+	@.venv/bin/python -m ruff check .
+
+check-format: environment-dev
+	@echo "== Format: ruff format --check"
+	@.venv/bin/python -m ruff format --check .
+
+check-types: environment-dev
+	@echo "== Types: mypy --strict"
+	@DEVELOPMENT=1 .venv/bin/python -m mypy
+
+check-imports: environment-dev
+	@echo "== Directions between packages: import-linter"
+	@DEVELOPMENT=1 .venv/bin/lint-imports
+
+check-migrations: environment-dev
+	@echo "== Missing migrations: makemigrations --check"
+	@DEVELOPMENT=1 .venv/bin/python manage.py makemigrations --check --dry-run
+
+check-deploy: environment-dev
+	@echo "== Production settings: check --deploy"
+	@env -u DEVELOPMENT -u DATABASE_URL -u REDIS_URL ALLOWED_HOSTS=example.org \
+		SECRET_KEY="$$(.venv/bin/python -c 'import secrets; print(secrets.token_urlsafe(64))')" \
+		.venv/bin/python manage.py check --deploy --fail-level WARNING
+
+bench: environment-dev ## Measure speed and memory
+	@DEVELOPMENT=1 .venv/bin/python -m benchmarks $(ARGS)
+
+screenshots: environment-dev ## Draw the README's pictures anew
+	@.venv/bin/python -m tests.browser
+	@DEVELOPMENT=1 .venv/bin/python -m tests.screenshots
+
+requirements: python ## Compile requirements.txt and requirements-dev.txt from pyproject.toml
+	@test -x .tools/bin/uv || { "$(PYTHON)" -m venv .tools && .tools/bin/python -m pip install --quiet uv; }
+	.tools/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 \
+		pyproject.toml -o requirements.txt --custom-compile-command "make requirements"
+	.tools/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 \
+		pyproject.toml --extra dev -c requirements.txt -o requirements-dev.txt --custom-compile-command "make requirements"
+
+clean: ## Remove what can be made again (not var/, where the data are)
+	rm -rf .venv .tools staticfiles .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -not -path './var/*' -prune -exec rm -rf {} +
+
+environment: python
+	@"$(PYTHON)" .ci/environment.py requirements.txt
+
+environment-dev: python
+	@"$(PYTHON)" .ci/environment.py requirements-dev.txt
+
+python:
+	@test -n "$(PYTHON)" || { echo "Bestknown needs Python 3.11 or newer, and none was found on the PATH." \
+		"Install one, or name it: make run PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "Bestknown needs Python" \
+		"3.11 or newer, and $(PYTHON) is not that. Name another: make run PYTHON=/path/to/python3.11" >&2; exit 1; }

@@ -1,0 +1,191 @@
+"""The main job on a folder of files, from run files to preference qrels, each step done once.
+
+Every step looks at what is there already, so that a demonstration that was interrupted goes on where it stopped.
+"""
+
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from django.conf import settings
+from django.utils import timezone
+
+from evaluation.measures import reciprocal_rank
+from evaluation.cli import run_name
+from evaluation.preferences import read_preferences
+from evaluation.qrels import Entry, Qrels
+from judgments import exports, selectors, simulation
+from pools import selectors as pools
+from pools import services as pool_services
+from pools.errors import Refused
+from pools.models import Campaign, Collection, Lab, Run, User
+from tasks import services as tasks
+from tasks.models import TestPair
+
+LAB = "Demonstration lab"
+TESTS = 12
+ENDINGS = ("", ".gz", ".bz2", ".zst")
+
+Step = Callable[[str, int, int], None]
+"""Told how far a step is: its name, what is done, and of how much."""
+
+
+class Folder(NamedTuple):
+    """The files of a demonstration: `queries`, `passages`, `qrels`, `runs/`, and what a simulated crowd thinks."""
+
+    name: str
+    queries: Path
+    passages: Path
+    qrels: Path
+    runs: tuple[Path, ...]
+    preferences: Path | None
+    test_pairs: Path | None
+
+
+def folder_at(path: Path) -> Folder:
+    """Find the files in a folder. Raises Refused saying what is missing."""
+    if not path.is_dir():
+        raise Refused(f"{path} is not a folder.")
+    runs = tuple(sorted(file for file in (path / "runs").glob("*") if file.is_file() and not file.name.startswith(".")))
+    if not runs:
+        raise Refused(f"{path / 'runs'} holds no run files.")
+    return Folder(
+        name=path.resolve().name,
+        queries=_required(path, "queries.tsv", "queries.jsonl"),
+        passages=_required(path, "passages.tsv", "passages.jsonl"),
+        qrels=_required(path, "sparse-qrels.txt", "sparse-qrels.tsv", "qrels.txt", "qrels.tsv"),
+        runs=runs,
+        preferences=_found(path, "oracle-preferences.txt", "preferences.txt"),
+        test_pairs=_found(path, "test-pairs.tsv"),
+    )
+
+
+def accounts() -> dict[str, str]:
+    """The demonstration's log-ins, by user name. Passwords are drawn on the first start and kept in var/logins.txt."""
+    path = Path(settings.VAR) / "logins.txt"
+    kept = dict(line.split() for line in path.read_text().splitlines()) if path.exists() else {}
+    lab, _new = Lab.objects.get_or_create(name=LAB)
+    for name, is_admin in (("researcher", False), ("admin", True)):
+        user = User.objects.filter(username=name).first()
+        if user is not None and name in kept:
+            continue
+        kept[name] = secrets.token_urlsafe(9)
+        user = user or User(username=name, is_staff=is_admin, is_superuser=is_admin)
+        user.set_password(kept[name])
+        user.save()
+        lab.members.add(user)
+    path.touch(mode=0o600)
+    path.write_text("".join(f"{name} {password}\n" for name, password in kept.items()))
+    return kept
+
+
+def load(folder: Folder, step: Step) -> Collection:
+    """Import what is not there yet: queries and qrels, then the runs, then the passages that their pools need."""
+    lab = Lab.objects.get(name=LAB)
+    collection = Collection.objects.filter(lab=lab, name=folder.name).first()
+    if collection is None:
+        step("Reading queries and qrels", 0, 1)
+        collection = pool_services.collection_import(
+            lab=lab, name=folder.name, language="en", queries=folder.queries, qrels=folder.qrels
+        ).collection
+        step("Reading queries and qrels", 1, 1)
+    known = set(collection.runs.values_list("name", flat=True))
+    fresh = [path for path in folder.runs if run_name(str(path)) not in known]
+    for number, path in enumerate(fresh):
+        step("Checking the runs", number, len(fresh))
+        with path.open("rb") as source:
+            pool_services.run_import(collection=collection, name=run_name(str(path)), source=source, filename=path.name)
+        step("Checking the runs", number + 1, len(fresh))
+    if fresh or not collection.passages.exclude(text="").exists():
+        step("Reading passages", 0, 1)
+        pool_services.collection_import(lab=lab, name=folder.name, passages=folder.passages)
+        step("Reading passages", 1, 1)
+    return collection
+
+
+def open_campaign(collection: Collection, folder: Folder, name: str, step: Step) -> Campaign:
+    """The collection's campaign of that name: pooled, with confirmed test pairs, packed and open."""
+    campaign = Campaign.objects.filter(lab=collection.lab, name=name).first()
+    if campaign is None:
+        step("Pooling", 0, 1)
+        campaign = pool_services.campaign_create(
+            lab=collection.lab, collection=collection, runs=collection.runs.order_by("name"), name=name
+        )
+        step("Pooling", 1, 1)
+    if campaign.state == Campaign.State.DRAFT:
+        step("Packing HITs", 0, 1)
+        _test_pairs(campaign, folder)
+        campaign = tasks.campaign_launch(campaign=campaign)
+    tasks.campaign_pack(campaign_id=campaign.pk)
+    step("Packing HITs", 1, 1)
+    campaign.refresh_from_db()
+    return campaign
+
+
+def judge(campaign: Campaign, preferences: Path, url: str, step: Step, workers: int = 6) -> simulation.Tally:
+    """Let a simulated crowd, careful and careless, judge what waits, through the site that runs at `url`."""
+    return simulation.judge(
+        campaign=campaign,
+        preferences=read_preferences(preferences),
+        url=url,
+        workers=workers,
+        habits=simulation.Habits(),
+        seed=campaign.seed + campaign.assignments.count(),
+        progress=lambda done, total: step("Judging", done, total),
+    )
+
+
+class Outcome(NamedTuple):
+    """RR@10 of a run on the original and on the preference qrels."""
+
+    run: str
+    original: float
+    preference: float
+
+
+def outcome(campaign: Campaign) -> list[Outcome]:
+    """Every run's two scores, best on the preference qrels first. Both count the queries that have preference qrels."""
+    derived = Qrels.of(Entry(query, pid, 1) for query, pid in selectors.derived(campaign).qrels)
+    judged = set(derived.queries)
+    original = Qrels.of(
+        Entry(*row) for row in pools.collection_qrels(campaign.collection) if row[0] in judged
+    )
+    rows = [
+        Outcome(run.name, _score(run, original, campaign), _score(run, derived, campaign)) for run in campaign.runs.all()
+    ]
+    return sorted(rows, key=lambda row: (-row.preference, row.run))
+
+
+def export(campaign: Campaign) -> list[Path]:
+    """Write the export files below var/exports."""
+    name = "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in campaign.name)
+    return exports.export_to(campaign, Path(settings.VAR) / "exports" / name)
+
+
+def _score(run: Run, qrels: Qrels, campaign: Campaign) -> float:
+    order = "rank" if campaign.order == Campaign.Order.RANK else "score"
+    return reciprocal_rank(pools.load_artifact(run), qrels, 10, order).mean
+
+
+def _test_pairs(campaign: Campaign, folder: Folder) -> None:
+    """Test pairs from the folder's file, or suggested ones, confirmed in the researcher's name."""
+    if folder.test_pairs is not None:
+        tasks.test_pairs_import(campaign=campaign, path=folder.test_pairs)
+    missing = TESTS - campaign.test_pairs.count()
+    if missing > 0:
+        tasks.test_pairs_suggest(campaign=campaign, count=missing, seed=tasks.next_test_seed(campaign))
+    researcher = User.objects.get(username="researcher")
+    for test_pair in campaign.test_pairs.filter(state=TestPair.State.SUGGESTED):
+        tasks.test_pair_decide(test_pair=test_pair, confirm=True, by=researcher, at=timezone.now())
+
+
+def _required(folder: Path, *names: str) -> Path:
+    found = _found(folder, *names)
+    if found is None:
+        raise Refused(f"{folder} has no {' or '.join(names)} (plain, .gz, .bz2 or .zst).")
+    return found
+
+
+def _found(folder: Path, *names: str) -> Path | None:
+    return next((path for name in names for ending in ENDINGS if (path := folder / (name + ending)).is_file()), None)

@@ -1,0 +1,96 @@
+"""The browser of the tests: where it is, how it is started, and how to get one (`python -m tests.browser`)."""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+QUIET = (
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-sync",
+    "--no-first-run",
+)
+ADVICE = """\
+The tests draw pages in a real browser, and there is none. Install one of these, then run the same command again:
+  Debian:   apt-get install --no-install-recommends chromium fonts-dejavu-core
+  Ubuntu:   {python} -m playwright install --with-deps chromium
+  others:   Chromium or Google Chrome, on the PATH or named in the environment variable CHROMIUM"""
+
+
+def find() -> Path | None:
+    """The browser's program: CHROMIUM if that is set, else the first on the PATH, else one installed by Playwright."""
+    named = os.environ.get("CHROMIUM")
+    for name in [named] if named else NAMES:
+        found = shutil.which(name)
+        if found:
+            return Path(found)
+    if named:
+        return None
+    browsers = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
+    return next(iter(sorted(browsers.glob("chromium-*/chrome-linux*/chrome"), reverse=True)), None)
+
+
+def launch_options() -> dict[str, Any]:
+    """Arguments for Playwright's `chromium.launch`. Raises FileNotFoundError if there is no browser."""
+    browser = find()
+    if browser is None:
+        raise FileNotFoundError(_advice())
+    # Chromium's sandbox refuses to run as root
+    return {"executable_path": str(browser), "args": [*QUIET, *(["--no-sandbox"] if os.geteuid() == 0 else [])]}
+
+
+def main() -> int:
+    """Make sure that there is a browser, installing one where that can be done unasked. Gives the exit code."""
+    if find():
+        return 0
+    if os.environ.get("CHROMIUM"):
+        print(f"CHROMIUM is set to {os.environ['CHROMIUM']}, which is no program.", file=sys.stderr)
+        return 1
+    for command in _install_commands():
+        print(f"No browser found for the tests. Running: {' '.join(command)}", flush=True)
+        if subprocess.run(command, env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, check=False).returncode:
+            break
+    if find():
+        return 0
+    print(_advice(), file=sys.stderr)
+    return 1
+
+
+def _install_commands() -> list[Sequence[str]]:
+    """What installs a browser here without a question: for root, or where sudo asks for no password."""
+    try:
+        system = platform.freedesktop_os_release()
+    except OSError:
+        return []
+    families = {system.get("ID", ""), *system.get("ID_LIKE", "").split()}
+    if os.geteuid() == 0:
+        as_root: list[str] = []
+    elif shutil.which("sudo") and subprocess.run(["sudo", "-n", "true"], capture_output=True).returncode == 0:
+        as_root = ["sudo", "-n"]
+    else:
+        return []
+    if "ubuntu" in families:  # its own chromium is a snap, which does not run in containers
+        return [[sys.executable, "-m", "playwright", "install", "--with-deps", "chromium"]]
+    if "debian" in families:
+        packages = ["chromium", "fonts-dejavu-core"]  # the fonts cover Latin, Greek, Cyrillic, Hebrew and Arabic
+        return [
+            [*as_root, "apt-get", "update", "-qq"],
+            [*as_root, "apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages],
+        ]
+    return []
+
+
+def _advice() -> str:
+    return ADVICE.format(python=sys.executable)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

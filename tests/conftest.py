@@ -1,0 +1,134 @@
+"""What tests share: one cast of people, a running site on the test database, a browser, the real data's folder."""
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from config.serve import Site
+from pools.models import Campaign, Collection, Lab, User
+from tasks.models import Worker
+from tests import factories
+
+REPOSITORY = Path(__file__).parent.parent
+
+
+@pytest.fixture(autouse=True)
+def files_of_their_own(tmp_path: Path, settings: object) -> None:
+    """Stored files of each test lie in its own folder."""
+    settings.MEDIA_ROOT = str(tmp_path / "files")  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def rita(db: None) -> User:
+    """A researcher."""
+    return factories.user("rita")
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    """An admin."""
+    return factories.user("ada", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def lab(rita: User) -> Lab:
+    """Rita's lab."""
+    return factories.lab("Rita's lab", rita)
+
+
+@pytest.fixture
+def collection(lab: Lab, tmp_path: Path) -> Collection:
+    """Four queries, three runs; pools of 3, 3, 2 and 1 passages: seven pairs."""
+    return factories.collection(
+        tmp_path,
+        in_lab=lab,
+        qrels={"q1": ["p1"], "q2": ["p4"], "q3": ["p7"], "q4": ["p9"]},
+        tops={
+            "red": {"q1": ["p2", "p1"], "q2": ["p5"], "q3": ["p7"], "q4": ["p9"]},
+            "green": {"q1": ["p3", "p2"], "q2": ["p6"], "q3": ["p8"], "q4": ["p9"]},
+            "blue": {"q1": ["p1", "p3"], "q2": ["p4"], "q3": ["p7"], "q4": ["p9", "p1"]},
+        },
+    )
+
+
+@pytest.fixture
+def campaign(collection: Collection) -> Campaign:
+    """An open campaign: seven pairs in three HITs of up to three pairs and two test pairs."""
+    return factories.campaign(collection, pairs_per_hit=3, tests_per_hit=2)
+
+
+@pytest.fixture
+def alice(campaign: Campaign) -> Worker:
+    """A worker."""
+    return factories.worker(campaign, "Alice")
+
+
+@pytest.fixture
+def bob(campaign: Campaign) -> Worker:
+    """Another worker."""
+    return factories.worker(campaign, "Bob")
+
+
+@pytest.fixture
+def carol(campaign: Campaign) -> Worker:
+    """A third worker."""
+    return factories.worker(campaign, "Carol")
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder with real runs, qrels and preferences; tests that need it skip where it is absent."""
+    folder = Path(os.environ.get("BESTKNOWN_DATA", REPOSITORY.parent / "shared" / "data")) / "trec-dl-2021"
+    if not folder.is_dir():
+        pytest.skip("the folder with real runs is absent (BESTKNOWN_DATA names it)")
+    return folder
+
+
+@pytest.fixture
+def site(transactional_db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["RunningSite"]:
+    """The site as production runs it, gunicorn and all, on the test database."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    monkeypatch.setenv("DATABASE_URL", database_url())
+    monkeypatch.setenv("MEDIA_ROOT", settings.MEDIA_ROOT)
+    monkeypatch.setenv("RATE_LIMITS", "0")
+    monkeypatch.setenv("SITE_URL", url)
+    monkeypatch.setattr(settings, "SITE_URL", url)
+    running = RunningSite(url, Site(port, workers=2, with_jobs=False))
+    running.process.start()
+    try:
+        running.process.wait_until_ready()
+        yield running
+    finally:
+        running.process.stop()
+
+
+class RunningSite:
+    """A started site and its address."""
+
+    def __init__(self, url: str, process: Site) -> None:
+        self.url = url
+        self.process = process
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def database_url() -> str:
+    """The test database's address, for processes that tests start."""
+    database = connection.settings_dict
+    name, host = database["NAME"], database["HOST"] or database["OPTIONS"].get("host", "")
+    login = f"{quote(database['USER'])}:{quote(database['PASSWORD'])}"
+    if host.startswith("/"):
+        return f"postgres://{login}@/{name}?host={quote(host, safe='')}"
+    return f"postgres://{login}@{host}:{database['PORT'] or 5432}/{name}"

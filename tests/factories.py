@@ -1,0 +1,145 @@
+"""Small worlds for tests: a lab with people, a collection with runs, a campaign that is open."""
+
+import io
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from django.utils import timezone
+
+from judgments import services as judgments
+from pools import services as pools
+from pools.models import Campaign, Collection, Lab, Pair, Run, User
+from tasks import services as tasks
+from tasks.models import Assignment, Item, Worker
+
+QUERIES = {
+    "q1": "how long does a snail live",
+    "q2": "what is the capital of australia",
+    "q3": "why is the sky blue",
+    "q4": "how many strings has a cello",
+}
+
+
+def passage_text(pid: str) -> str:
+    """The text of a passage of the tests' collections."""
+    return f"Text of passage {pid}: it goes on for a sentence, and ends."
+
+
+def lab(name: str = "Test lab", *members: User) -> Lab:
+    """A lab with members."""
+    made, _new = Lab.objects.get_or_create(name=name)
+    made.members.add(*members)
+    return made
+
+
+def user(name: str = "rita", **fields: object) -> User:
+    """Somebody who can log in, with their name as password."""
+    return User.objects.create_user(username=name, password=name, **fields)
+
+
+def collection(
+    tmp_path: Path,
+    *,
+    in_lab: Lab,
+    tops: Mapping[str, Mapping[str, Iterable[str]]],
+    qrels: Mapping[str, Iterable[str]],
+    name: str = "small",
+    texts: bool = True,
+) -> Collection:
+    """A collection with qrels by query, and runs by name, each with its ranked passages by query."""
+    queries = tmp_path / f"{name}-queries.tsv"
+    queries.write_text("".join(f"{qid}\t{QUERIES.get(qid, 'question ' + qid)}\n" for qid in qrels))
+    qrels_file = tmp_path / f"{name}-qrels.txt"
+    qrels_file.write_text("".join(f"{qid} 0 {pid} 1\n" for qid, pids in qrels.items() for pid in pids))
+    made = pools.collection_import(lab=in_lab, name=name, language="en", queries=queries, qrels=qrels_file).collection
+    for run_name, ranked in tops.items():
+        run(made, run_name, ranked)
+    if texts:
+        pids = {pid for ranked in tops.values() for listed in ranked.values() for pid in listed}
+        pids |= {pid for listed in qrels.values() for pid in listed}
+        passages = tmp_path / f"{name}-passages.tsv"
+        passages.write_text("".join(f"{pid}\t{passage_text(pid)}\n" for pid in sorted(pids)))
+        pools.collection_import(lab=in_lab, name=name, passages=passages, keep="all")
+    return made
+
+
+def run(of: Collection, name: str, ranked: Mapping[str, Iterable[str]]) -> Run:
+    """A stored run from ranked passages by query."""
+    lines = [
+        f"{qid} Q0 {pid} {rank} {1000 - rank} {name}\n"
+        for qid, pids in ranked.items()
+        for rank, pid in enumerate(pids, start=1)
+    ]
+    source = io.BytesIO("".join(lines).encode())
+    return pools.run_import(collection=of, name=name, source=source, filename=f"{name}.txt")
+
+
+def campaign(of: Collection, name: str = "pilot", *, tests: int = 6, start: bool = True, **settings: object) -> Campaign:
+    """A campaign over all runs of a collection, with confirmed test pairs, packed and open unless told otherwise."""
+    made = pools.campaign_create(lab=of.lab, collection=of, runs=of.runs.all(), name=name, **settings)
+    for number in range(tests):
+        tasks.test_pair_write(
+            campaign=made,
+            question=f"test question {number}",
+            relevant_text=f"The relevant passage of test {number}.",
+            off_topic_text=f"Something else entirely, number {number}.",
+            by=None,
+            at=timezone.now(),
+        )
+    if start:
+        tasks.campaign_launch(campaign=made)
+        tasks.campaign_pack(campaign_id=made.pk)
+        made.refresh_from_db()
+    return made
+
+
+def worker(of: Campaign, label: str) -> Worker:
+    """A panel member with consent."""
+    invitation = tasks.panel_invite(campaign=of, labels=[label])[0]
+    text = of.consent_texts.order_by("-version").first()
+    if text is not None:
+        tasks.consent_give(worker=invitation.worker, text=text)
+    return invitation.worker
+
+
+def take(by: Worker, of: Campaign, at: datetime | None = None) -> Assignment:
+    """The worker's next assignment."""
+    return tasks.assignment_take(worker=by, campaign=of, at=at or timezone.now())
+
+
+def judge(
+    assignment: Assignment,
+    *,
+    only: Iterable[int] | None = None,
+    fail_tests: bool = False,
+    prefer: str = "a",
+    at: datetime | None = None,
+) -> None:
+    """Judge items of an assignment: test pairs right (or wrong), pairs for their `a` or `b`."""
+    at = at or timezone.now()
+    for item in Item.objects.filter(hit=assignment.hit).order_by("position"):
+        if only is not None and item.position not in only:
+            continue
+        wants_a = not fail_tests if item.test_id is not None else prefer == "a"
+        judgments.judgment_save(
+            assignment=assignment,
+            position=item.position,
+            preferred="left" if wants_a == item.a_left else "right",
+            shown_at=at - timedelta(seconds=9),
+            at=at,
+        )
+
+
+def do(by: Worker, of: Campaign, **how: object) -> Assignment:
+    """Take, judge and finish one HIT."""
+    assignment = take(by, of)
+    judge(assignment, **how)  # type: ignore[arg-type]
+    return judgments.assignment_finish(assignment=assignment, at=timezone.now())
+
+
+def pair_count(of: Campaign) -> int:
+    """How many pairs a campaign has."""
+    return Pair.objects.filter(pool__campaign=of).count()
+
+

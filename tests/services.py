@@ -1,0 +1,16 @@
+"""Loaded before anything of Django (`-p tests.services`): real PostgreSQL and Redis of the tests' own."""
+
+import atexit
+import os
+import shutil
+import tempfile
+
+from config import embedded
+
+if "BESTKNOWN_TESTS_VAR" not in os.environ:
+    folder = tempfile.mkdtemp(prefix="bestknown-tests-")
+    os.environ["BESTKNOWN_TESTS_VAR"] = os.environ["BESTKNOWN_VAR"] = folder
+    os.environ.setdefault("DEVELOPMENT", "1")
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright's loop runs in the thread of the tests
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    embedded.ensure()
