@@ -505,7 +505,8 @@ def _open_way(path: Path, account: pwd.struct_passwd) -> None:
         mine = found.st_mode & 0o100 if found.st_uid == account.pw_uid else found.st_mode & 0o001
         if not mine:
             parent.chmod((found.st_mode & 0o7777) | 0o001)
-            print(f"PostgreSQL does not run as root but as {account.pw_name}: chmod o+x {parent}", file=sys.stderr)
+            if not parent.is_relative_to(tempfile.gettempdir()):
+                print(f"PostgreSQL does not run as root but as {account.pw_name}: chmod o+x {parent}", file=sys.stderr)
 
 
 def _open_to_others(tree: Path, account: pwd.struct_passwd) -> None:

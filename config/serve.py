@@ -160,7 +160,7 @@ class Site:
         here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - compared, not bound
         allowed = [name for name in os.environ.get("ALLOWED_HOSTS", "").split(",") if name and "*" not in name]
         name = (allowed or ["localhost"])[0].lstrip(".")
-        connection = http.client.HTTPConnection(here, self.port, timeout=30)
+        connection = http.client.HTTPConnection(here, self.port, timeout=5)
         with contextlib.closing(connection):
             connection.request("GET", path, headers={"Host": name, "X-Forwarded-Proto": "https"})
             response = connection.getresponse()

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 from numpy.typing import NDArray
 
-from evaluation.textfiles import Block, counted, encoding_problem, shown, split_block
+from evaluation.textfiles import BOM, Block, counted, encoding_problem, shown, split_block
 
 _PART = 128 << 10  # bytes
 
@@ -143,7 +143,7 @@ def parse_plainly(block: Block, form: Format) -> Parsed:
         seen.crlf += len(line) < len(raw)
         seen.tabs += b"\t" in line
         split = _split(line)
-        seen.extra_spaces += sum(map(len, split)) + len(split) - 1 < len(line)
+        seen.extra_spaces += sum(map(len, split)) + max(len(split) - 1, 0) < len(line)
         found = _line(line, split, form)
         if isinstance(found, str):
             errors.append((number, found))
@@ -166,6 +166,8 @@ def parse_plainly(block: Block, form: Format) -> Parsed:
 def parse_fast(block: Block, form: Format) -> Parsed | None:
     """The whole block at once, or None where anything in it needs a closer look."""
     data = block.data if block.data.endswith(b"\n") else block.data + b"\n"
+    if data.startswith(BOM):  # Arrow would drop it; at the start of a file it is gone already, elsewhere it is text
+        return None
     tidy = _tidy(data, block.lines)
     if tidy is None:
         return None

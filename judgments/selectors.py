@@ -73,11 +73,16 @@ def waiting_for(pair_ids: Iterable[int]) -> list[Waiting]:
         return [Waiting(*row) for row in cursor.fetchall()]
 
 
-def accepted_preferences(campaign: Campaign) -> list[Preference]:
-    """Every judgment that counts, as `(query, a, b, preferred)` by id, sorted: the tournament's whole input."""
+def accepted_preferences(campaign: Campaign, pool: Pool | None = None) -> list[Preference]:
+    """Every judgment that counts (or those on one pool), as `(query, a, b, preferred)` by id, sorted.
+
+    This is the tournament's whole input.
+    """
+    acceptances = Acceptance.objects.filter(pair__pool__campaign=campaign)
+    if pool is not None:
+        acceptances = acceptances.filter(pair__pool=pool)
     rows = (
-        Acceptance.objects.filter(pair__pool__campaign=campaign)
-        .values_list(
+        acceptances.values_list(
             "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "judgment__preferred", "judgment__item__a_left"
         )
         .iterator(chunk_size=20_000)

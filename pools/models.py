@@ -173,7 +173,9 @@ class Campaign(models.Model):
     runs = models.ManyToManyField(Run, related_name="campaigns")
     name = models.CharField(max_length=100)
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     # what is judged

@@ -79,6 +79,14 @@ def load_artifact(run: Run) -> RunArtifact:
         return RunArtifact.load(file)
 
 
+def file_size(run: Run) -> int | None:
+    """Bytes of the run file as it came; None where file storage does not have it."""
+    try:
+        return int(run.original.size)
+    except OSError:
+        return None
+
+
 def collection_qrels(collection: Collection) -> Iterator[tuple[str, str, int]]:
     """`(query id, passage id, grade)` of every original qrel, in the order of the file."""
     rows = Qrel.objects.filter(collection=collection).order_by("position")

@@ -1,2 +1,18 @@
+"""The researcher's pages about collections, runs and campaigns."""
+
 from django.urls import path
-urlpatterns=[]
+
+from pools import views
+
+app_name = "pools"
+urlpatterns = [
+    path("campaigns/", views.campaigns, name="campaigns"),
+    path("campaigns/new/", views.campaign_new, name="campaign_new"),
+    path("campaigns/<int:pk>/delete/", views.campaign_delete, name="campaign_delete"),
+    path("collections/", views.collections, name="collections"),
+    path("collections/<int:pk>/", views.collection, name="collection"),
+    path("runs/", views.runs, name="runs"),
+    path("runs/new/", views.run_upload, name="run_upload"),
+    path("runs/<int:pk>/", views.run, name="run"),
+    path("runs/<int:pk>/delete/", views.run_delete, name="run_delete"),
+]

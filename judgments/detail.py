@@ -1,0 +1,286 @@
+"""What the researcher's pages show of one query, one assignment, and of the outcome as it stands."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from time import perf_counter
+from typing import NamedTuple, cast
+
+from django.core.cache import cache
+from django.utils import timezone
+
+from evaluation.tournament import Method, derive
+from judgments import exports, selectors
+from judgments.models import Judgment
+from judgments.selectors import JudgmentRow
+from pools.models import Campaign, Pair, Passage, Pool, Qrel
+from tasks.models import Assignment, Item
+
+SLOW_SECONDS = 0.5
+REST_FACTOR = 30
+
+
+# --- one query
+
+
+@dataclass(frozen=True)
+class CandidateDetail:
+    """A passage of a pool. `number` names it on the page; `grade` is that of its original qrel, None without one."""
+
+    number: int
+    passage: Passage
+    wins: int
+    losses: int
+    best: bool
+    grade: int | None
+
+
+@dataclass(frozen=True)
+class PairDetail:
+    """A pair with its outcome and every judgment behind it, in the order in which they were made."""
+
+    a: CandidateDetail
+    b: CandidateDetail
+    for_a: int
+    for_b: int
+    judgments: Sequence["JudgmentDetail"]
+
+
+class JudgmentDetail(NamedTuple):
+    """One judgment on a pair. `side` is where the preferred passage stood."""
+
+    worker_id: int
+    assignment_id: int
+    preferred: CandidateDetail
+    side: str
+    seconds: float
+    made_at: datetime
+    standing: str
+
+
+class MatrixCell(NamedTuple):
+    """How often the row's passage was preferred over the column's, of how many accepted judgments."""
+
+    column: CandidateDetail
+    wins: int | None
+    judged: int
+
+
+@dataclass(frozen=True)
+class PoolDetail:
+    """A pool: its candidates (most wins first), who beat whom, and whether a best known answer follows already."""
+
+    candidates: Sequence[CandidateDetail]
+    matrix: Sequence[tuple[CandidateDetail, Sequence[MatrixCell | None]]]
+    pairs: Sequence[PairDetail]
+    complete: bool
+    filled: int
+    places: int
+
+    @property
+    def best(self) -> list[CandidateDetail]:
+        """The best known answers; none while pairs wait."""
+        return [candidate for candidate in self.candidates if candidate.best]
+
+
+def pool_detail(pool: Pool) -> PoolDetail:
+    """Everything about one pool: the candidates, who beat whom, the winners, and the judgments behind each pair."""
+    campaign = pool.campaign
+    pairs = list(Pair.objects.filter(pool=pool).select_related("a", "b"))
+    preferences = selectors.accepted_preferences(campaign, pool)
+    passages = [row.passage for row in pool.candidates.select_related("passage")]
+    pids = [passage.pid for passage in passages]
+    outcome = derive({pool.query.qid: pids}, preferences, method=cast(Method, campaign.method))
+    best = {pid for _query, pid in outcome.qrels}
+    grades = dict(
+        Qrel.objects.filter(query=pool.query, passage__in=passages).values_list("passage__pid", "grade").order_by()
+    )
+    wins: dict[tuple[str, str], int] = {}
+    for preference in preferences:
+        loser = preference.b if preference.preferred == preference.a else preference.a
+        key = (str(preference.preferred), loser)
+        wins[key] = wins.get(key, 0) + 1
+    totals = {pid: sum(count for (winner, _loser), count in wins.items() if winner == pid) for pid in pids}
+    lost = {pid: sum(count for (_winner, loser), count in wins.items() if loser == pid) for pid in pids}
+    passages.sort(key=lambda passage: (passage.pid not in best, -totals[passage.pid], passage.pid))
+    candidates = [
+        CandidateDetail(
+            number,
+            passage,
+            totals[passage.pid],
+            lost[passage.pid],
+            passage.pid in best,
+            grades.get(passage.pid),
+        )
+        for number, passage in enumerate(passages, start=1)
+    ]
+    by_pid = {candidate.passage.pid: candidate for candidate in candidates}
+    behind: dict[tuple[str | None, str | None], list[JudgmentDetail]] = {}
+    for row in selectors.judgment_rows(campaign, pool):
+        behind.setdefault((row.a, row.b), []).append(_judgment(row, by_pid))
+    asked = {frozenset((pair.a.pid, pair.b.pid)) for pair in pairs}
+    details = [
+        PairDetail(
+            by_pid[pair.a.pid],
+            by_pid[pair.b.pid],
+            wins.get((pair.a.pid, pair.b.pid), 0),
+            wins.get((pair.b.pid, pair.a.pid), 0),
+            behind.get((pair.a.pid, pair.b.pid), []),
+        )
+        for pair in pairs
+    ]
+    details.sort(key=lambda pair: sorted((pair.a.number, pair.b.number)))
+    matrix = [(row, [_cell(row, column, wins, asked) for column in candidates]) for row in candidates]
+    filled = sum(pair.for_a + pair.for_b for pair in details)
+    return PoolDetail(candidates, matrix, details, not outcome.incomplete, filled, len(pairs) * campaign.overlap)
+
+
+def _cell(
+    row: CandidateDetail, column: CandidateDetail, wins: dict[tuple[str, str], int], asked: set[frozenset[str]]
+) -> MatrixCell | None:
+    if row is column:
+        return None
+    here, there = row.passage.pid, column.passage.pid
+    won, lost = wins.get((here, there), 0), wins.get((there, here), 0)
+    return MatrixCell(column, won if frozenset((here, there)) in asked else None, won + lost)
+
+
+def _judgment(row: JudgmentRow, by_pid: dict[str, CandidateDetail]) -> JudgmentDetail:
+    prefers_a = (row.preferred == Judgment.Side.LEFT) == row.a_left
+    if row.accepted:
+        standing = "accepted"
+    elif row.superseded:
+        standing = "superseded"
+    elif row.verdict == Assignment.Verdict.EXCLUDED:
+        standing = "excluded"
+    else:
+        standing = "spare" if row.verdict == Assignment.Verdict.ACCEPTED else row.verdict
+    return JudgmentDetail(
+        worker_id=row.worker_id,
+        assignment_id=row.assignment_id,
+        preferred=by_pid[str(row.a if prefers_a else row.b)],
+        side=row.preferred,
+        seconds=(row.made_at - row.shown_at).total_seconds(),
+        made_at=row.made_at,
+        standing=standing,
+    )
+
+
+# --- one assignment
+
+
+@dataclass(frozen=True)
+class ItemDetail:
+    """One item of an assignment: what was asked, what stood on each side, and what was preferred.
+
+    `passed` says whether the relevant passage of a test pair was preferred; None for pairs, and where nothing was.
+    `changes` is how often the worker changed their mind.
+    """
+
+    position: int
+    question: str
+    left: str
+    right: str
+    left_name: str
+    right_name: str
+    pool_id: int | None
+    is_test: bool
+    judgment: Judgment | None
+    seconds: float | None
+    changes: int
+    passed: bool | None
+    accepted: bool
+
+
+def item_details(assignment: Assignment) -> list[ItemDetail]:
+    """Every item of an assignment in the order in which it was shown."""
+    items = (
+        Item.objects.filter(hit_id=assignment.hit_id)
+        .select_related("pair__a", "pair__b", "pair__pool__query", "test__relevant", "test__off_topic")
+        .order_by("position")
+    )
+    judgments: dict[int, list[Judgment]] = {}
+    for judgment in Judgment.objects.filter(assignment=assignment).select_related("item").order_by("id"):
+        judgments.setdefault(judgment.item_id, []).append(judgment)
+    accepted = set(assignment.acceptances.values_list("judgment_id", flat=True))
+    return [_item(item, judgments.get(item.pk, []), accepted) for item in items]
+
+
+def _item(item: Item, judgments: Sequence[Judgment], accepted: set[int]) -> ItemDetail:
+    if item.pair is not None:
+        pair = item.pair
+        question, texts, names = pair.pool.query.text, (pair.a.text, pair.b.text), (pair.a.pid, pair.b.pid)
+    else:
+        assert item.test is not None  # the database holds that an item is a pair or a test pair
+        test = item.test
+        question, texts = test.question, (test.relevant_text, test.off_topic_text)
+        names = (test.relevant.pid if test.relevant else "", test.off_topic.pid if test.off_topic else "")
+    left, right = texts if item.a_left else texts[::-1]
+    left_name, right_name = names if item.a_left else names[::-1]
+    last = judgments[-1] if judgments else None
+    return ItemDetail(
+        position=item.position,
+        question=question,
+        left=left,
+        right=right,
+        left_name=left_name,
+        right_name=right_name,
+        pool_id=item.pair.pool_id if item.pair else None,
+        is_test=item.pair is None,
+        judgment=last,
+        seconds=selectors.duration_of(last) if last else None,
+        changes=max(0, len(judgments) - 1),
+        passed=last.prefers_a if last and item.pair is None else None,
+        accepted=last is not None and last.pk in accepted,
+    )
+
+
+# --- the outcome
+
+
+class ExportFile(NamedTuple):
+    """A file that can be downloaded, what it holds, and its size in bytes."""
+
+    name: str
+    what: str
+    size: int
+
+
+class Outcome(NamedTuple):
+    """The preference qrels in numbers and the export files, as they stood at a time."""
+
+    at: datetime
+    pools: int
+    single: int
+    deadlocks: list[tuple[int, int]]
+    incomplete: int
+    files: list[ExportFile]
+
+
+def outcome(campaign: Campaign) -> Outcome:
+    """The outcome as it stands, or, where counting it takes long, as it stood a little while ago."""
+    key = f"outcome {campaign.link}"
+    kept = cache.get(key)
+    if isinstance(kept, Outcome):
+        return kept
+    begun = perf_counter()
+    found = _outcome(campaign)
+    seconds = perf_counter() - begun
+    if seconds > SLOW_SECONDS:
+        cache.set(key, found, timeout=int(seconds * REST_FACTOR))
+    return found
+
+
+def _outcome(campaign: Campaign) -> Outcome:
+    at = timezone.now()
+    files = exports.export_files(campaign)
+    counts = json.loads(files["manifest.json"])["counts"]["qrels"]
+    return Outcome(
+        at=at,
+        pools=counts["pools"],
+        single=counts["single"],
+        deadlocks=sorted((int(size), count) for size, count in counts["deadlocks"].items()),
+        incomplete=counts["incomplete"],
+        files=[ExportFile(name, exports.NAMES[name], len(content)) for name, content in files.items()],
+    )

@@ -1,0 +1,133 @@
+"""A run's census, as sentences for people."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+
+class Sentence(NamedTuple):
+    """What the check found; `look` where it may surprise, and is worth a look before the run is used."""
+
+    text: str
+    look: bool = False
+
+
+def census_sentences(census: Mapping[str, Any]) -> list[Sentence]:
+    """The census of a run (evaluation.runs.Census, as it is stored), most important first."""
+    return [*_what(census), *_queries(census), *_order(census), *_form(census)]
+
+
+def _what(census: Mapping[str, Any]) -> Iterable[Sentence]:
+    yield Sentence(
+        _("A %(format)s run with %(hits)s hits for %(queries)s queries, in %(lines)s lines.")
+        % {"format": census["format"], **{name: _n(census[name]) for name in ("hits", "queries", "lines")}}
+    )
+    if census["hits_min"] == census["hits_max"]:
+        yield Sentence(_("Every query has %(hits)s hits.") % {"hits": _n(census["hits_max"])})
+    else:
+        yield Sentence(
+            _("Queries have %(least)s to %(most)s hits, the median is %(median)s; %(short)s have fewer than the most.")
+            % {
+                "least": _n(census["hits_min"]),
+                "most": _n(census["hits_max"]),
+                "median": _n(census["hits_median"]),
+                "short": _n(census["short_lists"]),
+            }
+        )
+
+
+def _queries(census: Mapping[str, Any]) -> Iterable[Sentence]:
+    missing, unknown = census["missing_queries"], census["unknown_queries"]
+    if missing is None or unknown is None:
+        return
+    if missing:
+        yield Sentence(
+            ngettext(
+                "%(count)s query of the collection is missing: %(ids)s.",
+                "%(count)s queries of the collection are missing: %(ids)s.",
+                missing,
+            )
+            % {"count": _n(missing), "ids": _ids(census["missing_query_ids"], missing)},
+            look=True,
+        )
+    else:
+        yield Sentence(_("Every query of the collection is there."))
+    if unknown:
+        yield Sentence(
+            ngettext(
+                "%(count)s query is not one of the collection's, and is left out: %(ids)s.",
+                "%(count)s queries are not the collection's, and are left out: %(ids)s.",
+                unknown,
+            )
+            % {"count": _n(unknown), "ids": _ids(census["unknown_query_ids"], unknown)},
+            look=True,
+        )
+
+
+def _order(census: Mapping[str, Any]) -> Iterable[Sentence]:
+    conflicts, ties = census["rank_score_conflicts"], census["queries_with_ties"]
+    if conflicts:
+        yield Sentence(
+            ngettext(
+                "For %(count)s query, the order by score and the order by rank put different passages first.",
+                "For %(count)s queries, the order by score and the order by rank put different passages first.",
+                conflicts,
+            )
+            % {"count": _n(conflicts)},
+            look=True,
+        )
+    else:
+        yield Sentence(_("The order by score and the order by rank put the same passage first everywhere."))
+    if ties:
+        yield Sentence(
+            _("%(hits)s hits share their score with another, in %(queries)s queries; in %(top)s it is the highest score.")
+            % {
+                "hits": _n(census["tied_hits"]),
+                "queries": _n(ties),
+                "top": _n(census["queries_with_top_tie"]),
+            },
+            look=census["queries_with_top_tie"] > 0,
+        )
+    else:
+        yield Sentence(_("No two hits of a query share a score."))
+    if census["rank_ties"]:
+        yield Sentence(_("%(hits)s hits share their rank with another.") % {"hits": _n(census["rank_ties"])}, look=True)
+    if census["out_of_rank_order"]:
+        yield Sentence(
+            _("%(lines)s lines have a lower rank than the line before them.")
+            % {"lines": _n(census["out_of_rank_order"])}
+        )
+    base = census["rank_base"]
+    yield Sentence(
+        _("Queries start at different ranks.")
+        if base is None
+        else _("Ranks start at %(base)d for every query.") % {"base": base}
+    )
+
+
+def _form(census: Mapping[str, Any]) -> Iterable[Sentence]:
+    if census["split_queries"]:
+        yield Sentence(_("The lines of some query stand apart in the file; they were put together."))
+    quirks = [
+        (census["crlf_lines"], _("lines end with CRLF")),
+        (census["tab_lines"], _("lines have tabs")),
+        (census["extra_space_lines"], _("lines have extra spaces")),
+    ]
+    counted = ", ".join(f"{_n(count)} {what}" for count, what in quirks if count)
+    if counted:
+        yield Sentence(_("Read without complaint: %(quirks)s.") % {"quirks": counted})
+    if census["bom"]:
+        yield Sentence(_("The file begins with a byte order mark, which was passed over."))
+    if census["missing_last_newline"]:
+        yield Sentence(_("The last line has no line end; check that the file is whole."))
+
+
+def _n(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def _ids(ids: list[str], count: int) -> str:
+    more = count - len(ids)
+    return ", ".join(ids) + (_(" and %(more)s more") % {"more": _n(more)} if more > 0 else "")

@@ -1,0 +1,199 @@
+"""Forms for runs and campaigns."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+from django.db.models import Model
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from pools.models import Campaign, Collection, Run, User
+from pools import selectors
+
+MAX_RUN_MEGABYTES = 1024
+
+# What each setting of a campaign is called, wherever it is asked for or shown.
+LABELS: dict[str, Promise] = {
+    "name": gettext_lazy("Name"),
+    "order": gettext_lazy("Order of the runs"),
+    "depth": gettext_lazy("Depth"),
+    "min_grade": gettext_lazy("Lowest relevant grade"),
+    "qrel_policy": gettext_lazy("Original qrels in the pools"),
+    "design": gettext_lazy("Pairing design"),
+    "selection": gettext_lazy("Queries"),
+    "query_list": gettext_lazy("List of queries"),
+    "sample_size": gettext_lazy("Sample size"),
+    "seed": gettext_lazy("Seed"),
+    "overlap": gettext_lazy("Judgments a pair"),
+    "pairs_per_hit": gettext_lazy("Pairs a HIT"),
+    "tests_per_hit": gettext_lazy("Test pairs a HIT"),
+    "fill_last_hit": gettext_lazy("Fill the last HIT"),
+    "hits_per_worker": gettext_lazy("Most HITs a worker"),
+    "minutes_per_hit": gettext_lazy("Minutes a HIT"),
+    "exclusion": gettext_lazy("A failed test pair excludes"),
+    "partial": gettext_lazy("Work of those who leave early is used"),
+    "method": gettext_lazy("How winners are found"),
+    "reward": gettext_lazy("Reward a HIT"),
+    "fee_rate": gettext_lazy("Fee rate"),
+    "redo_rate": gettext_lazy("Share judged again"),
+    "language": gettext_lazy("Language of the texts below"),
+    "title": gettext_lazy("Title"),
+    "question": gettext_lazy("Question"),
+    "instructions": gettext_lazy("Instructions"),
+}
+HELP: dict[str, Promise] = {
+    "name": gettext_lazy("How you will find the campaign again. Workers do not see it."),
+    "order": gettext_lazy("Which column of a run says what comes first. Many runs disagree with themselves here."),
+    "depth": gettext_lazy("How many top passages each run brings into a pool. 1 is the method's own."),
+    "min_grade": gettext_lazy("An original qrel counts as relevant from this grade on."),
+    "qrel_policy": gettext_lazy("Which relevant passages stand beside those of the runs."),
+    "design": gettext_lazy(
+        "All pairs: every two passages of a pool. Champion check: one run against the qrels, one pair a query."
+    ),
+    "query_list": gettext_lazy("Query ids, with spaces or line ends between them. For “a list of queries” only."),
+    "sample_size": gettext_lazy("How many queries to draw. For “a sample” only."),
+    "seed": gettext_lazy("The same seed gives the same sample, HITs, order and sides."),
+    "overlap": gettext_lazy("How many different workers judge each pair."),
+    "fill_last_hit": gettext_lazy("Repeat pairs of other HITs so that the last HIT is as long as the rest."),
+    "hits_per_worker": gettext_lazy("Empty: no limit."),
+    "minutes_per_hit": gettext_lazy("After this time a HIT may go to somebody else. Late work is still saved."),
+    "reward": gettext_lazy("In dollars, for a whole HIT. Who leaves early is owed a share."),
+    "fee_rate": gettext_lazy("What the venue takes on top, as a share of the reward: 0.2 is 20 %."),
+    "redo_rate": gettext_lazy("Expected share of HITs to be judged again, for the bill only: 0.1 is 10 %."),
+    "language": gettext_lazy("A BCP 47 tag such as en or ar. Empty: the collection's."),
+    "title": gettext_lazy("What workers see first."),
+    "question": gettext_lazy("Asked above every two passages."),
+    "instructions": gettext_lazy("Shown before the first comparison, beside a worked example. May be empty."),
+}
+
+
+class Group(NamedTuple):
+    """Fields that are shown together; `folded` ones can be opened."""
+
+    title: Promise
+    fields: list[forms.BoundField]
+    folded: bool
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether a field in it must be looked at."""
+        return any(field.errors for field in self.fields)
+
+
+class RunUploadForm(forms.Form):
+    """A run file and what it is called."""
+
+    collection = forms.ModelChoiceField(Collection.objects.none(), label=gettext_lazy("Collection"))
+    file = forms.FileField(
+        label=gettext_lazy("Run file"),
+        help_text=gettext_lazy("TREC or MS MARCO; plain, gz, bz2 or zst; at most %(megabytes)s MB.")
+        % {"megabytes": f"{MAX_RUN_MEGABYTES:,}"},
+    )
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=100,
+        required=False,
+        help_text=gettext_lazy("Empty: the file's name without its endings."),
+    )
+    team = forms.CharField(label=gettext_lazy("Team"), max_length=100, required=False)
+    notes = forms.CharField(label=gettext_lazy("Notes"), required=False, widget=forms.Textarea(attrs={"rows": 3}))
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choice = self.fields["collection"]
+        assert isinstance(choice, forms.ModelChoiceField)
+        choice.queryset = selectors.collections_of(user)
+
+    def clean_file(self) -> UploadedFile:
+        """Refuse what is larger than a run can be."""
+        file: UploadedFile = self.cleaned_data["file"]
+        if (file.size or 0) > MAX_RUN_MEGABYTES << 20:
+            raise forms.ValidationError(too_large())
+        return file
+
+
+def too_large() -> str:
+    """Why an upload is not taken, and what to do instead."""
+    return _(
+        "The file is larger than %(megabytes)s MB. Compress it, or import it on the server with manage.py import_run."
+    ) % {"megabytes": f"{MAX_RUN_MEGABYTES:,}"}
+
+
+class RunChoiceField(forms.ModelMultipleChoiceField):
+    """Runs by name, with their team."""
+
+    def label_from_instance(self, obj: Model) -> str:
+        """`bm25 (ours)`."""
+        assert isinstance(obj, Run)
+        return f"{obj.name} ({obj.team})" if obj.team else obj.name
+
+
+class CampaignForm(forms.ModelForm[Campaign]):
+    """Every setting of a new campaign over one collection."""
+
+    groups: ClassVar = (
+        (gettext_lazy("What is judged"), ["name", "runs", "design", "selection", "sample_size", "query_list"], False),
+        (gettext_lazy("Pools, in detail"), ["order", "depth", "qrel_policy", "min_grade", "seed", "method"], True),
+        (gettext_lazy("How it is judged"), ["overlap", "pairs_per_hit", "tests_per_hit", "minutes_per_hit"], False),
+        (gettext_lazy("Judging, in detail"), ["fill_last_hit", "hits_per_worker", "exclusion", "partial"], True),
+        (gettext_lazy("What it costs"), ["reward", "fee_rate", "redo_rate"], False),
+        (gettext_lazy("What workers read"), ["title", "question", "instructions", "language"], False),
+    )
+
+    runs = RunChoiceField(
+        queryset=Run.objects.none(),
+        widget=forms.CheckboxSelectMultiple,
+        label=gettext_lazy("Runs"),
+        error_messages={"required": gettext_lazy("Choose at least one run.")},
+    )
+
+    class Meta:
+        model = Campaign
+        fields = ["name", "runs", *[name for name in LABELS if name != "name"]]
+        labels = LABELS
+        help_texts = HELP
+        widgets = {
+            "query_list": forms.Textarea(attrs={"rows": 3}),
+            "instructions": forms.Textarea(attrs={"rows": 6, "dir": "auto"}),
+            "title": forms.TextInput(attrs={"dir": "auto"}),
+            "question": forms.TextInput(attrs={"dir": "auto"}),
+            "reward": forms.NumberInput(attrs={"min": "0", "step": "0.01"}),
+            "fee_rate": forms.NumberInput(attrs={"min": "0", "step": "0.001"}),
+            "redo_rate": forms.NumberInput(attrs={"min": "0", "step": "0.001"}),
+        }
+
+    def __init__(self, *args: Any, collection: Collection, **kwargs: Any) -> None:
+        kwargs.setdefault("initial", {"language": collection.language})
+        super().__init__(*args, **kwargs)
+        self.collection = collection
+        choice = self.fields["runs"]
+        assert isinstance(choice, forms.ModelMultipleChoiceField)
+        choice.queryset = Run.objects.filter(collection=collection).order_by("name")
+
+    def fieldsets(self) -> Iterator[Group]:
+        """The fields in the order in which a researcher decides."""
+        for title, names, folded in self.groups:
+            yield Group(title, [self[name] for name in names], folded)
+
+    def clean_name(self) -> str:
+        """Names are told apart within a lab."""
+        name: str = self.cleaned_data["name"]
+        if Campaign.objects.filter(lab=self.collection.lab, name=name).exists():
+            raise forms.ValidationError(_("The lab has a campaign of this name already."))
+        return name
+
+    def clean(self) -> dict[str, Any]:
+        """A list needs its queries, a sample its size."""
+        data = super().clean() or self.cleaned_data
+        if data.get("selection") == Campaign.Selection.LIST and not data.get("query_list"):
+            self.add_error("query_list", _("Name at least one query."))
+        if data.get("selection") == Campaign.Selection.SAMPLE and not data.get("sample_size"):
+            self.add_error("sample_size", _("Say how many queries to draw."))
+        return data
+
+    def settings(self) -> dict[str, Any]:
+        """The settings as pools.services.campaign_create takes them."""
+        return {name: value for name, value in self.cleaned_data.items() if name not in ("name", "runs")}

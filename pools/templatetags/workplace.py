@@ -1,0 +1,44 @@
+"""How the researcher's pages write numbers."""
+
+from django import template
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext as _
+
+register = template.Library()
+
+
+@register.filter
+def number(value: float) -> str:
+    """`1,234`; what is not whole gets one decimal."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+@register.filter
+def seconds(value: float | None) -> str:
+    """`8.3 s`, `2 min 5 s`; a dash where nothing was measured."""
+    if value is None:
+        return "–"
+    if value < 60:
+        return _("%(seconds).1f s") % {"seconds": value}
+    minutes, rest = divmod(round(value), 60)
+    if minutes < 60:
+        return _("%(minutes)d min %(seconds)d s") % {"minutes": minutes, "seconds": rest}
+    return _("%(hours)d h %(minutes)d min") % {"hours": minutes // 60, "minutes": minutes % 60}
+
+
+@register.filter
+def share(value: float | None) -> str:
+    """A share from 0 to 1 as `43 %`; a dash where there is none."""
+    return "–" if value is None else _("%(percent).0f %%") % {"percent": value * 100}
+
+
+@register.filter
+def of_hundred(part: int, whole: int) -> int:
+    """`part` of `whole` in whole percent, rounded down; 0 of nothing is 0."""
+    return 100 * part // whole if whole else 0
+
+
+@register.filter
+def size(value: int) -> str:
+    """`1.2 MB`."""
+    return filesizeformat(value)

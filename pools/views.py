@@ -1,0 +1,265 @@
+"""The researcher's pages about collections, runs and campaigns, and the log-in."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import LoginView
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_ratelimit.decorators import ratelimit
+
+from evaluation.names import run_name
+from pools import selectors, services
+from pools.census import census_sentences
+from pools.errors import NotYours, Refused
+from pools.forms import MAX_RUN_MEGABYTES, CampaignForm, RunUploadForm, too_large
+from pools.models import Campaign, Collection, Run, User
+
+ROWS = 50
+FORM_BYTES = 1 << 20  # what an upload's other fields may add to its file
+
+
+class Request(HttpRequest):
+    """A request behind login_required."""
+
+    user: User
+
+
+class TooManyTries(Refused):
+    """Somebody tries passwords, or forgot theirs."""
+
+    status = 429
+    title = "One moment, please"
+
+
+@method_decorator(ratelimit(key="ip", rate="10/m", method="POST", block=False), name="dispatch")
+@method_decorator(ratelimit(key="post:username", rate="10/m", method="POST", block=False), name="dispatch")
+class LimitedLogin(LoginView):
+    """Logging in, with a limit on tries from one address and for one name."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Refuse the eleventh try of a minute."""
+        if getattr(request, "limited", False):
+            raise TooManyTries(_("There were too many tries to log in. Please wait a minute and try again."))
+        return super().dispatch(request, *args, **kwargs)
+
+
+# --- what all of the researcher's pages share
+
+
+def see_other(name: str, *arguments: object, fragment: str = "") -> HttpResponse:
+    """303 to a page by its name: a reload there sends nothing again."""
+    response = HttpResponseRedirect(reverse(name, args=arguments) + (f"#{fragment}" if fragment else ""))
+    response.status_code = 303
+    return response
+
+
+def page_of(request: HttpRequest, rows: QuerySet[Any] | Sequence[Any], size: int = ROWS) -> Page[Any]:
+    """The page of rows that `?page=` asks for; the nearest where there is no such page."""
+    return Paginator(rows, size).get_page(request.GET.get("page"))
+
+
+def refuse_in(form: forms.BaseForm, error: Refused) -> int:
+    """Show a refusal in the form, and return the status to answer with."""
+    form.add_error(None, str(error))
+    return error.status
+
+
+def campaign_of(request: Request, pk: int) -> Campaign:
+    """The campaign, if it belongs to a lab of the user's. Raises NotYours."""
+    campaign = selectors.campaigns_of(request.user).filter(pk=pk).first()
+    if campaign is None:
+        raise NotYours(_("There is no such campaign, or it belongs to another lab."))
+    return campaign
+
+
+def _collection_of(request: Request, pk: str | int) -> Collection:
+    collection = selectors.collections_of(request.user).filter(pk=pk).first() if str(pk).isdecimal() else None
+    if collection is None:
+        raise NotYours(_("There is no such collection, or it belongs to another lab."))
+    return collection
+
+
+def _run_of(request: Request, pk: int) -> Run:
+    run = selectors.runs_of(request.user).filter(pk=pk).first()
+    if run is None:
+        raise NotYours(_("There is no such run, or it belongs to another lab."))
+    return run
+
+
+# --- collections
+
+
+@login_required
+@require_GET
+def collections(request: Request) -> HttpResponse:
+    """Every collection of the user's labs."""
+    context = {
+        "page": page_of(request, selectors.collection_rows(request.user)),
+        "labs": selectors.labs_of(request.user).order_by("name"),
+    }
+    return render(request, "pools/collections.html", context)
+
+
+@login_required
+@require_GET
+def collection(request: Request, pk: int) -> HttpResponse:
+    """One collection: what it holds, its runs and its campaigns."""
+    found = _collection_of(request, pk)
+    context = {
+        "collection": found,
+        "size": selectors.collection_size(found),
+        "runs": found.runs.order_by("name"),
+        "campaigns": found.campaigns.order_by("-id"),
+    }
+    return render(request, "pools/collection.html", context)
+
+
+# --- runs
+
+
+@login_required
+@require_GET
+def runs(request: Request) -> HttpResponse:
+    """Every run of the user's labs."""
+    return render(request, "pools/runs.html", {"page": page_of(request, selectors.runs_of(request.user))})
+
+
+@login_required
+@require_GET
+def run(request: Request, pk: int) -> HttpResponse:
+    """One run and its census."""
+    found = _run_of(request, pk)
+    context = {
+        "run": found,
+        "sentences": census_sentences(found.census),
+        "campaigns": found.campaigns.order_by("-id"),
+        "file_name": found.original.name.rpartition("/")[2],
+        "file_size": selectors.file_size(found),
+    }
+    return render(request, "pools/run.html", context)
+
+
+@login_required
+@require_POST
+def run_delete(request: Request, pk: int) -> HttpResponse:
+    """Delete a run that no campaign uses."""
+    found = _run_of(request, pk)
+    services.run_delete(run=found)
+    messages.success(request, _("The run “%(name)s” is deleted.") % {"name": found.name})
+    return see_other("pools:runs")
+
+
+@csrf_exempt  # the check would read the whole upload first; run_upload_checked has it
+@login_required
+@require_http_methods(["GET", "POST"])
+def run_upload(request: Request) -> HttpResponse:
+    """Upload a run file. One that is too large is refused before it is read."""
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if request.method == "POST" and int(length) > (MAX_RUN_MEGABYTES << 20) + FORM_BYTES:
+        form = RunUploadForm(None, user=request.user)
+        context = {"form": form, "refused": too_large()}
+        response = render(request, "pools/run_upload.html", context, status=413)
+        response["Connection"] = "close"
+        return response
+    checked: HttpResponse = _run_upload_checked(request)
+    return checked
+
+
+@csrf_protect
+def _run_upload_checked(request: Request) -> HttpResponse:
+    if request.method == "GET":
+        form = RunUploadForm(user=request.user, initial={"collection": request.GET.get("collection")})
+        return render(request, "pools/run_upload.html", {"form": form})
+    form = RunUploadForm(request.POST, request.FILES, user=request.user)
+    status, check = 400, None
+    if form.is_valid():
+        file = form.cleaned_data["file"]
+        try:
+            stored = services.run_import(
+                collection=form.cleaned_data["collection"],
+                name=form.cleaned_data["name"] or run_name(file.name),
+                source=file.file,
+                filename=file.name,
+                team=form.cleaned_data["team"],
+                notes=form.cleaned_data["notes"],
+            )
+        except services.BadRun as error:
+            check, status = error.check, error.status
+        except Refused as error:
+            status = refuse_in(form, error)
+        else:
+            messages.success(request, _("The run “%(name)s” is checked and stored.") % {"name": stored.name})
+            return see_other("pools:run", stored.pk)
+    return render(request, "pools/run_upload.html", {"form": form, "check": check}, status=status)
+
+
+# --- campaigns
+
+
+@login_required
+@require_GET
+def campaigns(request: Request) -> HttpResponse:
+    """Every campaign of the user's labs."""
+    context = {
+        "page": page_of(request, selectors.campaign_rows(request.user)),
+        "labs": selectors.labs_of(request.user).order_by("name"),
+    }
+    return render(request, "pools/campaigns.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def campaign_new(request: Request) -> HttpResponse:
+    """A new campaign: first its collection, then its runs and settings."""
+    chosen = request.GET.get("collection")
+    if chosen is None:
+        return render(
+            request, "pools/campaign_collection.html", {"collections": selectors.collection_rows(request.user)}
+        )
+    found = _collection_of(request, chosen)
+    if request.method == "GET":
+        form = CampaignForm(collection=found)
+        return render(request, "pools/campaign_new.html", {"form": form, "collection": found})
+    form = CampaignForm(request.POST, collection=found)
+    status = 400
+    if form.is_valid():
+        try:
+            made = services.campaign_create(
+                lab=found.lab,
+                collection=found,
+                runs=form.cleaned_data["runs"],
+                name=form.cleaned_data["name"],
+                created_by=request.user,
+                **form.settings(),
+            )
+        except Refused as error:
+            status = refuse_in(form, error)
+        else:
+            messages.success(
+                request, _("The campaign is made, as a draft. Look at its pools and its bill, then start it.")
+            )
+            return see_other("judgments:campaign", made.pk)
+    return render(request, "pools/campaign_new.html", {"form": form, "collection": found}, status=status)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def campaign_delete(request: Request, pk: int) -> HttpResponse:
+    """Delete a draft, after asking once."""
+    found = campaign_of(request, pk)
+    if request.method == "GET":
+        return render(request, "pools/campaign_delete.html", {"campaign": found})
+    services.campaign_delete(campaign=found)
+    messages.success(request, _("The draft “%(name)s” is deleted.") % {"name": found.name})
+    return see_other("pools:campaigns")
