@@ -87,8 +87,29 @@ def ensure() -> None:
         os.environ[server.variable] = server.url()
 
 
+def leave() -> None:
+    """Give up the servers before this process ends. If nobody else uses them, they are stopped when this returns.
+
+    Only for who must know when they are stopped, such as one who then deletes the folder: they stop by themselves.
+    """
+    folder = var_folder()
+    hold = _holds.pop(folder, None)
+    if hold is None:
+        return
+    with _locked(folder / "run" / "lock"):
+        os.close(hold)
+        users = _open(folder / "run" / "users")
+        try:
+            time.sleep(0.05)  # the keeper wakes up, and has this for a moment
+            if not _held(users):
+                servers = [kind(folder, _socket_folder(folder)) for kind in (Postgres, Redis)]
+                _stop(folder, [(server, _open(server.lock)) for server in servers])
+        finally:
+            os.close(users)
+
+
 _holds: dict[Path, int] = {}
-"""This process's hold on the servers: the open `users` file of each var folder, never closed, so held to the end."""
+"""This process's hold on the servers: the open `users` file of each var folder, held until `leave`, or the end."""
 
 
 def _is_ours(url: str, folder: Path, kind: type[Server]) -> bool:
@@ -114,6 +135,18 @@ def _launch(folder: Path, lock: int, servers: Sequence[Server]) -> None:
         raise EmbeddedServerError(message or f"The embedded servers did not start (exit code {done.returncode}).")
     if message:
         print(message, file=sys.stderr)
+
+
+def _stop(folder: Path, servers: Sequence[tuple[Server, int]]) -> None:
+    """Stop servers, given with their open lock files, and remove a temporary folder of their sockets."""
+    for server, lock in servers:
+        server.signal(server.stop_signals[0], lock)
+    for server, lock in servers:
+        server.stop(lock)
+        os.close(lock)
+        if server.sockets != folder / "run":
+            shutil.rmtree(server.sockets, ignore_errors=True)
+            (folder / "run" / "sockets").unlink(missing_ok=True)
 
 
 class Server(ABC):
@@ -157,10 +190,10 @@ class Server(ABC):
 
     def start(self, account: pwd.struct_passwd | None) -> None:
         """Start it, unless it runs. Returns at once; `wait` for it."""
-        if _is_held(self.lock) and not self.socket.exists():
-            self.stop()  # its socket was tidied away from the temporary folder: nobody can reach it any more
         lock = _open(self.lock)
         try:
+            if _held(lock) and not self.socket.exists():
+                self.stop(lock)  # its socket was tidied away from the temporary folder: nobody can reach it any more
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self.prepare(account)
             with open_log(self.log) as log:
@@ -197,19 +230,19 @@ class Server(ABC):
                 )
             time.sleep(0.05)
 
-    def signal(self, number: signal.Signals) -> None:
-        """Send it a signal, if it runs. The lock it holds says so, and holds its process number."""
-        if _is_held(self.lock):
+    def signal(self, number: signal.Signals, lock: int) -> None:
+        """Send it a signal, if it runs. Its lock file, open as `lock`, says so, and has its process number."""
+        if _held(lock):
             with contextlib.suppress(ProcessLookupError, ValueError):
-                os.kill(int(self.lock.read_text()), number)
+                os.kill(int(os.pread(lock, 20, 0)), number)
 
-    def stop(self) -> None:
+    def stop(self, lock: int) -> None:
         """Stop it, gently first, and return when it is gone."""
         for number in self.stop_signals:
-            self.signal(number)
+            self.signal(number, lock)
             deadline = time.monotonic() + STOP_SECONDS
             while time.monotonic() < deadline:
-                if not _is_held(self.lock):
+                if not _held(lock):
                     return
                 time.sleep(0.02)
 
@@ -455,11 +488,18 @@ def _is_held(path: Path) -> bool:
     """Whether a living process holds the lock file."""
     lock = _open(path)
     try:
+        return _held(lock)
+    finally:
+        os.close(lock)
+
+
+def _held(lock: int) -> bool:
+    """Whether a living process holds an open lock file, by another opening of it."""
+    try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    finally:
-        os.close(lock)
+    fcntl.flock(lock, fcntl.LOCK_UN)
     return False
 
 
@@ -560,7 +600,9 @@ def _keep(folder: Path, servers: Sequence[Server]) -> None:
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
     os.chdir("/")
+    # Opened now, so that the servers can be stopped even when the folder has been deleted under them.
     users, lock = _open(folder / "run" / "users"), _open(folder / "run" / "lock")
+    running = [(server, _open(server.lock)) for server in servers]
     while True:
         fcntl.flock(users, fcntl.LOCK_EX)
         fcntl.flock(users, fcntl.LOCK_UN)  # never held while waiting for `lock`: who holds that may be waiting for this
@@ -570,14 +612,7 @@ def _keep(folder: Path, servers: Sequence[Server]) -> None:
         except BlockingIOError:
             fcntl.flock(lock, fcntl.LOCK_UN)  # somebody came just now
             continue
-        for server in servers:
-            server.signal(server.stop_signals[0])
-        for server in servers:
-            server.stop()
-        sockets = servers[0].sockets
-        if sockets != folder / "run":
-            shutil.rmtree(sockets, ignore_errors=True)
-            (folder / "run" / "sockets").unlink(missing_ok=True)
+        _stop(folder, running)
         return
 
 

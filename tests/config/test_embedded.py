@@ -39,6 +39,8 @@ with database.cursor() as cursor:
         cursor.execute("SELECT word FROM word ORDER BY word")
         words = sorted(word.decode() for word in cache.lrange("words", 0, -1))
         print(json.dumps([[row[0] for row in cursor], words]), flush=True)
+if "leave" in sys.argv:
+    embedded.leave()
 """
 
 
@@ -224,6 +226,21 @@ def test_any_folder_name_will_do(start: Callable[..., User], tmp_path: Path, nam
     alice.end()
     bob.end()
     assert comes_true(lambda: not sockets.exists())
+
+
+def test_servers_stop_even_when_their_folder_was_deleted(start: Callable[..., User], tmp_path: Path) -> None:
+    alice = start().ready()
+    shutil.rmtree(tmp_path / "var")
+    alice.end()
+    assert comes_true(lambda: not any(map(runs, alice.servers())))
+
+
+def test_who_leaves_last_finds_the_servers_stopped(start: Callable[..., User]) -> None:
+    alice, bob = start("leave").ready(), start("leave").ready()
+    alice.end()
+    assert all(map(runs, alice.servers()))
+    bob.end()
+    assert not any(map(runs, alice.servers()))
 
 
 def test_addresses_that_are_set_are_left_alone(tmp_path: Path) -> None:
