@@ -147,6 +147,11 @@ def rulings(campaign: Campaign) -> QuerySet[Ruling]:
     return campaign.rulings.select_related("worker", "assignment", "by").order_by("-id")
 
 
+def rulings_on(worker: Worker) -> QuerySet[Ruling]:
+    """Every decision about a worker or their work, in whatever campaign of the lab, newest first."""
+    return worker.rulings.select_related("campaign", "assignment", "by").order_by("-id")
+
+
 class PoolRow(NamedTuple):
     """One line of a campaign's list of queries. `waiting`: pairs without all the accepted judgments they need."""
 

@@ -64,8 +64,8 @@ def health(port: int) -> int:
 def children(pid: int) -> dict[str, int]:
     """The site's programs, by the module that they run."""
     found = {}
-    for number in Path(f"/proc/{pid}/task/{pid}/children").parent.parent.glob("*/children"):
-        for child in map(int, number.read_text().split()):
+    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, listed.read_text().split()):
             words = Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0")
             found[next((name for name in ("gunicorn", "celery") if name in words), "other")] = child
     return found
@@ -114,8 +114,9 @@ def test_the_programs_end_when_their_supervisor_is_killed(
     serve: Callable[..., subprocess.Popen[str]], port: int
 ) -> None:
     site = serve()
-    line(site)
+    assert "The site is at" in line(site)
     programs = list(children(site.pid).values())
+    assert len(programs) == 2
     site.kill()
     assert gone(programs)
 

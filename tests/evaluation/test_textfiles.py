@@ -105,12 +105,12 @@ def test_gzip_may_be_padded_with_zeros() -> None:
 
 @pytest.mark.parametrize("packer", PACKERS)
 def test_a_bomb_is_refused_before_it_unfolds(packer: str) -> None:
-    bomb = PACKERS[packer](b"a line like any other\n" * 5_000_000)
+    bomb = PACKERS[packer](b"a line like any other\n" * 300_000)
     file = TextFile(io.BytesIO(bomb), name="f", limits=Limits(ratio=100, ratio_after=1 << 20))
     with pytest.raises(BadInput, match="more than 100 times its packed size"):
         for _ in file.blocks():
             pass
-    assert file.lines < 2_500_000
+    assert file.lines < 300_000
 
 
 def test_a_file_may_not_unpack_beyond_the_limit() -> None:

@@ -1,0 +1,254 @@
+"""The researcher's pages about judgments: a campaign as it stands, its queries, the work behind it, the exports."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_GET, require_http_methods
+
+from judgments import detail, exports, selectors, services
+from pools import selectors as pools
+from pools.charts import size_histogram
+from pools.errors import NotYours, Refused
+from pools.forms import LABELS
+from pools.models import Campaign
+from pools.views import Request, campaign_of, page_of, refuse_in, see_other
+from tasks import selectors as tasks
+from tasks.crowd import link as crowd
+from tasks.models import Assignment, Worker
+from tasks.money import dollars
+
+TYPES = {
+    "txt": "text/plain; charset=utf-8",
+    "tsv": "text/tab-separated-values; charset=utf-8",
+    "jsonl": "application/x-ndjson",
+    "json": "application/json",
+    "zip": "application/zip",
+}
+LATEST = 10
+
+
+class ReasonForm(forms.Form):
+    """Why somebody decides what they decide."""
+
+    why = forms.CharField(label=gettext_lazy("Why"), max_length=2000, widget=forms.Textarea(attrs={"rows": 3}))
+
+
+# --- the campaign
+
+
+@login_required
+@require_GET
+def campaign(request: Request, pk: int) -> HttpResponse:
+    """A campaign as it stands: what, how far, how good, how much, what next."""
+    found = campaign_of(request, pk)
+    draft = found.state == Campaign.State.DRAFT
+    judging = selectors.judging_progress(found)
+    sizes = pools.stored_sizes(found)
+    context = {
+        "campaign": found,
+        "draft": draft,
+        "runs": found.runs.order_by("name"),
+        "sizes": sizes,
+        "histogram": size_histogram(sizes),
+        "judging": judging,
+        "bill": pools.bill(found, judging.pairs),
+        "settings": _settings(found),
+        "address": crowd.campaign_address(found),
+        "tests": tasks.test_counts(found),
+    }
+    if draft:
+        context["obstacles"] = tasks.launch_obstacles(found)
+    else:
+        context |= {
+            "progress": tasks.progress(found),
+            "outcome": detail.outcome(found),
+            "rulings": selectors.rulings(found)[:LATEST],
+        }
+    return render(request, "judgments/workplace/campaign.html", context)
+
+
+def _settings(found: Campaign) -> list[tuple[object, object]]:
+    """Every setting with its label and its value in words."""
+    return [(LABELS[name], _in_words(found, name)) for name in exports.SETTINGS]
+
+
+def _in_words(found: Campaign, name: str) -> object:
+    value = getattr(found, name)
+    display: Callable[[], str] | None = getattr(found, f"get_{name}_display", None)
+    if display is not None:
+        return display()
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if name == "reward":
+        return dollars(value)
+    return "–" if value in ("", None) else value
+
+
+# --- queries
+
+
+@login_required
+@require_GET
+def queries(request: Request, pk: int) -> HttpResponse:
+    """A campaign's queries, with a search."""
+    found = campaign_of(request, pk)
+    search = request.GET.get("q", "").strip()
+    page = page_of(request, selectors.pool_keys(found, search))
+    context = {
+        "campaign": found,
+        "search": search,
+        "page": page,
+        "rows": selectors.pool_rows(page.object_list, found.overlap),
+        "lang": found.collection.language,
+    }
+    return render(request, "judgments/workplace/queries.html", context)
+
+
+@login_required
+@require_GET
+def query(request: Request, pk: int, pool_pk: int) -> HttpResponse:
+    """One query: its pool, who beat whom, the winners, and the judgments behind each pair."""
+    found = campaign_of(request, pk)
+    pool = found.pools.select_related("query", "campaign").filter(pk=pool_pk).first()
+    if pool is None:
+        raise NotYours(_("This campaign has no such query."))
+    context = {
+        "campaign": found,
+        "pool": pool,
+        "detail": detail.pool_detail(pool),
+        "lang": found.collection.language,
+    }
+    return render(request, "judgments/workplace/query.html", context)
+
+
+# --- work
+
+
+@login_required
+@require_GET
+def work(request: Request, pk: int) -> HttpResponse:
+    """Who did what: assignments, and workers."""
+    found = campaign_of(request, pk)
+    verdict, state = request.GET.get("verdict", ""), request.GET.get("state", "")
+    assignments = selectors.assignments_of(found)
+    if verdict in Assignment.Verdict.values:
+        assignments = assignments.filter(verdict=verdict)
+    if state in Assignment.State.values:
+        assignments = assignments.filter(state=state)
+    context = {
+        "campaign": found,
+        "page": page_of(request, assignments),
+        "workers": selectors.worker_rows(found),
+        "verdict": verdict,
+        "state": state,
+        "verdicts": Assignment.Verdict.choices,
+        "states": Assignment.State.choices,
+    }
+    return render(request, "judgments/workplace/work.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponse:
+    """One assignment, item by item; POST excludes its data, or uses them again."""
+    found = campaign_of(request, pk)
+    one = selectors.assignments_of(found).filter(pk=assignment_pk).first()
+    if one is None:
+        raise NotYours(_("This campaign has no such assignment."))
+    form, status = ReasonForm(), 200
+    if request.method == "POST":
+        form = ReasonForm(request.POST)
+        status = 400
+        if form.is_valid():
+            decision = {"assignment": one, "by": request.user, "at": timezone.now(), **form.cleaned_data}
+            try:
+                if request.POST.get("decision") == "restore":
+                    services.assignment_restore(**decision)
+                    messages.success(request, _("The data are used again, on the pairs that still need a judgment."))
+                else:
+                    services.assignment_exclude(**decision)
+                    messages.success(request, _("The data are excluded, and the pairs wait for another worker."))
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                return see_other("judgments:assignment", pk, assignment_pk)
+    context = {
+        "campaign": found,
+        "assignment": one,
+        "items": detail.item_details(one),
+        "rulings": one.rulings.select_related("by").order_by("-id"),
+        "form": form,
+        "lang": found.collection.language,
+    }
+    return render(request, "judgments/workplace/assignment.html", context, status=status)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def worker(request: Request, pk: int, worker_pk: int) -> HttpResponse:
+    """One worker in a campaign; POST bars them from the lab's further HITs, or welcomes them again."""
+    found = campaign_of(request, pk)
+    person = tasks.workers_of(found).filter(pk=worker_pk).first()
+    if person is None:
+        raise NotYours(_("This campaign has no such worker."))
+    form, status = ReasonForm(), 200
+    if request.method == "POST":
+        form = ReasonForm(request.POST)
+        status = 400
+        if form.is_valid():
+            _decide_worker(request, found, person, form.cleaned_data["why"])
+            return see_other("judgments:worker", pk, worker_pk)
+    rows = selectors.worker_rows(found, person)
+    context = {
+        "campaign": found,
+        "worker": person,
+        "row": rows[0] if rows else None,
+        "assignments": selectors.assignments_of(found).filter(worker=person),
+        "rulings": selectors.rulings_on(person),
+        "form": form,
+    }
+    return render(request, "judgments/workplace/worker.html", context, status=status)
+
+
+def _decide_worker(request: Request, found: Campaign, person: Worker, why: str) -> None:
+    decision: dict[str, Any] = {
+        "worker": person,
+        "campaign": found,
+        "why": why,
+        "by": request.user,
+        "at": timezone.now(),
+    }
+    if request.POST.get("decision") == "unbar":
+        services.worker_unbar(**decision)
+        messages.success(request, _("The worker may take HITs of this lab again."))
+    else:
+        services.worker_bar(**decision)
+        messages.success(request, _("The worker gets no further HITs of this lab."))
+
+
+# --- exports
+
+
+@login_required
+@require_GET
+def export(request: Request, pk: int, name: str) -> HttpResponse:
+    """One export file, or all of them in an archive."""
+    found = campaign_of(request, pk)
+    if name == "all.zip":
+        content = exports.export_zip(found)
+    elif name in exports.NAMES:
+        content = exports.export_files(found)[name]
+    else:
+        raise NotYours(_("There is no export of this name."))
+    response = HttpResponse(content, content_type=TYPES[name.rpartition(".")[2]])
+    response["Content-Disposition"] = f'attachment; filename="{slugify(found.name) or found.pk}-{name}"'
+    return response

@@ -1,0 +1,62 @@
+"""Forms about test pairs, what workers read, and the panel."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from pools.forms import HELP, LABELS
+from pools.models import Campaign
+
+_PASSAGE = forms.Textarea(attrs={"rows": 5, "dir": "auto"})
+
+
+class TestPairForm(forms.Form):
+    """A test pair in the researcher's own words."""
+
+    __test__ = False
+
+    question = forms.CharField(label=_("Question"), widget=forms.TextInput(attrs={"dir": "auto"}))
+    relevant_text = forms.CharField(
+        label=_("Passage that answers it"), help_text=_("Nobody who reads both can miss it."), widget=_PASSAGE
+    )
+    off_topic_text = forms.CharField(
+        label=_("Passage about something else"),
+        help_text=_("Obviously off topic, yet written like a real passage."),
+        widget=_PASSAGE,
+    )
+
+
+class SuggestForm(forms.Form):
+    """How many test pairs to suggest."""
+
+    count = forms.IntegerField(label=_("How many"), min_value=1, max_value=200, initial=10)
+
+
+class ConsentForm(forms.Form):
+    """What workers agree to."""
+
+    text = forms.CharField(label=_("Consent text"), widget=forms.Textarea(attrs={"rows": 14, "dir": "auto"}))
+
+
+class WordsForm(forms.ModelForm[Campaign]):
+    """Title, question and instructions of a draft."""
+
+    class Meta:
+        model = Campaign
+        fields = ["title", "question", "instructions"]
+        labels = LABELS
+        help_texts = HELP
+        widgets = {
+            "title": forms.TextInput(attrs={"dir": "auto"}),
+            "question": forms.TextInput(attrs={"dir": "auto"}),
+            "instructions": forms.Textarea(attrs={"rows": 10, "dir": "auto"}),
+        }
+
+
+class InviteForm(forms.Form):
+    """Panel members, one a line."""
+
+    names = forms.CharField(
+        label=_("Names or addresses, one a line"),
+        help_text=_("They are never exported. Who is on the panel already keeps their link."),
+        widget=forms.Textarea(attrs={"rows": 6, "dir": "auto"}),
+    )

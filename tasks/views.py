@@ -1,0 +1,195 @@
+"""The researcher's pages about test pairs, what workers read, the panel, and a campaign's start and end."""
+
+import logging
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST
+from kombu.exceptions import OperationalError
+
+from pools import services as pool_services
+from pools.errors import NotYours, Refused
+from pools.models import Campaign
+from pools.views import Request, campaign_of, page_of, refuse_in, see_other
+from tasks import jobs, selectors, services
+from tasks.crowd import link as crowd
+from tasks.forms import ConsentForm, InviteForm, SuggestForm, TestPairForm, WordsForm
+from tasks.models import TestPair
+from tasks.wording import default_consent
+
+SUGGESTIONS = 20
+log = logging.getLogger(__name__)
+
+
+# --- test pairs
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def tests(request: Request, pk: int) -> HttpResponse:
+    """A campaign's test pairs; POST adds one in the researcher's own words."""
+    campaign = campaign_of(request, pk)
+    if request.method == "GET":
+        return render(request, "tasks/tests.html", _tests_context(request, campaign, TestPairForm(), SuggestForm()))
+    form = TestPairForm(request.POST)
+    status = 400
+    if form.is_valid():
+        try:
+            services.test_pair_write(campaign=campaign, by=request.user, at=timezone.now(), **form.cleaned_data)
+        except Refused as error:
+            status = refuse_in(form, error)
+        else:
+            messages.success(request, _("The test pair is added, and confirmed by that."))
+            return see_other("tasks:tests", pk)
+    return render(request, "tasks/tests.html", _tests_context(request, campaign, form, SuggestForm()), status=status)
+
+
+@login_required
+@require_POST
+def tests_suggest(request: Request, pk: int) -> HttpResponse:
+    """Suggest more test pairs, to be confirmed one by one."""
+    campaign = campaign_of(request, pk)
+    form = SuggestForm(request.POST)
+    if not form.is_valid():
+        return render(request, "tasks/tests.html", _tests_context(request, campaign, TestPairForm(), form), status=400)
+    count = form.cleaned_data["count"]
+    suggested = services.test_pairs_suggest(campaign=campaign, count=count, seed=services.next_test_seed(campaign))
+    if suggested:
+        made = ngettext("%(count)d test pair is suggested.", "%(count)d test pairs are suggested.", len(suggested))
+        messages.success(request, made % {"count": len(suggested)} + " " + _("Read each one, then confirm or decline."))
+    else:
+        messages.warning(request, _("No further test pair can be suggested from the qrels. Write one yourself."))
+    return see_other("tasks:tests", pk, fragment="suggested")
+
+
+@login_required
+@require_POST
+def test_decide(request: Request, pk: int, test_pk: int) -> HttpResponse:
+    """Confirm or decline one test pair."""
+    campaign = campaign_of(request, pk)
+    test_pair = campaign.test_pairs.filter(pk=test_pk).first()
+    if test_pair is None:
+        raise NotYours(_("This campaign has no such test pair."))
+    confirm = request.POST.get("decision") == "confirm"
+    services.test_pair_decide(test_pair=test_pair, confirm=confirm, by=request.user, at=timezone.now())
+    messages.success(request, _("The test pair is confirmed.") if confirm else _("The test pair is declined."))
+    return see_other("tasks:tests", pk, fragment="suggested")
+
+
+def _tests_context(request: Request, campaign: Campaign, form: TestPairForm, suggest: SuggestForm) -> dict[str, Any]:
+    pairs = campaign.test_pairs.select_related("query", "relevant", "off_topic", "decided_by").order_by("id")
+    return {
+        "campaign": campaign,
+        "draft": campaign.state == Campaign.State.DRAFT,
+        "counts": selectors.test_counts(campaign),
+        "suggested": pairs.filter(state=TestPair.State.SUGGESTED)[:SUGGESTIONS],
+        "page": page_of(request, pairs.exclude(state=TestPair.State.SUGGESTED)),
+        "form": form,
+        "suggest": suggest,
+        "lang": campaign.collection.language,
+    }
+
+
+# --- what workers read
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def wording(request: Request, pk: int) -> HttpResponse:
+    """Consent text, title, question and instructions."""
+    campaign = campaign_of(request, pk)
+    current = selectors.current_consent(campaign)
+    consent = ConsentForm(initial={"text": current.text if current else default_consent(campaign)}, prefix="consent")
+    words = WordsForm(instance=campaign, prefix="words")
+    status = 200
+    if request.method == "POST":
+        status = 400
+        try:
+            if "consent-text" in request.POST:
+                consent = ConsentForm(request.POST, prefix="consent")
+                if consent.is_valid():
+                    text = services.consent_write(campaign=campaign, text=consent.cleaned_data["text"])
+                    in_force = _("The consent text is in force, as version %(version)d.")
+                    messages.success(request, in_force % {"version": text.version})
+                    return see_other("tasks:wording", pk)
+            else:
+                words = WordsForm(request.POST, instance=campaign_of(request, pk), prefix="words")
+                if words.is_valid():
+                    pool_services.campaign_reword(campaign=campaign, **words.cleaned_data)
+                    messages.success(request, _("What workers read is changed."))
+                    return see_other("tasks:wording", pk)
+        except Refused as error:
+            status = refuse_in(consent if consent.is_bound else words, error)
+    context = {
+        "campaign": campaign,
+        "draft": campaign.state == Campaign.State.DRAFT,
+        "current": current,
+        "consent": consent,
+        "words": words,
+        "versions": campaign.consent_texts.order_by("-version"),
+    }
+    return render(request, "tasks/wording.html", context, status=status)
+
+
+# --- the panel
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def panel(request: Request, pk: int) -> HttpResponse:
+    """Personal links for an in-house panel."""
+    campaign = campaign_of(request, pk)
+    form = InviteForm()
+    if request.method == "POST":
+        form = InviteForm(request.POST)
+        if form.is_valid():
+            invited = services.panel_invite(campaign=campaign, labels=form.cleaned_data["names"].splitlines())
+            have = ngettext("%(count)d person has a link now.", "%(count)d people have a link now.", len(invited))
+            messages.success(request, have % {"count": len(invited)})
+            return see_other("tasks:panel", pk)
+    places = [(row, crowd.place_address(row.worker, campaign)) for row in selectors.panel_rows(campaign)]
+    context = {
+        "campaign": campaign,
+        "address": crowd.campaign_address(campaign),
+        "form": form,
+        "places": places,
+    }
+    return render(request, "tasks/panel.html", context, status=400 if form.errors else 200)
+
+
+# --- start and end
+
+
+@login_required
+@require_POST
+def launch(request: Request, pk: int) -> HttpResponse:
+    """Fix the design, and have the campaign packed."""
+    campaign = campaign_of(request, pk)
+    services.campaign_launch(campaign=campaign)
+    transaction.on_commit(_pack_soon)
+    messages.success(request, _("The campaign has started: its HITs are being packed, and it opens when that is done."))
+    return see_other("judgments:campaign", pk)
+
+
+def _pack_soon() -> None:
+    """Ask for packing now. Where nobody can be asked, the clock finds the campaign within a minute."""
+    try:
+        jobs.pack_waiting_campaigns.delay()
+    except OperationalError as error:
+        log.warning("Packing waits for the next tick: %s", error)
+
+
+@login_required
+@require_POST
+def move(request: Request, pk: int) -> HttpResponse:
+    """Pause, resume or close a campaign."""
+    campaign = services.campaign_move(campaign=campaign_of(request, pk), to=request.POST.get("to", ""))
+    messages.success(request, _("The campaign is now: %(state)s.") % {"state": campaign.get_state_display()})
+    return see_other("judgments:campaign", pk)

@@ -1,0 +1,36 @@
+"""Reading preferences and pairs."""
+
+import io
+
+import pytest
+
+from evaluation.errors import BadInput
+from evaluation.preferences import Pair, Preference, read_pairs, read_preferences
+
+
+def test_preferences_come_in_file_order_with_repeats() -> None:
+    file = io.BytesIO(b"q a b b\nq\ta\tb\ta\r\nq a b b")
+    assert list(read_preferences(file)) == [
+        Preference("q", "a", "b", "b"),
+        Preference("q", "a", "b", "a"),
+        Preference("q", "a", "b", "b"),
+    ]
+
+
+def test_pairs_are_three_columns() -> None:
+    assert list(read_pairs(io.BytesIO(b"q\ta\tb\n"))) == [Pair("q", "a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("q a b", "3 columns where preferences have 4 (query a b preferred)."),
+        ("q a b c", "c is preferred, which is neither a nor b."),
+        ("q a a a", "passage a against itself."),
+        ("", "0 columns where preferences have 4 (query a b preferred)."),
+    ],
+)
+def test_a_bad_preference_is_refused_with_its_line(line: str, message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        list(read_preferences(io.BytesIO(f"q a b a\n{line}\n".encode()), name="prefs.txt"))
+    assert str(caught.value) == f"prefs.txt, line 2: {message}"

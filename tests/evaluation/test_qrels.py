@@ -1,0 +1,68 @@
+"""Reading qrels, and choosing from them."""
+
+import io
+
+import pytest
+
+from evaluation.errors import BadInput
+from evaluation.qrels import Entry, Qrels, read_qrels
+
+QRELS = """\
+q2 0 p9 0
+q1 0 p5 2
+q2 0 p1 1
+q1 0 p3 3
+q3 0 p7 0
+q2 0 p4 1
+"""
+
+
+def qrels(content: str) -> Qrels:
+    return read_qrels(io.BytesIO(content.encode()), name="qrels.txt")
+
+
+def test_qrels_keep_the_order_of_the_file() -> None:
+    found = qrels(QRELS)
+    assert found.queries == ("q2", "q1", "q3")
+    assert found.entries()[:3] == [Entry("q2", "p9", 0), Entry("q2", "p1", 1), Entry("q2", "p4", 1)]
+
+
+def test_ms_marco_qrels_are_the_same_with_tabs() -> None:
+    assert qrels("1185869\t0\t0\t1\n1185868\t0\t16\t1\r\n").grades == {"1185869": {"0": 1}, "1185868": {"16": 1}}
+
+
+def test_first_is_the_first_relevant_in_the_file() -> None:
+    assert qrels(QRELS).relevant("first") == {"q2": ("p1",), "q1": ("p5",), "q3": ()}
+
+
+def test_all_are_all_relevant() -> None:
+    assert qrels(QRELS).relevant("all") == {"q2": ("p1", "p4"), "q1": ("p5", "p3"), "q3": ()}
+
+
+def test_none_keeps_the_queries() -> None:
+    assert qrels(QRELS).relevant("none") == {"q2": (), "q1": (), "q3": ()}
+
+
+def test_relevant_means_at_least_the_least_grade() -> None:
+    assert qrels(QRELS).relevant("first", min_grade=3) == {"q2": (), "q1": ("p3",), "q3": ()}
+    assert qrels(QRELS).relevant("all", min_grade=0)["q3"] == ("p7",)
+
+
+def test_a_line_repeated_as_it_was_does_no_harm() -> None:
+    assert qrels("q 0 p 1\nq 0 p 1\n").grades == {"q": {"p": 1}}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("q 0 p 1\nq 0 p\n", "qrels.txt, line 2: 3 columns where qrels have 4 (query 0 passage grade)."),
+        ("q 0 p one\n", "qrels.txt, line 1: grade one is not a whole number of at most nine digits."),
+        ("q 0 p 1.5\n", "qrels.txt, line 1: grade 1.5 is not a whole number of at most nine digits."),
+        ("q 0 p 1\nq 0 p 2\n", "qrels.txt, line 2: grade 2 for passage p of query q, which had 1 before."),
+        ("", "qrels.txt, line 1: the file is empty."),
+    ],
+)
+def test_bad_qrels_are_refused_with_their_line(content: str, message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        qrels(content)
+    assert str(caught.value) == message

@@ -1,0 +1,150 @@
+"""The whole campaign on real runs, over HTTP, judged by a mixed crowd: careful, careless, leaving, late, clumsy."""
+
+import json
+import os
+import signal
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from evaluation.preferences import Preference, read_preferences
+from evaluation.tournament import derive
+from judgments import demonstration, exports, selectors
+from judgments.models import Acceptance, Judgment
+from judgments.simulation import Answers, Habits, Tally, judge
+from pools.models import Campaign, Pair
+from tasks.models import Assignment, Hit
+from tests.conftest import RunningSite
+
+TWELVE = (
+    "pash_f3 NLE_P_v1 yorku21_a uogTrPot5 ielab-AD-uni bcai_p_vbert mono_electra_h3 p_fusion10 pass_full_1000 "
+    "TUW_TAS-B_768 watprp p_unicoil0"
+).split()
+MIXED = Habits(
+    errors=0.0, careless=0.15, leavers=0.1, late=0.08, double_clicks=0.05, reloads=0.05, second_thoughts=0.04
+)
+
+
+def quiet(_step: str, _done: int, _total: int) -> None:
+    """Progress that nobody watches."""
+
+
+def opened(folder: demonstration.Folder) -> Campaign:
+    """The campaign of a folder, open."""
+    demonstration.accounts()
+    collection = demonstration.load(folder, quiet)
+    return demonstration.open_campaign(collection, folder, folder.name, quiet)
+
+
+def oracle_for(campaign: Campaign, path: Path) -> list[Preference]:
+    """The oracle's opinion on each pair of the campaign, once."""
+    answers = Answers(read_preferences(path))
+    pairs = Pair.objects.filter(pool__campaign=campaign).values_list("pool__query__qid", "a__pid", "b__pid")
+    return sorted(Preference(qid, a, b, answers.preferred(qid, a, b)) for qid, a, b in pairs)
+
+
+def assert_sound(campaign: Campaign) -> None:
+    """What must hold of every campaign that a faithful crowd has finished."""
+    pairs = Pair.objects.filter(pool__campaign=campaign)
+    per_pair = Counter(Acceptance.objects.filter(pair__in=pairs).values_list("pair", flat=True))
+    assert set(per_pair.values()) == {1}
+    assert len(per_pair) == pairs.count()
+    by_worker = Judgment.objects.filter(assignment__campaign=campaign, item__pair__isnull=False).values_list(
+        "assignment__worker", "item__pair", "assignment"
+    )
+    assert max(Counter((worker, pair) for worker, pair, _assignment in set(by_worker)).values()) == 1
+    for excluded in campaign.assignments.filter(verdict=Assignment.Verdict.EXCLUDED):
+        redone = Assignment.objects.filter(hit=excluded.hit, verdict=Assignment.Verdict.ACCEPTED)
+        assert redone.exclude(worker=excluded.worker).exists()
+    assert not Hit.objects.filter(campaign=campaign, needed__gt=0).exists()
+
+
+@pytest.mark.timeout(900)
+def test_a_mixed_crowd_ends_at_the_oracles_tournament(
+    site: RunningSite, data: Path, tmp_path: Path, settings: object
+) -> None:
+    settings.VAR = tmp_path  # type: ignore[attr-defined]
+    found = demonstration.folder_at(data)
+    folder = found._replace(runs=tuple(path for path in found.runs if path.name.split(".")[0] in TWELVE))
+    assert len(folder.runs) == 12
+    campaign = opened(folder)
+    assert (campaign.order, campaign.design) == ("score", "all_pairs")
+    oracle = oracle_for(campaign, data / "oracle-preferences.txt.gz")
+
+    tally = judge(campaign=campaign, preferences=oracle, url=site.url, workers=8, habits=MIXED, seed=3)
+
+    assert tally.counts["pairs without a preference in the file"] == 0
+    assert_sound(campaign)
+    for happened in ("left early", "came back late", "double clicks", "reloads", "second thoughts"):
+        assert tally.counts[happened], f"the crowd never showed: {happened}"
+    assert campaign.assignments.filter(verdict=Assignment.Verdict.EXCLUDED).exists()
+    expected = derive(selectors.pools_of(campaign), oracle)
+    files = exports.export_files(campaign)
+    assert files["preference-qrels.txt"].decode() == "".join(f"{query} 0 {pid} 1\n" for query, pid in expected.qrels)
+    assert files["preferences.txt"].decode() == "".join(f"{q} {a} {b} {p}\n" for q, a, b, p in oracle)
+    assert exports.export_files(campaign) == files
+    assert exports.export_zip(campaign) == exports.export_zip(campaign)
+
+
+@pytest.mark.timeout(600)
+def test_nothing_acknowledged_is_lost_when_the_web_process_is_killed_again_and_again(
+    site: RunningSite, tmp_path: Path, settings: object
+) -> None:
+    settings.VAR = tmp_path  # type: ignore[attr-defined]
+    folder = demonstration.folder_at(Path(__file__).parents[2] / "demo")
+    campaign = opened(folder)
+    assert folder.preferences is not None
+    oracle = oracle_for(campaign, folder.preferences)
+    log = tmp_path / "acknowledged.jsonl"
+    ended = threading.Event()
+    kills = 0
+
+    def kill_now_and_then() -> None:
+        nonlocal kills
+        while not ended.wait(0.7):
+            pid = site.process.pids().get("web")
+            if pid is not None:
+                # The master and its workers are one group: none of them gets to say goodbye.
+                os.killpg(os.getpgid(pid), signal.SIGKILL)
+                kills += 1
+
+    killer = threading.Thread(target=kill_now_and_then)
+    killer.start()
+    try:
+        tally = judge(
+            campaign=campaign,
+            preferences=oracle,
+            url=site.url,
+            workers=6,
+            habits=MIXED._replace(late=0.0),
+            seed=5,
+            acknowledged=log,
+        )
+    finally:
+        ended.set()
+        killer.join()
+
+    assert kills >= 5
+    assert tally.counts["requests tried again"] > 0
+    assert_kept(log, tally)
+    assert_sound(campaign)
+
+
+def assert_kept(log: Path, tally: Tally) -> None:
+    """Every choice that a page acknowledged stands in the database, in its place among the choices on that item."""
+    acknowledged: dict[tuple[int, int], list[str]] = {}
+    for line in log.read_text().splitlines():
+        record = json.loads(line)
+        acknowledged.setdefault((record["assignment"], record["position"]), []).append(record["preferred"])
+    assert sum(map(len, acknowledged.values())) == tally.counts["choices"] > 0
+    for (assignment, position), sides in acknowledged.items():
+        stored = list(
+            Judgment.objects.filter(assignment=assignment, item__position=position)
+            .order_by("id")
+            .values_list("preferred", flat=True)
+        )
+        assert stored, f"assignment {assignment}, item {position}: acknowledged {sides}, and nothing is stored"
+        assert stored[-1] == sides[-1]
+        assert set(sides) <= set(stored)
