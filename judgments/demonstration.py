@@ -25,6 +25,7 @@ from tasks.models import TestPair
 
 LAB = "Demonstration lab"
 TESTS = 12
+HABITS = simulation.Habits(errors=0.03, careless=0.2, leavers=0.1, late=0.1)
 ENDINGS = ("", ".gz", ".bz2", ".zst")
 
 Step = Callable[[str, int, int], None]
@@ -130,7 +131,7 @@ def judge(campaign: Campaign, preferences: Path, url: str, step: Step, workers: 
         preferences=read_preferences(preferences),
         url=url,
         workers=workers,
-        habits=simulation.Habits(),
+        habits=HABITS,
         seed=campaign.seed + campaign.assignments.count(),
         progress=lambda done, total: step("Judging", done, total),
     )

@@ -131,7 +131,7 @@ class RunChoiceField(forms.ModelMultipleChoiceField):
         return f"{obj.name} ({obj.team})" if obj.team else obj.name
 
 
-class CampaignForm(forms.ModelForm[Campaign]):
+class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """Every setting of a new campaign over one collection."""
 
     groups: ClassVar = (

@@ -37,7 +37,7 @@ class ConsentForm(forms.Form):
     text = forms.CharField(label=_("Consent text"), widget=forms.Textarea(attrs={"rows": 14, "dir": "auto"}))
 
 
-class WordsForm(forms.ModelForm[Campaign]):
+class WordsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """Title, question and instructions of a draft."""
 
     class Meta:

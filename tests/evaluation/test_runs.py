@@ -146,9 +146,7 @@ def test_a_file_that_is_wrong_all_over_is_not_read_to_its_end(monkeypatch: pytes
     found = check(b"\n" * 1_000_000)
     assert found.stopped
     assert 1000 <= found.error_count < 3000
-    assert found.errors[0] == LineError(
-        1, "0 columns where a TREC run has 6 (query Q0 passage rank score tag)."
-    )
+    assert found.errors[0] == LineError(1, "0 columns where a TREC run has 6 (query Q0 passage rank score tag).")
 
 
 def test_a_query_with_too_many_hits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,9 +291,7 @@ def test_the_census_counts_what_it_says(hits: list[Hit], size: int) -> None:
     for hit in hits:
         by_query[hit[0]].append(hit)
     by_score, by_rank = expected(hits, 1)
-    tied = {
-        query: sum(sum(other[3] == hit[3] for other in own) > 1 for hit in own) for query, own in by_query.items()
-    }
+    tied = {query: sum(sum(other[3] == hit[3] for other in own) > 1 for hit in own) for query, own in by_query.items()}
     scores = {query: sorted((hit[3] for hit in own), reverse=True) for query, own in by_query.items()}
     ranks = {query: [hit[2] for hit in own] for query, own in by_query.items()}
     lowest = {min(own) for own in ranks.values()}

@@ -1,0 +1,302 @@
+"""The command line, run as users and programs run it."""
+
+import bz2
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from evaluation.cli import main, run_name
+
+from .conftest import Write
+
+RED = "q1 Q0 p1 1 9 red\nq1 Q0 p2 2 8 red\nq2 Q0 p5 1 4 red\nq9 Q0 p1 1 1 red\n"
+BLUE = "q1 Q0 p2 1 2 blue\nq1 Q0 p1 2 3 blue\nq2 Q0 p4 1 4 blue\n"
+QRELS = "q1 0 p3 1\nq1 0 p1 1\nq2 0 p5 1\nq3 0 p7 1\n"
+PREFERENCES = "q2 p4 p5 p5\nq1 p1 p3 p1\nq1 p1 p2 p2\nq1 p2 p3 p3\n"
+REPOSITORY = Path(__file__).parents[2]
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "evaluation", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, check=False)
+
+
+def good(*arguments: str) -> Any:
+    done = run(*arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def files(write: Write) -> dict[str, str]:
+    return {
+        "red": write("red.txt.gz", gzip.compress(RED.encode())),
+        "blue": write("blue.tsv.zst", zstandard.compress(BLUE.encode())),
+        "qrels": write("qrels.txt", QRELS),
+        "preferences": write("preferences.txt.bz2", bz2.compress(PREFERENCES.encode())),
+    }
+
+
+def test_check_reports_a_good_run_and_leaves_with_0(files: dict[str, str], write: Write) -> None:
+    queries = write("queries.tsv", "q1\tone\nq2\ttwo\nq3\tthree\n")
+    done = run("check", files["red"], "--queries", queries)
+    assert done.returncode == 0
+    assert "red.txt.gz: no errors." in done.stdout
+    assert "1 (q3)" in done.stdout
+    assert done.stderr == ""
+
+
+def test_check_as_json_has_errors_and_census(files: dict[str, str], write: Write) -> None:
+    found = good("check", files["red"], "--json")
+    assert found["ok"] is True
+    assert found["errors"] == []
+    assert found["census"]["queries"] == 3
+    bad = run("check", write("bad.txt", RED + "q2 Q0 p6 2\n" + "q9 Q0 p1 1 1 red\n"), "--json")
+    assert bad.returncode == 1
+    answer = json.loads(bad.stdout)
+    assert answer["ok"] is False
+    assert [error["line"] for error in answer["errors"]] == [5, 6]
+    assert answer["error_count"] == 2
+
+
+def test_check_names_file_line_and_expectation_of_a_bad_run(write: Write) -> None:
+    path = write("bad.txt", RED + "q2 Q0 p6 2 1\n" * 3)
+    done = run("check", path)
+    assert done.returncode == 1
+    message = f"{path}, line 5: 5 columns where a TREC run has 6 (query Q0 passage rank score tag)."
+    assert f"  {message}\n" in done.stdout
+    assert "line 7" in done.stdout
+    assert done.stderr == f"{message} 2 more errors.\n"
+
+
+def test_pool_prints_sizes_and_writes_pairs(files: dict[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "pairs.tsv"
+    found = good("pool", "--qrels", files["qrels"], "--pairs", str(out), files["red"], files["blue"])
+    assert found == {
+        "queries": 3,
+        "pairs": 2,
+        "sizes": {"mean": 5 / 3, "median": 2, "histogram": {"1": 1, "2": 2}},
+    }
+    assert out.read_text() == "q1\tp1\tp3\nq2\tp4\tp5\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "pairs"),
+    [
+        (["--order", "rank"], "q1 p1 p2\nq1 p1 p3\nq1 p2 p3\nq2 p4 p5\n"),
+        (["--depth", "2"], "q1 p1 p2\nq1 p1 p3\nq1 p2 p3\nq2 p4 p5\n"),
+        (["--qrel", "none"], "q2 p4 p5\n"),
+        (["--qrel", "all", "--depth", "1"], "q1 p1 p3\nq2 p4 p5\n"),
+    ],
+)
+def test_pool_heeds_order_depth_and_qrel(files: dict[str, str], tmp_path: Path, options: list[str], pairs: str) -> None:
+    out = tmp_path / "pairs.tsv"
+    good("pool", "--qrels", files["qrels"], *options, "--pairs", str(out), files["red"], files["blue"])
+    assert out.read_text().replace("\t", " ") == pairs
+
+
+def test_pool_tells_on_standard_error_what_it_left_out(files: dict[str, str]) -> None:
+    done = run("pool", "--qrels", files["qrels"], "--qrel", "none", files["red"], files["blue"])
+    assert "1 query of the runs left out: not in the qrels." in done.stderr
+    assert "1 query of the qrels left out: no run has them, and no qrel was taken." in done.stderr
+
+
+def test_pool_writes_nothing_where_a_run_is_bad(files: dict[str, str], tmp_path: Path, write: Write) -> None:
+    old = write("old.tsv", "kept\n")
+    bad = write("bad.txt", RED + "q2 Q0 p5 2 1 red\n")
+    for out in (str(tmp_path / "pairs.tsv"), old):
+        done = run("pool", "--qrels", files["qrels"], "--pairs", out, files["red"], bad)
+        assert done.returncode == 1
+        assert done.stdout == ""
+        assert "bad.txt, line 5: passage p5 a second time for query q2 (first on line 3)." in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir() if "pairs" in path.name) == []
+    assert Path(old).read_text() == "kept\n"
+
+
+def test_pairs_that_cannot_be_written_are_told_in_one_line(files: dict[str, str], tmp_path: Path) -> None:
+    out = str(tmp_path / "absent" / "pairs.tsv")
+    done = run("pool", "--qrels", files["qrels"], "--pairs", out, files["blue"])
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1] == f"{out}: cannot be written: No such file or directory."
+
+
+def test_qrels_prints_sorted_qrels_and_a_summary(files: dict[str, str]) -> None:
+    done = run("qrels", files["preferences"])
+    assert done.returncode == 0
+    assert done.stdout == "q1 0 p1 1\nq1 0 p2 1\nq1 0 p3 1\nq2 0 p5 1\n"
+    assert done.stderr == (
+        "1 query with a single winner.\n1 deadlock of 3.\nPools refused as incomplete, with pairs that nobody judged: 0.\n"
+    )
+
+
+def test_qrels_refuses_incomplete_pools_unless_told_otherwise(files: dict[str, str], write: Write) -> None:
+    pairs = write("pairs.tsv", "q1\tp1\tp2\nq1\tp1\tp3\nq1\tp2\tp3\nq2\tp4\tp5\nq2\tp4\tp6\nq2\tp5\tp6\n")
+    done = run("qrels", "--pools", pairs, files["preferences"], "--json")
+    assert done.returncode == 0
+    assert done.stdout == "q1 0 p1 1\nq1 0 p2 1\nq1 0 p3 1\n"
+    assert json.loads(done.stderr) == {
+        "method": "tournament",
+        "single": 0,
+        "deadlocks": {"3": 1},
+        "incomplete": 1,
+        "incomplete_queries": ["q2"],
+    }
+    done = run("qrels", "--pools", pairs, "--allow-incomplete", files["preferences"])
+    assert "q2 0 p5 1\n" in done.stdout
+
+
+@pytest.mark.parametrize("method", ["tournament", "most-wins", "bradley-terry"])
+def test_qrels_counts_every_repeated_judgment(method: str, write: Write) -> None:
+    path = write("preferences.txt", "q a b a\nq a b b\nq b a b\n")
+    done = run("qrels", "--method", method, path)
+    assert (done.returncode, done.stdout) == (0, "q 0 b 1\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("q1 p1 p8 p1", "line 5: passage p8 is not in the pool that {pairs} has for query q1."),
+        ("q8 p1 p2 p1", "line 5: query q8 is not in {pairs}."),
+        ("q1 p1 p2 p3", "line 5: p3 is preferred, which is neither p1 nor p2."),
+        ("q1 p1 p2", "line 5: 3 columns where preferences have 4 (query a b preferred)."),
+    ],
+)
+def test_qrels_writes_nothing_where_a_preference_is_bad(line: str, message: str, write: Write) -> None:
+    pairs = write("pairs.tsv", "q1\tp1\tp2\nq1\tp1\tp3\nq1\tp2\tp3\nq2\tp4\tp5\n")
+    path = write("preferences.txt", PREFERENCES + line + "\n")
+    done = run("qrels", "--pools", pairs, path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"{path}, {message.format(pairs=pairs)}\n"
+
+
+def test_score_prints_the_mean_over_the_queries_of_the_qrels(files: dict[str, str]) -> None:
+    found = good("score", "--qrels", files["qrels"], files["red"], files["blue"])
+    assert found == {
+        "measure": "RR@10",
+        "queries": 3,
+        "runs": {"red": {"mean": 2 / 3, "answered": 2}, "blue": {"mean": 1 / 3, "answered": 1}},
+    }
+
+
+def test_score_heeds_measure_order_and_least_grade(files: dict[str, str], write: Write) -> None:
+    found = good("score", "--qrels", files["qrels"], "--measure", "RR@1", "--order", "rank", files["blue"])
+    assert found["measure"] == "RR@1"
+    assert found["runs"] == {"blue": {"mean": 0.0, "answered": 0}}
+    graded = write("graded.txt", "q1 0 p1 1\nq1 0 p2 2\n")
+    found = good("score", "--qrels", graded, "--min-grade", "2", "--measure", "RR@100000", files["red"])
+    assert found["runs"] == {"red": {"mean": 0.5, "answered": 1}}
+
+
+def test_score_writes_nothing_where_any_file_is_bad(files: dict[str, str], write: Write) -> None:
+    bad = write("bad.txt", b"q1 Q0 p\xff 1 2 t\n")
+    cut = write("cut.gz", gzip.compress(RED.encode() * 100)[:-9])
+    done = run("score", "--qrels", files["qrels"], files["red"], bad, cut)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "bad.txt, line 1: invalid UTF-8" in done.stderr
+    assert "cut.gz, line" in done.stderr
+    for qrels in ("/nowhere/qrels.txt", files["red"]):
+        done = run("score", "--qrels", qrels, files["red"])
+        assert (done.returncode, done.stdout) == (1, "")
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_two_runs_of_one_name_are_refused(files: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = tmp_path / "other" / "red.trec"
+    other.write_text(RED)
+    done = run("score", "--qrels", files["qrels"], files["red"], str(other))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "a second run of the name red" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("runs/bm25.txt.gz", "bm25"),
+        ("bm25", "bm25"),
+        ("a/b.tsv", "b"),
+        ("x.trec.zst", "x"),
+        ("x.bz2", "x"),
+        ("bm25.v2.txt", "bm25.v2"),
+        ("p_bm25+rm3.run.gz", "p_bm25+rm3.run"),
+        (".txt", ".txt"),
+    ],
+)
+def test_a_run_is_named_after_its_file(path: str, name: str) -> None:
+    assert run_name(path) == name
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["frobnicate"],
+        ["score", "run.txt"],
+        ["score", "--qrels", "q", "--measure", "NDCG@10", "r"],
+        ["score", "--qrels", "q", "--measure", "RR@0", "r"],
+        ["pool", "--qrels", "q", "--depth", "0", "r"],
+        ["pool", "--qrels", "q"],
+    ],
+)
+def test_a_wrong_command_leaves_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 2
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("command", [[], ["check"], ["pool"], ["qrels"], ["score"]])
+def test_help_teaches_with_an_example(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([*command, "--help"])
+    assert left.value.code == 0
+    assert (
+        f"python -m evaluation {command[0] if command else 'check'} " in capsys.readouterr().out.split("Example", 1)[-1]
+    )
+
+
+def test_a_reader_that_goes_away_is_no_error(write: Write) -> None:
+    lines = "".join(f"q{number} a b a\n" for number in range(50_000))
+    path = write("preferences.txt", lines)
+    command = f"{sys.executable} -m evaluation qrels {path} | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=REPOSITORY, check=False)
+    assert done.stdout == "q0 0 a 1\n"
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
+def test_ids_of_any_script_pass_whatever_the_locale(write: Write) -> None:
+    path = write("preferences.txt", "文 א b א\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "evaluation", "qrels", path],
+        capture_output=True,
+        cwd=REPOSITORY,
+        check=True,
+        env={"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PATH": ""},
+    )
+    assert done.stdout.decode() == "文 0 א 1\n"
+
+
+def test_the_whole_round_on_real_runs(data: Path, tmp_path: Path) -> None:
+    runs = [str(data / "runs" / f"{name}.txt.gz") for name in ("pash_f3", "NLE_P_v1", "watprp", "p_unicoil0")]
+    sparse, pairs = str(data / "sparse-qrels.txt"), tmp_path / "pairs.tsv"
+    found = good("pool", "--qrels", sparse, "--pairs", str(pairs), *runs)
+    asked = {tuple(line.split("\t")) for line in pairs.read_text().splitlines()}
+    assert len(asked) == found["pairs"]
+    oracle = gzip.decompress((data / "oracle-preferences.txt.gz").read_bytes()).decode().splitlines()
+    answers = [line for line in oracle if tuple(line.split()[:3]) in asked]
+    assert len(answers) == len(asked)
+    (tmp_path / "preferences.txt").write_text("\n".join(answers))
+    done = run("qrels", "--pools", str(pairs), str(tmp_path / "preferences.txt"))
+    assert done.returncode == 0
+    derived = tmp_path / "derived.txt"
+    derived.write_text(done.stdout)
+    scores = good("score", "--qrels", str(derived), *runs)
+    assert set(scores["runs"]) == {"pash_f3", "NLE_P_v1", "watprp", "p_unicoil0"}
+    assert all(0 < score["mean"] < 1 for score in scores["runs"].values())

@@ -1,0 +1,93 @@
+"""Agreement with other software on runs as their teams sent them."""
+
+import gzip
+import io
+import struct
+from pathlib import Path
+
+import pytest
+
+from evaluation.measures import reciprocal_rank
+from evaluation.qrels import Qrels, read_qrels
+from evaluation.runs import check_run
+
+Scores = dict[str, dict[str, float]]
+
+
+def scores_of(path: Path) -> Scores:
+    scores: Scores = {}
+    for line in gzip.decompress(path.read_bytes()).decode().splitlines():
+        query, _, passage, _, score, _ = line.split()
+        scores.setdefault(query, {})[passage] = float(score)
+    return scores
+
+
+def single(value: float) -> float:
+    """As trec_eval 9, and so pytrec_eval, keeps scores: in four bytes."""
+    return float(struct.unpack("f", struct.pack("f", value))[0])
+
+
+def judged_by_pytrec_eval(qrels: Qrels, scores: Scores, k: int) -> dict[str, int]:
+    """Ranks of the first relevant passage, 0 if not within k. Queries that the run lacks are left out."""
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    grades = {
+        query: {passage: int(grade >= 1) for passage, grade in own.items()} for query, own in qrels.grades.items()
+    }
+    found = pytrec_eval.RelevanceEvaluator(grades, {"recip_rank"}).evaluate(scores)
+    ranks = {query: round(1 / own["recip_rank"]) if own["recip_rank"] else 0 for query, own in found.items()}
+    return {query: rank if rank <= k else 0 for query, rank in ranks.items()}
+
+
+@pytest.mark.parametrize("qrels_name", ["sparse-qrels.txt", "qrels.txt.gz"])
+@pytest.mark.parametrize("k", [1, 10, 100])
+def test_reciprocal_ranks_agree_with_pytrec_eval(data: Path, qrels_name: str, k: int) -> None:
+    qrels = read_qrels(data / qrels_name)
+    paths = sorted((data / "runs").glob("*.gz"))
+    assert len(paths) == 16
+    for path in paths:
+        run = check_run(path, depth=k).artifact
+        assert run is not None
+        scores = scores_of(path)
+        ours = reciprocal_rank(run, qrels, k)
+        theirs = judged_by_pytrec_eval(qrels, scores, k)
+        # They sort by four-byte scores and we by eight: where two scores of a query become one in four bytes, their
+        # tie is our order. Everywhere else the two must agree.
+        comparable = {
+            query
+            for query, own in scores.items()
+            if len({*own.values()}) == len({single(score) for score in own.values()})
+        }
+        assert {query: rank for query, rank in ours.ranks.items() if query in comparable and query in theirs} == {
+            query: rank for query, rank in theirs.items() if query in comparable
+        }, path.name
+
+
+def test_with_four_byte_scores_there_is_no_exception(data: Path) -> None:
+    qrels = read_qrels(data / "qrels.txt.gz")
+    rounded_differs = 0
+    for path in sorted((data / "runs").glob("*.gz")):
+        scores = {
+            query: {passage: single(score) for passage, score in own.items()} for query, own in scores_of(path).items()
+        }
+        lines = [
+            f"{query} Q0 {passage} 1 {score!r} t\n" for query, own in scores.items() for passage, score in own.items()
+        ]
+        run = check_run(io.BytesIO("".join(lines).encode())).artifact
+        assert run is not None
+        theirs = judged_by_pytrec_eval(qrels, scores, 10)
+        ours = reciprocal_rank(run, qrels, 10)
+        assert ours.ranks == theirs, path.name
+        mean = sum(1 / rank for rank in theirs.values() if rank) / len(qrels.queries)
+        assert ours.mean == pytest.approx(mean, abs=1e-12)
+        rounded_differs += ours.answered
+    assert rounded_differs  # not sixteen times nothing
+
+
+def test_real_runs_are_good_and_known_for_their_quirks(data: Path) -> None:
+    census = {path.name: check_run(path).census for path in sorted((data / "runs").glob("*.gz"))}
+    assert {found.queries for found in census.values()} == {57}
+    assert {found.hits_max for found in census.values()} == {100}
+    assert census["pass_full_1000.txt.gz"].rank_base == 0
+    assert census["p_bm25.txt.gz"].rank_base == 1
+    assert census["watprp.txt.gz"].out_of_rank_order > 0
+    assert any(found.rank_score_conflicts for found in census.values())
