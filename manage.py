@@ -5,7 +5,16 @@ import os
 import sys
 
 # These look at code and settings only, and so start no services.
-NEEDS_NO_SERVICES = {"check", "collectstatic", "compilemessages", "help", "makemessages", "version", "--help", "--version"}
+NEEDS_NO_SERVICES = {
+    "check",
+    "collectstatic",
+    "compilemessages",
+    "help",
+    "makemessages",
+    "version",
+    "--help",
+    "--version",
+}
 
 
 def main() -> None:

@@ -49,12 +49,13 @@ def sizes(queries: int, pairs: int) -> list[int]:
 
 
 def _measure(queries: int, pairs: int) -> int:
+    from django.utils import timezone
+
+    from evaluation.pooling import all_pairs
     from pools.models import Campaign, Collection, Lab, Pair
     from pools.services import Plan, _store_plan
-    from evaluation.pooling import all_pairs
     from tasks import services
     from tasks.models import Hit, Item, TestPair, Worker
-    from django.utils import timezone
 
     lab = Lab.objects.create(name="bench")
     collection = Collection.objects.create(lab=lab, name="bench")

@@ -20,7 +20,9 @@ def main() -> int:
     """Parse the command line, run, and return the exit code."""
     parser = argparse.ArgumentParser(prog="make run", description=__doc__)
     parser.add_argument("--crowd", choices=["simulated", "people"], default="simulated", help="who judges")
-    parser.add_argument("--data", type=Path, default=FOLDER / "demo", help="a folder with queries, passages, qrels, runs/")
+    parser.add_argument(
+        "--data", type=Path, default=FOLDER / "demo", help="a folder with queries, passages, qrels, runs/"
+    )
     parser.add_argument("--leave", action="store_true", help="stop when the main job is done")
     options = parser.parse_args()
     console = Console(stderr=True)
@@ -99,8 +101,8 @@ def _main_job(data: Path, crowd: str, url: str, console: Console) -> None:
     out = Console()
     sizes, progress = stored_sizes(campaign), selectors.judging_progress(campaign)
     out.print(
-        f"\n{campaign.name}: {sizes.queries:,} pools of {sizes.mean:.2f} passages on average, {progress.pairs:,} pairs in "
-        f"{campaign.hits.count():,} HITs; {progress.done:,} pairs judged, {task_progress(campaign).workers:,} workers, "
+        f"\n{campaign.name}: {sizes.queries:,} pools of {sizes.mean:.2f} passages on average, "
+        f"{progress.pairs:,} pairs in {campaign.hits.count():,} HITs; {progress.done:,} pairs judged, {task_progress(campaign).workers:,} workers, "
         f"{task_progress(campaign).excluded:,} assignments excluded and done again.",
         highlight=False,
     )
@@ -115,7 +117,9 @@ def _main_job(data: Path, crowd: str, url: str, console: Console) -> None:
                 row.run, f"{row.original:.4f}", f"{row.preference:.4f}", f"{row.preference - row.original:+.4f}"
             )
         out.print(table)
-        out.print(f"{derived.single:,} queries have one best known answer; deadlocks by size: {derived.deadlocks or 'none'}.")
+        out.print(
+            f"{derived.single:,} queries have one best known answer; deadlocks by size: {derived.deadlocks or 'none'}."
+        )
         paths = demo.export(campaign)
         out.print(f"Exported: {paths[0].parent}/", soft_wrap=True, highlight=False)
         for path in paths:

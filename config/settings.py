@@ -6,7 +6,7 @@
 | SECRET_KEY | signs tokens and sessions | required, except in development |
 | ALLOWED_HOSTS | host names that are served, with commas between | none; localhost in development |
 | CSRF_TRUSTED_ORIGINS | origins with scheme behind a proxy, with commas between | none |
-| SITE_URL | the address that people see, used in links that are printed or sent | http://localhost:PORT in development |
+| SITE_URL | the address that people see, in links that are printed or sent | http://localhost:PORT in development |
 | DATABASE_URL, REDIS_URL | PostgreSQL and Redis | embedded servers, see config/embedded.py |
 | BESTKNOWN_VAR | where embedded servers, files and logs live | var/ beside manage.py |
 | MEDIA_ROOT | where run files and artifacts are stored | the folder files/ in BESTKNOWN_VAR |

@@ -166,12 +166,12 @@ def parse_plainly(block: Block, form: Format) -> Parsed:
 def parse_fast(block: Block, form: Format) -> Parsed | None:
     """The whole block at once, or None where anything in it needs a closer look."""
     data = block.data if block.data.endswith(b"\n") else block.data + b"\n"
-    if data.startswith(BOM):  # Arrow would drop it; at the start of a file it is gone already, elsewhere it is text
-        return None
     tidy = _tidy(data, block.lines)
     if tidy is None:
         return None
     data, seen = tidy
+    if data.startswith(BOM):  # Arrow would drop it; at the start of a file it is gone already, elsewhere it is text
+        return None
     count = block.lines
     names = list(form.columns)
     wanted = [names[form.query], names[form.passage], names[form.rank]]

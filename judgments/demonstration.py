@@ -11,8 +11,8 @@ from typing import NamedTuple
 from django.conf import settings
 from django.utils import timezone
 
-from evaluation.measures import reciprocal_rank
 from evaluation.cli import run_name
+from evaluation.measures import reciprocal_rank
 from evaluation.preferences import read_preferences
 from evaluation.qrels import Entry, Qrels
 from judgments import exports, selectors, simulation
@@ -149,11 +149,10 @@ def outcome(campaign: Campaign) -> list[Outcome]:
     """Every run's two scores, best on the preference qrels first. Both count the queries that have preference qrels."""
     derived = Qrels.of(Entry(query, pid, 1) for query, pid in selectors.derived(campaign).qrels)
     judged = set(derived.queries)
-    original = Qrels.of(
-        Entry(*row) for row in pools.collection_qrels(campaign.collection) if row[0] in judged
-    )
+    original = Qrels.of(Entry(*row) for row in pools.collection_qrels(campaign.collection) if row[0] in judged)
     rows = [
-        Outcome(run.name, _score(run, original, campaign), _score(run, derived, campaign)) for run in campaign.runs.all()
+        Outcome(run.name, _score(run, original, campaign), _score(run, derived, campaign))
+        for run in campaign.runs.all()
     ]
     return sorted(rows, key=lambda row: (-row.preference, row.run))
 

@@ -22,12 +22,12 @@ def worked_example() -> Example:
     return {
         "question": _("how long do you boil an egg for a soft yolk"),
         "left": _(
-            "Eggs are one of the most useful foods in the kitchen. They can be boiled, fried, poached or scrambled, and "
-            "the time you need depends on the method and on how you like them. Always use fresh eggs and a large pan."
+            "Eggs are one of the most useful foods in the kitchen. They can be boiled, fried, poached or scrambled, "
+            "and the time you need depends on the method and on how you like them. Always use fresh eggs and a large pan."
         ),
         "right": _(
-            "For a soft yolk, lower the egg into boiling water and cook it for six minutes, then put it under cold water "
-            "at once. Seven minutes gives a yolk that is just set at the edge; ten minutes cooks it through."
+            "For a soft yolk, lower the egg into boiling water and cook it for six minutes, then put it under cold "
+            "water at once. Seven minutes gives a yolk that is just set at the edge; ten minutes cooks it through."
         ),
         "better": "right",
         "why": _("Both passages are about boiling eggs, but only B says how long a soft yolk takes."),

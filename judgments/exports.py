@@ -204,7 +204,9 @@ def _lines(lines: Iterable[str]) -> bytes:
 
 def _tsv(columns: Sequence[str], records: Iterable[dict[str, Any]]) -> bytes:
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, columns, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, escapechar="\\")
+    writer = csv.DictWriter(
+        buffer, columns, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, escapechar="\\"
+    )
     writer.writeheader()
     writer.writerows(records)
     return buffer.getvalue().encode()

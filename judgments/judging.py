@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_ratelimit.decorators import ratelimit
 
 from judgments import selectors, services
@@ -27,7 +27,7 @@ from pools.models import Campaign
 from tasks import selectors as tasks
 from tasks import services as task_services
 from tasks.crowd import link as crowd
-from tasks.models import Assignment, Item
+from tasks.models import Assignment, ConsentText, Item
 from tasks.money import dollars, owed
 from tasks.wording import default_consent
 
@@ -40,13 +40,13 @@ COOKIE_SECONDS = 60 * 60 * 24 * 90
 
 
 @never_cache
-@require_GET
+@require_safe
 def preview(request: HttpRequest, link: str) -> HttpResponse:
     """What the work is, before anything is agreed or stored. Who has been here before is led to their own place."""
     campaign = _campaign(link)
     place = _place_in_cookie(request, campaign)
     if place is not None:
-        return _see_other("judging:home", place)
+        return _see_other("judging:home", crowd.place_token(*place))
     context = {
         "task": _task(campaign),
         "example": worked_example(),
@@ -58,19 +58,26 @@ def preview(request: HttpRequest, link: str) -> HttpResponse:
 
 @csrf_exempt
 @never_cache
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 @ratelimit(key="ip", rate="120/m", method="POST", block=False)
 def join(request: HttpRequest, link: str) -> HttpResponse:
-    """Consent from an open link: agreeing makes the worker, gives the personal address and the first task."""
+    """Consent from an open link: agreeing makes the worker, gives the personal address and the first task.
+
+    Whoever has a place already (the consent page was opened again, or went back to) keeps it.
+    """
     campaign = _campaign(link)
     if campaign.state != Campaign.State.OPEN:
         return _see_other("judging:preview", link)
     text = tasks.current_consent(campaign)
-    if request.method == "GET":
+    place = _place_in_cookie(request, campaign)
+    if request.method != "POST":
+        if place is not None:
+            return _see_other("judging:home", crowd.place_token(*place))
+        form = signing.dumps(secrets.token_hex(12), salt=_JOIN)
         context = {
             "task": _task(campaign),
             "consent": _consent_context(campaign),
-            "post_url": f"{reverse('judging:join', args=[link])}?form={signing.dumps(secrets.token_hex(12), salt=_JOIN)}",
+            "post_url": f"{reverse('judging:join', args=[link])}?form={form}",
             "decline_url": reverse("judging:declined", args=[link]),
         }
         return render(request, "judgments/consent.html", context)
@@ -82,7 +89,9 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
         return _see_other("judging:join", link)
     if text is None:
         raise Refused(_("The work has not started yet. Please come back later."))
-    worker = task_services.worker_join(campaign=campaign, form=form)
+    if not _was_shown(text, request):
+        return _see_other("judging:join", link)
+    worker = place.worker if place else task_services.worker_join(campaign=campaign, form=form)
     task_services.consent_give(worker=worker, text=text)
     token = crowd.place_token(worker, campaign)
     response = _taken(crowd.Place(worker, campaign), token)
@@ -98,14 +107,15 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
     return response
 
 
-@require_GET
+@never_cache
+@require_safe
 def declined(request: HttpRequest, link: str) -> HttpResponse:
     """Somebody did not agree. Nothing was stored."""
     return render(request, "judgments/declined.html", {"task": _task(_campaign(link))})
 
 
 @never_cache
-@require_GET
+@require_safe
 def home(request: HttpRequest, token: str) -> HttpResponse:
     """A worker's own place: what they are at, what they may take, what they have done."""
     worker, campaign = crowd.place_of(token)
@@ -131,12 +141,14 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
 
 @csrf_exempt
 @never_cache
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def consent(request: HttpRequest, token: str) -> HttpResponse:
     """Consent at a personal place: of a panel member, or after the text has changed."""
     worker, campaign = crowd.place_of(token)
     text = tasks.current_consent(campaign)
     if request.method == "POST" and text is not None:
+        if not _was_shown(text, request):
+            return _see_other("judging:consent", token)
         task_services.consent_give(worker=worker, text=text)
         return _see_other("judging:home", token)
     if text is None:
@@ -173,7 +185,7 @@ def _taken(place: crowd.Place, token: str) -> HttpResponse:
 
 
 @never_cache
-@require_GET
+@require_safe
 def instructions(request: HttpRequest, token: str) -> HttpResponse:
     """What to do, with a worked example; then on to the first comparison that waits."""
     assignment = crowd.assignment_of(token)
@@ -195,7 +207,7 @@ def instructions(request: HttpRequest, token: str) -> HttpResponse:
 
 @csrf_exempt
 @never_cache
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def item(request: HttpRequest, token: str, position: int) -> HttpResponse:
     """One comparison. Without a script, choosing posts here and comes back to the marked page."""
     assignment = crowd.assignment_of(token)
@@ -217,7 +229,7 @@ def item(request: HttpRequest, token: str, position: int) -> HttpResponse:
 
 @csrf_exempt
 @never_cache
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def finish(request: HttpRequest, token: str) -> HttpResponse:
     """The last look before sending; POST sends."""
     assignment = crowd.assignment_of(token)
@@ -243,7 +255,7 @@ def finish(request: HttpRequest, token: str) -> HttpResponse:
 
 @csrf_exempt
 @never_cache
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def leave(request: HttpRequest, token: str) -> HttpResponse:
     """What leaving now would mean; POST leaves."""
     assignment = crowd.assignment_of(token)
@@ -265,7 +277,7 @@ def leave(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @never_cache
-@require_GET
+@require_safe
 def done(request: HttpRequest, token: str) -> HttpResponse:
     """The receipt."""
     assignment = crowd.assignment_of(token)
@@ -385,6 +397,11 @@ def _consent_context(campaign: Campaign) -> dict[str, Any]:
     return {"text": text.text, "version": text.version, "lang": campaign.language}
 
 
+def _was_shown(text: ConsentText, request: HttpRequest) -> bool:
+    """Whether the page that was agreed to showed this version: the text may have changed since."""
+    return request.POST.get("version") == str(text.version)
+
+
 def _current(assignment: Assignment) -> dict[str, Any]:
     return {
         "answered": selectors.judged_count(assignment),
@@ -409,6 +426,7 @@ def _home_of(assignment: Assignment) -> str:
 
 
 def _campaign(link: str) -> Campaign:
+    link = link.replace("\0", "?")  # PostgreSQL takes no NUL, and no link has a question mark
     campaign = Campaign.objects.select_related("collection", "lab").filter(link=link).first()
     if campaign is None or campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
         raise NotYours(_("There is no work at this address. Please check the link that you were given."))
@@ -419,13 +437,12 @@ def _cookie_name(campaign: Campaign) -> str:
     return f"place-{campaign.pk}"
 
 
-def _place_in_cookie(request: HttpRequest, campaign: Campaign) -> str | None:
-    token = request.COOKIES.get(_cookie_name(campaign), "")
+def _place_in_cookie(request: HttpRequest, campaign: Campaign) -> crowd.Place | None:
     try:
-        place = crowd.place_of(token)
+        place = crowd.place_of(request.COOKIES.get(_cookie_name(campaign), ""))
     except NotYours:
         return None
-    return token if place.campaign == campaign else None
+    return place if place.campaign == campaign else None
 
 
 def _see_other(name: str, *arguments: object) -> HttpResponse:

@@ -81,12 +81,9 @@ def accepted_preferences(campaign: Campaign, pool: Pool | None = None) -> list[P
     acceptances = Acceptance.objects.filter(pair__pool__campaign=campaign)
     if pool is not None:
         acceptances = acceptances.filter(pair__pool=pool)
-    rows = (
-        acceptances.values_list(
-            "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "judgment__preferred", "judgment__item__a_left"
-        )
-        .iterator(chunk_size=20_000)
-    )
+    rows = acceptances.values_list(
+        "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "judgment__preferred", "judgment__item__a_left"
+    ).iterator(chunk_size=20_000)
     return sorted(Preference(qid, a, b, a if (side == "left") == a_left else b) for qid, a, b, side, a_left in rows)
 
 
@@ -273,11 +270,13 @@ def worker_rows(campaign: Campaign, worker: Worker | None = None) -> list[Worker
             WHERE assignment.campaign_id = %s AND worker.id = coalesce(%s, worker.id)
             GROUP BY worker.id ORDER BY worker.id
             """,
-            [campaign.pk, worker and worker.pk],
+            [campaign.pk, None if worker is None else worker.pk],
         )
-        return [
-            WorkerRow(*row[:5], None if row[5] is None else float(row[5]), row[6], row[7]) for row in cursor.fetchall()
-        ]
+        rows = cursor.fetchall()
+    return [
+        WorkerRow(pk, taken, accepted, excluded, judged, None if left is None else float(left), median, barred)
+        for pk, taken, accepted, excluded, judged, left, median, barred in rows
+    ]
 
 
 def duration_of(judgment: Judgment) -> float:

@@ -204,7 +204,9 @@ def _fill(pair_ids: list[int]) -> None:
     hit_ids = _lock_hits(pair_ids)
     taken: dict[int, set[int]] = {pk: set() for pk in pair_ids}
     by_worker: set[tuple[int, int]] = set()
-    for pair_id, place, worker_id in Acceptance.objects.filter(pair__in=pair_ids).values_list("pair", "place", "worker"):
+    for pair_id, place, worker_id in Acceptance.objects.filter(pair__in=pair_ids).values_list(
+        "pair", "place", "worker"
+    ):
         taken[pair_id].add(place)
         by_worker.add((pair_id, worker_id))
     overlap = Campaign.objects.filter(pools__pairs__in=pair_ids[:1]).values_list("overlap", flat=True).first() or 0

@@ -82,7 +82,7 @@ def _order(census: Mapping[str, Any]) -> Iterable[Sentence]:
         yield Sentence(_("The order by score and the order by rank put the same passage first everywhere."))
     if ties:
         yield Sentence(
-            _("%(hits)s hits share their score with another, in %(queries)s queries; in %(top)s it is the highest score.")
+            _("%(hits)s hits share their score with another, in %(queries)s queries; in %(top)s it is the highest.")
             % {
                 "hits": _n(census["tied_hits"]),
                 "queries": _n(ties),

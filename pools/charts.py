@@ -10,11 +10,11 @@ ROOM = 72  # percent of the width for the longest bar; the rest is for its label
 
 
 class Bar(NamedTuple):
-    """One bar of the histogram: sizes `low` to `high`, `count` pools, and where and how long it is drawn."""
+    """One bar of the histogram: sizes `low` to `high`, `pools` of them, and where and how long it is drawn."""
 
     low: int
     high: int
-    count: int
+    pools: int
     y: int
     baseline: int
     length: float

@@ -45,7 +45,8 @@ def next_ids(model: type[models.Model], count: int) -> list[int]:
     """`count` fresh primary keys of a model, for rows that point at each other and are copied in."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)", [model._meta.db_table, count]
+            "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)",
+            [model._meta.db_table, count],
         )
         return [row[0] for row in cursor.fetchall()]
 

@@ -1,17 +1,24 @@
 """Forms for runs and campaigns."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
-from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Model
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from pools.models import Campaign, Collection, Run, User
 from pools import selectors
+from pools.models import Campaign, Collection, Run, User
+
+if TYPE_CHECKING:  # the classes take parameters in their stubs alone
+    _RunChoice = forms.ModelMultipleChoiceField[Run]
+    _CampaignForm = forms.ModelForm[Campaign]
+else:
+    _RunChoice = forms.ModelMultipleChoiceField
+    _CampaignForm = forms.ModelForm
 
 MAX_RUN_MEGABYTES = 1024
 
@@ -70,7 +77,8 @@ HELP: dict[str, Promise] = {
 }
 
 
-class Group(NamedTuple):
+@dataclass(frozen=True)
+class Group:
     """Fields that are shown together; `folded` ones can be opened."""
 
     title: Promise
@@ -107,12 +115,12 @@ class RunUploadForm(forms.Form):
         assert isinstance(choice, forms.ModelChoiceField)
         choice.queryset = selectors.collections_of(user)
 
-    def clean_file(self) -> UploadedFile:
+    def clean_file(self) -> object:
         """Refuse what is larger than a run can be."""
-        file: UploadedFile = self.cleaned_data["file"]
-        if (file.size or 0) > MAX_RUN_MEGABYTES << 20:
+        upload = self.cleaned_data["file"]
+        if upload.size > MAX_RUN_MEGABYTES << 20:
             raise forms.ValidationError(too_large())
-        return file
+        return upload
 
 
 def too_large() -> str:
@@ -122,7 +130,7 @@ def too_large() -> str:
     ) % {"megabytes": f"{MAX_RUN_MEGABYTES:,}"}
 
 
-class RunChoiceField(forms.ModelMultipleChoiceField):
+class RunChoiceField(_RunChoice):
     """Runs by name, with their team."""
 
     def label_from_instance(self, obj: Model) -> str:

@@ -30,7 +30,9 @@ class Collection(models.Model):
 
     lab = models.ForeignKey(Lab, on_delete=models.PROTECT, related_name="collections")
     name = models.CharField(max_length=100)
-    language = models.CharField(max_length=35, default="en", help_text=_("BCP 47 tag of its texts; empty if mixed."), blank=True)
+    language = models.CharField(
+        max_length=35, default="en", help_text=_("BCP 47 tag of its texts; empty if mixed."), blank=True
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -76,7 +78,9 @@ class Qrel(models.Model):
     query = models.ForeignKey(Query, on_delete=models.CASCADE, related_name="qrels")
     passage = models.ForeignKey(Passage, on_delete=models.CASCADE, related_name="qrels")
     grade = models.IntegerField()
-    position = models.PositiveIntegerField(help_text=_("Its place in the file: a query's first qrel is the one with the lowest."))
+    position = models.PositiveIntegerField(
+        help_text=_("Its place in the file: a query's first qrel is the one with the lowest.")
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["query", "passage"], name="qrel_once_per_passage")]
@@ -187,22 +191,34 @@ class Campaign(models.Model):
     selection = models.CharField(max_length=10, choices=Selection, default=Selection.ALL)
     query_list = models.TextField(blank=True)
     sample_size = models.PositiveIntegerField(null=True, blank=True)
-    seed = models.BigIntegerField(default=1, help_text=_("For the sample, the packing, the order of items and the sides."))
+    seed = models.BigIntegerField(
+        default=1, help_text=_("For the sample, the packing, the order of items and the sides.")
+    )
 
     # how it is judged
     overlap = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1), MaxValueValidator(20)])
-    pairs_per_hit = models.PositiveSmallIntegerField(default=10, validators=[MinValueValidator(1), MaxValueValidator(100)])
-    tests_per_hit = models.PositiveSmallIntegerField(default=3, validators=[MinValueValidator(1), MaxValueValidator(20)])
+    pairs_per_hit = models.PositiveSmallIntegerField(
+        default=10, validators=[MinValueValidator(1), MaxValueValidator(100)]
+    )
+    tests_per_hit = models.PositiveSmallIntegerField(
+        default=3, validators=[MinValueValidator(1), MaxValueValidator(20)]
+    )
     fill_last_hit = models.BooleanField(default=False)
     hits_per_worker = models.PositiveIntegerField(null=True, blank=True)
-    minutes_per_hit = models.PositiveIntegerField(default=60, validators=[MinValueValidator(1), MaxValueValidator(60 * 24 * 30)])
+    minutes_per_hit = models.PositiveIntegerField(
+        default=60, validators=[MinValueValidator(1), MaxValueValidator(60 * 24 * 30)]
+    )
     exclusion = models.CharField(max_length=10, choices=Exclusion, default=Exclusion.ASSIGNMENT)
     partial = models.CharField(max_length=10, choices=Partial, default=Partial.CHECKED)
     method = models.CharField(max_length=15, choices=Method, default=Method.TOURNAMENT)
 
     # what it costs
-    reward = models.DecimalField(max_digits=8, decimal_places=2, default=Decimal("2.00"), validators=[MinValueValidator(Decimal(0))])
-    fee_rate = models.DecimalField(max_digits=4, decimal_places=3, default=Decimal(0), validators=[MinValueValidator(Decimal(0))])
+    reward = models.DecimalField(
+        max_digits=8, decimal_places=2, default=Decimal("2.00"), validators=[MinValueValidator(Decimal(0))]
+    )
+    fee_rate = models.DecimalField(
+        max_digits=4, decimal_places=3, default=Decimal(0), validators=[MinValueValidator(Decimal(0))]
+    )
     redo_rate = models.DecimalField(
         max_digits=4,
         decimal_places=3,
@@ -212,7 +228,9 @@ class Campaign(models.Model):
     )
 
     # what workers read
-    language = models.CharField(max_length=35, blank=True, help_text=_("BCP 47 tag of question, instructions and consent."))
+    language = models.CharField(
+        max_length=35, blank=True, help_text=_("BCP 47 tag of question, instructions and consent.")
+    )
     title = models.CharField(max_length=128, default="Compare answers to questions")
     question = models.CharField(max_length=300, default="Which passage best answers the question?")
     instructions = models.TextField(blank=True)
@@ -225,7 +243,8 @@ class Campaign(models.Model):
             models.UniqueConstraint(fields=["lab", "name"], name="campaign_name_once_per_lab"),
             models.CheckConstraint(condition=models.Q(overlap__gte=1), name="campaign_overlap_at_least_one"),
             models.CheckConstraint(
-                condition=models.Q(pairs_per_hit__gte=1, tests_per_hit__gte=1), name="campaign_hits_hold_pairs_and_tests"
+                condition=models.Q(pairs_per_hit__gte=1, tests_per_hit__gte=1),
+                name="campaign_hits_hold_pairs_and_tests",
             ),
             models.CheckConstraint(condition=models.Q(reward__gte=0), name="campaign_reward_not_negative"),
         ]

@@ -25,7 +25,7 @@ def campaigns_of(user: User) -> QuerySet[Campaign]:
 
 
 def campaign_rows(user: User) -> QuerySet[Campaign]:
-    """The campaigns that a user may see, with `pair_count`, `hit_count` and `hits_done` (HITs that need no more work)."""
+    """The campaigns that a user may see, with `pair_count`, `hit_count`, `hits_done` (those that need no more)."""
     pairs = Pair.objects.filter(pool__campaign=OuterRef("pk")).order_by().values("pool__campaign")
     counted = Subquery(pairs.annotate(count=Count("id")).values("count"), output_field=IntegerField())
     return campaigns_of(user).annotate(
@@ -58,9 +58,7 @@ def collection_size(collection: Collection) -> CollectionSize:
     """Count a collection's queries, qrels and passages."""
     queries = collection.queries.aggregate(all=Count("id"), bare=Count("id", filter=Q(text="")))
     passages = collection.passages.aggregate(all=Count("id"), bare=Count("id", filter=Q(text="")))
-    return CollectionSize(
-        queries["all"], queries["bare"], collection.qrels.count(), passages["all"], passages["bare"]
-    )
+    return CollectionSize(queries["all"], queries["bare"], collection.qrels.count(), passages["all"], passages["bare"])
 
 
 def collections_of(user: User) -> QuerySet[Collection]:
@@ -70,7 +68,11 @@ def collections_of(user: User) -> QuerySet[Collection]:
 
 def runs_of(user: User) -> QuerySet[Run]:
     """The runs that a user may see, by collection and name."""
-    return Run.objects.filter(lab__in=labs_of(user)).select_related("collection", "lab").order_by("collection__name", "name")
+    return (
+        Run.objects.filter(lab__in=labs_of(user))
+        .select_related("collection", "lab")
+        .order_by("collection__name", "name")
+    )
 
 
 def load_artifact(run: Run) -> RunArtifact:

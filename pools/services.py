@@ -2,7 +2,8 @@
 
 import hashlib
 import io
-from collections.abc import Callable, Collection as Some, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Collection as Some
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -124,9 +125,9 @@ def _import_qrels(collection: Collection, path: Path) -> int:
 def _import_passages(collection: Collection, path: Path, keep: str, depth: int, progress: Progress | None) -> int:
     wanted = None if keep == "all" else selectors.wanted_passages(collection, depth)
     _stage(_kept(read_passages(path), wanted, progress), "passages")
-    double = _first("SELECT id FROM staged GROUP BY id HAVING count(*) > 1 LIMIT 1")
+    double = _first("SELECT id FROM staged GROUP BY id HAVING min(text) <> max(text) LIMIT 1")
     if double:
-        raise BadInput(path.name, None, _("passage %(id)s comes twice.") % {"id": double})
+        raise BadInput(path.name, None, _("passage %(id)s comes twice, with different texts.") % {"id": double})
     clash = _first(
         "SELECT p.pid FROM pools_passage p JOIN staged s ON s.id = p.pid "
         "WHERE p.collection_id = %s AND p.text <> '' AND p.text <> s.text LIMIT 1",
@@ -135,7 +136,7 @@ def _import_passages(collection: Collection, path: Path, keep: str, depth: int, 
     if clash:
         raise BadInput(path.name, None, _("passage %(id)s has another text in the collection already.") % {"id": clash})
     return _execute(
-        "INSERT INTO pools_passage (collection_id, pid, text) SELECT %s, id, text FROM staged "
+        "INSERT INTO pools_passage (collection_id, pid, text) SELECT DISTINCT ON (id) %s, id, text FROM staged "
         "ON CONFLICT (collection_id, pid) DO UPDATE SET text = excluded.text",
         collection.pk,
     )
@@ -235,9 +236,14 @@ def run_delete(*, run: Run) -> None:
     users = list(run.campaigns.order_by("name").values_list("name", flat=True))
     if users:
         raise NotNow(_("The run belongs to campaigns, so it stays: %(names)s.") % {"names": ", ".join(users)})
-    files = [run.original, run.artifact]
+    files = [file for file in (run.original, run.artifact) if file.name]
     run.delete()
-    transaction.on_commit(lambda: [file.storage.delete(file.name) for file in files if file.name])
+
+    def delete_files() -> None:
+        for file in files:
+            file.storage.delete(str(file.name))
+
+    transaction.on_commit(delete_files)
 
 
 # --- campaigns

@@ -9,7 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import LoginView
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.decorators import method_decorator
@@ -47,7 +47,7 @@ class TooManyTries(Refused):
 class LimitedLogin(LoginView):
     """Logging in, with a limit on tries from one address and for one name."""
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Refuse the eleventh try of a minute."""
         if getattr(request, "limited", False):
             raise TooManyTries(_("There were too many tries to log in. Please wait a minute and try again."))
@@ -144,7 +144,7 @@ def run(request: Request, pk: int) -> HttpResponse:
         "run": found,
         "sentences": census_sentences(found.census),
         "campaigns": found.campaigns.order_by("-id"),
-        "file_name": found.original.name.rpartition("/")[2],
+        "file_name": str(found.original.name).rpartition("/")[2],
         "file_size": selectors.file_size(found),
     }
     return render(request, "pools/run.html", context)

@@ -31,12 +31,16 @@ class TestPair(models.Model):
     relevant = models.ForeignKey(Passage, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     off_topic = models.ForeignKey(Passage, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     state = models.CharField(max_length=10, choices=State, default=State.SUGGESTED)
-    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
     decided_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["campaign", "query", "relevant", "off_topic"], name="test_pair_once_per_campaign")
+            models.UniqueConstraint(
+                fields=["campaign", "query", "relevant", "off_topic"], name="test_pair_once_per_campaign"
+            )
         ]
 
     def __str__(self) -> str:
@@ -59,14 +63,15 @@ class ConsentText(models.Model):
 
 
 class Worker(models.Model):
-    """Somebody who judges for a lab, known by a signed personal link. Barred after a failed test pair, or by a person."""
+    """Somebody who judges for a lab, known by a signed personal link. Barred by a failed test pair, or a person."""
 
     lab = models.ForeignKey(Lab, on_delete=models.PROTECT, related_name="workers")
     crowd = models.CharField(max_length=10, default="link")
-    label = models.CharField(max_length=100, blank=True, help_text=_("A panel member's name or address; never exported."))
-    joined_with = models.CharField(
-        max_length=32, unique=True, null=True, editable=False, help_text=_("The form that they joined with: sent twice, it is one worker.")
-    )  # noqa: DJ001 (unique, so absence must be NULL)
+    label = models.CharField(
+        max_length=100, blank=True, help_text=_("A panel member's name or address; never exported.")
+    )
+    # The form that they joined with: sent twice, it is one worker. Unique, so absence must be NULL.
+    joined_with = models.CharField(max_length=32, unique=True, null=True, editable=False)  # noqa: DJ001
     came_at = models.DateTimeField(auto_now_add=True)
     barred_at = models.DateTimeField(null=True, blank=True)
 
@@ -182,7 +187,8 @@ class Assignment(models.Model):
                 fields=["campaign", "worker"], condition=Q(state="active"), name="assignment_one_at_a_time"
             ),
             models.CheckConstraint(
-                condition=Q(state="active", finished_at__isnull=True) | (~Q(state="active") & Q(finished_at__isnull=False)),
+                condition=Q(state="active", finished_at__isnull=True)
+                | (~Q(state="active") & Q(finished_at__isnull=False)),
                 name="assignment_finished_has_a_time",
             ),
         ]

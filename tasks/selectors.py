@@ -35,10 +35,8 @@ def launch_obstacles(campaign: Campaign) -> list[str]:
     return obstacles
 
 
-class TestCounts(NamedTuple):
+class Tally(NamedTuple):
     """A campaign's test pairs by state, and how many confirmed ones a HIT needs."""
-
-    __test__ = False
 
     needed: int
     suggested: int
@@ -46,7 +44,7 @@ class TestCounts(NamedTuple):
     declined: int
 
 
-def test_counts(campaign: Campaign) -> TestCounts:
+def test_counts(campaign: Campaign) -> Tally:
     """Count a campaign's test pairs."""
     states = TestPair.State
     counts = campaign.test_pairs.aggregate(
@@ -54,7 +52,7 @@ def test_counts(campaign: Campaign) -> TestCounts:
         confirmed=Count("id", filter=Q(state=states.CONFIRMED)),
         declined=Count("id", filter=Q(state=states.DECLINED)),
     )
-    return TestCounts(needed=campaign.tests_per_hit, **counts)
+    return Tally(needed=campaign.tests_per_hit, **counts)
 
 
 class PanelRow(NamedTuple):

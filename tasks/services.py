@@ -12,16 +12,16 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from tasks.testfile import read_test_pairs
 from pools import selectors as pools
 from pools.copying import copy_rows, next_ids
 from pools.errors import NotNow, Refused
-from pools.models import Campaign, Pair, Passage, Qrel, User
+from pools.models import Campaign, Passage, Qrel, User
 from tasks import selectors
-from tasks.wording import default_consent
 from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
 from tasks.money import owed
 from tasks.packing import pack
+from tasks.testfile import read_test_pairs
+from tasks.wording import default_consent
 
 
 class NoWork(Refused):
@@ -240,7 +240,7 @@ def campaign_move(*, campaign: Campaign, to: str) -> Campaign:
 
 
 def worker_join(*, campaign: Campaign, form: str) -> Worker:
-    """A new worker, from a campaign's open link. `form` names the page they joined with: sent twice, it is one worker."""
+    """A new worker, from a campaign's open link. `form` names the page they came with: sent twice, it is one worker."""
     worker, _new = Worker.objects.get_or_create(joined_with=form, defaults={"lab": campaign.lab, "crowd": "link"})
     return worker
 
@@ -251,7 +251,9 @@ def panel_invite(*, campaign: Campaign, labels: Iterable[str]) -> list[Invitatio
     invitations = []
     for label in dict.fromkeys(label.strip() for label in labels):
         if label:
-            worker, _new = Worker.objects.get_or_create(lab=campaign.lab, label=label[:100], defaults={"crowd": "panel"})
+            worker, _new = Worker.objects.get_or_create(
+                lab=campaign.lab, label=label[:100], defaults={"crowd": "panel"}
+            )
             invitation, _new = Invitation.objects.get_or_create(campaign=campaign, worker=worker)
             invitations.append(invitation)
     return invitations

@@ -75,7 +75,9 @@ def run(of: Collection, name: str, ranked: Mapping[str, Iterable[str]]) -> Run:
     return pools.run_import(collection=of, name=name, source=source, filename=f"{name}.txt")
 
 
-def campaign(of: Collection, name: str = "pilot", *, tests: int = 6, start: bool = True, **settings: object) -> Campaign:
+def campaign(
+    of: Collection, name: str = "pilot", *, tests: int = 6, start: bool = True, **settings: object
+) -> Campaign:
     """A campaign over all runs of a collection, with confirmed test pairs, packed and open unless told otherwise."""
     made = pools.campaign_create(lab=of.lab, collection=of, runs=of.runs.all(), name=name, **settings)
     for number in range(tests):
@@ -141,5 +143,3 @@ def do(by: Worker, of: Campaign, **how: object) -> Assignment:
 def pair_count(of: Campaign) -> int:
     """How many pairs a campaign has."""
     return Pair.objects.filter(pool__campaign=of).count()
-
-

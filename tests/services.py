@@ -12,5 +12,12 @@ if "BESTKNOWN_TESTS_VAR" not in os.environ:
     os.environ["BESTKNOWN_TESTS_VAR"] = os.environ["BESTKNOWN_VAR"] = folder
     os.environ.setdefault("DEVELOPMENT", "1")
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright's loop runs in the thread of the tests
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     embedded.ensure()
+
+    def clear_away(mine: int = os.getpid()) -> None:
+        """Stop the servers and remove their data; forked children leave both alone."""
+        if os.getpid() == mine:
+            embedded.leave()
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(clear_away)

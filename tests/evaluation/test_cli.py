@@ -131,7 +131,9 @@ def test_qrels_prints_sorted_qrels_and_a_summary(files: dict[str, str]) -> None:
     assert done.returncode == 0
     assert done.stdout == "q1 0 p1 1\nq1 0 p2 1\nq1 0 p3 1\nq2 0 p5 1\n"
     assert done.stderr == (
-        "1 query with a single winner.\n1 deadlock of 3.\nPools refused as incomplete, with pairs that nobody judged: 0.\n"
+        "1 query with a single winner.\n"
+        "1 deadlock of 3.\n"
+        "Pools refused as incomplete, with pairs that nobody judged: 0.\n"
     )
 
 

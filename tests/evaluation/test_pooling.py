@@ -61,14 +61,9 @@ def test_sizes_agree_with_the_pairs_that_are_listed(
     assert sizes.queries == len(pools) == sum(sizes.histogram.values())
     assert sum(size * count for size, count in sizes.histogram.items()) == pytest.approx(sizes.mean * len(pools))
     for query, pool in pools.items():
-        assert set(pool) == {passage for top in tops for passage in top.get(query, ())} | set(
-            QRELS_FIRST(Qrels(grades), query)
-        )
+        first = [passage for passage, grade in grades[query].items() if grade > 0][:1]
+        assert set(pool) == {passage for top in tops for passage in top.get(query, ())}.union(first)
         assert {frozenset(pair[1:]) for pair in pairs if pair[0] == query} == set(map(frozenset, combinations(pool, 2)))
-
-
-def QRELS_FIRST(qrels: Qrels, query: str) -> list[str]:  # noqa: N802
-    return [passage for passage, grade in qrels.grades[query].items() if grade > 0][:1]
 
 
 def test_sizes_are_ready_for_json() -> None:

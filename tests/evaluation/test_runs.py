@@ -4,6 +4,7 @@ import gzip
 import io
 import random
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -301,7 +302,7 @@ def test_the_census_counts_what_it_says(hits: list[Hit], size: int) -> None:
     assert census.queries_with_top_tie == sum(len(own) > 1 and own[0] == own[1] for own in scores.values())
     assert census.rank_score_conflicts == sum(by_score[query] != by_rank[query] for query in by_query)
     assert census.rank_ties == sum(own.count(rank) > 1 for own in ranks.values() for rank in own)
-    assert census.out_of_rank_order == sum(b < a for own in ranks.values() for a, b in zip(own, own[1:], strict=False))
+    assert census.out_of_rank_order == sum(b < a for own in ranks.values() for a, b in pairwise(own))
     assert census.rank_base == (lowest.pop() if len(lowest) == 1 else None)
     assert census.hits_max == max(map(len, by_query.values()))
     assert census.short_lists == sum(len(own) < census.hits_max for own in by_query.values())

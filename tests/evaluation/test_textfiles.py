@@ -5,6 +5,7 @@ import gzip
 import io
 import random
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 import zstandard
@@ -180,7 +181,7 @@ def test_parts_of_a_block_are_the_block(data: bytes, size: int) -> None:
     parts = list(split_block(block, size))
     assert b"".join(part.data for part in parts) == data
     assert sum(part.lines for part in parts) == block.lines
-    for before, after in zip(parts, parts[1:], strict=False):
+    for before, after in pairwise(parts):
         assert before.line + before.lines == after.line
         assert before.data.endswith(b"\n")
 

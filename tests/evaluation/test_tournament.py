@@ -1,6 +1,6 @@
 """The tournament, its invariants, and the other methods."""
 
-from collections import Counter
+from collections import defaultdict
 from itertools import combinations
 
 import pytest
@@ -50,7 +50,7 @@ def round_robins(draw: st.DrawFn) -> Game:
 
 def plainly(pool: frozenset[str], judgments: list[Judgment]) -> frozenset[str]:
     """The tournament said again, in another way: by recursion, in fractions of wins."""
-    wins: Counter[str] = Counter()
+    wins: dict[str, float] = defaultdict(float)
     for judgment in judgments:
         if set(judgment) <= pool:
             for passage in judgment:

@@ -83,7 +83,7 @@ def test_the_order_rule_decides_what_stands_on_top(lab: Lab, tmp_path: Path) -> 
 def test_a_sample_is_of_queries_with_a_pool_of_two_and_comes_from_the_seed(collection: Collection) -> None:
     campaign = create(collection, selection="sample", sample_size=3, seed=7)
     assert set(pools_of(campaign)) == {"q1", "q2", "q3"}
-    with pytest.raises(Refused, match="between 1 and 3 queries .* not 4"):
+    with pytest.raises(Refused, match=r"between 1 and 3 queries .* not 4"):
         campaign_create(
             lab=collection.lab, collection=collection, runs=collection.runs.all(), name="four",
             selection="sample", sample_size=4,
@@ -92,7 +92,7 @@ def test_a_sample_is_of_queries_with_a_pool_of_two_and_comes_from_the_seed(colle
 
 def test_a_list_of_queries_is_taken_at_its_word(collection: Collection) -> None:
     assert set(pools_of(create(collection, selection="list", query_list="q2\nq4"))) == {"q2", "q4"}
-    with pytest.raises(Refused, match="1 of the listed queries .*: q99"):
+    with pytest.raises(Refused, match=r"1 of the listed queries .*: q99"):
         campaign_create(
             lab=collection.lab, collection=collection, runs=collection.runs.all(), name="x",
             selection="list", query_list="q1 q99",
@@ -134,9 +134,7 @@ def test_a_campaign_does_not_start_with_too_few_test_pairs(collection: Collectio
 
 
 def test_a_campaign_does_not_start_while_pooled_passages_have_no_text(lab: Lab, tmp_path: Path) -> None:
-    made = factories.collection(
-        tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops={"run": {"q1": ["p2"]}}, texts=False
-    )
+    made = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops={"run": {"q1": ["p2"]}}, texts=False)
     campaign = factories.campaign(made, start=False)
     with pytest.raises(Refused, match=r"2 pooled passages have no text \(p1, p2\)"):
         tasks.campaign_launch(campaign=campaign)

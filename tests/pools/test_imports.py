@@ -87,10 +87,16 @@ def test_passages_without_a_text_are_named(bare: Collection, tmp_path: Path) -> 
     assert imported.missing == ["p4", "p9"]
 
 
-def test_a_passage_that_comes_twice_is_refused(bare: Collection, tmp_path: Path) -> None:
+def test_a_passage_that_comes_twice_with_different_texts_is_refused(bare: Collection, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="passage p1 comes twice"):
-        collection_import(lab=bare.lab, name="bare", passages=write(tmp_path / "p.tsv", "p1\ta\np4\tb\np1\ta\n"))
+        collection_import(lab=bare.lab, name="bare", passages=write(tmp_path / "p.tsv", "p1\ta\np4\tb\np1\tanother\n"))
     assert not Passage.objects.exclude(text="").exists()
+
+
+def test_a_line_that_is_repeated_in_a_passage_file_does_no_harm(bare: Collection, tmp_path: Path) -> None:
+    imported = collection_import(lab=bare.lab, name="bare", passages=write(tmp_path / "p.tsv", "p1\ta\np4\tb\np1\ta\n"))
+    assert imported.passages == 2
+    assert Passage.objects.get(pid="p1").text == "a"
 
 
 def test_texts_with_quotes_backslashes_and_commas_survive(bare: Collection, tmp_path: Path) -> None:

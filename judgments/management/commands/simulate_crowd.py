@@ -51,7 +51,9 @@ class Command(BaseCommand):
             )
         for name in ("double_clicks", "reloads", "second_thoughts"):
             flag = f"--{name.replace('_', '-')}"
-            parser.add_argument(flag, type=share, default=getattr(usual, name), help="share of the choices (%(default)s)")
+            parser.add_argument(
+                flag, type=share, default=getattr(usual, name), help="share of the choices (%(default)s)"
+            )
         parser.add_argument("--most-hits", type=int, default=usual.most_hits, help="HITs a person (%(default)s)")
         parser.add_argument("--log", type=Path, help="append every acknowledged choice to this file, as JSON lines")
 

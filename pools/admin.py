@@ -1,0 +1,128 @@
+"""The admin site: people and labs are managed here; what campaigns rest on is shown, and does not change."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.views import redirect_to_login
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from pools import services
+from pools.errors import NotYours
+from pools.models import Campaign, Collection, Lab, Run, User
+
+if TYPE_CHECKING:  # the classes take parameters in their stubs alone
+    _Admin = admin.ModelAdmin[Any]
+else:
+    _Admin = admin.ModelAdmin
+
+admin.site.site_header = gettext_lazy("Bestknown administration")
+admin.site.site_title = gettext_lazy("Bestknown")
+admin.site.index_title = gettext_lazy("What there is")
+
+
+def _log_in_once(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    """The site has one log-in, with a limit on tries; the admin site has none of its own."""
+    if request.user.is_authenticated:
+        raise NotYours(_("The admin site is for admins. Log out, and log in with another account."))
+    return redirect_to_login(request.GET.get("next") or request.get_full_path())
+
+
+admin.site.login = _log_in_once  # type: ignore[method-assign]
+
+
+class Shown(_Admin):
+    """Rows that can be looked at, and neither added, changed nor deleted: services write them, or nobody does."""
+
+    show_full_result_count = False
+    list_per_page = 50
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody."""
+        return False
+
+
+class Annotated(_Admin):
+    """Rows of which an admin may change some fields that nothing is computed from; the others are shown."""
+
+    changeable: tuple[str, ...] = ()
+    show_full_result_count = False
+    list_per_page = 50
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> list[str]:
+        """All fields but those that may change."""
+        fields = [*self.opts.fields, *self.opts.many_to_many]
+        return [field.name for field in fields if field.editable and field.name not in self.changeable]
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody: these come in by services."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody: deletion goes through services, which know what depends on the row."""
+        return False
+
+
+admin.site.register(User, UserAdmin)
+
+
+@admin.register(Lab)
+class LabAdmin(_Admin):
+    """Labs and their members."""
+
+    list_display = ["name"]
+    search_fields = ["name", "members__username"]
+    filter_horizontal = ["members"]
+
+
+@admin.register(Collection)
+class CollectionAdmin(Annotated):
+    """Collections come in by import_collection."""
+
+    changeable = ("name",)
+    list_display = ["name", "lab", "language", "created_at"]
+    list_filter = ["lab"]
+    search_fields = ["name"]
+    list_select_related = ["lab"]
+
+
+@admin.register(Run)
+class RunAdmin(Annotated):
+    """Runs: their files, names and census stand in exports, so only team and notes can be mended."""
+
+    changeable = ("team", "notes")
+    list_display = ["name", "collection", "team", "lab", "imported_at"]
+    list_filter = ["lab"]
+    search_fields = ["name", "team"]
+    list_select_related = ["collection", "lab"]
+
+
+@admin.register(Campaign)
+class CampaignAdmin(Annotated):
+    """Campaigns: pools and pairs follow from the settings, so only the name can be changed. Drafts can be deleted."""
+
+    changeable = ("name",)
+    list_display = ["name", "state", "collection", "lab", "created_at"]
+    list_filter = ["state", "lab"]
+    search_fields = ["name"]
+    list_select_related = ["collection", "lab"]
+    actions = None
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Drafts only."""
+        return isinstance(obj, Campaign) and obj.state == Campaign.State.DRAFT
+
+    def delete_model(self, request: HttpRequest, obj: Campaign) -> None:
+        """As on the campaign's own page."""
+        services.campaign_delete(campaign=obj)
