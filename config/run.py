@@ -99,11 +99,11 @@ def _main_job(data: Path, crowd: str, url: str, console: Console) -> None:
                     raise Refused(f"{data} has no oracle-preferences.txt for a simulated crowd: CROWD=people.")
                 demo.judge(campaign, folder.preferences, url, step)
     out = Console()
-    sizes, progress = stored_sizes(campaign), selectors.judging_progress(campaign)
+    sizes, progress, crowd_did = stored_sizes(campaign), selectors.judging_progress(campaign), task_progress(campaign)
     out.print(
         f"\n{campaign.name}: {sizes.queries:,} pools of {sizes.mean:.2f} passages on average, "
-        f"{progress.pairs:,} pairs in {campaign.hits.count():,} HITs; {progress.done:,} pairs judged, {task_progress(campaign).workers:,} workers, "
-        f"{task_progress(campaign).excluded:,} assignments excluded and done again.",
+        f"{progress.pairs:,} pairs in {campaign.hits.count():,} HITs; {progress.done:,} pairs judged, "
+        f"{crowd_did.workers:,} workers, {crowd_did.excluded:,} assignments excluded and done again.",
         highlight=False,
     )
     if progress.done == progress.pairs:

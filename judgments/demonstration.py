@@ -11,6 +11,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.utils import timezone
 
+from evaluation.artifact import Order
 from evaluation.cli import run_name
 from evaluation.measures import reciprocal_rank
 from evaluation.preferences import read_preferences
@@ -164,7 +165,7 @@ def export(campaign: Campaign) -> list[Path]:
 
 
 def _score(run: Run, qrels: Qrels, campaign: Campaign) -> float:
-    order = "rank" if campaign.order == Campaign.Order.RANK else "score"
+    order: Order = "rank" if campaign.order == Campaign.Order.RANK else "score"
     return reciprocal_rank(pools.load_artifact(run), qrels, 10, order).mean
 
 

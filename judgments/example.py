@@ -23,7 +23,7 @@ def worked_example() -> Example:
         "question": _("how long do you boil an egg for a soft yolk"),
         "left": _(
             "Eggs are one of the most useful foods in the kitchen. They can be boiled, fried, poached or scrambled, "
-            "and the time you need depends on the method and on how you like them. Always use fresh eggs and a large pan."
+            "and the time depends on the method and on how you like them. Always use fresh eggs and a large pan."
         ),
         "right": _(
             "For a soft yolk, lower the egg into boiling water and cook it for six minutes, then put it under cold "

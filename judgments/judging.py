@@ -59,7 +59,7 @@ def preview(request: HttpRequest, link: str) -> HttpResponse:
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@ratelimit(key="ip", rate="120/m", method="POST", block=False)
+@ratelimit(key="ip", rate="120/m", method="POST", block=False)  # type: ignore[untyped-decorator]
 def join(request: HttpRequest, link: str) -> HttpResponse:
     """Consent from an open link: agreeing makes the worker, gives the personal address and the first task.
 

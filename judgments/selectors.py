@@ -235,8 +235,8 @@ def judgment_rows(campaign: Campaign, pool: Pool | None = None) -> Iterator[Judg
         "assignment__verdict",
         "acceptance__id",
     )
-    for *columns, acceptance in rows.iterator(chunk_size=10_000):
-        yield JudgmentRow(*columns, acceptance is not None, columns[0] not in standing)
+    for row in rows.iterator(chunk_size=10_000):
+        yield JudgmentRow(*row[:-1], accepted=row[-1] is not None, superseded=row[0] not in standing)
 
 
 class WorkerRow(NamedTuple):

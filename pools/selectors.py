@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, Decimal
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -78,7 +78,7 @@ def runs_of(user: User) -> QuerySet[Run]:
 def load_artifact(run: Run) -> RunArtifact:
     """A run's integer artifact, from file storage."""
     with run.artifact.open("rb") as file:
-        return RunArtifact.load(file)
+        return RunArtifact.load(cast(BinaryIO, file))
 
 
 def file_size(run: Run) -> int | None:

@@ -7,19 +7,20 @@ from collections.abc import Collection as Some
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import IO, Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from django.core.exceptions import ValidationError
 from django.core.files import File
 from django.core.files.base import ContentFile
 from django.db import connection, transaction
-from django.db.models import ProtectedError
+from django.db.models import Manager, ProtectedError
 from django.utils.translation import gettext as _
 
+from evaluation.artifact import Order
 from evaluation.errors import BadInput
 from evaluation.pooling import all_pairs, champion_check, pool_queries
 from evaluation.preferences import Pair as IdPair
-from evaluation.qrels import Entry, Qrels, read_qrels
+from evaluation.qrels import Entry, Policy, Qrels, read_qrels
 from evaluation.runs import RunCheck, check_run
 from evaluation.texts import read_passages, read_queries
 from pools import selectors
@@ -90,7 +91,7 @@ def collection_import(
 
 
 def _import_queries(collection: Collection, path: Path) -> int:
-    count = _stage(read_queries(path), "queries")
+    count = _stage(read_queries(path))
     clash = _first(
         "SELECT q.qid FROM pools_query q JOIN staged s ON s.id = q.qid "
         "WHERE q.collection_id = %s AND q.text <> '' AND q.text <> s.text LIMIT 1",
@@ -124,7 +125,7 @@ def _import_qrels(collection: Collection, path: Path) -> int:
 
 def _import_passages(collection: Collection, path: Path, keep: str, depth: int, progress: Progress | None) -> int:
     wanted = None if keep == "all" else selectors.wanted_passages(collection, depth)
-    _stage(_kept(read_passages(path), wanted, progress), "passages")
+    _stage(_kept(read_passages(path), wanted, progress))
     double = _first("SELECT id FROM staged GROUP BY id HAVING min(text) <> max(text) LIMIT 1")
     if double:
         raise BadInput(path.name, None, _("passage %(id)s comes twice, with different texts.") % {"id": double})
@@ -152,7 +153,7 @@ def _kept(
             yield row
 
 
-def _stage(rows: Iterable[tuple[str, str]], what: str) -> int:
+def _stage(rows: Iterable[tuple[str, str]]) -> int:
     """Copy `(id, text)` rows into a temporary table of this transaction."""
     _execute("DROP TABLE IF EXISTS staged")
     _execute("CREATE TEMPORARY TABLE staged (id text NOT NULL, text text NOT NULL) ON COMMIT DROP")
@@ -162,23 +163,24 @@ def _stage(rows: Iterable[tuple[str, str]], what: str) -> int:
 def _keys(model: type[Query] | type[Passage], field: str, collection: Collection, ids: Iterable[str]) -> dict[str, int]:
     """The primary keys of queries or passages by their ids; those that are not there yet are made, without a text."""
     ids = list(ids)
-    model.objects.bulk_create(
+    manager: Manager[Any] = model.objects
+    manager.bulk_create(
         [model(collection=collection, **{field: value}) for value in ids], ignore_conflicts=True, batch_size=5000
     )
     keys: dict[str, int] = {}
     for start in range(0, len(ids), 5000):
         batch = {f"{field}__in": ids[start : start + 5000]}
-        keys.update(model.objects.filter(collection=collection, **batch).values_list(field, "id"))
+        keys.update(manager.filter(collection=collection, **batch).values_list(field, "id"))
     return keys
 
 
-def _execute(sql: str, *arguments: object) -> int:
+def _execute(sql: str, *arguments: int | str) -> int:
     with connection.cursor() as cursor:
         cursor.execute(sql, arguments)
         return int(cursor.rowcount)
 
 
-def _first(sql: str, *arguments: object) -> str | None:
+def _first(sql: str, *arguments: int | str) -> str | None:
     with connection.cursor() as cursor:
         cursor.execute(sql, arguments)
         row = cursor.fetchone()
@@ -189,7 +191,7 @@ def _first(sql: str, *arguments: object) -> str | None:
 
 
 def run_import(
-    *, collection: Collection, name: str, source: IO[bytes], filename: str, team: str = "", notes: str = ""
+    *, collection: Collection, name: str, source: BinaryIO, filename: str, team: str = "", notes: str = ""
 ) -> Run:
     """Check a run file and store it: the file as it came, an integer artifact of its top, its census.
 
@@ -204,7 +206,9 @@ def run_import(
     packed = io.BytesIO()
     check.artifact.save(packed)
     source.seek(0)
-    digest = hashlib.file_digest(source, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    while chunk := source.read(1 << 20):
+        digest.update(chunk)
     source.seek(0)
     run = Run(
         lab=collection.lab,
@@ -212,7 +216,7 @@ def run_import(
         name=name,
         team=team,
         notes=notes,
-        sha256=digest,
+        sha256=digest.hexdigest(),
         census=check.census.as_dict(),
     )
     try:
@@ -322,7 +326,7 @@ def campaign_plan(campaign: Campaign, runs: Iterable[Run]) -> Plan:
     Pools cover the queries that have a qrel of the asked grade, as the mean reciprocal rank does.
     """
     depth = max(campaign.depth, 2) if campaign.design == Campaign.Design.CHAMPION_CHECK else campaign.depth
-    tops = [selectors.load_artifact(run).top(campaign.order, depth) for run in runs]
+    tops = [selectors.load_artifact(run).top(cast(Order, campaign.order), depth) for run in runs]
     qrels = Qrels.of(Entry(*row) for row in selectors.collection_qrels(campaign.collection))
     if campaign.design == Campaign.Design.CHAMPION_CHECK:
         if len(tops) != 1:
@@ -333,12 +337,12 @@ def campaign_plan(campaign: Campaign, runs: Iterable[Run]) -> Plan:
             for query, pids in qrels.relevant("first", campaign.min_grade).items()
             if pids
         }
-        pairs = {query: (asked[query],) if query in asked else () for query in pools}
+        pairs: dict[str, tuple[IdPair, ...]] = {query: (asked[query],) if query in asked else () for query in pools}
     else:
         pools = pool_queries(
             [{query: pids[: campaign.depth] for query, pids in top.items()} for top in tops],
             qrels,
-            campaign.qrel_policy,
+            cast(Policy, campaign.qrel_policy),
             min_grade=campaign.min_grade,
         )
         pairs = {query: tuple(all_pairs(query, pool)) for query, pool in pools.items()}

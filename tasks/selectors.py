@@ -155,7 +155,7 @@ def next_hit(worker: Worker, campaign: Campaign, at: datetime, *, lock: bool = F
     HITs whose test pairs the worker has not met come first, then those with the fewest met ones. With `lock` (inside
     a transaction) the HIT is locked, and HITs that others hold are passed over.
     """
-    arguments = {"campaign": campaign.pk, "worker": worker.pk, "at": at}
+    arguments: dict[str, int | datetime] = {"campaign": campaign.pk, "worker": worker.pk, "at": at}
     suffix = "FOR UPDATE OF hit SKIP LOCKED" if lock else ""
     with connection.cursor() as cursor:
         for query in (_WITHOUT_MET_TESTS, _WITH_FEWEST_MET_TESTS):

@@ -55,7 +55,7 @@ def test_pairs_suggest(*, campaign: Campaign, count: int, seed: int) -> list[Tes
         related.setdefault(query_id, set()).add(passage_id)
     chosen = [qrel for qrel in qrels if (qrel.query_id, qrel.passage_id) not in known]
     random.shuffle(chosen)
-    suggested = []
+    suggested: list[TestPair] = []
     for qrel in chosen:
         if len(suggested) == count:
             break

@@ -4,7 +4,8 @@
 // - `wanted` is what the person chose last, `saved` what the server is known to hold: null while a request is under
 //   way, and after one whose fate is unknown;
 // - one request is under way at a time, then the newest choice goes, so answers cannot overtake each other;
-// - a click or key for what is already chosen sends nothing;
+// - a double click sends its choice once; a later click says it again, which the server stores only if it is news;
+// - another tab on the same question shows what was saved here;
 // - Continue and Back wait until the choice is saved; other ways out ask first.
 (() => {
   "use strict";
@@ -64,9 +65,10 @@
 
   function choose(side) {
     refused.hidden = true;
-    if (side === wanted && (sending || side === saved)) return;
+    if (side === wanted && sending) return;
     if (side !== wanted) goingTo = null;
     wanted = side;
+    if (!sending) saved = null; // another tab or device may have saved something else since
     mark();
     failures = 0;
     save();

@@ -61,12 +61,12 @@ def assignment_of(token: str) -> Assignment:
 
 def campaign_address(campaign: Campaign) -> str:
     """The link that a campaign's workers open, with the site's own address before it."""
-    return settings.SITE_URL + reverse("judging:preview", args=[campaign.link])
+    return str(settings.SITE_URL) + reverse("judging:preview", args=[campaign.link])
 
 
 def place_address(worker: Worker, campaign: Campaign) -> str:
     """A worker's personal link, with the site's own address before it."""
-    return settings.SITE_URL + reverse("judging:home", args=[place_token(worker, campaign)])
+    return str(settings.SITE_URL) + reverse("judging:home", args=[place_token(worker, campaign)])
 
 
 def _loads(token: str, salt: str, length: int) -> list[int]:

@@ -69,7 +69,7 @@ class Command(BaseCommand):
         if campaign.state != Campaign.State.OPEN:
             raise CommandError(f"The campaign is “{campaign.state}”: only an open one can be judged.")
         habits = Habits(**{name: options[name] for name in Habits._fields})
-        with Progress(console=Console(file=self.stderr), transient=True) as bars:
+        with Progress(console=Console(stderr=True), transient=True) as bars:
             bar = bars.add_task("Judging", total=None)
             try:
                 tally = judge(

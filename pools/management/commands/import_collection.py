@@ -38,7 +38,7 @@ class Command(BaseCommand):
             "--keep",
             choices=["pooled", "all"],
             default="pooled",
-            help="which passages to keep: those that pools can need (qrels, and tops of the runs imported before), or all",
+            help="which passages to keep: those that pools can need (qrels, tops of the runs imported before), or all",
         )
         parser.add_argument("--depth", type=int, default=KEEP_DEPTH, help=f"what the top of a run is ({KEEP_DEPTH})")
 
