@@ -58,8 +58,8 @@ def rank_queries(rows: Rows, starts: Ints, form: Format, depth: int) -> Ranked:
     within = np.arange(count) - np.repeat(starts, sizes)
     same_query = query[1:] == query[:-1]
 
-    risen = rows.ranks[1:] > rows.ranks[:-1]
-    by_rank = None if (risen | ~same_query).all() else np.lexsort((rows.ranks, query))
+    kept_up = rows.ranks[1:] >= rows.ranks[:-1]
+    by_rank = None if (kept_up | ~same_query).all() else np.lexsort((rows.ranks, query))
     ranks = rows.ranks if by_rank is None else rows.ranks[by_rank]
     rank_ties = _in_ties((ranks[1:] == ranks[:-1]) & same_query)
 

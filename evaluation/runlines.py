@@ -22,8 +22,8 @@ from evaluation.textfiles import BOM, Block, counted, encoding_problem, shown, s
 
 _PART = 128 << 10  # bytes
 
-# A whole number up to here is exact as a float64, so that ranks may be read as one.
-LARGEST_RANK = 2**53
+# Whole numbers up to here are exact as float64, and no other number rounds to one of them: so ranks are read as floats.
+LARGEST_RANK = 2**53 - 1
 
 _NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f]")
@@ -284,7 +284,7 @@ def _line(line: bytes, split: list[bytes], form: Format) -> tuple[int, float] | 
     if rank is None:
         return f"rank {shown(split[form.rank].decode())} is not a finite number."
     if rank != math.floor(rank) or abs(rank) > LARGEST_RANK:
-        return f"rank {shown(split[form.rank].decode())} is not a whole number up to 2^53."
+        return f"rank {shown(split[form.rank].decode())} is not a whole number below 2^53."
     if form.score is None:
         return int(rank), 0.0
     score = _number(split[form.score])

@@ -38,7 +38,7 @@ class CandidateDetail:
 
 @dataclass(frozen=True)
 class PairDetail:
-    """A pair with its outcome and every judgment behind it, in the order in which they were made."""
+    """A pair (the lower number first), its outcome, and every judgment behind it, oldest first."""
 
     a: CandidateDetail
     b: CandidateDetail
@@ -120,17 +120,13 @@ def pool_detail(pool: Pool) -> PoolDetail:
     for row in selectors.judgment_rows(campaign, pool):
         behind.setdefault((row.a, row.b), []).append(_judgment(row, by_pid))
     asked = {frozenset((pair.a.pid, pair.b.pid)) for pair in pairs}
-    details = [
-        PairDetail(
-            by_pid[pair.a.pid],
-            by_pid[pair.b.pid],
-            wins.get((pair.a.pid, pair.b.pid), 0),
-            wins.get((pair.b.pid, pair.a.pid), 0),
-            behind.get((pair.a.pid, pair.b.pid), []),
-        )
-        for pair in pairs
-    ]
-    details.sort(key=lambda pair: sorted((pair.a.number, pair.b.number)))
+    details = []
+    for pair in pairs:
+        a, b = sorted((by_pid[pair.a.pid], by_pid[pair.b.pid]), key=lambda candidate: candidate.number)
+        for_a = wins.get((a.passage.pid, b.passage.pid), 0)
+        for_b = wins.get((b.passage.pid, a.passage.pid), 0)
+        details.append(PairDetail(a, b, for_a, for_b, behind.get((pair.a.pid, pair.b.pid), [])))
+    details.sort(key=lambda pair: (pair.a.number, pair.b.number))
     matrix = [(row, [_cell(row, column, wins, asked) for column in candidates]) for row in candidates]
     filled = sum(pair.for_a + pair.for_b for pair in details)
     return PoolDetail(candidates, matrix, details, not outcome.incomplete, filled, len(pairs) * campaign.overlap)

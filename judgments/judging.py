@@ -360,6 +360,7 @@ def _item_context(assignment: Assignment, token: str, shown: Item, judgment: Jud
             "action": reverse("judging:item", args=[token, shown.position]),
             "shown": shown_token(assignment, shown.position, now),
             "save_url": reverse("judging:save", args=[token, shown.position]),
+            "name": f"{assignment.pk}/{shown.position}",  # the same in all tabs, whatever token they came with
         },
         "prev_url": reverse("judging:item", args=[token, shown.position - 1]) if shown.position > 1 else None,
         "next_url": reverse("judging:finish", args=[token])

@@ -90,6 +90,8 @@ def _in_words(found: Campaign, name: str) -> object:
         return _("yes") if value else _("no")
     if name == "reward":
         return dollars(value)
+    if name in ("fee_rate", "redo_rate"):
+        return _("%(percent)s %%") % {"percent": f"{float(value) * 100:g}"}
     return "–" if value in ("", None) else value
 
 

@@ -148,7 +148,7 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         (gettext_lazy("How it is judged"), ["overlap", "pairs_per_hit", "tests_per_hit", "minutes_per_hit"], False),
         (gettext_lazy("Judging, in detail"), ["fill_last_hit", "hits_per_worker", "exclusion", "partial"], True),
         (gettext_lazy("What it costs"), ["reward", "fee_rate", "redo_rate"], False),
-        (gettext_lazy("What workers read"), ["title", "question", "instructions", "language"], False),
+        (gettext_lazy("What workers read"), ["language", "title", "question", "instructions"], False),
     )
 
     runs = RunChoiceField(

@@ -160,6 +160,11 @@ def pairs_by_query(campaign: Campaign) -> list[list[int]]:
     return list(groups.values())
 
 
+def pair_count(campaign: Campaign) -> int:
+    """How many pairs a campaign asks about."""
+    return Pair.objects.filter(pool__campaign=campaign).count()
+
+
 def stored_sizes(campaign: Campaign) -> PoolSizes:
     """The sizes of a campaign's stored pools."""
     pools: dict[str, list[str]] = {}

@@ -1,7 +1,11 @@
 """How the researcher's pages write numbers."""
 
+from datetime import datetime
+
 from django import template
 from django.template.defaultfilters import filesizeformat
+from django.utils import timezone
+from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 
 register = template.Library()
@@ -30,6 +34,20 @@ def seconds(value: float | None) -> str:
 def share(value: float | None) -> str:
     """A share from 0 to 1 as `43 %`; a dash where there is none."""
     return "–" if value is None else _("%(percent).0f %%") % {"percent": value * 100}
+
+
+@register.filter
+def share_of(part: int, whole: int) -> str:
+    """`part` of `whole` as `43 %`."""
+    return share(part / whole if whole else None)
+
+
+@register.filter
+def ago(at: datetime) -> str:
+    """`3 hours ago`, with the two largest units; `just now` within a minute."""
+    if (timezone.now() - at).total_seconds() < 60:
+        return _("just now")
+    return _("%(time)s ago") % {"time": timesince(at)}
 
 
 @register.filter

@@ -110,6 +110,7 @@
           saved = acknowledged = side;
           failures = 0;
           progress(told);
+          if (tabs) tabs.postMessage(told);
         }
       } else {
         wait = Math.max(wait, Math.min(60, Number(answer.headers.get("Retry-After")) || 0) * 1000);
@@ -204,6 +205,17 @@
   window.addEventListener("online", () => {
     if (timer) save();
   });
+  // What is not saved yet here is said after it was said there, so it stands.
+  const tabs = window.BroadcastChannel ? new BroadcastChannel(`bestknown.${text.name}`) : null;
+  if (tabs) {
+    tabs.addEventListener("message", (event) => {
+      if (wanted !== saved) return;
+      wanted = saved = acknowledged = event.data.preferred;
+      mark();
+      progress(event.data);
+      show("saved");
+    });
+  }
   window.addEventListener("pageshow", (event) => {
     if (event.persisted) window.location.reload(); // what stands here may be older than what is saved
   });

@@ -4,7 +4,7 @@ import gzip
 import io
 import random
 from collections import defaultdict
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import pytest
@@ -282,8 +282,10 @@ def test_both_orders_are_what_they_are_said_to_be(hits: list[Hit], depth: int, s
     assert list(run.top("rank", depth)) == list(dict.fromkeys(hit[0] for hit in hits))
 
 
-@given(HITS, st.sampled_from([30, 100, 1 << 20]))
-def test_the_census_counts_what_it_says(hits: list[Hit], size: int) -> None:
+@given(HITS, st.sampled_from([30, 100, 1 << 20]), st.booleans())
+def test_the_census_counts_what_it_says(hits: list[Hit], size: int, grouped: bool) -> None:
+    if grouped:
+        hits = sorted(hits, key=lambda hit: hit[0])
     content = "".join(f"{query} Q0 {passage} {rank} {score!r} t\n" for query, passage, rank, score in hits)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(textfiles, "BLOCK", size)
@@ -297,6 +299,7 @@ def test_the_census_counts_what_it_says(hits: list[Hit], size: int) -> None:
     ranks = {query: [hit[2] for hit in own] for query, own in by_query.items()}
     lowest = {min(own) for own in ranks.values()}
     assert census.hits == len(hits)
+    assert census.split_queries == (sum(1 for _ in groupby(hit[0] for hit in hits)) > len(by_query))
     assert census.tied_hits == sum(tied.values())
     assert census.queries_with_ties == sum(map(bool, tied.values()))
     assert census.queries_with_top_tie == sum(len(own) > 1 and own[0] == own[1] for own in scores.values())
@@ -308,7 +311,10 @@ def test_the_census_counts_what_it_says(hits: list[Hit], size: int) -> None:
     assert census.short_lists == sum(len(own) < census.hits_max for own in by_query.values())
 
 
-@given(st.lists(st.tuples(st.sampled_from("12"), st.text("ab", min_size=1, max_size=2)), min_size=1, max_size=30))
+MIXED_IDS = st.text("ab", min_size=1, max_size=2) | st.sampled_from(["a" * size + "b" for size in range(6, 36)])
+
+
+@given(st.lists(st.tuples(st.sampled_from("12"), MIXED_IDS), min_size=1, max_size=30))
 def test_every_repetition_is_an_error_on_its_line(hits: list[tuple[str, str]]) -> None:
     content = "".join(f"{query} Q0 {passage} {rank} 1 t\n" for rank, (query, passage) in enumerate(hits))
     repeats = [number for number, hit in enumerate(hits, 1) if hit in hits[: number - 1]]

@@ -1,0 +1,39 @@
+"""manage.py import_test_pairs: test pairs by id from a file."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from pools.management.files import campaign_called, refusals_as_errors
+from tasks.models import TestPair
+from tasks.services import test_pair_decide, test_pairs_import
+
+
+class Command(BaseCommand):
+    """Import test pairs."""
+
+    help = (
+        "Add test pairs to a draft campaign from a file of `query relevant off_topic` by id. They are suggestions that "
+        "wait for a person on the campaign's page, unless --confirmed says that a person has looked at each of them."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The command line."""
+        parser.add_argument("campaign", help="the campaign's name")
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
+        parser.add_argument("--confirmed", action="store_true", help="a person has looked at each of them")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Import, and count."""
+        with refusals_as_errors():
+            campaign = campaign_called(options["campaign"], options["lab"])
+            new = test_pairs_import(campaign=campaign, path=options["file"])
+            if options["confirmed"]:
+                for test_pair in campaign.test_pairs.filter(state=TestPair.State.SUGGESTED):
+                    test_pair_decide(test_pair=test_pair, confirm=True, by=None, at=timezone.now())
+        confirmed = campaign.test_pairs.filter(state=TestPair.State.CONFIRMED).count()
+        self.stdout.write(f"{new} test pairs added; {confirmed} of {campaign.test_pairs.count()} are confirmed.")

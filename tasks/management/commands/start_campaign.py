@@ -1,0 +1,31 @@
+"""manage.py start_campaign: pack a draft campaign's HITs and open it."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from pools.management.files import campaign_called, refusals_as_errors
+from tasks.crowd.link import campaign_address
+from tasks.services import campaign_launch, campaign_pack
+
+
+class Command(BaseCommand):
+    """Start a campaign."""
+
+    help = "Pack a draft campaign's pairs and test pairs into HITs, open it, and print the link for its workers."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The command line."""
+        parser.add_argument("campaign", help="the campaign's name")
+        parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Launch, pack, and print the link."""
+        with refusals_as_errors():
+            campaign = campaign_called(options["campaign"], options["lab"])
+            campaign_launch(campaign=campaign)
+            campaign_pack(campaign_id=campaign.pk)
+        campaign.refresh_from_db()
+        self.stdout.write(f"{campaign.name} is {campaign.state}: {campaign.hits.count():,} HITs.")
+        self.stdout.write(f"Link for workers: {campaign_address(campaign)}")

@@ -1,0 +1,125 @@
+"""What leaves: complete, the same every time, and without anybody's name."""
+
+import csv
+import hashlib
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from judgments import exports
+from pools.models import Campaign
+from pools.services import campaign_create
+from tasks.models import Worker
+from tests import factories
+
+
+@pytest.fixture
+def judged(campaign: Campaign, alice: Worker, bob: Worker, carol: Worker) -> Campaign:
+    """All pairs judged for `a`, with one excluded assignment and one changed mind on the way."""
+    factories.do(bob, campaign, fail_tests=True)
+    assignment = factories.take(alice, campaign)
+    factories.judge(assignment, only=[1], prefer="b")
+    factories.do(alice, campaign)
+    factories.do(carol, campaign)
+    factories.do(alice, campaign)
+    return campaign
+
+
+def rows(content: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(content.decode()), delimiter="\t"))
+
+
+def test_exporting_twice_gives_the_same_bytes(judged: Campaign) -> None:
+    assert exports.export_files(judged) == exports.export_files(judged)
+    assert exports.export_zip(judged) == exports.export_zip(judged)
+
+
+def test_the_preference_qrels_are_the_tournaments_winners(judged: Campaign) -> None:
+    files = exports.export_files(judged)
+    assert files["preference-qrels.txt"].decode() == "q1 0 p1 1\nq2 0 p4 1\nq3 0 p7 1\nq4 0 p9 1\n"
+    assert files["preference-qrels.tsv"].decode() == "q1\t0\tp1\t1\nq2\t0\tp4\t1\nq3\t0\tp7\t1\nq4\t0\tp9\t1\n"
+
+
+def test_original_and_preference_qrels_stand_together_once_each(
+    collection: object, alice: Worker, campaign: Campaign
+) -> None:
+    for _hit in range(3):
+        factories.do(alice, campaign, prefer="b")
+    merged = exports.export_files(campaign)["original-and-preference-qrels.txt"].decode().splitlines()
+    assert merged == [
+        "q1 0 p1 1", "q2 0 p4 1", "q3 0 p7 1", "q4 0 p9 1",
+        "q1 0 p3 1", "q2 0 p6 1", "q3 0 p8 1",
+    ]  # fmt: skip
+
+
+def test_every_judgment_is_there_with_what_became_of_it(judged: Campaign) -> None:
+    records = rows(exports.export_files(judged)["judgments.tsv"])
+    assert sum(record["accepted"] == "True" for record in records) == 7
+    assert sum(record["verdict"] == "excluded" for record in records) == 5
+    assert {record["kind"] for record in records} == {"pair", "test"}
+    for record in records:
+        assert record["preferred"] in (record["a"], record["b"])
+        assert record["left"] in (record["a"], record["b"])
+        assert float(record["seconds"]) == 9.0
+    as_json = [json.loads(line) for line in exports.export_files(judged)["judgments.jsonl"].splitlines()]
+    assert [str(record["judgment"]) for record in as_json] == [record["judgment"] for record in records]
+
+
+def test_every_pair_is_there_with_its_outcome(judged: Campaign) -> None:
+    records = rows(exports.export_files(judged)["pairs.tsv"])
+    assert len(records) == 7
+    assert all((record["a_preferred"], record["b_preferred"]) == ("1", "0") for record in records)
+
+
+def test_no_identity_leaves(judged: Campaign, alice: Worker) -> None:
+    everything = b"".join(exports.export_files(judged).values()).decode()
+    for secret in ("Alice", "Bob", "Carol", judged.link, bytes(judged.pseudonym_key).hex()):
+        assert secret not in everything
+    other = campaign_create(lab=judged.lab, collection=judged.collection, runs=judged.runs.all(), name="other campaign")
+    assert exports.pseudonym(judged, alice.pk) in everything
+    assert exports.pseudonym(judged, alice.pk) != exports.pseudonym(other, alice.pk)
+
+
+def test_the_manifest_says_what_the_files_are_and_came_from(judged: Campaign) -> None:
+    files = exports.export_files(judged)
+    manifest = json.loads(files["manifest.json"])
+    assert set(manifest["files"]) == set(files) - {"manifest.json"}
+    for name, entry in manifest["files"].items():
+        assert entry["sha256"] == hashlib.sha256(files[name]).hexdigest()
+    assert manifest["settings"]["order"] == "score"
+    assert manifest["settings"]["seed"] == 1
+    assert manifest["counts"]["judgments accepted"] == 7
+    assert manifest["counts"]["assignments"]["excluded"] == 1
+    assert manifest["counts"]["qrels"] == {"pools": 4, "single": 4, "deadlocks": {}, "incomplete": 0}
+    assert [run["name"] for run in manifest["runs"]] == ["blue", "green", "red"]
+
+
+def test_a_pool_that_waits_for_judgments_has_no_qrel_yet(campaign: Campaign) -> None:
+    files = exports.export_files(campaign)
+    assert files["preference-qrels.txt"].decode() == "q4 0 p9 1\n"
+    assert json.loads(files["manifest.json"])["counts"]["qrels"]["incomplete"] == 3
+
+
+def test_the_command_writes_what_the_archive_holds(judged: Campaign, tmp_path: Path) -> None:
+    call_command("export_campaign", "pilot", to=tmp_path / "out")
+    with zipfile.ZipFile(io.BytesIO(exports.export_zip(judged))) as archive:
+        inside = {name: archive.read(name) for name in archive.namelist()}
+    assert inside == {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+
+
+def test_the_exports_agree_with_the_command_line_of_evaluation(
+    judged: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from evaluation.cli import main
+
+    call_command("export_campaign", "pilot", to=tmp_path)
+    capsys.readouterr()
+    assert main(["qrels", str(tmp_path / "preferences.txt")]) == 0
+    derived = capsys.readouterr().out
+    assert set(derived.splitlines()) | {"q4 0 p9 1"} == set(
+        (tmp_path / "preference-qrels.txt").read_text().splitlines()
+    )

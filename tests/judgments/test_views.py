@@ -1,0 +1,262 @@
+"""The researcher's pages about judgments: what they show, to whom, and the decisions that people make on them."""
+
+import io
+import json
+import re
+import zipfile
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from judgments import exports, services
+from judgments.models import Ruling
+from pools.models import Campaign, Collection, Lab, User
+from tasks.models import Assignment, Worker
+from tests import factories
+
+
+@pytest.fixture
+def page(client: Client, rita: User, lab: Lab) -> Client:
+    """Rita's browser."""
+    client.force_login(rita)
+    return client
+
+
+@pytest.fixture
+def failed(campaign: Campaign, alice: Worker) -> Assignment:
+    """Alice's assignment, excluded by the rule."""
+    assignment = factories.take(alice, campaign)
+    factories.judge(assignment, fail_tests=True)
+    return services.assignment_finish(assignment=assignment, at=timezone.now())
+
+
+@pytest.fixture
+def accepted(campaign: Campaign, bob: Worker) -> Assignment:
+    """Bob's assignment, accepted, with a changed mind on one pair."""
+    assignment = factories.take(bob, campaign)
+    factories.judge(assignment, prefer="b")
+    factories.judge(assignment, prefer="a")
+    return services.assignment_finish(assignment=assignment, at=timezone.now())
+
+
+def every_page(campaign: Campaign, assignment: Assignment) -> list[str]:
+    """The address of every page of a campaign."""
+    pool = campaign.pools.order_by("id").first()
+    assert pool is not None
+    return [
+        *(reverse(f"judgments:{name}", args=[campaign.pk]) for name in ("campaign", "queries", "work")),
+        reverse("judgments:query", args=[campaign.pk, pool.pk]),
+        reverse("judgments:assignment", args=[campaign.pk, assignment.pk]),
+        reverse("judgments:worker", args=[campaign.pk, assignment.worker_id]),
+        *(reverse("judgments:export", args=[campaign.pk, name]) for name in [*exports.NAMES, "all.zip"]),
+    ]
+
+
+def text_of(page: Client, name: str, *arguments: object) -> str:
+    """A page's words, without its tags."""
+    answer = page.get(reverse(f"judgments:{name}", args=arguments))
+    assert answer.status_code == 200
+    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
+
+
+# --- who sees what
+
+
+def test_nobody_sees_anything_without_logging_in(client: Client, campaign: Campaign, failed: Assignment) -> None:
+    for address in every_page(campaign, failed):
+        assert client.get(address).status_code == 302, address
+
+
+def test_another_lab_sees_and_decides_nothing(campaign: Campaign, failed: Assignment) -> None:
+    other = factories.user("sam")
+    factories.lab("Another lab", other)
+    browser = Client()
+    browser.force_login(other)
+    for address in every_page(campaign, failed):
+        assert browser.get(address).status_code == 404, address
+    decide = {"why": "because", "decision": "restore"}
+    assert browser.post(reverse("judgments:assignment", args=[campaign.pk, failed.pk]), decide).status_code == 404
+    assert browser.post(reverse("judgments:worker", args=[campaign.pk, failed.worker_id]), decide).status_code == 404
+    failed.refresh_from_db()
+    assert failed.verdict == "excluded"
+
+
+def test_nested_things_belong_to_the_campaign_in_the_address(
+    page: Client, collection: Collection, campaign: Campaign, failed: Assignment
+) -> None:
+    other = factories.campaign(collection, "other")
+    for address in every_page(campaign, failed)[3:6]:
+        assert page.get(address).status_code == 200, address
+        assert page.get(address.replace(f"/{campaign.pk}/", f"/{other.pk}/", 1)).status_code == 404, address
+
+
+def test_an_admin_sees_all(client: Client, ada: User, campaign: Campaign, failed: Assignment) -> None:
+    client.force_login(ada)
+    for address in every_page(campaign, failed):
+        assert client.get(address).status_code == 200, address
+
+
+# --- the campaign
+
+
+def test_a_draft_shows_its_pools_its_bill_and_what_it_lacks(page: Client, collection: Collection) -> None:
+    draft = factories.campaign(
+        collection, "draft", tests=1, start=False, pairs_per_hit=3, tests_per_hit=2, fee_rate="0.2", redo_rate="0.1"
+    )
+    text = text_of(page, "campaign", draft.pk)
+    assert "3 runs over small: 4 queries, 7 pairs to compare (all pairs), in 3 HITs." in text
+    assert "at least 2 confirmed test pairs, and has 1" in text
+    assert "Total $9.60" in text  # 3 HITs at $2.00 and $0.40, and one of them again
+    source = page.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()
+    assert 'type="submit" disabled>Start</button>' in source
+    assert "<rect" in source
+
+
+def test_a_draft_that_has_all_it_needs_can_be_started(page: Client, collection: Collection) -> None:
+    draft = factories.campaign(collection, "draft", start=False, tests_per_hit=2)
+    source = page.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()
+    assert 'type="submit">Start</button>' in source
+    assert reverse("pools:campaign_delete", args=[draft.pk]) in source
+
+
+def test_an_open_campaign_shows_how_far_how_good_and_how_much(
+    page: Client, campaign: Campaign, failed: Assignment, accepted: Assignment
+) -> None:
+    text = text_of(page, "campaign", campaign.pk)
+    assert "3 of 7 (42 %)" in text
+    assert "1 of 3 (33 %)" in text
+    assert "1 barred" in text
+    assert "$4.00 is owed so far" in text
+    assert "Preferred the off-topic passage in 2 of 2 test pairs." in text
+    assert f"/c/{campaign.link}/" in text
+    for name in exports.NAMES:
+        assert name in text
+
+
+def test_every_setting_is_shown(page: Client, campaign: Campaign) -> None:
+    source = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
+    settings = source[source.index('id="settings"') :]
+    assert settings.count("<dt>") == len(exports.SETTINGS) + 2  # and the runs, and when it was made
+
+
+# --- queries
+
+
+def test_queries_are_found_by_their_words_and_ids(page: Client, campaign: Campaign) -> None:
+    assert "how long does a snail live" in text_of(page, "queries", campaign.pk)
+    address = reverse("judgments:queries", args=[campaign.pk])
+    found = page.get(address, {"q": "SNAIL"}).content.decode()
+    assert "snail" in found
+    assert "australia" not in found
+    assert "australia" in page.get(address, {"q": "q2"}).content.decode()
+    assert "No query of this campaign has" in page.get(address, {"q": "nowhere"}).content.decode()
+
+
+def test_a_query_shows_who_beat_whom_and_the_judgments_behind_it(
+    page: Client, campaign: Campaign, alice: Worker, bob: Worker
+) -> None:
+    for worker in (alice, bob, factories.worker(campaign, "Dora")):
+        assignment = factories.take(worker, campaign)
+        factories.judge(assignment, prefer="a")
+        services.assignment_finish(assignment=assignment, at=timezone.now())
+    pool = campaign.pools.get(query__qid="q1")
+    text = text_of(page, "query", campaign.pk, pool.pk)
+    assert "The best known answer is passage 1 (p1)." in text
+    assert "original qrel, grade 1" in text
+    assert "Passage 1 against passage 2 1 to 0" in text
+    assert "Passage 2 against passage 3 1 to 0" in text
+    assert any(exports.pseudonym(campaign, worker.pk) in text for worker in (alice, bob))
+    assert "Alice" not in text
+
+
+def test_a_query_whose_pairs_wait_says_so(page: Client, campaign: Campaign) -> None:
+    pool = campaign.pools.get(query__qid="q1")
+    assert "0 of 3 judgments are there." in text_of(page, "query", campaign.pk, pool.pk)
+    alone = campaign.pools.get(query__qid="q4")
+    assert "needs no judgment" in text_of(page, "query", campaign.pk, alone.pk)
+
+
+# --- work
+
+
+def test_work_can_be_looked_through(page: Client, campaign: Campaign, failed: Assignment, accepted: Assignment) -> None:
+    address = reverse("judgments:work", args=[campaign.pk])
+    excluded = page.get(address, {"verdict": "excluded"}).content.decode()
+    table = excluded[excluded.index("<tbody>") : excluded.index("</tbody>")]
+    assert reverse("judgments:assignment", args=[campaign.pk, failed.pk]) in table
+    assert reverse("judgments:assignment", args=[campaign.pk, accepted.pk]) not in table
+    assert page.get(address, {"verdict": "nonsense", "page": "99"}).status_code == 200
+
+
+def test_an_assignment_shows_each_item_with_its_times_and_changes(
+    page: Client, campaign: Campaign, accepted: Assignment, failed: Assignment
+) -> None:
+    text = text_of(page, "assignment", campaign.pk, accepted.pk)
+    assert text.count("What was shown") == 5
+    assert text.count("mind changed once") == 3
+    assert text.count("passed") == 2
+    assert text_of(page, "assignment", campaign.pk, failed.pk).count(" failed ") == 2
+
+
+def test_excluding_and_restoring_need_a_reason_and_record_who(
+    page: Client, rita: User, campaign: Campaign, accepted: Assignment
+) -> None:
+    address = reverse("judgments:assignment", args=[campaign.pk, accepted.pk])
+    assert page.post(address, {"why": "  ", "decision": "exclude"}).status_code == 400
+    assert not Ruling.objects.exists()
+    assert page.post(address, {"why": "Too fast.", "decision": "exclude"}).status_code == 303
+    accepted.refresh_from_db()
+    assert accepted.verdict == "excluded"
+    assert page.post(address, {"why": "They explained it.", "decision": "restore"}).status_code == 303
+    accepted.refresh_from_db()
+    assert accepted.verdict == "accepted"
+    rulings = list(Ruling.objects.order_by("id").values_list("kind", "why", "by"))
+    assert rulings == [("excluded", "Too fast.", rita.pk), ("restored", "They explained it.", rita.pk)]
+    assert "They explained it." in text_of(page, "assignment", campaign.pk, accepted.pk)
+
+
+def test_work_that_goes_on_cannot_be_excluded(page: Client, campaign: Campaign, alice: Worker) -> None:
+    assignment = factories.take(alice, campaign)
+    address = reverse("judgments:assignment", args=[campaign.pk, assignment.pk])
+    answer = page.post(address, {"why": "Kept <here>.", "decision": "exclude"})
+    assert answer.status_code == 409
+    assert "has not finished this assignment yet" in answer.content.decode()
+    assert not Ruling.objects.exists()
+
+
+def test_a_worker_is_barred_and_welcomed_again_with_a_reason(page: Client, campaign: Campaign, alice: Worker) -> None:
+    address = reverse("judgments:worker", args=[campaign.pk, alice.pk])
+    assert page.post(address, {"decision": "bar"}).status_code == 400
+    alice.refresh_from_db()
+    assert alice.barred_at is None
+    page.post(address, {"decision": "bar", "why": "Asked to leave."})
+    alice.refresh_from_db()
+    assert alice.barred_at is not None
+    assert "Asked to leave." in text_of(page, "worker", campaign.pk, alice.pk)
+    page.post(address, {"decision": "unbar", "why": "Came back."})
+    alice.refresh_from_db()
+    assert alice.barred_at is None
+
+
+# --- exports
+
+
+def test_each_export_is_served_as_it_is_made(page: Client, campaign: Campaign, accepted: Assignment) -> None:
+    made = exports.export_files(campaign)
+    for name, content in made.items():
+        answer = page.get(reverse("judgments:export", args=[campaign.pk, name]))
+        assert answer.content == content
+        assert answer["Content-Disposition"] == f'attachment; filename="pilot-{name}"'
+        assert answer["X-Content-Type-Options"] == "nosniff"
+    archive = page.get(reverse("judgments:export", args=[campaign.pk, "all.zip"]))
+    assert archive["Content-Type"] == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(archive.content)) as files:
+        assert {name: files.read(name) for name in files.namelist()} == made
+    assert json.loads(made["manifest.json"])["counts"]["judgments accepted"] == 3
+
+
+@pytest.mark.parametrize("name", ["manifest.txt", "all.tar", "preference-qrels.txt.bak"])
+def test_other_names_are_not_found(page: Client, campaign: Campaign, name: str) -> None:
+    assert page.get(reverse("judgments:export", args=[campaign.pk, name])).status_code == 404

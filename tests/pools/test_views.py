@@ -1,0 +1,300 @@
+"""The researcher's pages about collections, runs and campaigns: who may see them, and what they change."""
+
+import io
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from pools import forms
+from pools.models import Campaign, Collection, Lab, Run, User
+from tests import factories
+
+RUN = b"q1 Q0 p2 1 9.5 t\nq1 Q0 p1 2 9.0 t\nq2 Q0 p5 1 3.0 t\n"
+
+
+@pytest.fixture
+def page(client: Client, rita: User, lab: Lab) -> Client:
+    """Rita's browser."""
+    client.force_login(rita)
+    return client
+
+
+@pytest.fixture
+def stranger(db: None) -> Client:
+    """The browser of somebody from another lab."""
+    other = factories.user("sam")
+    factories.lab("Another lab", other)
+    browser = Client()
+    browser.force_login(other)
+    return browser
+
+
+def settings_of(collection: Collection, **changed: object) -> dict[str, object]:
+    """What the form of a new campaign sends when only the name and the runs are filled in, and what is changed."""
+    form = forms.CampaignForm(collection=collection)
+    sent = {name: form.get_initial_for_field(field, name) for name, field in form.fields.items()}
+    sent |= {"name": "autumn", "runs": [run.pk for run in collection.runs.all()]} | changed
+    return {name: value for name, value in sent.items() if value not in (None, False)}
+
+
+def every_page(collection: Collection) -> list[str]:
+    """The address of every page that shows something of a lab."""
+    run = collection.runs.get(name="red")
+    campaign = factories.campaign(collection, start=False)
+    return [
+        reverse("pools:collection", args=[collection.pk]),
+        reverse("pools:run", args=[run.pk]),
+        reverse("pools:campaign_new") + f"?collection={collection.pk}",
+        reverse("pools:campaign_delete", args=[campaign.pk]),
+    ]
+
+
+LISTS = ["pools:campaigns", "pools:collections", "pools:runs", "pools:run_upload", "pools:campaign_new"]
+
+
+def test_nobody_sees_anything_without_logging_in(client: Client, collection: Collection) -> None:
+    for address in [*map(reverse, LISTS), *every_page(collection)]:
+        answer = client.get(address)
+        assert answer.status_code == 302, address
+        assert answer.url.startswith(reverse("login"))
+
+
+def test_a_researcher_sees_their_labs_pages(page: Client, collection: Collection) -> None:
+    for address in [*map(reverse, LISTS), *every_page(collection)]:
+        assert page.get(address).status_code == 200, address
+
+
+def test_another_lab_sees_none_of_them(stranger: Client, collection: Collection) -> None:
+    for address in every_page(collection):
+        assert stranger.get(address).status_code == 404, address
+    for name in LISTS:
+        answer = stranger.get(reverse(name)).content.decode()
+        assert "small" not in answer, name
+        assert "red" not in answer.replace("shared", "").replace("required", "").replace("red-", ""), name
+
+
+def test_an_admin_sees_every_lab(client: Client, ada: User, collection: Collection) -> None:
+    client.force_login(ada)
+    for address in every_page(collection):
+        assert client.get(address).status_code == 200, address
+
+
+def test_who_has_no_lab_is_told_what_to_do(client: Client) -> None:
+    client.force_login(factories.user("nobody"))
+    assert "not a member of a lab" in client.get(reverse("pools:campaigns")).content.decode()
+
+
+def test_empty_pages_say_what_will_stand_there(page: Client) -> None:
+    assert "Your campaigns will stand here" in page.get(reverse("pools:campaigns")).content.decode()
+    assert "Collections will stand here" in page.get(reverse("pools:collections")).content.decode()
+    assert "Runs will stand here" in page.get(reverse("pools:runs")).content.decode()
+
+
+# --- runs
+
+
+def upload(page: Client, collection: Collection, content: bytes = RUN, **fields: str) -> object:
+    """Send a run file."""
+    file = SimpleUploadedFile(fields.pop("filename", "orange.txt"), content)
+    return page.post(reverse("pools:run_upload"), {"collection": collection.pk, "file": file, **fields})
+
+
+def test_an_uploaded_run_is_checked_and_stored_under_the_files_name(page: Client, collection: Collection) -> None:
+    answer = upload(page, collection, team="ours")
+    run = Run.objects.get(name="orange")
+    assert answer.status_code == 303  # type: ignore[attr-defined]
+    assert (run.collection, run.team, run.census["hits"]) == (collection, "ours", 3)
+    shown = page.get(reverse("pools:run", args=[run.pk])).content.decode()
+    assert "A TREC run with 3 hits for 2 queries, in 3 lines." in shown
+    assert "2 queries of the collection are missing: q3, q4." in shown
+
+
+def test_a_bad_run_is_refused_with_its_errors_by_line_and_the_input_kept(page: Client, collection: Collection) -> None:
+    answer = upload(page, collection, RUN + b"q3 only three\n", team="ours & theirs")
+    text = answer.content.decode()  # type: ignore[attr-defined]
+    assert answer.status_code == 400  # type: ignore[attr-defined]
+    assert "orange.txt has 1 error" in text
+    assert '<td class="number">4</td><td>3 columns where a TREC run has 6' in text
+    assert 'value="ours &amp; theirs"' in text
+    assert not Run.objects.filter(name="orange").exists()
+
+
+def test_a_name_that_is_taken_is_refused_beside_the_form(page: Client, collection: Collection) -> None:
+    answer = upload(page, collection, name="red")
+    assert answer.status_code == 409  # type: ignore[attr-defined]
+    assert "has a run called red already" in answer.content.decode()  # type: ignore[attr-defined]
+
+
+def test_an_upload_that_is_too_large_is_refused_before_it_is_read(page: Client) -> None:
+    class Endless(io.RawIOBase):
+        def read(self, size: int = -1) -> bytes:
+            raise AssertionError("the body was read")
+
+    length = (forms.MAX_RUN_MEGABYTES << 20) + (2 << 20)
+    answer = page.generic(
+        "POST",
+        reverse("pools:run_upload"),
+        content_type="multipart/form-data; boundary=x",
+        **{"wsgi.input": Endless(), "CONTENT_LENGTH": str(length)},
+    )
+    assert answer.status_code == 413
+    assert "larger than 1,024 MB" in answer.content.decode()
+
+
+def test_an_upload_needs_the_csrf_token(rita: User, collection: Collection) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(rita)
+    answer = upload(browser, collection)
+    assert answer.status_code == 403  # type: ignore[attr-defined]
+    assert not Run.objects.filter(name="orange").exists()
+
+
+def test_a_run_cannot_be_put_into_another_labs_collection(stranger: Client, collection: Collection) -> None:
+    assert upload(stranger, collection).status_code == 400  # type: ignore[attr-defined]
+    assert collection.runs.count() == 3
+
+
+def test_an_unused_run_can_be_deleted_and_a_used_one_not(page: Client, collection: Collection) -> None:
+    upload(page, collection)
+    unused, used = Run.objects.get(name="orange"), Run.objects.get(name="red")
+    factories.campaign(collection, start=False).runs.remove(unused)
+    assert page.post(reverse("pools:run_delete", args=[unused.pk])).status_code == 303
+    answer = page.post(reverse("pools:run_delete", args=[used.pk]))
+    assert answer.status_code == 409
+    assert "pilot" in answer.content.decode()
+    assert list(collection.runs.order_by("name").values_list("name", flat=True)) == ["blue", "green", "red"]
+    assert page.get(reverse("pools:run_delete", args=[used.pk])).status_code == 405
+
+
+# --- campaigns
+
+
+def test_a_new_campaign_with_the_forms_own_settings(page: Client, rita: User, collection: Collection) -> None:
+    address = reverse("pools:campaign_new") + f"?collection={collection.pk}"
+    answer = page.post(address, settings_of(collection))
+    made = Campaign.objects.get(name="autumn")
+    assert answer.status_code == 303
+    assert answer.url == reverse("judgments:campaign", args=[made.pk])
+    assert (made.state, made.created_by, made.lab, made.language) == ("draft", rita, collection.lab, "en")
+    assert made.pools.count() == 4
+    fields = [field for field in Campaign._meta.fields if field.name in forms.LABELS and field.name != "name"]
+    odd = {
+        field.name: getattr(made, field.name) for field in fields if getattr(made, field.name) != field.get_default()
+    }
+    assert odd == {"language": "en"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "status", "says"),
+    [
+        ({"runs": []}, 400, "Choose at least one run."),
+        ({"selection": "sample"}, 400, "Say how many queries to draw."),
+        ({"selection": "list"}, 400, "Name at least one query."),
+        ({"selection": "list", "query_list": "q1 q99"}, 409, "q99"),
+        ({"selection": "sample", "sample_size": "4"}, 409, "between 1 and 3"),
+        ({"design": "champion_check"}, 409, "choose exactly one run"),
+        ({"overlap": "0"}, 400, "greater than or equal to 1"),
+        ({"depth": "101"}, 400, "less than or equal to 100"),
+        ({"name": ""}, 400, "This field is required."),
+    ],
+)
+def test_settings_that_do_not_fit_are_shown_beside_the_form(
+    page: Client, collection: Collection, changed: dict[str, object], status: int, says: str
+) -> None:
+    address = reverse("pools:campaign_new") + f"?collection={collection.pk}"
+    answer = page.post(address, settings_of(collection, title="Kept as it was", **changed))
+    text = answer.content.decode()
+    assert answer.status_code == status
+    assert says in text
+    assert 'value="Kept as it was"' in text
+    assert not Campaign.objects.exists()
+
+
+def test_a_name_is_used_once_in_a_lab(page: Client, collection: Collection) -> None:
+    factories.campaign(collection, "autumn", start=False)
+    address = reverse("pools:campaign_new") + f"?collection={collection.pk}"
+    answer = page.post(address, settings_of(collection))
+    assert answer.status_code == 400
+    assert "has a campaign of this name already" in answer.content.decode()
+    assert Campaign.objects.count() == 1
+
+
+def test_runs_of_another_collection_cannot_be_chosen(page: Client, collection: Collection, tmp_path: Path) -> None:
+    tops = {"foreign": {"q1": ["p1"]}}
+    other = factories.collection(tmp_path, in_lab=collection.lab, qrels={"q1": ["p1"]}, tops=tops, name="other")
+    address = reverse("pools:campaign_new") + f"?collection={collection.pk}"
+    answer = page.post(address, settings_of(collection, runs=[other.runs.get().pk]))
+    assert answer.status_code == 400
+    assert not Campaign.objects.exists()
+
+
+def test_a_draft_is_deleted_and_a_started_campaign_kept(
+    page: Client, collection: Collection, campaign: Campaign
+) -> None:
+    draft = factories.campaign(collection, "a draft", start=False)
+    assert page.post(reverse("pools:campaign_delete", args=[draft.pk])).status_code == 303
+    assert page.post(reverse("pools:campaign_delete", args=[campaign.pk])).status_code == 409
+    assert list(Campaign.objects.all()) == [campaign]
+
+
+def test_the_list_shows_how_far_campaigns_are(page: Client, campaign: Campaign) -> None:
+    text = page.get(reverse("pools:campaigns")).content.decode()
+    assert "pilot" in text
+    assert "of 3 (0 %)" in text
+    assert 'data-value="7">7</td>' in text
+
+
+# --- logging in
+
+
+def test_the_eleventh_try_of_a_minute_is_refused_kindly(client: Client, rita: User) -> None:
+    from django.core.cache import cache
+
+    cache.clear()
+    wrong = {"username": "rita", "password": "no"}
+    answers = [client.post(reverse("login"), wrong).status_code for _ in range(11)]
+    assert answers == [200] * 10 + [429]
+    refused = client.post(reverse("login"), {"username": "rita", "password": "rita"})
+    assert refused.status_code == 429
+    assert "Please wait a minute" in refused.content.decode()
+    cache.clear()
+    assert client.post(reverse("login"), {"username": "rita", "password": "rita"}).status_code == 302
+
+
+# --- the admin site
+
+
+def test_the_admin_site_has_no_log_in_of_its_own(client: Client, rita: User) -> None:
+    answer = client.get(reverse("admin:index"), follow=True)
+    assert answer.redirect_chain[-1][0].startswith(reverse("login"))
+    client.force_login(rita)
+    assert client.get(reverse("admin:index"), follow=True).status_code == 404
+
+
+def test_an_admin_cannot_change_a_campaigns_settings(client: Client, ada: User, campaign: Campaign) -> None:
+    client.force_login(ada)
+    address = reverse("admin:pools_campaign_change", args=[campaign.pk])
+    answer = client.post(address, {"name": "renamed", "seed": "99", "state": "draft", "overlap": "3", "lab": "1"})
+    assert answer.status_code == 302
+    campaign.refresh_from_db()
+    assert (campaign.name, campaign.seed, campaign.state, campaign.overlap) == ("renamed", 1, "open", 1)
+    assert client.post(reverse("admin:pools_campaign_delete", args=[campaign.pk]), {"post": "yes"}).status_code == 403
+    assert client.get(reverse("admin:pools_campaign_add")).status_code == 403
+
+
+def test_every_list_of_the_admin_site_opens(client: Client, ada: User, campaign: Campaign) -> None:
+    client.force_login(ada)
+    names = ["pools_user", "pools_lab", "pools_collection", "pools_run", "pools_campaign"]
+    names += ["tasks_worker", "tasks_testpair", "tasks_consenttext", "tasks_consent", "tasks_invitation"]
+    names += ["tasks_hit", "tasks_assignment", "judgments_judgment", "judgments_acceptance", "judgments_ruling"]
+    for name in names:
+        assert client.get(reverse(f"admin:{name}_changelist")).status_code == 200, name
+    hit = campaign.hits.first()
+    assert hit is not None
+    assert client.get(reverse("admin:tasks_hit_change", args=[hit.pk])).status_code == 200
+    run = campaign.runs.first()
+    assert run is not None
+    assert client.get(reverse("admin:pools_run_change", args=[run.pk])).status_code == 200

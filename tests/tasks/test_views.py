@@ -1,0 +1,191 @@
+"""The researcher's pages about test pairs, wording, the panel, and a campaign's start and end."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils.html import escape
+
+from pools.models import Campaign, Collection, Lab, User
+from tasks import jobs, selectors
+from tasks.crowd.link import place_address
+from tasks.models import Invitation, TestPair, Worker
+from tests import factories
+
+
+@pytest.fixture
+def page(client: Client, rita: User, lab: Lab) -> Client:
+    """Rita's browser."""
+    client.force_login(rita)
+    return client
+
+
+@pytest.fixture
+def draft(collection: Collection) -> Campaign:
+    """A campaign that has not started, without test pairs."""
+    return factories.campaign(collection, "draft", tests=0, start=False, tests_per_hit=2)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was asked of the background, instead of asking it."""
+    calls: list[str] = []
+    monkeypatch.setattr(jobs.pack_waiting_campaigns, "delay", lambda: calls.append("pack"))
+    return calls
+
+
+def test_another_lab_sees_and_changes_nothing(draft: Campaign) -> None:
+    other = factories.user("sam")
+    factories.lab("Another lab", other)
+    browser = Client()
+    browser.force_login(other)
+    for name in ("tests", "wording", "panel"):
+        assert browser.get(reverse(f"tasks:{name}", args=[draft.pk])).status_code == 404, name
+    for name in ("tests", "wording", "panel", "tests_suggest", "launch", "move"):
+        assert browser.post(reverse(f"tasks:{name}", args=[draft.pk]), {"names": "x"}).status_code == 404, name
+    assert not Invitation.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["tests_suggest", "launch", "move"])
+def test_nothing_is_changed_by_opening_an_address(page: Client, draft: Campaign, name: str) -> None:
+    assert page.get(reverse(f"tasks:{name}", args=[draft.pk])).status_code == 405
+
+
+# --- test pairs
+
+
+def test_suggested_pairs_are_confirmed_and_declined_one_by_one(page: Client, rita: User, draft: Campaign) -> None:
+    answer = page.post(reverse("tasks:tests_suggest", args=[draft.pk]), {"count": "2"})
+    assert answer.status_code == 303
+    one, two = draft.test_pairs.order_by("id")
+    assert {one.state, two.state} == {"suggested"}
+    shown = page.get(reverse("tasks:tests", args=[draft.pk])).content.decode()
+    assert escape(one.question) in shown
+    assert escape(one.off_topic_text) in shown
+    page.post(reverse("tasks:test_decide", args=[draft.pk, one.pk]), {"decision": "confirm"})
+    page.post(reverse("tasks:test_decide", args=[draft.pk, two.pk]), {"decision": "decline"})
+    one.refresh_from_db()
+    two.refresh_from_db()
+    assert (one.state, one.decided_by, two.state) == ("confirmed", rita, "declined")
+
+
+def test_a_test_pair_of_another_campaign_is_not_found(page: Client, draft: Campaign, collection: Collection) -> None:
+    other = factories.campaign(collection, "other", tests=1, start=False)
+    pair = other.test_pairs.get()
+    answer = page.post(reverse("tasks:test_decide", args=[draft.pk, pair.pk]), {"decision": "decline"})
+    assert answer.status_code == 404
+    pair.refresh_from_db()
+    assert pair.state == "confirmed"
+
+
+def test_a_written_pair_is_confirmed_by_that(page: Client, draft: Campaign) -> None:
+    words = {"question": "what is a cat", "relevant_text": "An animal.", "off_topic_text": "Bread needs flour."}
+    assert page.post(reverse("tasks:tests", args=[draft.pk]), words).status_code == 303
+    assert draft.test_pairs.get().state == TestPair.State.CONFIRMED
+
+
+def test_a_pair_that_is_refused_keeps_what_was_written(page: Client, draft: Campaign) -> None:
+    words = {"question": "what is a cat", "relevant_text": "The same <b>.", "off_topic_text": "The same <b>."}
+    answer = page.post(reverse("tasks:tests", args=[draft.pk]), words)
+    assert answer.status_code == 409
+    text = answer.content.decode()
+    assert "must differ" in text
+    assert 'value="what is a cat"' in text
+    assert text.count("The same &lt;b&gt;.") == 2
+    assert not draft.test_pairs.exists()
+
+
+def test_test_pairs_are_fixed_once_the_campaign_has_started(page: Client, campaign: Campaign) -> None:
+    pair = campaign.test_pairs.first()
+    assert pair is not None
+    decide = reverse("tasks:test_decide", args=[campaign.pk, pair.pk])
+    assert page.post(decide, {"decision": "decline"}).status_code == 409
+    assert page.post(reverse("tasks:tests_suggest", args=[campaign.pk]), {"count": "1"}).status_code == 409
+    assert "Suggest more" not in page.get(reverse("tasks:tests", args=[campaign.pk])).content.decode()
+    assert selectors.test_counts(campaign)[1:] == (0, 6, 0)
+
+
+# --- what workers read
+
+
+def test_a_changed_consent_text_is_a_new_version(page: Client, campaign: Campaign) -> None:
+    address = reverse("tasks:wording", args=[campaign.pk])
+    page.post(address, {"consent-text": "I agree to this."})
+    page.post(address, {"consent-text": "I agree to this. "})
+    assert list(campaign.consent_texts.order_by("version").values_list("version", flat=True)) == [1, 2]
+    assert page.post(address, {"consent-text": "  "}).status_code == 400
+
+
+def test_what_workers_read_changes_in_a_draft_only(page: Client, draft: Campaign, campaign: Campaign) -> None:
+    words = {"words-title": "New title", "words-question": "Which is better?", "words-instructions": "Read\r\nboth."}
+    assert page.post(reverse("tasks:wording", args=[draft.pk]), words).status_code == 303
+    draft.refresh_from_db()
+    assert (draft.title, draft.question, draft.instructions) == ("New title", "Which is better?", "Read\nboth.")
+    answer = page.post(reverse("tasks:wording", args=[campaign.pk]), words)
+    assert answer.status_code == 409
+    campaign.refresh_from_db()
+    assert campaign.title == "Compare answers to questions"
+
+
+# --- the panel
+
+
+def test_each_panel_member_gets_one_link(page: Client, draft: Campaign) -> None:
+    address = reverse("tasks:panel", args=[draft.pk])
+    assert page.post(address, {"names": "Dora\n\n Emil \nDora"}).status_code == 303
+    page.post(address, {"names": "Emil"})
+    dora, emil = Worker.objects.order_by("label")
+    assert (dora.label, emil.label) == ("Dora", "Emil")
+    text = page.get(address).content.decode()
+    for worker in (dora, emil):
+        token = place_address(worker, draft).rpartition("/w/")[2].split(":")[0]  # the rest of it holds the time
+        assert f"/w/{token}:" in text
+
+
+# --- start and end
+
+
+def test_a_draft_without_its_test_pairs_does_not_start(page: Client, draft: Campaign, asked: list[str]) -> None:
+    answer = page.post(reverse("tasks:launch", args=[draft.pk]))
+    assert answer.status_code == 409
+    assert "at least 2 confirmed test pairs, and has 0" in answer.content.decode()
+    draft.refresh_from_db()
+    assert draft.state == "draft"
+    assert asked == []
+
+
+def test_starting_asks_for_packing_once_it_is_stored(
+    page: Client, collection: Collection, asked: list[str], django_capture_on_commit_callbacks: object
+) -> None:
+    ready = factories.campaign(collection, "ready", start=False)
+    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
+        assert page.post(reverse("tasks:launch", args=[ready.pk])).status_code == 303
+    ready.refresh_from_db()
+    assert ready.state == "packing"
+    assert asked == ["pack"]
+
+
+def test_a_campaign_starts_although_nobody_can_be_asked_to_pack(
+    page: Client, collection: Collection, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: object
+) -> None:
+    from kombu.exceptions import OperationalError
+
+    def unreachable() -> None:
+        raise OperationalError("no broker")
+
+    monkeypatch.setattr(jobs.pack_waiting_campaigns, "delay", unreachable)
+    ready = factories.campaign(collection, "ready", start=False)
+    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
+        assert page.post(reverse("tasks:launch", args=[ready.pk])).status_code == 303
+    ready.refresh_from_db()
+    assert ready.state == "packing"
+
+
+def test_a_campaign_is_paused_resumed_and_closed(page: Client, campaign: Campaign) -> None:
+    address = reverse("tasks:move", args=[campaign.pk])
+    for state in ("paused", "open", "closed"):
+        assert page.post(address, {"to": state}).status_code == 303
+        campaign.refresh_from_db()
+        assert campaign.state == state
+    assert page.post(address, {"to": "draft"}).status_code == 409
+    campaign.refresh_from_db()
+    assert campaign.state == "closed"
