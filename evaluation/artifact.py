@@ -164,9 +164,11 @@ def _packed(strings: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
 
 def _unpacked(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Any:
-    offsets = np.concatenate(([0], ends)).astype(np.int64)
-    if (np.diff(offsets) < 0).any() or offsets[-1] != len(data):
+    """The strings that `_packed` packed. Raises ValueError where bytes and ends do not fit, or are not UTF-8."""
+    if len(data) >= 1 << 31 or (ends[-1] if len(ends) else 0) != len(data) or (np.diff(ends, prepend=0) < 0).any():
         raise ValueError("its ids do not fit together")
-    buffers = [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(data.tobytes())]
-    array = pa.Array.from_buffers(pa.large_binary(), len(ends), buffers)
-    return array.cast(pa.large_string()).cast(pa.string())  # the first cast checks the UTF-8
+    offsets = np.zeros(len(ends) + 1, np.int32)
+    offsets[1:] = ends
+    array = pa.Array.from_buffers(pa.string(), len(ends), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+    array.validate(full=True)
+    return array

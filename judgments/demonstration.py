@@ -89,7 +89,7 @@ def load(folder: Folder, step: Step) -> Collection:
     if collection is None:
         step("Reading queries and qrels", 0, 1)
         collection = pool_services.collection_import(
-            lab=lab, name=folder.name, language="en", queries=folder.queries, qrels=folder.qrels
+            lab=lab, name=folder.name, language="", queries=folder.queries, qrels=folder.qrels
         ).collection
         step("Reading queries and qrels", 1, 1)
     known = set(collection.runs.values_list("name", flat=True))

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from time import perf_counter
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from django.core.cache import cache
 from django.utils import timezone
 
-from evaluation.tournament import Method, derive
 from judgments import exports, selectors
 from judgments.models import Judgment
 from judgments.selectors import JudgmentRow
@@ -91,7 +90,7 @@ def pool_detail(pool: Pool) -> PoolDetail:
     preferences = selectors.accepted_preferences(campaign, pool)
     passages = [row.passage for row in pool.candidates.select_related("passage")]
     pids = [passage.pid for passage in passages]
-    outcome = derive({pool.query.qid: pids}, preferences, method=cast(Method, campaign.method))
+    outcome = selectors.derived(campaign, pool)
     best = {pid for _query, pid in outcome.qrels}
     grades = dict(
         Qrel.objects.filter(query=pool.query, passage__in=passages).values_list("passage__pid", "grade").order_by()
@@ -256,7 +255,7 @@ class Outcome(NamedTuple):
 
 def outcome(campaign: Campaign) -> Outcome:
     """The outcome as it stands, or, where counting it takes long, as it stood a little while ago."""
-    key = f"outcome {campaign.link}"
+    key = f"outcome-{campaign.link}"
     kept = cache.get(key)
     if isinstance(kept, Outcome):
         return kept

@@ -208,8 +208,12 @@ def _tsv(columns: Sequence[str], records: Iterable[dict[str, Any]]) -> bytes:
         buffer, columns, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, escapechar="\\"
     )
     writer.writeheader()
-    writer.writerows(records)
+    writer.writerows({name: _tsv_value(value) for name, value in record.items()} for record in records)
     return buffer.getvalue().encode()
+
+
+def _tsv_value(value: object) -> object:
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def _jsonl(records: Iterable[dict[str, Any]]) -> bytes:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple, cast
 
@@ -87,11 +88,11 @@ def accepted_preferences(campaign: Campaign, pool: Pool | None = None) -> list[P
     return sorted(Preference(qid, a, b, a if (side == "left") == a_left else b) for qid, a, b, side, a_left in rows)
 
 
-def pools_of(campaign: Campaign) -> dict[str, tuple[str, ...]]:
-    """Every pool of a campaign by query id: its passage ids, sorted by code point."""
+def pools_of(campaign: Campaign, pool: Pool | None = None) -> dict[str, tuple[str, ...]]:
+    """Every pool of a campaign (or one) by query id: its passage ids, sorted by code point."""
     pools: dict[str, list[str]] = {}
-    rows = Candidate.objects.filter(pool__campaign=campaign).values_list("pool__query__qid", "passage__pid")
-    for qid, pid in rows.iterator(chunk_size=20_000):
+    candidates = Candidate.objects.filter(pool__campaign=campaign) if pool is None else pool.candidates.all()
+    for qid, pid in candidates.values_list("pool__query__qid", "passage__pid").iterator(chunk_size=20_000):
         pools.setdefault(qid, []).append(pid)
     return {qid: tuple(sorted(pools[qid])) for qid in sorted(pools)}
 
@@ -105,12 +106,24 @@ def asked_pairs(campaign: Campaign) -> dict[str, list[tuple[str, str]]]:
     return pairs
 
 
-def derived(campaign: Campaign) -> Derived:
-    """The preference qrels as they stand: a pure function of stored judgments and settings.
+def derived(campaign: Campaign, pool: Pool | None = None) -> Derived:
+    """The preference qrels (or one pool's) as they stand: a pure function of stored judgments and settings.
 
-    Pools with a pair that still waits for its judgments are left out, and counted as incomplete.
+    Pools with a pair that still waits for one of its `overlap` judgments are left out, and counted as incomplete.
     """
-    return derive(pools_of(campaign), accepted_preferences(campaign), method=cast(Method, campaign.method))
+    pools = pools_of(campaign, pool)
+    waiting = waiting_queries(campaign) & pools.keys()
+    settled = {query: pids for query, pids in pools.items() if query not in waiting}
+    preferences = [row for row in accepted_preferences(campaign, pool) if row.query not in waiting]
+    outcome = derive(settled, preferences, method=cast(Method, campaign.method))
+    return replace(outcome, incomplete=tuple(sorted(waiting.union(outcome.incomplete))))
+
+
+def waiting_queries(campaign: Campaign) -> set[str]:
+    """Ids of the queries that have a pair with fewer accepted judgments than it needs."""
+    pairs = Pair.objects.filter(pool__campaign=campaign).annotate(places=Count("acceptances"))
+    waiting = pairs.filter(places__lt=campaign.overlap).order_by()
+    return set(waiting.values_list("pool__query__qid", flat=True))
 
 
 class JudgingProgress(NamedTuple):

@@ -1,11 +1,10 @@
 """Reading collections, runs, pools and pairs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_CEILING, Decimal
-from typing import BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
-from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -24,24 +23,57 @@ def campaigns_of(user: User) -> QuerySet[Campaign]:
     return Campaign.objects.filter(lab__in=labs_of(user)).select_related("collection", "lab").order_by("-id")
 
 
-def campaign_rows(user: User) -> QuerySet[Campaign]:
-    """The campaigns that a user may see, with `pair_count`, `hit_count`, `hits_done` (those that need no more)."""
-    pairs = Pair.objects.filter(pool__campaign=OuterRef("pk")).order_by().values("pool__campaign")
-    counted = Subquery(pairs.annotate(count=Count("id")).values("count"), output_field=IntegerField())
-    return campaigns_of(user).annotate(
-        pair_count=Coalesce(counted, 0),
-        hit_count=Count("hits"),
-        hits_done=Count("hits", filter=Q(hits__needed=0)),
-    )
+class CampaignRow(NamedTuple):
+    """One line of the list of campaigns. A HIT is done when it needs no more work."""
+
+    campaign: Campaign
+    pairs: int
+    hits: int
+    hits_done: int
 
 
-def collection_rows(user: User) -> QuerySet[Collection]:
-    """The collections that a user may see, with `query_count`, `run_count` and `campaign_count`."""
-    return collections_of(user).annotate(
-        query_count=Count("queries", distinct=True),
-        run_count=Count("runs", distinct=True),
-        campaign_count=Count("campaigns", distinct=True),
+def campaign_rows(campaigns: Iterable[Campaign]) -> list[CampaignRow]:
+    """Lines for some campaigns, in their order."""
+    campaigns = list(campaigns)
+    keys = [campaign.pk for campaign in campaigns]
+    counted = Pair.objects.filter(pool__campaign__in=keys).order_by().values_list("pool__campaign")
+    pairs: dict[int, int] = dict(counted.annotate(count=Count("id")))
+    # HITs are the tasks' own; here only the name of the relation is known.
+    hits = {
+        row.pk: row
+        for row in Campaign.objects.filter(pk__in=keys).annotate(
+            hit_count=Count("hits"), hits_done=Count("hits", filter=Q(hits__needed=0))
+        )
+    }
+    return [
+        CampaignRow(campaign, pairs.get(campaign.pk, 0), hits[campaign.pk].hit_count, hits[campaign.pk].hits_done)
+        for campaign in campaigns
+    ]
+
+
+class CollectionRow(NamedTuple):
+    """One line of the list of collections."""
+
+    collection: Collection
+    queries: int
+    runs: int
+    campaigns: int
+
+
+def collection_rows(collections: Iterable[Collection]) -> list[CollectionRow]:
+    """Lines for some collections, in their order."""
+    collections = list(collections)
+    queries, runs, campaigns = (
+        _counts(model.objects.filter(collection__in=collections)) for model in (Query, Run, Campaign)
     )
+    return [
+        CollectionRow(row, queries.get(row.pk, 0), runs.get(row.pk, 0), campaigns.get(row.pk, 0)) for row in collections
+    ]
+
+
+def _counts(rows: QuerySet[Any]) -> dict[int, int]:
+    """How many rows each collection has, by its key."""
+    return dict(rows.order_by().values_list("collection").annotate(count=Count("id")))
 
 
 class CollectionSize(NamedTuple):

@@ -104,8 +104,10 @@ def _run_of(request: Request, pk: int) -> Run:
 @require_GET
 def collections(request: Request) -> HttpResponse:
     """Every collection of the user's labs."""
+    page = page_of(request, selectors.collections_of(request.user))
     context = {
-        "page": page_of(request, selectors.collection_rows(request.user)),
+        "page": page,
+        "rows": selectors.collection_rows(page.object_list),
         "labs": selectors.labs_of(request.user).order_by("name"),
     }
     return render(request, "pools/collections.html", context)
@@ -211,8 +213,10 @@ def _run_upload_checked(request: Request) -> HttpResponse:
 @require_GET
 def campaigns(request: Request) -> HttpResponse:
     """Every campaign of the user's labs."""
+    page = page_of(request, selectors.campaigns_of(request.user))
     context = {
-        "page": page_of(request, selectors.campaign_rows(request.user)),
+        "page": page,
+        "rows": selectors.campaign_rows(page.object_list),
         "labs": selectors.labs_of(request.user).order_by("name"),
     }
     return render(request, "pools/campaigns.html", context)
@@ -224,9 +228,8 @@ def campaign_new(request: Request) -> HttpResponse:
     """A new campaign: first its collection, then its runs and settings."""
     chosen = request.GET.get("collection")
     if chosen is None:
-        return render(
-            request, "pools/campaign_collection.html", {"collections": selectors.collection_rows(request.user)}
-        )
+        rows = selectors.collection_rows(selectors.collections_of(request.user))
+        return render(request, "pools/campaign_collection.html", {"rows": rows})
     found = _collection_of(request, chosen)
     if request.method == "GET":
         form = CampaignForm(collection=found)

@@ -101,8 +101,8 @@ def test_pair_write(
 
 
 @transaction.atomic
-def test_pairs_import(*, campaign: Campaign, path: Path) -> int:
-    """Suggest the test pairs of a file, `query relevant off_topic` by id, and return how many were new.
+def test_pairs_import(*, campaign: Campaign, path: Path) -> list[TestPair]:
+    """Suggest the test pairs of a file, `query relevant off_topic` by id, and return those that were new.
 
     Raises Refused naming the ids that the collection does not hold, or holds without a text.
     """
@@ -113,8 +113,14 @@ def test_pairs_import(*, campaign: Campaign, path: Path) -> int:
     passages = {p.pid: p for p in Passage.objects.filter(collection=campaign.collection, pid__in=pids).exclude(text="")}
     unknown = [qid for qid, *_pids in rows if qid not in queries] + [pid for pid in pids if pid not in passages]
     if unknown:
-        raise Refused(_("The collection has no text for: %(ids)s.") % {"ids": ", ".join(unknown[:10])})
-    before = campaign.test_pairs.count()
+        raise Refused(
+            _(
+                "The collection has no text for: %(ids)s. Passages outside the pools are kept by "
+                "manage.py import_collection with --keep all."
+            )
+            % {"ids": ", ".join(unknown[:10])}
+        )
+    known = list(campaign.test_pairs.values_list("id", flat=True))
     TestPair.objects.bulk_create(
         [
             TestPair(
@@ -130,7 +136,7 @@ def test_pairs_import(*, campaign: Campaign, path: Path) -> int:
         ],
         ignore_conflicts=True,
     )
-    return campaign.test_pairs.count() - before
+    return list(campaign.test_pairs.exclude(id__in=known).order_by("id"))
 
 
 @transaction.atomic

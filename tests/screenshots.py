@@ -23,7 +23,7 @@ from tests import browser
 
 REPOSITORY = Path(__file__).parent.parent
 IMAGES = REPOSITORY / "docs" / "images"
-SIZES = {"judging": (1120, 800), "campaign": (1120, 1000)}
+SIZES = {"judging": (1120, 620), "campaign": (1120, 968)}
 ITEM = 2  # its two passages are both about the question
 WORKERS = 1  # so that the crowd does the same each time
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from evaluation.cli import main, run_name
+from evaluation.cli import _written_whole, main, run_name
 
 from .conftest import Write
 
@@ -124,6 +124,16 @@ def test_pairs_that_cannot_be_written_are_told_in_one_line(files: dict[str, str]
     done = run("pool", "--qrels", files["qrels"], "--pairs", out, files["blue"])
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines()[-1] == f"{out}: cannot be written: No such file or directory."
+
+
+def test_a_file_whose_writing_breaks_off_is_as_it_was_before(tmp_path: Path) -> None:
+    (tmp_path / "old.tsv").write_text("kept\n")
+    for name in ("old.tsv", "new.tsv"):
+        with pytest.raises(RuntimeError), _written_whole(str(tmp_path / name)) as out:
+            out.write("half")
+            raise RuntimeError
+    assert [path.name for path in tmp_path.iterdir()] == ["old.tsv"]
+    assert (tmp_path / "old.tsv").read_text() == "kept\n"
 
 
 def test_qrels_prints_sorted_qrels_and_a_summary(files: dict[str, str]) -> None:
@@ -283,6 +293,13 @@ def test_ids_of_any_script_pass_whatever_the_locale(write: Write) -> None:
         env={"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PATH": ""},
     )
     assert done.stdout.decode() == "文 0 א 1\n"
+
+
+def test_a_file_may_have_any_name(write: Write) -> None:
+    path = write("red-\udcff.txt", RED)
+    for options in ([], ["--json"]):
+        done = run("check", path, *options)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_whole_round_on_real_runs(data: Path, tmp_path: Path) -> None:

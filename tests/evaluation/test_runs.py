@@ -7,6 +7,7 @@ from collections import defaultdict
 from itertools import groupby, pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -353,6 +354,31 @@ def test_a_cut_artifact_is_refused() -> None:
     artifact(BM25).save(file)
     with pytest.raises(BadInput, match="not a run artifact"):
         RunArtifact.load(io.BytesIO(file.getvalue()[:-200]))
+
+
+@pytest.mark.parametrize(
+    ("part", "values"),
+    [
+        ("passage_bytes", list(b"p3p1p2p9\xff4")),
+        ("passage_ends", [2, 1, 6, 8, 10]),
+        ("passage_ends", [2, 4, 6, 8, 9]),
+        ("query_ends", [2, 4]),
+        ("by_score", [0, 1, 2, 3, 4, 5]),
+        ("by_score", [0, 1, 2, 3, 4, -1]),
+        ("starts", [0, 3, 5, 9]),
+    ],
+)
+def test_an_artifact_whose_parts_do_not_fit_is_refused(part: str, values: list[int]) -> None:
+    file = io.BytesIO()
+    artifact(BM25).save(file)
+    arrays = dict(np.load(io.BytesIO(file.getvalue())))
+    assert arrays["passage_bytes"].tobytes() == b"p3p1p2p9p4"
+    arrays[part] = np.array(values, arrays[part].dtype)
+    changed = io.BytesIO()
+    np.savez(changed, **arrays)
+    changed.seek(0)
+    with pytest.raises(BadInput, match="not a run artifact"):
+        RunArtifact.load(changed)
 
 
 def test_an_artifact_does_not_answer_beyond_its_depth() -> None:

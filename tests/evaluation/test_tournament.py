@@ -196,5 +196,10 @@ def test_a_preference_outside_its_pool_is_refused_even_where_the_pool_is_incompl
             derive(POOLS, [*PREFERENCES, *prefer(preference)])
 
 
+def test_a_preference_outside_its_pool_is_refused_before_the_pool_is_found_incomplete() -> None:
+    with pytest.raises(UnknownPassage):
+        derive({"q": "abc"}, prefer("q a z a"))
+
+
 def test_a_tie_is_a_preference_for_none() -> None:
     assert derive({"q": "ab"}, [Preference("q", "a", "b", None)]).deadlocks == {2: 1}

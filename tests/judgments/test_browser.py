@@ -485,12 +485,22 @@ def test_on_a_phone_the_buttons_are_under_the_thumb(visitor: Callable[..., Page]
         for name in ("A is better", "B is better"):
             expect(page.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
         expect(page.locator(".keys")).to_be_hidden()  # there is no keyboard to speak of
+    height = page.locator(".dock").evaluate("one => one.clientHeight")
     page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
     page.get_by_role("button", name="B is better").tap()
     says(page, "Saved")
+    assert page.locator(".dock").evaluate("one => one.clientHeight") == height  # nothing jumps under the thumb
     page.get_by_role("link", name="Finish").tap()
     page.wait_for_url("**/finish/")
     assert chosen(work) == [(13, "right")]
+    page.goto(item_path(work))
+    judgments.assignment_leave(assignment=work, at=timezone.now())
+    page.get_by_role("button", name="A is better").tap()
+    page.get_by_role("alert").get_by_role("link", name="Go to my page").wait_for()
+    told, dock = page.get_by_role("alert").bounding_box(), page.locator(".dock").bounding_box()
+    assert told is not None
+    assert dock is not None
+    assert 0 < told["y"] < told["y"] + told["height"] <= dock["y"]
 
 
 def test_passages_keep_their_direction_and_long_ones_scroll_on_their_own(

@@ -58,7 +58,7 @@ def test_original_and_preference_qrels_stand_together_once_each(
 
 def test_every_judgment_is_there_with_what_became_of_it(judged: Campaign) -> None:
     records = rows(exports.export_files(judged)["judgments.tsv"])
-    assert sum(record["accepted"] == "True" for record in records) == 7
+    assert sum(record["accepted"] == "true" for record in records) == 7
     assert sum(record["verdict"] == "excluded" for record in records) == 5
     assert {record["kind"] for record in records} == {"pair", "test"}
     for record in records:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.db import connection
@@ -24,13 +25,11 @@ from selectolax.lexbor import LexborHTMLParser
 from judgments import judging
 from judgments import services as judgments
 from judgments.models import Judgment
-from pools.models import Campaign, Lab, Passage, Query
+from pools.models import Campaign, Collection, Lab, Passage, Query
 from tasks import services as tasks
 from tasks.crowd import link as crowd
 from tasks.models import Assignment, Consent, Item, Worker
 from tests import factories
-
-SAVED_AT_MOST = 2 * 1024 * 1024
 
 
 def ask(path: str, method: str = "get", **headers: Any) -> HttpResponse:
@@ -88,6 +87,12 @@ def choose(token: str, position: int, side: str) -> HttpResponse:
     """Choose without a script."""
     action, hidden = form_of(address("item", token, position))
     return send(action, {**hidden, "preferred": side})
+
+
+@pytest.fixture
+def lab(db: None) -> Lab:
+    """A lab of nobody: these pages have no log-ins."""
+    return factories.lab("The lab")
 
 
 @pytest.fixture
@@ -207,19 +212,16 @@ def test_agreeing_to_a_text_that_has_changed_meanwhile_shows_the_new_one_and_sto
 
 def test_a_changed_consent_text_is_asked_for_again_before_further_work(campaign: Campaign, alice: Worker) -> None:
     home = address("home", crowd.place_token(alice, campaign))
-    consent, take = home + "consent/", home + "next/"
     assert ask(home).status_code == 200
     text = tasks.consent_write(campaign=campaign, text="You may stop whenever you like.")
-    assert ask(home).status_code == 303
-    assert send(take).status_code == 303
+    for answer in (ask(home), send(home + "next/")):
+        assert (answer.status_code, answer["Location"]) == (303, home + "consent/")
     assert not Assignment.objects.exists()
-    asked = page(ask(ask(home)["Location"].replace(home, home)))
-    assert "You may stop whenever you like." in asked.body.text()  # type: ignore[union-attr]
-    send(*form_of(ask(home)["Location"]))
+    assert "You may stop whenever you like." in words(ask(home + "consent/"))
+    send(*form_of(home + "consent/"))
     assert text.consents.get().worker == alice
     assert Consent.objects.filter(worker=alice).count() == 2
     assert ask(home).status_code == 200
-    assert consent.endswith("/consent/")
 
 
 def test_declining_stores_nothing(campaign: Campaign) -> None:
@@ -257,9 +259,9 @@ def test_a_forged_cookie_or_one_of_another_campaign_is_passed_over(campaign: Cam
 
 def test_an_address_that_starts_too_fast_is_asked_to_wait(campaign: Campaign) -> None:
     join = address("join", campaign.link)
-    answers = [send(join, REMOTE_ADDR="203.0.113.7").status_code for _try in range(125)]
-    assert answers[0] == 303
-    assert answers[-1] == 429
+    answers = (send(join, REMOTE_ADDR="203.0.113.7").status_code for _try in range(250))
+    assert next(answers) == 303
+    assert 429 in answers
     assert ask(join, REMOTE_ADDR="203.0.113.7").status_code == 200
 
 
@@ -288,7 +290,7 @@ def test_a_worker_of_a_paused_or_closed_campaign_finishes_what_is_out_and_gets_n
     assert Assignment.objects.count() == 1
 
 
-def test_a_draft_is_at_no_address(collection: Any) -> None:
+def test_a_draft_is_at_no_address(collection: Collection) -> None:
     draft = factories.campaign(collection, start=False)
     for name in ("preview", "join", "declined"):
         assert ask(address(name, draft.link)).status_code == 404
@@ -426,11 +428,12 @@ def test_without_a_script_choosing_leads_back_to_the_marked_page(token: str) -> 
     assert onward.attributes["href"] == address("item", token, 2)
 
 
-@pytest.mark.parametrize("preferred", ["", "LEFT", "both", "a", "<script>", "x" * 5000, "\x00"])
-def test_a_choice_that_is_neither_left_nor_right_is_refused(token: str, preferred: str) -> None:
-    sent = {"preferred": preferred, "shown": shown_on(token, 1)}
-    assert send(address("item", token, 1), sent).status_code == 400
-    assert save(address("save", token, 1), sent).status_code == 400
+def test_a_choice_that_is_neither_left_nor_right_is_refused(token: str) -> None:
+    shown = shown_on(token, 1)
+    for preferred in ("", "LEFT", "both", "a", "<script>", "x" * 5000, "\x00"):
+        sent = {"preferred": preferred, "shown": shown}
+        assert send(address("item", token, 1), sent).status_code == 400, preferred
+        assert save(address("save", token, 1), sent).status_code == 400, preferred
     assert not Judgment.objects.exists()
 
 
@@ -444,9 +447,8 @@ def test_a_time_that_is_forged_or_of_another_item_is_refused(work: Assignment, t
     assert not Judgment.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_a_save_that_cannot_be_read_is_refused_with_a_sentence(token: str) -> None:
+    for body in (
         b"",
         b"{",
         b"[]",
@@ -457,15 +459,12 @@ def test_a_time_that_is_forged_or_of_another_item_is_refused(work: Assignment, t
         b'{"preferred": ["left"], "shown": {}}',
         b'{"preferred": "\\ud800", "shown": "x"}',
         b"\xff\xfe",
-        b"[" * 100_000,
+        b"[" * 4000,
         b'{"preferred": 1e999, "shown": NaN}',
-    ],
-    ids=range(12),
-)
-def test_a_save_that_cannot_be_read_is_refused_with_a_sentence(token: str, body: bytes) -> None:
-    told = save(address("save", token, 1), body)
-    assert told.status_code == 400
-    assert isinstance(told.json()["error"], str)  # type: ignore[attr-defined]
+    ):
+        told = save(address("save", token, 1), body)
+        assert told.status_code == 400, body
+        assert isinstance(told.json()["error"], str), body  # type: ignore[attr-defined]
     assert not Judgment.objects.exists()
 
 
@@ -476,27 +475,24 @@ def test_a_save_in_another_format_is_refused(token: str) -> None:
 
 
 def test_oversized_bodies_are_refused(token: str) -> None:
-    sent = {"preferred": "left", "shown": shown_on(token, 1), "more": "x" * (SAVED_AT_MOST + 1)}
+    sent = {"preferred": "left", "shown": shown_on(token, 1), "more": "x" * 3_000_000}
     action, hidden = form_of(address("join", crowd.assignment_of(token).campaign.link))
     workers = Worker.objects.count()
-    assert Client().post(
-        address("item", token, 1), sent, content_type="application/x-www-form-urlencoded"
-    ).status_code in (400, 413)
+    encoded = urlencode({**sent, **hidden})
     for path in (address("item", token, 1), action):
-        encoded = "&".join(f"{key}={value}" for key, value in {**sent, **hidden}.items())
-        answer = Client().post(path, encoded, content_type="application/x-www-form-urlencoded")
-        assert answer.status_code in (400, 413)
-    assert save(address("save", token, 1), sent).status_code in (400, 413)
+        assert Client().post(path, encoded, content_type="application/x-www-form-urlencoded").status_code == 400
+    assert save(address("save", token, 1), sent).status_code == 400
+    assert save(address("save", token, 1), {**sent, "more": "x" * 5000}).status_code == 400
     assert not Judgment.objects.exists()
     assert Worker.objects.count() == workers
 
 
-@pytest.mark.parametrize("position", [0, 14, 32768, 10**12, 10**40])
-def test_there_is_no_comparison_beyond_the_last(work: Assignment, token: str, position: int) -> None:
-    sent = {"preferred": "left", "shown": judging.shown_token(work, position, timezone.now())}
-    assert ask(address("item", token, position)).status_code == 404
-    assert send(address("item", token, position), sent).status_code == 404
-    assert save(address("save", token, position), sent).status_code == 404
+def test_there_is_no_comparison_beyond_the_last(work: Assignment, token: str) -> None:
+    for position in (0, 14, 32768, 10**12, 10**40):
+        sent = {"preferred": "left", "shown": judging.shown_token(work, position, timezone.now())}
+        assert ask(address("item", token, position)).status_code == 404
+        assert send(address("item", token, position), sent).status_code == 404
+        assert save(address("save", token, position), sent).status_code == 404
     assert not Judgment.objects.exists()
 
 
@@ -640,24 +636,26 @@ def test_tokens_in_pages_say_nothing_of_what_is_compared(work: Assignment, token
 
 
 def test_a_test_looks_like_any_other_comparison(work: Assignment, token: str) -> None:
-    factories.judge(work, only=range(2, 13, 2))
-    looks: dict[tuple[str, bool], set[str]] = {}
-    for item in Item.objects.filter(hit=work.hit, position__range=(2, 12)):
+    def look(item: Item) -> str:
+        """A page and its headers, without texts, tokens and numbers."""
         answer = ask(address("item", token, item.position))
         html = page(answer)
         for text in html.css(".ask h1, .passage .text p, title"):
             text.inner_html = ""
-        look = "\n".join(
-            f"{name}: {value}" for name, value in answer.items() if name not in ("Content-Length", "Expires")
-        ) + str(html.html)
-        look = re.sub(r'data-name="[^"]+"|name="shown" value="[^"]+"|href="/w/[^"]+"|/j/[^"]+|\b\d+ of 13', "", look)
-        look = re.sub(
-            r'\s*(chosen|="true"|="false"|hidden=""|hidden|data-preferred="\w+")', "", look
-        )  # the answer given
-        looks.setdefault(("pair" if item.test_id is None else "test", item.position % 2 == 0), set()).add(look)
-    for answered in (True, False):
-        assert len(looks["test", answered]) == 1
-        assert looks["test", answered] == looks["pair", answered]
+        headers = [f"{name}: {value}" for name, value in answer.items() if name not in ("Content-Length", "Expires")]
+        parts = r'data-name="[^"]+"|name="shown" value="[^"]+"|href="/w/[^"]+"|/j/[^"]+|\b\d+ of 13'
+        return re.sub(parts, "", "\n".join([*headers, str(html.html)]))
+
+    items = Item.objects.filter(hit=work.hit, position__range=(2, 12))  # the first and the last have other ways on
+    tests = set(items.filter(test__isnull=False))
+    assert tests
+    for answered in (False, True):
+        if answered:
+            for position in range(1, 14):
+                choose(token, position, "left")
+        looks = {item: look(item) for item in items}
+        assert len({looks[item] for item in tests}) == 1
+        assert set(looks.values()) == {looks[item] for item in tests}
 
 
 def test_a_wrong_answer_to_a_test_is_answered_like_a_right_one(work: Assignment, token: str) -> None:
@@ -694,7 +692,7 @@ def test_hostile_texts_are_shown_as_texts(work: Assignment, token: str) -> None:
 
 def test_texts_have_their_own_language_and_direction(work: Assignment, token: str) -> None:
     Campaign.objects.filter(pk=work.campaign_id).update(language="he", question="איזה קטע עונה טוב יותר?")
-    type(work.campaign.collection).objects.filter(pk=work.campaign.collection_id).update(language="ar")
+    Collection.objects.filter(pk=work.campaign.collection_id).update(language="ar")
     html = page(ask(address("item", token, 1)))
     asked, query = html.css_first(".ask .eyebrow"), html.css_first(".ask h1")
     assert asked is not None and query is not None
@@ -711,7 +709,7 @@ def test_texts_have_their_own_language_and_direction(work: Assignment, token: st
 
 
 def test_texts_of_mixed_language_claim_none(work: Assignment, token: str) -> None:
-    type(work.campaign.collection).objects.filter(pk=work.campaign.collection_id).update(language="")
+    Collection.objects.filter(pk=work.campaign.collection_id).update(language="")
     html = page(ask(address("item", token, 1)))
     assert all("lang" not in one.attributes for one in html.css(".passage .text p, .ask h1"))
 
@@ -746,7 +744,7 @@ def test_every_step_works_without_a_cookie(thirteen: Campaign) -> None:
     assert Assignment.objects.get().judged == 13
 
 
-def test_the_pages_of_a_worker_and_of_nobody_name_no_other_site(work: Assignment) -> None:
+def test_no_page_links_to_another_site(work: Assignment) -> None:
     for path in worker_pages(work):
         html = ask(path).content.decode()
         outside = re.findall(r"""(?:href|src|action)="(https?://[^"]+)""", html)

@@ -227,9 +227,12 @@ def test_overlap_asks_for_distinct_workers(collection: object, rita: User) -> No
     alice, bob = factories.worker(campaign, "Alice"), factories.worker(campaign, "Bob")
     factories.do(alice, campaign)
     assert Hit.objects.get(campaign=campaign).needed == 1
+    assert selectors.derived(campaign).qrels == (("q4", "p9"),)  # each pair was compared once, and needs two
+    assert selectors.derived(campaign).incomplete == ("q1", "q2", "q3")
     with pytest.raises(tasks.NoWork):
         factories.take(alice, campaign)
     factories.do(bob, campaign, prefer="b")
+    assert selectors.derived(campaign).incomplete == ()
     assert Hit.objects.get(campaign=campaign).needed == 0
     for pair in Pair.objects.filter(pool__campaign=campaign):
         assert {acceptance.worker_id for acceptance in pair.acceptances.all()} == {alice.pk, bob.pk}

@@ -37,7 +37,7 @@ def settings_of(collection: Collection, **changed: object) -> dict[str, object]:
     form = forms.CampaignForm(collection=collection)
     sent = {name: form.get_initial_for_field(field, name) for name, field in form.fields.items()}
     sent |= {"name": "autumn", "runs": [run.pk for run in collection.runs.all()]} | changed
-    return {name: value for name, value in sent.items() if value not in (None, False)}
+    return {name: value for name, value in sent.items() if value is not None and value is not False}
 
 
 def every_page(collection: Collection) -> list[str]:
@@ -82,7 +82,7 @@ def test_an_admin_sees_every_lab(client: Client, ada: User, collection: Collecti
         assert client.get(address).status_code == 200, address
 
 
-def test_who_has_no_lab_is_told_what_to_do(client: Client) -> None:
+def test_who_has_no_lab_is_told_what_to_do(client: Client, db: None) -> None:
     client.force_login(factories.user("nobody"))
     assert "not a member of a lab" in client.get(reverse("pools:campaigns")).content.decode()
 

@@ -21,8 +21,10 @@ def test_a_campaign_is_made_tested_and_started(
         call_command("start_campaign", "mine")
     call_command("import_test_pairs", "mine", str(tests))
     assert "3 test pairs added; 0 of 3 are confirmed" in capsys.readouterr().out
-    call_command("import_test_pairs", "mine", str(tests), confirmed=True)
-    assert "0 test pairs added; 3 of 3 are confirmed" in capsys.readouterr().out
+    more = tmp_path / "more.tsv"
+    more.write_text("q1 p1 p5\nq2 p4 p8\nq3 p7 p2\nq1 p1 p4\n")
+    call_command("import_test_pairs", "mine", str(more), confirmed=True)
+    assert "3 test pairs added; 3 of 6 are confirmed" in capsys.readouterr().out
     call_command("start_campaign", "mine")
     campaign = Campaign.objects.get(name="mine")
     assert (campaign.state, campaign.hits.count(), campaign.seed) == ("open", 2, 9)

@@ -1,6 +1,6 @@
 """manage.py create_campaign: a draft campaign from runs and settings, with what it would cost."""
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -94,4 +94,4 @@ def _amount(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation:
-        raise ValueError(text) from None
+        raise ArgumentTypeError(f"{text!r} is not a number such as 2.00") from None

@@ -33,7 +33,7 @@ class Command(BaseCommand):
             campaign = campaign_called(options["campaign"], options["lab"])
             new = test_pairs_import(campaign=campaign, path=options["file"])
             if options["confirmed"]:
-                for test_pair in campaign.test_pairs.filter(state=TestPair.State.SUGGESTED):
+                for test_pair in new:
                     test_pair_decide(test_pair=test_pair, confirm=True, by=None, at=timezone.now())
         confirmed = campaign.test_pairs.filter(state=TestPair.State.CONFIRMED).count()
-        self.stdout.write(f"{new} test pairs added; {confirmed} of {campaign.test_pairs.count()} are confirmed.")
+        self.stdout.write(f"{len(new)} test pairs added; {confirmed} of {campaign.test_pairs.count()} are confirmed.")

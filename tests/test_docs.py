@@ -1,0 +1,288 @@
+"""The docs say what is so: their commands run, their links lead somewhere, and nothing is left unwritten."""
+
+import argparse
+import contextlib
+import io
+import json
+import re
+import shlex
+import subprocess
+import tomllib
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from django.core.management import CommandError, get_commands, load_command_class
+
+from evaluation import cli
+from evaluation.tournament import Judged, best_known, most_wins
+from judgments import exports
+from pools.forms import LABELS
+from pools.version import VERSION
+from tests import screenshots
+
+REPOSITORY = Path(__file__).parent.parent
+PAGES = [REPOSITORY / name for name in ("README.md", "CHANGELOG.md", "demo/README.md")]
+PAGES += sorted((REPOSITORY / "docs").glob("*.md"))
+OURS = ("pools", "tasks", "judgments", "config")
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+MAKE = re.compile(r"\bmake ([a-z][a-z-]*)")
+EVALUATION = re.compile(r"(?:\.venv/bin/)?python -m evaluation ")
+# What must not stand in any file. Split in two, so that it does not stand here.
+FORBIDDEN = [
+    *("pypi" + ".org", "python" + "hosted.org", "npm" + "js.org", "docker" + ".io", "index" + "-url http"),
+    *("/ho" + r"me/[a-z]+/", "/Use" + "rs/", "/ro" + "ot/", "/wo" + r"rk/(?:main|shared|tmp)", r"\bhttps?://10\."),
+    *(r"\bissues? " + r"#?\d", "issues" + " show", r"\bTO" + r"DO\b", r"\bFIX" + r"ME\b", r"\bXX" + r"X\b"),
+    *("anth" + "ropic", "clau" + "de", "chat" + "gpt", "copi" + "lot"),
+]  # fmt: skip
+THEIRS = ("example.com", "/home/app/")  # places inside our own images
+
+
+class Block(NamedTuple):
+    """A code block: its language, its text, and the text of the block of output right below it, if there is one."""
+
+    language: str
+    text: str
+    output: str | None
+
+
+def blocks(page: Path) -> list[Block]:
+    """The code blocks of a page."""
+    text = page.read_text()
+    found = list(FENCE.finditer(text))
+    result = []
+    for block, after in zip_longest(found, found[1:]):
+        adjoins = after is not None and not text[block.end() : after.start()].strip() and after[1] != "sh"
+        result.append(Block(block[1], block[2], after[2] if after is not None and adjoins else None))
+    return result
+
+
+def commands(page: Path) -> Iterator[str]:
+    """The command lines of a page's code blocks, without the shell's prefixes."""
+    for block in blocks(page):
+        for line in block.text.splitlines():
+            yield re.sub(r"^(?:[A-Z_]+=\S* |docker compose exec (?:-T )?\w+ )*", "", line.strip())
+
+
+def code(page: Path) -> str:
+    """All that stands in code blocks and between backticks on a page."""
+    text = page.read_text()
+    spans = re.findall(r"`([^`\n]+)`", FENCE.sub("", text))
+    return "\n".join([block.text for block in blocks(page)] + spans)
+
+
+def names(paths: Iterable[Path]) -> list[str]:
+    return [str(path.relative_to(REPOSITORY)) for path in paths]
+
+
+def options_of(parser: argparse.ArgumentParser) -> set[str]:
+    """All options of a parser and of its commands."""
+    found = set(parser._option_string_actions)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for child in action.choices.values():
+                found |= options_of(child)
+    return found
+
+
+def our_commands() -> list[str]:
+    return sorted(name for name, app in get_commands().items() if app in OURS)
+
+
+# --- commands
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to run the docs' commands in, with the demo where they look for it."""
+    (tmp_path / "demo").symlink_to(REPOSITORY / "demo")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_evaluation(line: str, folder: Path) -> tuple[str, str]:
+    """Run a line that calls the command line of evaluation, as the shell would; gives standard output and error."""
+    words = shlex.split(line)
+    target = words[words.index(">") + 1] if ">" in words else None
+    words = words[words.index("evaluation") + 1 : words.index(">") if target else None]
+    files = [[str(path.relative_to(folder)) for path in sorted(folder.glob(word))] or [word] for word in words]
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        exit_code = cli.main([word for expanded in files for word in expanded])
+    assert exit_code == 0, f"{line}\n{err.getvalue()}"
+    if target:
+        (folder / target).write_text(out.getvalue())
+    return out.getvalue(), err.getvalue()
+
+
+@pytest.mark.parametrize("name", names(page for page in PAGES if any(map(EVALUATION.match, commands(page)))))
+def test_every_evaluation_command_runs_and_prints_what_the_page_shows(name: str, folder: Path) -> None:
+    for block in blocks(REPOSITORY / name):
+        printed: list[str] = []
+        for line in block.text.splitlines():
+            if line.startswith("awk "):
+                subprocess.run(["bash", "-ec", line], cwd=folder, check=True)
+            elif EVALUATION.match(line):
+                printed += run_evaluation(line, folder)
+        if printed and block.output is not None:
+            assert block.output.strip() in [text.strip() for text in printed], block.text
+
+
+def test_every_management_command_line_is_one_that_its_parser_accepts() -> None:
+    checked = set()
+    for page in PAGES:
+        for line in commands(page):
+            found = re.match(r"(?:\S*python )?(?:\./)?manage\.py (\w+)(.*)", line)
+            if found is None:
+                continue
+            name, arguments = found[1], shlex.split(found[2])
+            if name == "help":
+                assert not arguments or arguments[0] in get_commands(), line
+                continue
+            assert name in get_commands(), f"{page.name}: {line}"
+            command = load_command_class(get_commands()[name], name)
+            try:
+                command.create_parser("manage.py", name).parse_args(arguments)
+            except (CommandError, SystemExit) as error:
+                pytest.fail(f"{page.name}: {line}: {error}")
+            checked.add(name)
+    assert checked >= set(our_commands())
+
+
+@pytest.mark.parametrize("name", our_commands())
+def test_every_management_command_has_help_and_is_written_about(name: str) -> None:
+    command = load_command_class(get_commands()[name], name)
+    assert len(command.help) > 20
+    assert any(re.search(rf"manage\.py {name}\b", code(page)) for page in PAGES)
+
+
+def test_every_option_that_is_named_exists() -> None:
+    known = options_of(cli._parser())
+    for name in our_commands():
+        command = load_command_class(get_commands()[name], name)
+        known |= options_of(command.create_parser("manage.py", name))
+    for page in PAGES:
+        spans = re.findall(r"`(--[a-z-]+)[^`\n]*`", FENCE.sub("", page.read_text()))
+        assert set(spans) <= known, f"{page.name}: {set(spans) - known}"
+
+
+def test_every_make_target_that_is_named_exists() -> None:
+    makefile = (REPOSITORY / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    named = {target for page in PAGES for target in MAKE.findall(code(page))}
+    assert {"run", "test", "check"} <= named <= targets
+    told = set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE)) - {"help"}
+    assert told <= named, f"not written about: {told - named}"
+
+
+def test_the_tournaments_on_the_page_end_as_it_says() -> None:
+    text = [block.text for block in blocks(REPOSITORY / "docs" / "evaluation.md")]
+    lines = [line.split() for line in next(block for block in text if block.startswith("q a b a")).splitlines()]
+    judgments = [Judged(preferred, b if preferred == a else a) for _query, a, b, preferred in lines]
+    assert best_known("abcd", judgments) == {"d"}
+    assert most_wins("abcd", judgments) == {"a", "d"}
+    circle = [Judged("a", "b"), Judged("b", "c"), Judged("c", "a")]
+    shown = "".join(f"q 0 {passage} 1\n" for passage in sorted(best_known("abc", circle)))
+    assert shown in text
+
+
+# --- what the pages list
+
+
+@pytest.mark.parametrize("setting", exports.SETTINGS)
+def test_every_setting_of_a_campaign_is_explained(setting: str) -> None:
+    text = " ".join((REPOSITORY / "docs" / "researchers.md").read_text().split())
+    assert str(LABELS[setting]).casefold() in text.casefold()
+
+
+def test_every_export_file_and_column_is_explained() -> None:
+    spans = set(re.findall(r"`([^`\n]+)`", (REPOSITORY / "docs" / "researchers.md").read_text()))
+    assert {*exports.NAMES, *exports.PAIR_COLUMNS, *exports.JUDGMENT_COLUMNS} <= spans
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    newest = re.search(r"^## \[([^\]]+)\]", (REPOSITORY / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest is not None
+    assert VERSION == project["version"] == newest[1]
+
+
+# --- links and pictures
+
+
+def anchors(page: Path) -> set[str]:
+    """The names of a page's headings, as web pages of it have them."""
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", names(PAGES))
+def test_every_relative_link_leads_to_a_file_and_a_heading(name: str) -> None:
+    page = REPOSITORY / name
+    for link in LINK.findall(FENCE.sub("", page.read_text())):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target), link
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    reached, waiting = set(), [REPOSITORY / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        reached.add(page)
+        for link in LINK.findall(page.read_text()):
+            target = (page.parent / link.partition("#")[0]).resolve()
+            if target.suffix == ".md" and target.exists() and target not in reached:
+                waiting.append(target)
+    assert set(PAGES) <= reached
+
+
+@pytest.mark.parametrize("name", screenshots.SIZES)
+def test_the_readmes_pictures_are_there_and_light(name: str) -> None:
+    picture = screenshots.IMAGES / f"{name}.png"
+    assert f"docs/images/{name}.png" in (REPOSITORY / "README.md").read_text()
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert 10_000 < picture.stat().st_size < 300_000
+
+
+# --- words
+
+
+def own_files() -> list[Path]:
+    """The project's own text files, those not yet committed included; other people's code is left out."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=REPOSITORY, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if listed.returncode:
+        pytest.skip("git does not list the project's files here")
+    paths = [REPOSITORY / name for name in listed.stdout.split("\0") if name and not name.startswith("static/vendor/")]
+    return [path for path in paths if path.is_file() and path.suffix not in (".png", ".ico", ".gz", ".woff2")]
+
+
+def forbidden_in(text: str) -> list[str]:
+    """The forbidden words in a text."""
+    for place in THEIRS:
+        text = text.replace(place, "")
+    return [found[0] for pattern in FORBIDDEN if (found := re.search(pattern, text, re.IGNORECASE))]
+
+
+def test_no_file_names_a_registry_a_machine_or_the_work_on_it() -> None:
+    found = {}
+    for path in own_files():
+        with contextlib.suppress(UnicodeDecodeError):
+            if words := forbidden_in(path.read_text()):
+                found[str(path.relative_to(REPOSITORY))] = words
+    assert not found, json.dumps(found, indent=2)
+
+
+@pytest.mark.parametrize("text", ["see is" + "sue 12", "/ho" + "me/somebody/data", "https://py" + "pi.org/simple"])
+def test_forbidden_words_are_found(text: str) -> None:
+    assert forbidden_in(text)
