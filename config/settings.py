@@ -11,6 +11,7 @@
 | BESTKNOWN_VAR | where embedded servers, files and logs live | var/ beside manage.py |
 | MEDIA_ROOT | where run files and artifacts are stored | the folder files/ in BESTKNOWN_VAR |
 | FILES_BUCKET | an S3 bucket for run files and artifacts, reached with the usual AWS variables | none: a folder |
+| CLIENT_ADDRESS_HEADER | where the proxy puts the client's address, such as HTTP_X_REAL_IP | REMOTE_ADDR |
 | RATE_LIMITS | limits on log-ins and on opening campaign links | on |
 """
 
@@ -186,6 +187,7 @@ if not DEVELOPMENT:
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 RATELIMIT_ENABLE = env.bool("RATE_LIMITS", default=True)
+RATELIMIT_IP_META_KEY = env.str("CLIENT_ADDRESS_HEADER", default="REMOTE_ADDR")
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],

@@ -112,16 +112,17 @@ def derived(campaign: Campaign, pool: Pool | None = None) -> Derived:
     Pools with a pair that still waits for one of its `overlap` judgments are left out, and counted as incomplete.
     """
     pools = pools_of(campaign, pool)
-    waiting = waiting_queries(campaign) & pools.keys()
+    waiting = waiting_queries(campaign, pool)
     settled = {query: pids for query, pids in pools.items() if query not in waiting}
     preferences = [row for row in accepted_preferences(campaign, pool) if row.query not in waiting]
     outcome = derive(settled, preferences, method=cast(Method, campaign.method))
     return replace(outcome, incomplete=tuple(sorted(waiting.union(outcome.incomplete))))
 
 
-def waiting_queries(campaign: Campaign) -> set[str]:
-    """Ids of the queries that have a pair with fewer accepted judgments than it needs."""
-    pairs = Pair.objects.filter(pool__campaign=campaign).annotate(places=Count("acceptances"))
+def waiting_queries(campaign: Campaign, pool: Pool | None = None) -> set[str]:
+    """Ids of the queries (or the pool's query) that have a pair with fewer accepted judgments than it needs."""
+    asked = Pair.objects.filter(pool__campaign=campaign) if pool is None else pool.pairs.all()
+    pairs = asked.annotate(places=Count("acceptances"))
     waiting = pairs.filter(places__lt=campaign.overlap).order_by()
     return set(waiting.values_list("pool__query__qid", flat=True))
 
