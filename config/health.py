@@ -1,8 +1,8 @@
 """Whether this process can serve: it reaches its database and its Redis."""
 
-from django.core.cache import cache
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django_redis import get_redis_connection
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
@@ -14,7 +14,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
     except Exception:
         down.append("database")
     try:
-        cache.get("healthz")
+        get_redis_connection().ping()
     except Exception:
         down.append("redis")
     return JsonResponse({"ok": not down, "down": down}, status=503 if down else 200)

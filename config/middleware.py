@@ -4,6 +4,9 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext as _
 
 from pools.errors import Refused
 
@@ -22,5 +25,11 @@ class RefusalsAsPages:
             return None
         if "application/json" in request.headers.get("Accept", ""):
             return JsonResponse({"error": str(exception)}, status=exception.status)
-        context = {"title": exception.title, "text": str(exception)}
-        return render(request, "message.html", context, status=exception.status)
+        way_out = exception.way_out
+        if way_out is None and request.user.is_authenticated:
+            way_out = (reverse("pools:campaigns"), _("Go to the campaigns"))
+        link = {"url": way_out[0], "label": way_out[1]} if way_out else None
+        context = {"title": exception.title, "text": str(exception), "link": link}
+        response = render(request, "message.html", context, status=exception.status)
+        add_never_cache_headers(response)
+        return response

@@ -108,7 +108,13 @@ DATABASES = {"default": env.db_url("DATABASE_URL", default="postgres://localhost
 DATABASES["default"]["CONN_MAX_AGE"] = 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 REDIS_URL = env.str("REDIS_URL", default="redis://localhost:6379/0")
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
+CACHES = {
+    "default": {
+        "BACKEND": "django_redis.cache.RedisCache",
+        "LOCATION": REDIS_URL,
+        "OPTIONS": {"IGNORE_EXCEPTIONS": True},  # pages are served, and choices saved, while Redis is away
+    }
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1) if REDIS_URL.startswith("unix") else REDIS_URL
@@ -187,6 +193,7 @@ if not DEVELOPMENT:
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 RATELIMIT_ENABLE = env.bool("RATE_LIMITS", default=True)
+RATELIMIT_FAIL_OPEN = True
 RATELIMIT_IP_META_KEY = env.str("CLIENT_ADDRESS_HEADER", default="REMOTE_ADDR")
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],

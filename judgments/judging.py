@@ -22,7 +22,7 @@ from django_ratelimit.decorators import ratelimit
 from judgments import selectors, services
 from judgments.example import worked_example
 from judgments.models import Judgment
-from pools.errors import BadRequest, NotYours, Refused
+from pools.errors import BadRequest, NotNow, NotYours, Refused
 from pools.models import Campaign
 from tasks import selectors as tasks
 from tasks import services as task_services
@@ -214,9 +214,13 @@ def item(request: HttpRequest, token: str, position: int) -> HttpResponse:
     if request.method == "POST":
         preferred = request.POST.get("preferred", "")
         shown_at = shown_from(request.POST.get("shown", ""), assignment, position)
-        services.judgment_save(
-            assignment=assignment, position=position, preferred=preferred, shown_at=shown_at, at=timezone.now()
-        )
+        try:
+            services.judgment_save(
+                assignment=assignment, position=position, preferred=preferred, shown_at=shown_at, at=timezone.now()
+            )
+        except NotNow as refused:
+            refused.way_out = (reverse("judging:done", args=[token]), _("See your receipt"))
+            raise
         return _see_other("judging:item", token, position)
     if assignment.state != Assignment.State.ACTIVE:
         return _see_other("judging:done", token)

@@ -9,6 +9,8 @@ class Refused(Exception):
 
     status = 409
     title = "That is not possible"
+    way_out: tuple[str, str] | None = None
+    """Where to go from here, as address and words for it."""
 
 
 class NotYours(Refused):

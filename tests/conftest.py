@@ -3,6 +3,7 @@
 import os
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -19,9 +20,10 @@ REPOSITORY = Path(__file__).parent.parent
 
 
 @pytest.fixture(autouse=True)
-def files_of_their_own(tmp_path: Path, settings: object) -> None:
-    """Stored files of each test lie in its own folder."""
+def test_settings(tmp_path: Path, settings: object) -> None:
+    """Stored files of each test lie in its own folder, and passwords are hashed fast."""
     settings.MEDIA_ROOT = str(tmp_path / "files")  # type: ignore[attr-defined]
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
 
 
 @pytest.fixture
@@ -91,22 +93,11 @@ def data() -> Path:
 
 
 @pytest.fixture
-def site(transactional_db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["RunningSite"]:
+def site(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator["RunningSite"]:
     """The site as production runs it, gunicorn and all, on the test database."""
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    monkeypatch.setenv("DATABASE_URL", database_url())
-    monkeypatch.setenv("MEDIA_ROOT", settings.MEDIA_ROOT)
-    monkeypatch.setenv("RATE_LIMITS", "0")
-    monkeypatch.setenv("SITE_URL", url)
-    monkeypatch.setattr(settings, "SITE_URL", url)
-    running = RunningSite(url, Site(port, workers=2, with_jobs=False))
-    running.process.start()
-    try:
-        running.process.wait_until_ready()
+    with running_site(settings.MEDIA_ROOT) as running:
+        monkeypatch.setattr(settings, "SITE_URL", running.url)
         yield running
-    finally:
-        running.process.stop()
 
 
 class RunningSite:
@@ -115,6 +106,25 @@ class RunningSite:
     def __init__(self, url: str, process: Site) -> None:
         self.url = url
         self.process = process
+
+
+@contextmanager
+def running_site(media_root: str) -> Iterator[RunningSite]:
+    """A site on the test database, at a port of its own, until the block ends."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DATABASE_URL", database_url())
+        patch.setenv("MEDIA_ROOT", media_root)
+        patch.setenv("RATE_LIMITS", "0")
+        patch.setenv("SITE_URL", url)
+        running = RunningSite(url, Site(port, workers=2, with_jobs=False))
+        running.process.start()
+        try:
+            running.process.wait_until_ready()
+            yield running
+        finally:
+            running.process.stop()
 
 
 def free_port() -> int:

@@ -12,14 +12,13 @@ from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
-from config.serve import Site
 from judgments import services as judgments
 from judgments.models import Judgment
 from pools.models import Campaign, Collection, Passage
 from tasks.crowd import link as crowd
 from tasks.models import Assignment, Worker
 from tests import browser, factories
-from tests.conftest import RunningSite, database_url, free_port
+from tests.conftest import RunningSite, running_site
 
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1280, "height": 800}
@@ -42,20 +41,8 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def site(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
     """One site on the test database for all of these tests."""
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DATABASE_URL", database_url())
-        patch.setenv("MEDIA_ROOT", str(tmp_path_factory.mktemp("files")))
-        patch.setenv("RATE_LIMITS", "0")
-        patch.setenv("SITE_URL", url)
-        running = RunningSite(url, Site(port, workers=2, with_jobs=False))
-        running.process.start()
-        try:
-            running.process.wait_until_ready()
-            yield running
-        finally:
-            running.process.stop()
+    with running_site(str(tmp_path_factory.mktemp("files"))) as running:
+        yield running
 
 
 @pytest.fixture
