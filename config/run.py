@@ -68,6 +68,7 @@ def _migrate() -> None:
 
 
 def _main_job(data: Path, crowd: str, url: str, console: Console) -> None:
+    from evaluation.textfiles import counted
     from judgments import demonstration as demo
     from judgments import selectors
     from pools.errors import Refused
@@ -103,7 +104,7 @@ def _main_job(data: Path, crowd: str, url: str, console: Console) -> None:
     out.print(
         f"\n{campaign.name}: {sizes.queries:,} pools of {sizes.mean:.2f} passages on average, "
         f"{progress.pairs:,} pairs in {campaign.hits.count():,} HITs; {progress.done:,} pairs judged, "
-        f"{crowd_did.workers:,} workers, {crowd_did.excluded:,} assignments excluded and done again.",
+        f"{crowd_did.workers:,} workers, {counted(crowd_did.excluded, 'assignment')} excluded and done again.",
         highlight=False,
     )
     if progress.done == progress.pairs:
@@ -117,8 +118,10 @@ def _main_job(data: Path, crowd: str, url: str, console: Console) -> None:
                 row.run, f"{row.original:.4f}", f"{row.preference:.4f}", f"{row.preference - row.original:+.4f}"
             )
         out.print(table)
+        deadlocks = ", ".join(f"{counted(count, 'deadlock')} of {size}" for size, count in derived.deadlocks.items())
         out.print(
-            f"{derived.single:,} queries have one best known answer; deadlocks by size: {derived.deadlocks or 'none'}."
+            f"{counted(derived.single, 'query', 'queries')} with one best known answer, {deadlocks or 'no deadlock'}.",
+            highlight=False,
         )
         paths = demo.export(campaign)
         out.print(f"Exported: {paths[0].parent}/", soft_wrap=True, highlight=False)

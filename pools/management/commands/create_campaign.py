@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import BooleanField, DecimalField, Field, IntegerField
 
-from evaluation.textfiles import TextFile
+from evaluation.textfiles import TextFile, counted
 from pools import selectors
 from pools.management.files import collection_called, refusals_as_errors
 from pools.models import Campaign
@@ -69,10 +69,12 @@ class Command(BaseCommand):
         self.stdout.write(f"{campaign.name}: {sizes.queries:,} pools, {sizes.mean:.2f} passages on average.")
         for size, count in sizes.histogram.items():
             self.stdout.write(f"  {count:>8,} of {size}")
-        self.stdout.write(f"{bill.pairs:,} pairs in {bill.hits:,} HITs, {bill.assignments:,} assignments.")
+        self.stdout.write(
+            f"{bill.pairs:,} pairs in {counted(bill.hits, 'HIT')}, {counted(bill.assignments, 'assignment')}."
+        )
         self.stdout.write(
             f"${bill.total:,.2f}: rewards ${bill.reward:,.2f}, fees ${bill.fee:,.2f}, and ${bill.again:,.2f} for "
-            f"{bill.redone:,} assignments that may have to be done again."
+            f"{counted(bill.redone, 'assignment')} that may have to be done again."
         )
         missing_texts = selectors.missing_texts(campaign)
         if missing_texts.passages or missing_texts.queries:
