@@ -71,7 +71,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('crowd', models.CharField(default='link', max_length=10)),
                 ('label', models.CharField(blank=True, help_text="A panel member's name or address; never exported.", max_length=100)),
-                ('joined_with', models.CharField(editable=False, help_text='The form that they joined with: sent twice, it is one worker.', max_length=32, null=True, unique=True)),
+                ('joined_with', models.CharField(editable=False, max_length=32, null=True, unique=True)),
                 ('came_at', models.DateTimeField(auto_now_add=True)),
                 ('barred_at', models.DateTimeField(blank=True, null=True)),
                 ('lab', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='workers', to='pools.lab')),
