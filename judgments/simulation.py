@@ -128,8 +128,13 @@ def judge(
     with ThreadPoolExecutor(workers) as pool, _log(acknowledged) as tally.acknowledged:
         running: set[Future[_Person]] = set()
         idle = 0
+        last_waiting, last_change = -1, time.monotonic()
         while True:
             waiting = Hit.objects.filter(campaign=campaign, needed__gt=0).count()
+            if waiting != last_waiting:
+                last_waiting, last_change = waiting, time.monotonic()
+            elif time.monotonic() - last_change > GIVE_UP_SECONDS:
+                raise WrongPage(f"{waiting} HITs wait, and nobody was given one for {GIVE_UP_SECONDS:.0f} seconds")
             if progress is not None:
                 progress(total - waiting, total)
             while waiting and len(running) < workers and idle < workers:
