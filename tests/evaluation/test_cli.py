@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -276,7 +277,7 @@ def test_help_teaches_with_an_example(command: list[str], capsys: pytest.Capture
 def test_a_reader_that_goes_away_is_no_error(write: Write) -> None:
     lines = "".join(f"q{number} a b a\n" for number in range(50_000))
     path = write("preferences.txt", lines)
-    command = f"{sys.executable} -m evaluation qrels {path} | head -1"
+    command = f"{shlex.quote(sys.executable)} -m evaluation qrels {shlex.quote(str(path))} | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=REPOSITORY, check=False)
     assert done.stdout == "q0 0 a 1\n"
     assert "Traceback" not in done.stderr
