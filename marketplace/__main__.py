@@ -1,0 +1,17 @@
+"""The marketplace's command line: `python -m marketplace help` lists what it can do."""
+
+import os
+import sys
+
+
+def main() -> None:
+    """Run a management command with the marketplace's settings."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "marketplace.settings")
+
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(["python -m marketplace", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The requester API: JSON 1.1 over POST /."""

@@ -1,0 +1,151 @@
+"""HIT types and HITs."""
+
+from typing import Any
+
+from marketplace.api import answers
+from marketplace.api.calls import Call, handles, listed
+from marketplace.api.paging import page
+from marketplace.errors import InvalidValue, Unsupported
+from marketplace.models import Hit, HitType
+from marketplace.money import amount_read
+from marketplace.qualifying import SYSTEM
+from marketplace.selectors import hits as select
+from marketplace.selectors.lookups import hit_type_of, qualification_type_known
+from marketplace.services import hits
+from marketplace.services.tokens import token_claim
+
+
+@handles("CreateHITType")
+def create_hit_type(call: Call) -> dict[str, Any]:
+    """Register what HITs have in common."""
+    return {"HITTypeId": _hit_type(call).type_id}
+
+
+@handles("CreateHIT")
+def create_hit(call: Call) -> dict[str, Any]:
+    """Offer a HIT, registering its type on the way."""
+    claim = token_claim(requester=call.requester, operation=call.operation, token=call.given.get("UniqueRequestToken"))
+    hit = _hit(call, _hit_type(call))
+    claim.settle(hit.hit_id)
+    return {"HIT": answers.hit(hit)}
+
+
+@handles("CreateHITWithHITType")
+def create_hit_with_hit_type(call: Call) -> dict[str, Any]:
+    """Offer a HIT of a known type."""
+    claim = token_claim(requester=call.requester, operation=call.operation, token=call.given.get("UniqueRequestToken"))
+    hit = _hit(call, hit_type_of(call.requester, call.given["HITTypeId"]))
+    claim.settle(hit.hit_id)
+    return {"HIT": answers.hit(hit)}
+
+
+@handles("GetHIT")
+def get_hit(call: Call) -> dict[str, Any]:
+    """One HIT."""
+    return {"HIT": answers.hit(select.hit_of(call.requester, call.given["HITId"]))}
+
+
+@handles("ListHITs")
+def list_hits(call: Call) -> dict[str, Any]:
+    """All that are not deleted, newest first."""
+    found = page(select.hits_of(call.requester), call.given, of=call.scope, newest_first=True)
+    return listed(found, "HITs", [answers.hit(row) for row in found.rows])
+
+
+@handles("ListReviewableHITs")
+def list_reviewable_hits(call: Call) -> dict[str, Any]:
+    """Those that are Reviewable, or Reviewing if asked for."""
+    rows = select.hits_of(call.requester).filter(status=call.given.get("Status", Hit.Status.REVIEWABLE))
+    if type_id := call.given.get("HITTypeId"):
+        rows = rows.filter(hit_type__type_id=type_id)
+    found = page(rows, call.given, of=call.scope)
+    return listed(found, "HITs", [answers.hit(row) for row in found.rows])
+
+
+@handles("ListHITsForQualificationType")
+def list_hits_for_qualification_type(call: Call) -> dict[str, Any]:
+    """Those that have a requirement on a qualification type."""
+    type_id = call.given["QualificationTypeId"]
+    if type_id not in SYSTEM:
+        qualification_type_known(type_id)
+    found = page(select.hits_requiring(call.requester, type_id), call.given, of=call.scope, newest_first=True)
+    return listed(found, "HITs", [answers.hit(row) for row in found.rows])
+
+
+@handles("CreateAdditionalAssignmentsForHIT")
+def create_additional_assignments(call: Call) -> dict[str, Any]:
+    """Ask for more assignments."""
+    claim = token_claim(requester=call.requester, operation=call.operation, token=call.given.get("UniqueRequestToken"))
+    hits.hit_extend(
+        requester=call.requester, hit_id=call.given["HITId"], more=call.given["NumberOfAdditionalAssignments"]
+    )
+    claim.settle(call.request_id)
+    return {}
+
+
+@handles("UpdateExpirationForHIT")
+def update_expiration(call: Call) -> dict[str, Any]:
+    """Move the end of a HIT; a past time ends it now."""
+    hits.hit_expire_at(requester=call.requester, hit_id=call.given["HITId"], expires_at=call.given["ExpireAt"])
+    return {}
+
+
+@handles("UpdateHITReviewStatus")
+def update_review_status(call: Call) -> dict[str, Any]:
+    """Reviewable to Reviewing, or back."""
+    hits.hit_mark_reviewing(
+        requester=call.requester, hit_id=call.given["HITId"], revert=call.given.get("Revert", False)
+    )
+    return {}
+
+
+@handles("UpdateHITTypeOfHIT")
+def update_type(call: Call) -> dict[str, Any]:
+    """Give a HIT another type."""
+    hits.hit_change_type(requester=call.requester, hit_id=call.given["HITId"], type_id=call.given["HITTypeId"])
+    return {}
+
+
+@handles("DeleteHIT")
+def delete_hit(call: Call) -> dict[str, Any]:
+    """Dispose of a HIT on which nothing is left to do."""
+    hits.hit_delete(requester=call.requester, hit_id=call.given["HITId"])
+    return {}
+
+
+@handles("ListReviewPolicyResultsForHIT")
+def list_review_policy_results(call: Call) -> dict[str, Any]:
+    """There are no review policies here."""
+    select.hit_of(call.requester, call.given["HITId"])
+    raise Unsupported("Review policies are not supported by this marketplace, so this HIT has none.")
+
+
+def _hit_type(call: Call) -> HitType:
+    given = call.given
+    facts = hits.HitTypeFacts(
+        title=given["Title"],
+        description=given["Description"],
+        keywords=given.get("Keywords", ""),
+        reward=amount_read(given["Reward"]),
+        assignment_seconds=given["AssignmentDurationInSeconds"],
+        auto_approval_seconds=given.get("AutoApprovalDelayInSeconds", hits.MONTH),
+        requirements=given.get("QualificationRequirements", []),
+    )
+    return hits.hit_type_register(requester=call.requester, facts=facts)
+
+
+def _hit(call: Call, hit_type: HitType) -> Hit:
+    given = call.given
+    for name in ("AssignmentReviewPolicy", "HITReviewPolicy", "HITLayoutId", "HITLayoutParameters"):
+        if given.get(name):
+            raise Unsupported(f"{name} is not supported by this marketplace.")
+    if not given.get("Question"):
+        raise InvalidValue("Question is missing. Give an HTMLQuestion or an ExternalQuestion.")
+    return hits.hit_create(
+        requester=call.requester,
+        hit_type=hit_type,
+        question=given["Question"],
+        lifetime_seconds=given["LifetimeInSeconds"],
+        max_assignments=given.get("MaxAssignments", 1),
+        annotation=given.get("RequesterAnnotation", ""),
+    )

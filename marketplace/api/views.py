@@ -1,0 +1,134 @@
+"""The requester API, at `POST /`."""
+
+import json
+import logging
+import socket
+import time
+import uuid
+from typing import Any
+
+from botocore.model import OperationModel
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
+from django.db import DatabaseError, transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http.request import RawPostDataException
+from django.views.decorators.csrf import csrf_exempt
+
+from marketplace import clock
+from marketplace.api import operations  # noqa: F401 - fills HANDLERS
+from marketplace.api.calls import HANDLERS, Call
+from marketplace.api.errors import ApiError, refusal, request_error, serialization_error, service_fault, throttled
+from marketplace.api.shapes import TARGET_PREFIX, BadAnswer, answer_write, operation, request_read
+from marketplace.api.signature import Received, signer
+from marketplace.errors import Refused
+from marketplace.models import AccessKey
+from marketplace.services import faults
+from marketplace.services.due import catch_up
+
+CONTENT_TYPE = "application/x-amz-json-1.1"
+MOST_BYTES = 1024 * 1024
+log = logging.getLogger(__name__)
+
+
+@csrf_exempt
+def requests(request: HttpRequest) -> HttpResponse:
+    """Answer one request of the API."""
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    request_id = str(uuid.uuid4())
+    name = ""
+    try:
+        received = _received(request)
+        key, model = _identify(received)
+        name = model.name
+        body = _answer(request, key, model, _json(received.body), request_id)
+    except ApiError as error:
+        return _reply(error.body(), request_id, status=error.status)
+    except (DatabaseError, BadAnswer):
+        log.exception("Request %s (%s) failed", request_id, name)
+        fault = service_fault()
+        return _reply(fault.body(), request_id, status=fault.status)
+    return _reply(body, request_id)
+
+
+def _received(request: HttpRequest) -> Received:
+    try:
+        if int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES:
+            raise RequestDataTooBig
+        body = request.body
+    except RequestDataTooBig:
+        raise ApiError(
+            "RequestEntityTooLargeException", f"The body has more than {MOST_BYTES:,} bytes.", status=413
+        ) from None
+    except (ValueError, OSError, RawPostDataException):
+        raise serialization_error("The body could not be read.") from None
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    scheme = "https" if request.is_secure() else "http"
+    url = f"{scheme}://{headers.get('host', '')}{request.get_full_path()}"
+    return Received(method="POST", url=url, headers=headers, body=body)
+
+
+def _identify(received: Received) -> tuple[AccessKey, OperationModel]:
+    """Who asks, and for which operation."""
+    prefix, _, name = received.headers.get("x-amz-target", "").partition(".")
+    model = operation(name) if prefix == TARGET_PREFIX else None
+    if model is None:
+        raise ApiError("UnknownOperationException", "X-Amz-Target does not name an operation of this service.")
+    return signer(received), model
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body or b"{}", parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise serialization_error("The body is not JSON.") from None
+
+
+def _no_constant(_name: str) -> None:
+    raise ValueError
+
+
+def _answer(request: HttpRequest, key: AccessKey, model: OperationModel, given: Any, request_id: str) -> dict[str, Any]:
+    """Do what is asked, in one transaction with the check of the answer. Faults on order come in here."""
+    fault = faults.take(model.name) if settings.TEST_MODE else None
+    kind = fault.kind if fault else ""
+    if kind == faults.THROTTLED:
+        raise throttled()
+    if kind == faults.BEFORE_COMMIT:
+        raise service_fault()
+    if fault and kind == faults.SLOW:
+        time.sleep(fault.seconds)
+    call = Call(operation=model.name, request_id=request_id, key=key, given=request_read(model, given))
+    milliseconds = int(clock.now().timestamp() * 1000)
+    if kind == faults.NOT_READY:
+        text = "This operation can be called with a status of: null"
+        raise request_error(text, "InvalidAssignmentState", milliseconds=milliseconds)
+    try:
+        catch_up()
+        with transaction.atomic():
+            body = answer_write(model, HANDLERS[model.name](call))
+    except Refused as refused:
+        if kind == faults.REPLY_DROPPED:
+            _hang_up(request)
+        raise refusal(refused, milliseconds=milliseconds) from refused
+    if kind == faults.AFTER_COMMIT:
+        raise service_fault()
+    if kind == faults.REPLY_DROPPED:
+        _hang_up(request)
+    return body
+
+
+def _hang_up(request: HttpRequest) -> None:
+    """Close the connection under the web server, so that no answer reaches the client."""
+    connection = request.META.get("gunicorn.socket")
+    if not isinstance(connection, socket.socket):
+        raise service_fault("Only gunicorn can drop replies.")
+    connection.shutdown(socket.SHUT_RDWR)
+
+
+def _reply(body: dict[str, Any], request_id: str, *, status: int = 200) -> HttpResponse:
+    response = HttpResponse(json.dumps(body), content_type=CONTENT_TYPE, status=status)
+    response["x-amzn-RequestId"] = request_id
+    response["Cache-Control"] = "no-store"
+    return response

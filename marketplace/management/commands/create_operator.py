@@ -1,0 +1,33 @@
+"""A new operator."""
+
+import getpass
+import os
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from marketplace.errors import Refused
+from marketplace.services.accounts import audit_note, operator_create
+
+VARIABLE = "MARKETPLACE_OPERATOR_PASSWORD"
+
+
+class Command(BaseCommand):
+    """Make an account that may open the operator's pages."""
+
+    help = f"Make an operator's account. The password is asked for, or taken from {VARIABLE}."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The address to log in with."""
+        parser.add_argument("email")
+
+    def handle(self, *_args: Any, email: str, **_options: Any) -> None:
+        """Make it."""
+        password = os.environ.get(VARIABLE) or getpass.getpass("Password: ")
+        try:
+            operator_create(email=email, password=password)
+        except Refused as refused:
+            raise CommandError(str(refused)) from refused
+        audit_note(actor="create_operator", action="create operator", subject=email)
+        self.stdout.write(f"{email} is an operator.")

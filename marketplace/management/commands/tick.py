@@ -1,0 +1,44 @@
+"""What the marketplace does by itself."""
+
+import logging
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.db import DatabaseError, close_old_connections
+
+from marketplace.services.due import tick
+from marketplace.services.notifications import notifications_deliver
+
+log = logging.getLogger(__name__)
+
+
+class Command(BaseCommand):
+    """Let time do its work: abandon, approve, expire, dispose, deliver notifications."""
+
+    help = (
+        "Let time do its work, once or for good: lapsed assignments are abandoned, undecided ones approved, HITs "
+        "expired and disposed of, notifications delivered. Any number may run at once."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Once, or again and again."""
+        parser.add_argument("--every", type=float, default=0, metavar="SECONDS", help="do not end; wait in between")
+
+    def handle(self, *_args: Any, every: float, **_options: Any) -> None:
+        """Do what is due."""
+        while True:
+            try:
+                done, delivered = tick(), notifications_deliver()
+            except DatabaseError:
+                if not every:
+                    raise
+                log.exception("The database did not answer; trying again in %s seconds", every)
+                close_old_connections()
+            else:
+                if not every or done or delivered:
+                    self.stdout.write(f"{done} due, {delivered} notifications")
+            if not every:
+                return
+            time.sleep(every)

@@ -1,0 +1,36 @@
+"""Who is on the marketplace, what is offered and done there, and the money that moves."""
+
+from marketplace.models.accounts import AccessKey, Account, AuditEvent, Invitation, Requester, Worker, WorkerBlock
+from marketplace.models.hits import LIVE_STATES, Assignment, Hit, HitType, UniqueRequestToken
+from marketplace.models.messages import Dispute, Message, Notification, NotificationSubscription
+from marketplace.models.money import BonusPayment, Entry
+from marketplace.models.qualifications import Qualification, QualificationRequest, QualificationType
+from marketplace.models.testing import Fault, FaultDone, Storm, TestClock
+
+__all__ = [
+    "LIVE_STATES",
+    "AccessKey",
+    "Account",
+    "Assignment",
+    "AuditEvent",
+    "BonusPayment",
+    "Dispute",
+    "Entry",
+    "Fault",
+    "FaultDone",
+    "Hit",
+    "HitType",
+    "Invitation",
+    "Message",
+    "Notification",
+    "NotificationSubscription",
+    "Qualification",
+    "QualificationRequest",
+    "QualificationType",
+    "Requester",
+    "Storm",
+    "TestClock",
+    "UniqueRequestToken",
+    "Worker",
+    "WorkerBlock",
+]

@@ -1,0 +1,148 @@
+"""People and programs: who logs in, who works, who asks for work, and with which keys."""
+
+from typing import Any, ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy as _
+
+
+class Accounts(BaseUserManager["Account"]):
+    """Finds and makes accounts."""
+
+    def create_user(self, email: str, password: str | None, **facts: Any) -> "Account":
+        """An account with this password, or one that cannot log in."""
+        account = self.model(email=email.lower(), **facts)
+        account.set_password(password)
+        account.save(using=self._db)
+        return account
+
+    def get_by_natural_key(self, username: str | None) -> "Account":
+        """The account of an address, whatever its capitals."""
+        return self.get(email__iexact=username)
+
+
+class Account(AbstractBaseUser):
+    """Somebody who logs in to the site: a worker, an operator, or both. Addresses are kept in small letters."""
+
+    email = models.EmailField(_("email address"), unique=True)
+    is_operator = models.BooleanField(default=False)
+    is_active = models.BooleanField(default=True)
+    created_at = models.DateTimeField()
+
+    objects: ClassVar[Accounts] = Accounts()
+
+    USERNAME_FIELD = "email"
+    EMAIL_FIELD = "email"
+    REQUIRED_FIELDS = ["created_at"]
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Q(email=Lower("email")), name="account_email_small")]
+
+    def __str__(self) -> str:
+        return self.email
+
+
+class Worker(models.Model):
+    """Somebody who works on HITs, known to requesters by a worker id alone."""
+
+    class Status(models.TextChoices):
+        ACTIVE = "active", _("active")
+        SUSPENDED = "suspended", _("suspended")
+        CLOSED = "closed", _("closed")
+
+    account = models.OneToOneField(Account, on_delete=models.PROTECT, related_name="worker")
+    worker_id = models.CharField(max_length=64, unique=True)
+    status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE)
+    country = models.CharField(max_length=2, help_text=_("ISO 3166 code, such as US"))
+    subdivision = models.CharField(max_length=3, blank=True, help_text=_("ISO 3166-2 code, such as WA"))
+    adult_content = models.BooleanField(default=False, help_text=_("agreed to see adult content"))
+    is_master = models.BooleanField(default=False, help_text=_("granted Masters by the operator"))
+    # A record on other marketplaces that the operator vouches for. It counts in the system qualifications.
+    vouched_approved = models.PositiveIntegerField(default=0)
+    vouched_rejected = models.PositiveIntegerField(default=0)
+    registered_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(country__regex=r"^[A-Z]{2}$"), name="worker_country_code"),
+            models.CheckConstraint(condition=Q(worker_id__regex=r"^A[A-Z0-9]+$"), name="worker_id_form"),
+        ]
+
+    def __str__(self) -> str:
+        return self.worker_id
+
+
+class Invitation(models.Model):
+    """Leave to register as a worker, once. Only a digest of the token is kept."""
+
+    email = models.EmailField(blank=True, help_text=_("if set, only this address may register with it"))
+    token_digest = models.CharField(max_length=64, unique=True)
+    note = models.CharField(max_length=200, blank=True)
+    vouched_approved = models.PositiveIntegerField(default=0)
+    vouched_rejected = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    used_by = models.OneToOneField(Worker, null=True, blank=True, on_delete=models.PROTECT, related_name="invitation")
+
+    def __str__(self) -> str:
+        return self.email or f"invitation {self.pk}"
+
+
+class Requester(models.Model):
+    """Somebody who publishes HITs through the API and pays for them. Money movements lock this row."""
+
+    account_id = models.CharField(max_length=64, unique=True)
+    name = models.CharField(max_length=100, unique=True)
+    email = models.EmailField(blank=True, help_text=_("where workers' messages can be forwarded to"))
+    is_active = models.BooleanField(default=True)
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AccessKey(models.Model):
+    """What a requester signs requests with. Its secret is derived, never stored: see services.keys."""
+
+    key_id = models.CharField(max_length=64, unique=True)
+    requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="keys")
+    label = models.CharField(max_length=100, blank=True)
+    created_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return self.key_id
+
+
+class WorkerBlock(models.Model):
+    """A requester does not want this worker on any of its HITs. The worker does not see the reason."""
+
+    requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="blocks")
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="blocks")
+    reason = models.TextField()
+    blocked_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["requester", "worker"], name="worker_blocked_once")]
+
+    def __str__(self) -> str:
+        return f"{self.worker_id} by {self.requester_id}"
+
+
+class AuditEvent(models.Model):
+    """Something that the operator, or a command in the operator's name, did. Append-only."""
+
+    at = models.DateTimeField()
+    actor = models.CharField(max_length=254, help_text=_("the operator's address, or the command's name"))
+    action = models.CharField(max_length=50)
+    subject = models.CharField(max_length=100)
+    details = models.JSONField(default=dict)
+
+    class Meta:
+        indexes = [models.Index(fields=["-at"], name="audit_newest_first")]  # selectors.operator
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.subject}"

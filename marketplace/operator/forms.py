@@ -1,0 +1,90 @@
+"""What operators fill in."""
+
+from decimal import Decimal
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from marketplace.models import Worker
+from marketplace.services.accounts import INVITATION_DAYS
+
+
+class RequesterForm(forms.Form):
+    """A new requester."""
+
+    name = forms.CharField(label=_("Name"), max_length=100, help_text=_("Workers see it with each task."))
+    email = forms.EmailField(label=_("Email address"), required=False)
+
+
+class KeyForm(forms.Form):
+    """A new access key."""
+
+    label = forms.CharField(label=_("Label"), max_length=100, required=False, help_text=_("Who or what will use it."))
+
+
+class DepositForm(forms.Form):
+    """Money that a requester paid in, or gets back."""
+
+    amount = forms.DecimalField(
+        label=_("Amount in dollars"),
+        max_digits=9,
+        decimal_places=2,
+        help_text=_("A negative amount gives money back."),
+        widget=forms.NumberInput(attrs={"step": "0.01", "inputmode": "decimal"}),
+    )
+    note = forms.CharField(
+        label=_("Note"), max_length=200, required=False, help_text=_("Where it came from, such as a transfer's number.")
+    )
+
+    def clean_amount(self) -> Decimal:
+        """Not nothing."""
+        amount: Decimal = self.cleaned_data["amount"]
+        if not amount:
+            raise forms.ValidationError(_("Enter an amount other than 0."))
+        return amount
+
+
+class AnswerForm(forms.Form):
+    """An answer to a worker, in a requester's name."""
+
+    text = forms.CharField(label=_("Answer"), max_length=4096, widget=forms.Textarea(attrs={"rows": 5}))
+
+
+class InvitationForm(forms.Form):
+    """Leave to register."""
+
+    email = forms.EmailField(
+        label=_("Email address"), required=False, help_text=_("If given, only this address may register with it.")
+    )
+    note = forms.CharField(label=_("Note"), max_length=200, required=False, help_text=_("For you: who it is for."))
+    days = forms.IntegerField(label=_("Good for how many days"), min_value=1, max_value=365, initial=INVITATION_DAYS)
+    vouched_approved = forms.IntegerField(
+        label=_("Approved elsewhere"), min_value=0, max_value=10_000_000, initial=0, help_text=_("You vouch for it.")
+    )
+    vouched_rejected = forms.IntegerField(label=_("Rejected elsewhere"), min_value=0, max_value=10_000_000, initial=0)
+
+
+class StatusForm(forms.Form):
+    """A worker's standing."""
+
+    status = forms.ChoiceField(label=_("Status"), choices=Worker.Status.choices)
+    reason = forms.CharField(label=_("Reason, for the audit"), max_length=500)
+
+
+class DecisionForm(forms.Form):
+    """A dispute's end."""
+
+    decision = forms.ChoiceField(
+        label=_("Decision"),
+        choices=[
+            ("uphold", _("The rejection stands")),
+            ("overturn", _("Approve after all: the requester pays for it")),
+        ],
+        widget=forms.RadioSelect,
+    )
+    answer = forms.CharField(
+        label=_("Reason"),
+        max_length=4096,
+        help_text=_("The worker reads it."),
+        widget=forms.Textarea(attrs={"rows": 5}),
+    )

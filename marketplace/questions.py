@@ -1,0 +1,151 @@
+"""The XML of questions and of answers. Pure, and careful: requesters and workers send what they like.
+
+No DOCTYPE is taken, so there are no entities to expand and nothing to fetch; documents are small and shallow.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+from urllib.parse import urlsplit
+from xml.parsers import expat
+from xml.sax.saxutils import escape
+
+from marketplace.errors import InvalidQuestion, Unsupported
+
+QUESTION_BYTES = 65_535
+ANSWER_BYTES = 131_072
+MAX_DEPTH = 8
+EXTERNAL = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
+HTML = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"
+ANSWERS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd"
+PREVIEW_ASSIGNMENT = "ASSIGNMENT_ID_NOT_AVAILABLE"
+FRAME_LIMIT = 10_000  # pixels
+
+
+class Question(NamedTuple):
+    """What a worker is shown: a page of the requester's at `url`, or `html` of the requester's; one is empty.
+
+    `frame_height` is in pixels; 0 means as high as fits.
+    """
+
+    url: str
+    html: str
+    frame_height: int
+
+
+def question_read(document: str, *, insecure_urls: bool = False) -> Question:
+    """Read an ExternalQuestion or HTMLQuestion. `insecure_urls` takes http, for development.
+
+    Raises InvalidQuestion, or Unsupported for the other kinds that Mechanical Turk knew.
+    """
+    if len(document.encode()) > QUESTION_BYTES:
+        raise InvalidQuestion(f"The question has more than {QUESTION_BYTES:,} bytes.")
+    root, fields = _parse(document)
+    namespace, _, name = root.rpartition("|")
+    if name == "QuestionForm":
+        raise Unsupported("QuestionForm is not supported here. Use an HTMLQuestion or an ExternalQuestion.")
+    wanted = {"ExternalQuestion": (EXTERNAL, "ExternalURL"), "HTMLQuestion": (HTML, "HTMLContent")}.get(name)
+    if wanted is None:
+        raise InvalidQuestion(f"The question's root element is {name}, not HTMLQuestion or ExternalQuestion.")
+    schema, content = wanted
+    if namespace != schema:
+        raise InvalidQuestion(f"The root element {name} has the namespace '{namespace}', not '{schema}'.")
+    extra = set(fields) - {content, "FrameHeight"}
+    if extra or len(fields) != 2:
+        raise InvalidQuestion(f"{name} holds {content} and FrameHeight, and nothing else.")
+    height = fields["FrameHeight"].strip()
+    if not (height.isascii() and height.isdigit() and int(height[:6]) <= FRAME_LIMIT):
+        raise InvalidQuestion(f"FrameHeight is '{height[:20]}', not a number of pixels from 0 to {FRAME_LIMIT:,}.")
+    if name == "HTMLQuestion":
+        if not fields[content].strip():
+            raise InvalidQuestion("HTMLContent is empty.")
+        return Question(url="", html=fields[content], frame_height=int(height))
+    return Question(url=_address(fields[content].strip(), insecure_urls), html="", frame_height=int(height))
+
+
+def answers_write(fields: Iterable[tuple[str, str]]) -> str:
+    """The QuestionFormAnswers document of a submitted form. A name that comes several times is joined by `|`."""
+    values: dict[str, list[str]] = {}
+    for name, value in fields:
+        values.setdefault(name, []).append(value)
+    rows = "".join(
+        f"<Answer>\n<QuestionIdentifier>{_text(name)}</QuestionIdentifier>\n"
+        f"<FreeText>{_text('|'.join(several))}</FreeText>\n</Answer>\n"
+        for name, several in values.items()
+    )
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<QuestionFormAnswers xmlns="{ANSWERS}">\n{rows}</QuestionFormAnswers>'
+    )
+
+
+def _text(value: str) -> str:
+    """For XML 1.0, which cannot carry most control characters, nor lone surrogates."""
+    kept = "".join(
+        character if character in "\t\n\r" or (character >= " " and character not in "\ufffe\uffff") else "\ufffd"
+        for character in value.encode("utf-8", "replace").decode()
+    )
+    return escape(kept, {"\r": "&#13;"})
+
+
+def _address(url: str, insecure: bool) -> str:
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ({"https", "http"} if insecure else {"https"}) and bool(parts.hostname)
+        _ = parts.port
+    except ValueError:
+        valid = False
+    if not valid or any(character.isspace() or character < " " for character in url):
+        raise InvalidQuestion(f"ExternalURL is '{url[:200]}', not an address that starts with https://.")
+    if parts.username or parts.password:
+        raise InvalidQuestion("ExternalURL carries a user name or password. Addresses are shown to workers.")
+    return url
+
+
+def _parse(document: str) -> tuple[str, dict[str, str]]:
+    """The root element (`namespace|name`) and the texts of its children, by name. Deeper elements are refused."""
+    parser = expat.ParserCreate(encoding="UTF-8", namespace_separator="|")
+    parser.buffer_text = True
+    path: list[str] = []
+    roots: list[str] = []
+    fields: dict[str, str] = {}
+
+    def start(name: str, _attributes: dict[str, str]) -> None:
+        path.append(name)
+        if len(path) > MAX_DEPTH:
+            raise InvalidQuestion("The question's elements are nested too deeply.")
+        if len(path) == 1:
+            roots.append(name)
+        elif roots[0].rpartition("|")[2] not in ("HTMLQuestion", "ExternalQuestion"):
+            return
+        elif len(path) == 2:
+            short = name.rpartition("|")[2]
+            if short in fields:
+                raise InvalidQuestion(f"The question has several elements {short}.")
+            fields[short] = ""
+        else:
+            raise InvalidQuestion(
+                f"An element {name.rpartition('|')[2]} stands inside {path[1].rpartition('|')[2]}. "
+                "Put HTML into a CDATA section, and write & as &amp; in addresses."
+            )
+
+    def end(_name: str) -> None:
+        path.pop()
+
+    def text(data: str) -> None:
+        if len(path) == 2 and fields:
+            fields[path[1].rpartition("|")[2]] += data
+
+    def doctype(*_: object) -> None:
+        raise InvalidQuestion("The question has a DOCTYPE, which is not taken.")
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = text
+    parser.StartDoctypeDeclHandler = doctype
+    parser.EntityDeclHandler = doctype
+    try:
+        parser.Parse(document.encode(), True)
+    except expat.ExpatError as error:
+        raise InvalidQuestion(f"The question is not XML: {error}.") from error
+    except UnicodeEncodeError as error:
+        raise InvalidQuestion("The question holds characters that are not Unicode text.") from error
+    return roots[0], fields

@@ -1,0 +1,71 @@
+"""What a worker is qualified for: granted qualifications, and the ones that follow from the worker's record."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from django.db.models import Count, Q
+
+from marketplace.models import Assignment, Qualification, Worker
+from marketplace.qualifying import (
+    ADULT,
+    LOCALE,
+    MASTERS,
+    MASTERS_SANDBOX,
+    NUMBER_APPROVED,
+    PERCENT_APPROVED,
+    SYSTEM,
+    Action,
+    Place,
+    Requirement,
+    Value,
+    unmet,
+)
+
+
+class Record(NamedTuple):
+    """How a worker's decided work fared, what the operator vouched for included."""
+
+    approved: int
+    rejected: int
+
+    @property
+    def percent_approved(self) -> int:
+        """Of what was approved or rejected, rounded down. 100 while nothing is decided."""
+        decided = self.approved + self.rejected
+        return 100 * self.approved // decided if decided else 100
+
+
+def record_of(worker: Worker) -> Record:
+    """A worker's record over all requesters."""
+    counts = Assignment.objects.filter(worker=worker).aggregate(
+        approved=Count("pk", filter=Q(state=Assignment.State.APPROVED)),
+        rejected=Count("pk", filter=Q(state=Assignment.State.REJECTED)),
+    )
+    return Record(worker.vouched_approved + counts["approved"], worker.vouched_rejected + counts["rejected"])
+
+
+def values_of(worker: Worker, type_ids: Iterable[str]) -> dict[str, Value]:
+    """The worker's values of some qualification types, by id. What the worker has not is None."""
+    wanted = set(type_ids)
+    values: dict[str, Value] = dict.fromkeys(wanted)
+    if own := wanted - SYSTEM.keys():
+        granted = Qualification.objects.filter(
+            worker=worker, qualification_type__type_id__in=own, status=Qualification.Status.GRANTED
+        )
+        for type_id, value in granted.values_list("qualification_type__type_id", "value"):
+            values[type_id] = value or 0
+    if wanted & {NUMBER_APPROVED, PERCENT_APPROVED}:
+        record = record_of(worker)
+        values |= {NUMBER_APPROVED: record.approved, PERCENT_APPROVED: record.percent_approved}
+    values[LOCALE] = Place(worker.country, worker.subdivision)
+    values[ADULT] = 1 if worker.adult_content else 0
+    values |= dict.fromkeys((MASTERS, MASTERS_SANDBOX), 1 if worker.is_master else None)
+    return values
+
+
+def unmet_by(worker: Worker, requirements: Sequence[Requirement], action: Action) -> list[Requirement]:
+    """The requirements that keep this worker from an action."""
+    if not requirements:
+        return []
+    values = values_of(worker, [requirement["QualificationTypeId"] for requirement in requirements])
+    return unmet(requirements, values, action)

@@ -1,0 +1,201 @@
+"""What the pages show beside a worker's work: letters, people, money owed, decisions to make."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import NamedTuple
+
+from django.db.models import Count, Max, Q, QuerySet, Sum
+
+from marketplace.errors import DoesNotExist
+from marketplace.models import (
+    AccessKey,
+    Assignment,
+    AuditEvent,
+    Dispute,
+    Entry,
+    Hit,
+    Invitation,
+    Message,
+    Requester,
+    Worker,
+)
+from marketplace.money import ZERO
+from marketplace.qualifying import Action
+from marketplace.selectors.money import Balance, balance
+from marketplace.selectors.qualifying import unmet_by
+
+
+class RequesterRow(NamedTuple):
+    """A requester and what it has."""
+
+    requester: Requester
+    balance: Balance
+    open_hits: int
+
+
+class Owed(NamedTuple):
+    """A worker and what is to be paid out to the worker, in dollars."""
+
+    worker: Worker
+    amount: Decimal
+
+
+class Batch(NamedTuple):
+    """Payouts that were made together, under one reference."""
+
+    reference: str
+    at: datetime
+    workers: int
+    amount: Decimal
+
+
+# --- of a worker
+
+
+def unread_of(worker: Worker) -> int:
+    """How many messages the worker has not opened."""
+    return Message.objects.filter(worker=worker, direction=Message.Direction.TO_WORKER, read_at=None).count()
+
+
+def message_of(worker: Worker, message_pk: int) -> Message:
+    """One of the worker's messages, in either direction. Raises DoesNotExist."""
+    rows = Message.objects.select_related("requester", "hit__hit_type")
+    found = rows.filter(worker=worker, pk=message_pk).first()
+    if found is None:
+        raise DoesNotExist("Message", str(message_pk))
+    return found
+
+
+def hit_to_ask_about(worker: Worker, hit_id: str) -> Hit:
+    """A HIT that the worker may write about: one the worker did something on, or can find. Raises DoesNotExist."""
+    hit = Hit.objects.select_related("hit_type", "requester").filter(hit_id=hit_id).first()
+    if hit is not None:
+        if Assignment.objects.filter(hit=hit, worker=worker).exists():
+            return hit
+        if not unmet_by(worker, hit.hit_type.requirements, Action.DISCOVER):
+            return hit
+    raise DoesNotExist("HIT", hit_id)
+
+
+def dispute_of(assignment: Assignment) -> Dispute | None:
+    """What the worker asked the operator about this assignment, if anything."""
+    return Dispute.objects.filter(assignment=assignment).first()
+
+
+# --- for the operator
+
+
+def requester_rows() -> list[RequesterRow]:
+    """All requesters by name."""
+    open_hits = Count("hits", filter=Q(hits__status=Hit.Status.ASSIGNABLE))
+    newest = {
+        entry.requester_id: Balance(entry.available_after or ZERO, entry.on_hold_after or ZERO)
+        for entry in Entry.objects.filter(requester__isnull=False)
+        .order_by("requester", "-number")
+        .distinct("requester")
+    }
+    return [
+        RequesterRow(requester, newest.get(requester.pk, Balance(ZERO, ZERO)), requester.open_hits)
+        for requester in Requester.objects.annotate(open_hits=open_hits).order_by("name")
+    ]
+
+
+def requester_of(account_id: str) -> Requester:
+    """The requester of an account id. Raises DoesNotExist."""
+    found = Requester.objects.filter(account_id=account_id).first()
+    if found is None:
+        raise DoesNotExist("Requester", account_id)
+    return found
+
+
+def requester_balance(requester: Requester) -> Balance:
+    """What a requester has now."""
+    return balance(requester.pk)
+
+
+def requester_entries(requester: Requester) -> QuerySet[Entry]:
+    """A requester's ledger, newest first."""
+    rows = Entry.objects.select_related("worker", "hit__hit_type", "assignment")
+    return rows.filter(requester=requester).order_by("-number")
+
+
+def requester_keys(requester: Requester) -> QuerySet[AccessKey]:
+    """A requester's access keys, newest first, revoked ones included."""
+    return AccessKey.objects.filter(requester=requester).order_by("-pk")
+
+
+def requester_message(requester: Requester, message_pk: int) -> Message:
+    """A message that a worker wrote to the requester. Raises DoesNotExist."""
+    rows = Message.objects.select_related("worker", "requester", "hit__hit_type")
+    found = rows.filter(requester=requester, direction=Message.Direction.TO_REQUESTER, pk=message_pk).first()
+    if found is None:
+        raise DoesNotExist("Message", str(message_pk))
+    return found
+
+
+def workers_found(words: str = "") -> QuerySet[Worker]:
+    """Workers whose id or address holds the words, newest first."""
+    rows = Worker.objects.select_related("account").order_by("-pk")
+    if words := words.strip():
+        rows = rows.filter(Q(worker_id__icontains=words) | Q(account__email__icontains=words))
+    return rows
+
+
+def invitations_all() -> QuerySet[Invitation]:
+    """Every invitation, newest first."""
+    return Invitation.objects.select_related("used_by").order_by("-pk")
+
+
+def disputes_all() -> QuerySet[Dispute]:
+    """Every dispute: open ones first, the longest waiting of them first; then closed ones, newest first."""
+    rows = Dispute.objects.select_related(
+        "assignment__hit__hit_type", "assignment__hit__requester", "assignment__worker"
+    )
+    return rows.order_by("-closed_at", "opened_at")  # PostgreSQL puts what has no closed_at first
+
+
+def dispute_by_pk(dispute_pk: int) -> Dispute:
+    """One dispute, with what it is about. Raises DoesNotExist."""
+    found = disputes_all().filter(pk=dispute_pk).first()
+    if found is None:
+        raise DoesNotExist("Dispute", str(dispute_pk))
+    return found
+
+
+def disputes_open() -> int:
+    """How many disputes wait for a decision."""
+    return Dispute.objects.filter(state=Dispute.State.OPEN).count()
+
+
+def owed_all() -> list[Owed]:
+    """Who is owed something, most first."""
+    sums = Entry.objects.filter(worker__isnull=False).order_by().values_list("worker").annotate(owed=Sum("earned"))
+    amounts = {worker: amount for worker, amount in sums.values_list("worker", "owed") if amount and amount > 0}
+    workers = Worker.objects.select_related("account").in_bulk(list(amounts))
+    return sorted((Owed(workers[pk], amount) for pk, amount in amounts.items()), key=lambda row: -row.amount)
+
+
+def payout_batches() -> list[Batch]:
+    """Payouts by reference, newest first."""
+    rows = (
+        Entry.objects.filter(kind=Entry.Kind.PAYOUT)
+        .order_by()
+        .values_list("note")
+        .annotate(at=Max("at"), workers=Count("pk"), amount=-Sum("earned"))
+        .order_by("-at")
+    )
+    return [Batch(*row) for row in rows]
+
+
+def payouts_of(reference: str) -> QuerySet[Entry]:
+    """The payouts of one reference, by worker."""
+    rows = Entry.objects.select_related("worker__account")
+    return rows.filter(kind=Entry.Kind.PAYOUT, note=reference).order_by("worker")
+
+
+def audit_all(words: str = "") -> QuerySet[AuditEvent]:
+    """What operators did, newest first; with `words`, what has them in its actor, action or subject."""
+    rows = AuditEvent.objects.order_by("-at", "-pk")
+    for word in words.split()[:10]:
+        rows = rows.filter(Q(actor__icontains=word) | Q(action__icontains=word) | Q(subject__icontains=word))
+    return rows

@@ -1,0 +1,226 @@
+"""What a worker's pages show: HITs to find, previews, held and past work, earnings, qualifications."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from django.conf import settings
+from django.db.models import Count, Min, Q, QuerySet, Sum
+
+from marketplace import clock
+from marketplace.errors import DoesNotExist, NotAllowed
+from marketplace.models import (
+    LIVE_STATES,
+    Assignment,
+    Entry,
+    Hit,
+    HitType,
+    Message,
+    Qualification,
+    QualificationRequest,
+    QualificationType,
+    Worker,
+    WorkerBlock,
+)
+from marketplace.money import ZERO
+from marketplace.qualifying import SYSTEM, Action, Requirement, Value, unmet
+from marketplace.questions import Question, question_read
+from marketplace.selectors.qualifying import unmet_by, values_of
+
+
+class HitGroup(NamedTuple):
+    """HITs of one type that a worker can find."""
+
+    hit_type: HitType
+    hits: int
+    """How many of them the worker could take."""
+    next_hit_id: str
+    missing: list[Requirement]
+    """What keeps the worker from accepting; empty if nothing does."""
+    previewable: bool
+
+
+class Preview(NamedTuple):
+    """A HIT as a worker may see it."""
+
+    hit: Hit
+    question: Question
+    missing: list[Requirement]
+    """What keeps the worker from accepting; empty if nothing does."""
+
+
+class Earnings(NamedTuple):
+    """A worker's money, in dollars."""
+
+    rewards: Decimal
+    bonuses: Decimal
+    paid_out: Decimal
+    pending: Decimal
+    """Submitted and not decided on."""
+
+    @property
+    def owed(self) -> Decimal:
+        """Earned and not paid out yet."""
+        return self.rewards + self.bonuses - self.paid_out
+
+
+def hits_findable(worker: Worker, *, hit_type: HitType | None = None) -> QuerySet[Hit]:
+    """HITs with a free place that the worker has not taken, of requesters who do not block the worker.
+
+    Qualifications are not looked at: hit_groups_findable does that.
+    """
+    hits = Hit.objects.filter(
+        status=Hit.Status.ASSIGNABLE, expires_at__gt=clock.now(), requester__is_active=True
+    ).exclude(requester__in=WorkerBlock.objects.filter(worker=worker).values("requester"))
+    if hit_type is not None:
+        hits = hits.filter(hit_type=hit_type)
+    taken = Assignment.objects.filter(worker=worker, state__in=LIVE_STATES).values("hit")
+    return hits.exclude(pk__in=taken).order_by("pk")
+
+
+def hit_groups_findable(worker: Worker, *, words: str = "", qualified_only: bool = False) -> list[HitGroup]:
+    """What the worker can find, a group for each HIT type, best paid first. `words` are looked for in the texts."""
+    hits = hits_findable(worker)
+    for word in words.split()[:10]:
+        hits = hits.filter(
+            Q(hit_type__title__icontains=word)
+            | Q(hit_type__description__icontains=word)
+            | Q(hit_type__keywords__icontains=word)
+            | Q(requester__name__icontains=word)
+        )
+    counts = {
+        row["hit_type"]: row for row in hits.order_by().values("hit_type").annotate(hits=Count("pk"), first=Min("pk"))
+    }
+    types = HitType.objects.filter(pk__in=counts).select_related("requester").order_by("-reward", "pk")
+    first_ids = dict(
+        Hit.objects.filter(pk__in=[row["first"] for row in counts.values()]).values_list("hit_type", "hit_id")
+    )
+    wanted = {requirement["QualificationTypeId"] for hit_type in types for requirement in hit_type.requirements}
+    values = values_of(worker, wanted) if wanted else {}
+    groups = []
+    for hit_type in types:
+        if unmet(hit_type.requirements, values, Action.DISCOVER):
+            continue
+        missing = unmet(hit_type.requirements, values, Action.ACCEPT)
+        if qualified_only and missing:
+            continue
+        groups.append(
+            HitGroup(
+                hit_type=hit_type,
+                hits=counts[hit_type.pk]["hits"],
+                next_hit_id=first_ids[hit_type.pk],
+                missing=missing,
+                previewable=not unmet(hit_type.requirements, values, Action.PREVIEW),
+            )
+        )
+    return groups
+
+
+def hit_next(worker: Worker, *, group_id: str) -> Hit | None:
+    """A HIT of a group that the worker could take next."""
+    hit_type = HitType.objects.filter(group_id=group_id).first()
+    return hits_findable(worker, hit_type=hit_type).first() if hit_type else None
+
+
+def hit_preview(worker: Worker, hit_id: str) -> Preview:
+    """A HIT as the worker may see it before accepting. Raises DoesNotExist, NotAllowed."""
+    hit = Hit.objects.select_related("hit_type", "requester").filter(hit_id=hit_id).first()
+    if hit is None or unmet_by(worker, hit.hit_type.requirements, Action.DISCOVER):
+        raise DoesNotExist("HIT", hit_id)
+    if unmet_by(worker, hit.hit_type.requirements, Action.PREVIEW):
+        raise NotAllowed("You do not have the qualifications that are needed to preview this HIT.")
+    return Preview(
+        hit=hit,
+        question=question_of(hit),
+        missing=unmet_by(worker, hit.hit_type.requirements, Action.ACCEPT),
+    )
+
+
+def question_of(hit: Hit) -> Question:
+    """A HIT's question, read."""
+    return question_read(hit.question, insecure_urls=settings.DEVELOPMENT)
+
+
+def assignment_of(worker: Worker, assignment_id: str) -> Assignment:
+    """A worker's own assignment. Raises DoesNotExist."""
+    rows = Assignment.objects.select_related("hit__hit_type", "hit__requester")
+    found = rows.filter(worker=worker, assignment_id=assignment_id).first()
+    if found is None:
+        raise DoesNotExist("Assignment", assignment_id)
+    return found
+
+
+def assignments_held(worker: Worker) -> QuerySet[Assignment]:
+    """What the worker is at work on, the most urgent first."""
+    rows = Assignment.objects.select_related("hit__hit_type", "hit__requester")
+    return rows.filter(worker=worker, state=Assignment.State.ACCEPTED).order_by("deadline")
+
+
+def assignments_past(worker: Worker) -> QuerySet[Assignment]:
+    """What the worker submitted, returned or let lapse, newest first."""
+    rows = Assignment.objects.select_related("hit__hit_type", "hit__requester").prefetch_related("bonuses")
+    return rows.filter(worker=worker).exclude(state=Assignment.State.ACCEPTED).order_by("-pk")
+
+
+def earnings_of(worker: Worker) -> Earnings:
+    """What the worker has earned and been paid."""
+    kinds = Entry.Kind
+    sums = Entry.objects.filter(worker=worker).aggregate(
+        rewards=Sum("earned", filter=Q(kind=kinds.REWARD)),
+        bonuses=Sum("earned", filter=Q(kind=kinds.BONUS)),
+        paid_out=Sum("earned", filter=Q(kind=kinds.PAYOUT)),
+    )
+    pending = Assignment.objects.filter(worker=worker, state=Assignment.State.SUBMITTED).aggregate(sum=Sum("reward"))
+    return Earnings(
+        rewards=sums["rewards"] or ZERO,
+        bonuses=sums["bonuses"] or ZERO,
+        paid_out=-(sums["paid_out"] or ZERO),
+        pending=pending["sum"] or ZERO,
+    )
+
+
+def entries_of(worker: Worker) -> QuerySet[Entry]:
+    """A worker's earnings and payouts, newest first."""
+    rows = Entry.objects.select_related("requester", "hit__hit_type", "assignment", "bonus")
+    return rows.filter(worker=worker).exclude(earned=0).order_by("-pk")
+
+
+def qualifications_of(worker: Worker) -> QuerySet[Qualification]:
+    """What requesters granted to the worker, newest first, revoked ones included."""
+    rows = Qualification.objects.select_related("qualification_type__requester")
+    return rows.filter(worker=worker).order_by("-granted_at", "-pk")
+
+
+def system_values_of(worker: Worker) -> list[tuple[str, Value]]:
+    """The qualifications that follow from the worker's record, by name."""
+    values = values_of(worker, SYSTEM)
+    return [(name, values[type_id]) for type_id, name in SYSTEM.items()]
+
+
+def qualification_types_requestable() -> QuerySet[QualificationType]:
+    """What workers may ask for, by name."""
+    rows = QualificationType.objects.select_related("requester")
+    return rows.filter(status=QualificationType.Status.ACTIVE, retired_at=None).order_by("name", "pk")
+
+
+def qualification_names(requirements: Sequence[Requirement]) -> dict[str, str]:
+    """The names of the types that requirements are about, by id."""
+    wanted = [requirement["QualificationTypeId"] for requirement in requirements]
+    own = QualificationType.objects.filter(type_id__in=wanted).values_list("type_id", "name")
+    return {type_id: name for type_id, name in SYSTEM.items() if type_id in wanted} | dict(own)
+
+
+def qualification_requests_of(worker: Worker) -> QuerySet[QualificationRequest]:
+    """What the worker asked for, newest first."""
+    rows = QualificationRequest.objects.select_related("qualification_type__requester")
+    return rows.filter(worker=worker).order_by("-pk")
+
+
+def messages_of(worker: Worker) -> QuerySet[Message]:
+    """The worker's messages in both directions, newest first."""
+    return Message.objects.select_related("requester", "hit__hit_type").filter(worker=worker).order_by("-pk")
+
+
+def seconds_left(assignment: Assignment) -> int:
+    """Until the deadline; 0 when it is over."""
+    return max(0, int((assignment.deadline - clock.now()).total_seconds()))

@@ -1,0 +1,170 @@
+"""Accounts: requesters, workers, operators, invitations, blocks."""
+
+import hashlib
+import secrets
+from datetime import timedelta
+from typing import NamedTuple
+
+from django.conf import settings
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
+
+from marketplace import clock, ids
+from marketplace.errors import InvalidValue, NotAllowed
+from marketplace.models import Account, AuditEvent, Invitation, Requester, Worker, WorkerBlock
+from marketplace.selectors.lookups import worker_of
+
+INVITATION_DAYS = 14
+MOST_BLOCKS = 100_000
+
+
+class IssuedInvitation(NamedTuple):
+    """An invitation and its token, which is shown once and kept nowhere."""
+
+    invitation: Invitation
+    token: str
+
+
+def audit_note(*, actor: str, action: str, subject: str, **details: object) -> AuditEvent:
+    """Write down what an operator did."""
+    return AuditEvent.objects.create(at=clock.now(), actor=actor, action=action, subject=subject, details=details)
+
+
+def requester_create(*, name: str, email: str = "") -> Requester:
+    """A new requester, with nothing in its account. Raises InvalidValue if the name is taken."""
+    try:
+        with transaction.atomic():
+            return Requester.objects.create(account_id=ids.account_id(), name=name, email=email, created_at=clock.now())
+    except IntegrityError:
+        raise InvalidValue(f"There is a requester named {name}.") from None
+
+
+def operator_create(*, email: str, password: str) -> Account:
+    """An account that may open the operator's pages. Raises InvalidValue."""
+    return _account(email=email, password=password, is_operator=True)
+
+
+def invitation_make(
+    *,
+    email: str = "",
+    note: str = "",
+    vouched_approved: int = 0,
+    vouched_rejected: int = 0,
+    days: int = INVITATION_DAYS,
+) -> IssuedInvitation:
+    """Leave to register, for whoever holds the token (and, with `email`, only for that address)."""
+    if email:
+        _check_email(email)
+    token = secrets.token_urlsafe(24)
+    at = clock.now()
+    invitation = Invitation.objects.create(
+        email=email,
+        token_digest=_digest(token),
+        note=note,
+        vouched_approved=vouched_approved,
+        vouched_rejected=vouched_rejected,
+        created_at=at,
+        expires_at=at + timedelta(days=days),
+    )
+    return IssuedInvitation(invitation, token)
+
+
+def invitation_find(token: str) -> Invitation | None:
+    """The invitation of a token, if it can be used now."""
+    return Invitation.objects.filter(token_digest=_digest(token), used_by=None, expires_at__gt=clock.now()).first()
+
+
+@transaction.atomic
+def worker_register(
+    *,
+    email: str,
+    password: str,
+    country: str,
+    subdivision: str = "",
+    adult_content: bool = False,
+    invitation_token: str = "",
+) -> Worker:
+    """A new worker. Needs an invitation, unless registration is open to all.
+
+    Raises NotAllowed (no invitation, a used one, another's) or InvalidValue (address, password, country).
+    """
+    invitation = None
+    if invitation_token:
+        found = Invitation.objects.select_for_update(no_key=True).filter(token_digest=_digest(invitation_token)).first()
+        if found is None or found.used_by_id or found.expires_at <= clock.now():
+            raise NotAllowed("This invitation cannot be used: it was used before, or its time is over.")
+        if found.email and found.email.casefold() != email.strip().casefold():
+            raise NotAllowed("This invitation is for another email address.")
+        invitation = found
+    elif not settings.OPEN_REGISTRATION:
+        raise NotAllowed("Registration is by invitation. Ask the marketplace's operator for one.")
+    country, subdivision = country.strip().upper(), subdivision.strip().upper()
+    if len(country) != 2 or not (country.isascii() and country.isalpha()):
+        raise InvalidValue(f"'{country}' is not an ISO 3166 country code of two letters, such as US.")
+    worker = Worker.objects.create(
+        account=_account(email=email, password=password),
+        worker_id=ids.worker_id(),
+        country=country,
+        subdivision=subdivision[:3],
+        adult_content=adult_content,
+        vouched_approved=invitation.vouched_approved if invitation else 0,
+        vouched_rejected=invitation.vouched_rejected if invitation else 0,
+        registered_at=clock.now(),
+    )
+    if invitation is not None:
+        invitation.used_by = worker
+        invitation.save(update_fields=["used_by"])
+    return worker
+
+
+def worker_set_status(*, worker: Worker, status: Worker.Status) -> Worker:
+    """Suspend a worker, close the account, or open it again. What was accepted may still be submitted."""
+    with transaction.atomic():
+        worker.status = status
+        worker.save(update_fields=["status"])
+        Account.objects.filter(pk=worker.account_id).update(is_active=status != Worker.Status.CLOSED)
+    return worker
+
+
+def block_create(*, requester: Requester, worker_id: str, reason: str) -> WorkerBlock:
+    """Keep a worker from a requester's HITs. A second block replaces the reason. Raises DoesNotExist, InvalidValue."""
+    worker = worker_of(worker_id)
+    if WorkerBlock.objects.filter(requester=requester).exclude(worker=worker).count() >= MOST_BLOCKS:
+        raise InvalidValue(f"At most {MOST_BLOCKS:,} workers can be blocked.")
+    block, _ = WorkerBlock.objects.update_or_create(
+        requester=requester, worker=worker, defaults={"reason": reason, "blocked_at": clock.now()}
+    )
+    return block
+
+
+def block_delete(*, requester: Requester, worker_id: str) -> bool:
+    """Take a block back. Whether there was one; there need not be. Raises DoesNotExist for an unknown worker."""
+    deleted, _ = WorkerBlock.objects.filter(requester=requester, worker=worker_of(worker_id)).delete()
+    return bool(deleted)
+
+
+def _account(*, email: str, password: str, is_operator: bool = False) -> Account:
+    email = email.strip()
+    _check_email(email)
+    try:
+        validate_password(password, Account(email=email))
+    except ValidationError as error:
+        raise InvalidValue(" ".join(error.messages)) from error
+    try:
+        with transaction.atomic():
+            return Account.objects.create_user(email, password, is_operator=is_operator, created_at=clock.now())
+    except IntegrityError:
+        raise InvalidValue("There is an account with this email address. Log in instead.") from None
+
+
+def _check_email(email: str) -> None:
+    try:
+        validate_email(email)
+    except ValidationError:
+        raise InvalidValue(f"'{email}' is not an email address.") from None
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,285 @@
+"""Assignments: accepted, returned and submitted by workers; approved and rejected by requesters, or by the clock."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.conf import settings
+from django.db import transaction
+
+from marketplace import clock, ids
+from marketplace.errors import (
+    DoesNotExist,
+    InvalidValue,
+    NotAllowed,
+    NothingLeft,
+    TooLate,
+    WrongState,
+)
+from marketplace.models import LIVE_STATES, Assignment, BonusPayment, Entry, Hit, Requester, Worker, WorkerBlock
+from marketplace.money import bonus_fee, reward_fee
+from marketplace.qualifying import Action
+from marketplace.questions import ANSWER_BYTES, answers_write
+from marketplace.selectors.qualifying import unmet_by
+from marketplace.services.events import Event, events_note
+from marketplace.services.hits import hits_settle
+from marketplace.services.ledger import Movement, bonus_movements, entries_write, reward_movements
+
+OVERRIDE_DAYS = 30
+MOST_FEEDBACK = 1024
+MOST_AT_ONCE = 25
+"""Assignments that a worker may hold at a time."""
+State = Assignment.State
+
+
+@transaction.atomic
+def assignment_accept(*, worker: Worker, hit_id: str) -> Assignment:
+    """Take a place on a HIT. Accepting again gives the assignment that the worker holds.
+
+    Raises DoesNotExist, NotAllowed (suspended, blocked, not qualified, did it before) or NothingLeft.
+    """
+    worker = _active(worker)
+    hit = _lock_hit(hit_id)
+    at = clock.now()
+    mine = Assignment.objects.filter(hit=hit, worker=worker, state__in=LIVE_STATES).first()
+    if mine is not None:
+        if mine.state != State.ACCEPTED:
+            raise NotAllowed("You did this HIT before.")
+        if mine.deadline <= at:
+            raise TooLate("The time for this HIT was over. It has gone back to the others.")
+        return mine
+    if hit.status != Hit.Status.ASSIGNABLE or hit.expires_at <= at or not hit.requester.is_active:
+        raise NothingLeft("There are no more of this HIT to take.")
+    if WorkerBlock.objects.filter(requester=hit.requester, worker=worker).exists():
+        raise NotAllowed("This requester does not take work from you.")
+    if unmet_by(worker, hit.hit_type.requirements, Action.ACCEPT):
+        raise NotAllowed("You do not have the qualifications that this HIT asks for.")
+    if Assignment.objects.filter(worker=worker, state=State.ACCEPTED).count() >= MOST_AT_ONCE:
+        raise NotAllowed(f"You hold {MOST_AT_ONCE} HITs. Submit or return one first.")
+    assignment = Assignment(
+        assignment_id=_free_id(hit, worker),
+        hit=hit,
+        worker=worker,
+        reward=hit.hit_type.reward,
+        fee=reward_fee(hit.hit_type.reward, hit.max_assignments),
+        auto_approval_seconds=hit.hit_type.auto_approval_seconds,
+        accepted_at=at,
+        deadline=at + timedelta(seconds=hit.hit_type.assignment_seconds),
+    )
+    assignment.save(force_insert=True)
+    events_note([Event("AssignmentAccepted", hit, assignment)], at=at)
+    hits_settle([hit], at=at)
+    return assignment
+
+
+@transaction.atomic
+def assignment_return(*, worker: Worker, assignment_id: str) -> Assignment:
+    """Give an accepted HIT back, without consequences. Returning again is no error. Raises DoesNotExist, WrongState."""
+    hit, assignment = _lock_own(worker, assignment_id)
+    if assignment.state in (State.RETURNED, State.ABANDONED):
+        return assignment
+    if assignment.state != State.ACCEPTED:
+        raise WrongState("Assignment", State.ACCEPTED)
+    at = clock.now()
+    assignment.state = State.RETURNED
+    assignment.left_at = at
+    assignment.save(update_fields=["state", "left_at"])
+    events_note([Event("AssignmentReturned", hit, assignment)], at=at)
+    hits_settle([hit], at=at)
+    return assignment
+
+
+@transaction.atomic
+def assignment_submit(
+    *, assignment_id: str, fields: Sequence[tuple[str, str]], worker: Worker | None = None
+) -> Assignment:
+    """Take what the form in the HIT's frame posted as the work. Submitting again gives the same assignment, unchanged.
+
+    `fields` are the form's others than assignmentId, in order; at least one. There are no cookies in that frame, so the
+    assignment id stands for the worker that holds it; a caller that knows the worker says so.
+
+    Raises DoesNotExist, InvalidValue, TooLate, or WrongState if it was returned.
+    """
+    if not fields:
+        raise InvalidValue("A submission needs at least one field beside assignmentId.")
+    answer = answers_write(fields)
+    if len(answer.encode()) > ANSWER_BYTES:
+        raise InvalidValue(f"The answers have more than {ANSWER_BYTES:,} bytes.")
+    rows = Assignment.objects.filter(assignment_id=assignment_id)
+    rows = rows.filter(worker=worker) if worker else rows
+    newest = rows.order_by("-pk").values_list("pk", "hit__hit_id").first()
+    if newest is None:
+        raise DoesNotExist("Assignment", assignment_id)
+    hit = _lock_hit(newest[1])
+    assignment = Assignment.objects.select_for_update(of=("self",), no_key=True).get(pk=newest[0])
+    assignment.hit = hit
+    if assignment.submitted_at:
+        return assignment
+    at = clock.now()
+    if assignment.state == State.ABANDONED or (assignment.state == State.ACCEPTED and assignment.deadline <= at):
+        raise TooLate("The time for this HIT is over, so this could not be submitted.")
+    if assignment.state != State.ACCEPTED:
+        raise WrongState("Assignment", State.ACCEPTED, because="It was returned.")
+    assignment.state = State.SUBMITTED
+    assignment.answer = answer
+    assignment.submitted_at = at
+    assignment.auto_approval_at = at + timedelta(seconds=assignment.auto_approval_seconds)
+    assignment.save(update_fields=["state", "answer", "submitted_at", "auto_approval_at"])
+    events_note([Event("AssignmentSubmitted", hit, assignment)], at=at)
+    hits_settle([hit], at=at)
+    return assignment
+
+
+@transaction.atomic
+def assignment_approve(
+    *, requester: Requester, assignment_id: str, feedback: str = "", override: bool = False
+) -> Assignment:
+    """Pay for submitted work; with `override`, for work that was rejected. Raises WrongState, InsufficientFunds."""
+    hit, assignment = _lock_of(requester, assignment_id)
+    at = clock.now()
+    if assignment.state == State.REJECTED and override:
+        if hit.status == Hit.Status.DISPOSED:
+            raise WrongState("HIT", Hit.Status.REVIEWABLE, because="The HIT has been deleted.")
+        if assignment.submitted_at and assignment.submitted_at < at - timedelta(days=OVERRIDE_DAYS):
+            raise WrongState(
+                "Assignment", State.SUBMITTED, because=f"It was submitted more than {OVERRIDE_DAYS} days ago."
+            )
+        # The rejection gave back what was held for it.
+        again = assignment.reward + assignment.fee
+        hold = Movement(Entry.Kind.HOLD, available=-again, on_hold=again, hit=hit, assignment=assignment)
+        entries_write(requester_pk=requester.pk, movements=[hold] if again else [], at=at)
+        hit.held += again
+    elif assignment.state != State.SUBMITTED:
+        raise WrongState("Assignment", State.SUBMITTED)
+    if feedback:
+        assignment.feedback = feedback
+    assignments_approve(hits=[hit], assignments=[assignment], at=at, by_clock=False)
+    return assignment
+
+
+def assignments_approve(
+    *, hits: Sequence[Hit], assignments: Sequence[Assignment], at: datetime, by_clock: bool
+) -> None:
+    """Pay for locked assignments of locked HITs, out of what is held."""
+    by_pk = {hit.pk: hit for hit in hits}
+    movements: dict[int, list[Movement]] = {}
+    for assignment in assignments:
+        hit = assignment.hit = by_pk[assignment.hit_id]
+        assignment.state = State.APPROVED
+        assignment.approved_at = at
+        assignment.approved_by_clock = by_clock
+        paid = reward_movements(assignment)
+        hit.held += sum((movement.on_hold for movement in paid), Decimal(0))
+        movements.setdefault(hit.requester_id, []).extend(paid)
+    Assignment.objects.bulk_update(assignments, ["state", "approved_at", "approved_by_clock", "feedback"])
+    for requester_pk in sorted(movements):
+        entries_write(requester_pk=requester_pk, movements=movements[requester_pk], at=at)
+    events_note([Event("AssignmentApproved", assignment.hit, assignment) for assignment in assignments], at=at)
+    hits_settle(hits, at=at)
+
+
+@transaction.atomic
+def assignment_reject(*, requester: Requester, assignment_id: str, feedback: str) -> Assignment:
+    """Do not pay for submitted work, and say why. Raises WrongState."""
+    hit, assignment = _lock_of(requester, assignment_id)
+    if assignment.state != State.SUBMITTED:
+        raise WrongState("Assignment", State.SUBMITTED)
+    at = clock.now()
+    assignment.state = State.REJECTED
+    assignment.rejected_at = at
+    assignment.feedback = feedback
+    assignment.save(update_fields=["state", "rejected_at", "feedback"])
+    events_note([Event("AssignmentRejected", hit, assignment)], at=at)
+    hits_settle([hit], at=at)
+    return assignment
+
+
+@transaction.atomic
+def bonus_send(
+    *, requester: Requester, assignment_id: str, worker_id: str, amount: Decimal, reason: str
+) -> BonusPayment:
+    """Pay a worker something on top, for submitted work. Raises DoesNotExist, InvalidValue, InsufficientFunds."""
+    if amount <= 0:
+        raise InvalidValue("BonusAmount must be more than 0.")
+    if not reason.strip():
+        raise InvalidValue("Reason must not be empty.")
+    assignment = (
+        Assignment.objects.select_related("hit", "worker")
+        .filter(hit__requester=requester, assignment_id=assignment_id, worker__worker_id=worker_id)
+        .first()
+    )
+    if assignment is None:
+        if Assignment.objects.filter(hit__requester=requester, assignment_id=assignment_id).exists():
+            raise InvalidValue(f"Worker {worker_id} is not the worker of assignment {assignment_id}.")
+        raise DoesNotExist("Assignment", assignment_id)
+    if assignment.submitted_at is None:
+        raise WrongState("Assignment", State.SUBMITTED, State.APPROVED, State.REJECTED)
+    at = clock.now()
+    bonus = BonusPayment.objects.create(
+        assignment=assignment,
+        requester=requester,
+        amount=amount,
+        fee=bonus_fee(amount),
+        reason=reason,
+        granted_at=at,
+    )
+    entries_write(requester_pk=requester.pk, movements=bonus_movements(bonus), at=at)
+    return bonus
+
+
+def _free_id(hit: Hit, worker: Worker) -> str:
+    """An assignment id: one that others gave back, where ids are reused, else a new one."""
+    if settings.REUSE_ASSIGNMENT_IDS:
+        left = Assignment.objects.filter(hit=hit).exclude(state__in=LIVE_STATES)
+        taken = Assignment.objects.filter(hit=hit).exclude(assignment_id="").values("assignment_id")
+        mine_or_live = taken.filter(worker=worker) | taken.filter(state__in=LIVE_STATES)
+        found = left.exclude(assignment_id__in=mine_or_live).order_by("pk").values_list("assignment_id", flat=True)
+        if (again := found.first()) is not None:
+            return again
+    return ids.entity_id()
+
+
+def _active(worker: Worker) -> Worker:
+    locked = Worker.objects.select_for_update(of=("self",), no_key=True).get(pk=worker.pk)
+    if locked.status != Worker.Status.ACTIVE:
+        raise NotAllowed("Your account does not allow you to take HITs.")
+    return locked
+
+
+def _lock_hit(hit_id: str) -> Hit:
+    hit = (
+        Hit.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("hit_type", "requester")
+        .filter(hit_id=hit_id)
+        .first()
+    )
+    if hit is None:
+        raise DoesNotExist("HIT", hit_id)
+    return hit
+
+
+def _lock_own(worker: Worker, assignment_id: str) -> tuple[Hit, Assignment]:
+    """A worker's assignment and its HIT, locked in the order that everybody locks them in."""
+    found = (
+        Assignment.objects.filter(assignment_id=assignment_id, worker=worker).values_list("pk", "hit__hit_id").first()
+    )
+    if found is None:
+        raise DoesNotExist("Assignment", assignment_id)
+    hit = _lock_hit(found[1])
+    assignment = Assignment.objects.select_for_update(of=("self",), no_key=True).get(pk=found[0])
+    assignment.hit = hit
+    return hit, assignment
+
+
+def _lock_of(requester: Requester, assignment_id: str) -> tuple[Hit, Assignment]:
+    """The live assignment of that id on a HIT of the requester, and the HIT, locked."""
+    rows = Assignment.objects.filter(assignment_id=assignment_id, hit__requester=requester)
+    found = rows.filter(state__in=LIVE_STATES).values_list("pk", "hit__hit_id").first()
+    if found is None:
+        if rows.exists():
+            raise WrongState("Assignment", State.SUBMITTED)
+        raise DoesNotExist("Assignment", assignment_id)
+    hit = _lock_hit(found[1])
+    assignment = Assignment.objects.select_for_update(of=("self",), no_key=True).get(pk=found[0])
+    assignment.hit = hit
+    return hit, assignment

@@ -1,0 +1,126 @@
+"""Faults on order: a script that is worked off, then a storm that is drawn from a seed.
+
+Which request of a storm meets which fault follows from the seed and the request's number alone.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django.db import transaction
+
+from marketplace.errors import InvalidValue
+from marketplace.models import Fault, FaultDone, Storm
+
+BEFORE_COMMIT = "before_commit"
+AFTER_COMMIT = "after_commit"
+REPLY_DROPPED = "reply_dropped"
+THROTTLED = "throttled"
+SLOW = "slow"
+NOT_READY = "not_ready"
+NOTIFICATION_LOST = "notification_lost"
+NOTIFICATION_DOUBLED = "notification_doubled"
+KINDS = {
+    BEFORE_COMMIT: "a ServiceFault, and nothing was done",
+    AFTER_COMMIT: "a ServiceFault, and it was done",
+    REPLY_DROPPED: "the connection is closed without an answer, and it was done",
+    THROTTLED: "a ThrottlingException, and nothing was done",
+    SLOW: "the answer takes `seconds` longer",
+    NOT_READY: "approving and rejecting fail as they do within minutes of a submission",
+    NOTIFICATION_LOST: "a notification counts as delivered, and was not sent",
+    NOTIFICATION_DOUBLED: "a notification is sent twice",
+}
+OF_NOTIFICATIONS = {NOTIFICATION_LOST, NOTIFICATION_DOUBLED}
+OF_REVIEWS = {"ApproveAssignment", "RejectAssignment"}
+
+
+class Met(NamedTuple):
+    """The fault that a request meets."""
+
+    kind: str
+    seconds: float
+
+
+def take(operation: str) -> Met | None:
+    """The fault that the next request of an operation meets, taken off the script, or drawn from the storm."""
+    with transaction.atomic():
+        met = _scripted(operation) or _drawn(operation)
+        if met is not None:
+            FaultDone.objects.create(operation=operation, kind=met.kind)
+    return met
+
+
+@transaction.atomic
+def script(faults: Sequence[Mapping[str, Any]]) -> None:
+    """Add faults to come: `kind`, and perhaps `operation`, `times` and `seconds`. Raises InvalidValue."""
+    for fault in faults:
+        _check(fault.get("kind"))
+        rows = [
+            Fault(
+                operation=fault.get("operation", ""),
+                kind=fault["kind"],
+                seconds=fault.get("seconds", 1.0 if fault["kind"] == SLOW else 0.0),
+            )
+            for _ in range(fault.get("times", 1))
+        ]
+        Fault.objects.bulk_create(rows)
+
+
+@transaction.atomic
+def storm(*, seed: str, chances: Mapping[str, float], operations: Sequence[str] = (), seconds: float = 0.05) -> None:
+    """Let requests meet faults at random from now on, each kind with its probability. Raises InvalidValue."""
+    for kind in chances:
+        _check(kind)
+    if not all(0 <= chance <= 1 for chance in chances.values()) or sum(chances.values()) > 1:
+        raise InvalidValue("Chances are probabilities, and their sum is at most 1.")
+    Storm.objects.all().delete()
+    Storm.objects.create(seed=seed, chances=dict(chances), operations=list(operations), seconds=seconds)
+
+
+@transaction.atomic
+def clear() -> None:
+    """No more faults, and the count of those met begins anew."""
+    for model in (Fault, Storm, FaultDone):
+        model.objects.all().delete()
+
+
+def met() -> dict[str, int]:
+    """How many faults of each kind were met."""
+    counts: dict[str, int] = {}
+    for kind in FaultDone.objects.values_list("kind", flat=True):
+        counts[kind] = counts.get(kind, 0) + 1
+    return counts
+
+
+def _scripted(operation: str) -> Met | None:
+    waiting = Fault.objects.select_for_update(skip_locked=True).filter(operation__in=["", operation]).order_by("pk")
+    for fault in waiting:
+        if _fits(fault.kind, operation):
+            fault.delete()
+            return Met(fault.kind, fault.seconds)
+    return None
+
+
+def _drawn(operation: str) -> Met | None:
+    blowing = Storm.objects.select_for_update(no_key=True).first()
+    if blowing is None or (blowing.operations and operation not in blowing.operations):
+        return None
+    blowing.drawn += 1
+    blowing.save(update_fields=["drawn"])
+    draw = random.Random(f"{blowing.seed} {blowing.drawn}").random()
+    for kind, chance in sorted(blowing.chances.items()):
+        draw -= chance
+        if draw < 0:
+            return Met(kind, blowing.seconds) if _fits(kind, operation) else None
+    return None
+
+
+def _fits(kind: str, operation: str) -> bool:
+    if operation == "Notification":
+        return kind in OF_NOTIFICATIONS
+    return kind not in OF_NOTIFICATIONS and (kind != NOT_READY or operation in OF_REVIEWS)
+
+
+def _check(kind: object) -> None:
+    if kind not in KINDS:
+        raise InvalidValue(f"There is no fault '{kind}'. There are: {', '.join(KINDS)}.")

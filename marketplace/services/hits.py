@@ -1,0 +1,301 @@
+"""HITs: made, extended, expired, deleted, and kept true to their assignments."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Count, F, Q, Sum
+
+from marketplace import clock, ids
+from marketplace.errors import DoesNotExist, InvalidIncrease, InvalidValue, WrongState
+from marketplace.models import Assignment, Entry, Hit, HitType, Requester
+from marketplace.money import LARGE_HIT, ZERO, reward_fee
+from marketplace.qualifying import MOST_REQUIREMENTS, SYSTEM, requirement_read
+from marketplace.questions import question_read
+from marketplace.selectors.lookups import hit_type_of, qualification_type_known
+from marketplace.services.events import Event, events_note
+from marketplace.services.ledger import Movement, entries_write
+
+YEAR = 31_536_000
+MONTH = 2_592_000
+MOST_ASSIGNMENTS = 1_000_000_000
+State = Assignment.State
+Status = Hit.Status
+
+
+@dataclass(frozen=True)
+class HitTypeFacts:
+    """All that makes a HIT type: two with equal facts are one."""
+
+    title: str
+    description: str
+    reward: Decimal
+    assignment_seconds: int
+    auto_approval_seconds: int = MONTH
+    keywords: str = ""
+    requirements: Sequence[dict[str, Any]] = field(default=())
+
+    def checked(self) -> "HitTypeFacts":
+        """Itself, with its requirements written in one way, if the documented limits hold. Raises InvalidValue."""
+        _between("AssignmentDurationInSeconds", self.assignment_seconds, 30, YEAR)
+        _between("AutoApprovalDelayInSeconds", self.auto_approval_seconds, 0, MONTH)
+        _not_longer("Title", self.title, 128)
+        _not_longer("Description", self.description, 2000)
+        _not_longer("Keywords", self.keywords, 1000)
+        if not self.title.strip() or not self.description.strip():
+            raise InvalidValue("Title and Description must not be empty.")
+        if len(self.requirements) > MOST_REQUIREMENTS:
+            raise InvalidValue(f"At most {MOST_REQUIREMENTS} QualificationRequirements, not {len(self.requirements)}.")
+        read = [requirement_read(requirement) for requirement in self.requirements]
+        return HitTypeFacts(**{**self.__dict__, "requirements": read})
+
+    def fingerprint(self) -> str:
+        """SHA-256 over all facts."""
+        return hashlib.sha256(json.dumps(self.__dict__, default=str, sort_keys=True).encode()).hexdigest()
+
+
+@transaction.atomic
+def hit_type_register(*, requester: Requester, facts: HitTypeFacts) -> HitType:
+    """The requester's HIT type of these facts: the one there is, or a new one. Raises InvalidValue, DoesNotExist."""
+    facts = facts.checked()
+    for requirement in facts.requirements:
+        type_id = requirement["QualificationTypeId"]
+        if type_id not in SYSTEM:
+            qualification_type_known(type_id)
+    known = HitType.objects.filter(requester=requester, fingerprint=facts.fingerprint(), retired_at=None)
+    if (found := known.first()) is not None:
+        return found
+    new = HitType(
+        type_id=ids.entity_id(),
+        group_id=ids.entity_id(),
+        requester=requester,
+        fingerprint=facts.fingerprint(),
+        title=facts.title,
+        description=facts.description,
+        keywords=facts.keywords,
+        reward=facts.reward,
+        assignment_seconds=facts.assignment_seconds,
+        auto_approval_seconds=facts.auto_approval_seconds,
+        requirements=list(facts.requirements),
+        created_at=clock.now(),
+    )
+    HitType.objects.bulk_create([new], ignore_conflicts=True)  # of two at once, one is first
+    return known.get()
+
+
+@transaction.atomic
+def hit_create(
+    *,
+    requester: Requester,
+    hit_type: HitType,
+    question: str,
+    lifetime_seconds: int,
+    max_assignments: int = 1,
+    annotation: str = "",
+) -> Hit:
+    """Offer a HIT. What it can cost is held. Raises InvalidValue, InvalidQuestion, Unsupported, InsufficientFunds."""
+    _between("LifetimeInSeconds", lifetime_seconds, 30, YEAR)
+    _between("MaxAssignments", max_assignments, 1, MOST_ASSIGNMENTS)
+    _not_longer("RequesterAnnotation", annotation, 255)
+    question_read(question, insecure_urls=settings.DEVELOPMENT)
+    at = clock.now()
+    hit = Hit(
+        hit_id=ids.entity_id(),
+        requester=requester,
+        hit_type=hit_type,
+        question=question,
+        annotation=annotation,
+        max_assignments=max_assignments,
+        created_at=at,
+        expires_at=at + timedelta(seconds=lifetime_seconds),
+        held=_unit_cost(hit_type, max_assignments) * max_assignments,
+    )
+    hit.save(force_insert=True)
+    hold = Movement(Entry.Kind.HOLD, available=-hit.held, on_hold=hit.held, hit=hit)
+    entries_write(requester_pk=requester.pk, movements=[hold] if hit.held else [], at=at)
+    events_note([Event("HITCreated", hit)], at=at)
+    return hit
+
+
+def hits_settle(hits: Sequence[Hit], *, at: datetime) -> None:
+    """Bring locked HITs in line with their assignments and the time: counts, status, money held, events.
+
+    The status follows from what is left to do. Assignable: a place is free, and time is left. Unassignable: none is,
+    but somebody is at work. Reviewable: nobody is, and nobody can begin. Reviewing is Reviewable with a mark on it.
+    Held is what may still have to be paid: free places while time is left, and what is at work or submitted.
+    """
+    counts: dict[int, Any] = {
+        row["hit_id"]: row
+        for row in Assignment.objects.filter(hit__in=[hit.pk for hit in hits])
+        .order_by()
+        .values("hit_id")
+        .annotate(
+            **{f"n_{state.lower()}": Count("pk", filter=Q(state=state)) for state in _COUNTED},
+            promised=Sum(F("reward") + F("fee"), filter=Q(state__in=[State.ACCEPTED, State.SUBMITTED])),
+        )
+    }
+    movements: dict[int, list[Movement]] = {}
+    events = []
+    for hit in hits:
+        row: Mapping[str, Any] = counts.get(hit.pk, {})
+        for state in _COUNTED:
+            setattr(hit, f"n_{state.lower()}", row.get(f"n_{state.lower()}", 0))
+        if hit.status == Status.DISPOSED:
+            free = 0
+        else:
+            expired = hit.expires_at <= at
+            if expired and not hit.expired:
+                events.append(Event("HITExpired", hit))
+            hit.expired = expired
+            free = 0 if expired else hit.n_available
+            before, hit.status = hit.status, _status(hit, free)
+            if hit.status == Status.REVIEWABLE and before not in (Status.REVIEWABLE, Status.REVIEWING):
+                hit.reviewable_at = at
+                events.append(Event("HITReviewable", hit))
+            elif hit.status in (Status.ASSIGNABLE, Status.UNASSIGNABLE):
+                hit.reviewable_at = None
+        wanted = (row.get("promised") or ZERO) + _unit_cost(hit.hit_type, hit.max_assignments) * free
+        if wanted != hit.held:
+            more = wanted - hit.held
+            kind = Entry.Kind.HOLD if more > 0 else Entry.Kind.RELEASE
+            movements.setdefault(hit.requester_id, []).append(Movement(kind, available=-more, on_hold=more, hit=hit))
+            hit.held = wanted
+    fields = ["expired", "status", "reviewable_at", "held", *(f"n_{state.lower()}" for state in _COUNTED)]
+    Hit.objects.bulk_update(hits, fields)
+    for requester_pk in sorted(movements):
+        entries_write(requester_pk=requester_pk, movements=movements[requester_pk], at=at)
+    events_note(events, at=at)
+
+
+def hit_lock(requester: Requester, hit_id: str) -> Hit:
+    """The requester's HIT, locked until the transaction ends. Raises DoesNotExist."""
+    found = (
+        Hit.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("hit_type")
+        .filter(requester=requester, hit_id=hit_id)
+        .first()
+    )
+    if found is None:
+        raise DoesNotExist("HIT", hit_id)
+    return found
+
+
+@transaction.atomic
+def hit_extend(*, requester: Requester, hit_id: str, more: int) -> Hit:
+    """Ask for more assignments. Raises InvalidIncrease if that would cross from fewer than 10 to 10 or more."""
+    hit = hit_lock(requester, hit_id)
+    _open(hit)
+    if more < 1 or hit.max_assignments + more > MOST_ASSIGNMENTS:
+        raise InvalidValue(f"NumberOfAdditionalAssignments is {more}, which is not from 1 to {MOST_ASSIGNMENTS:,}.")
+    if hit.max_assignments < LARGE_HIT <= hit.max_assignments + more:
+        raise InvalidIncrease(
+            f"HIT {hit_id} was created with fewer than {LARGE_HIT} assignments and cannot be extended to "
+            f"{hit.max_assignments + more}."
+        )
+    hit.max_assignments += more
+    hit.save(update_fields=["max_assignments"])
+    at = clock.now()
+    _settle(hit, at=at)
+    events_note([Event("HITExtended", hit)], at=at)
+    return hit
+
+
+@transaction.atomic
+def hit_expire_at(*, requester: Requester, hit_id: str, expires_at: datetime) -> Hit:
+    """Move the end of a HIT. A time in the past ends it now; a later one opens it again, and holds the money again."""
+    hit = hit_lock(requester, hit_id)
+    _open(hit)
+    at = clock.now()
+    if expires_at > at + timedelta(seconds=YEAR):
+        raise InvalidValue(f"ExpireAt is {expires_at:%Y-%m-%d %H:%M:%S} UTC, more than 365 days from now.")
+    extended = expires_at > max(at, hit.expires_at)
+    hit.expires_at = max(expires_at, hit.created_at) if expires_at > at else min(at, hit.expires_at)
+    hit.save(update_fields=["expires_at"])
+    _settle(hit, at=at)
+    if extended:
+        events_note([Event("HITExtended", hit)], at=at)
+    return hit
+
+
+@transaction.atomic
+def hit_change_type(*, requester: Requester, hit_id: str, type_id: str) -> Hit:
+    """Give a HIT another type's title, reward and so on. Assignments keep the reward that they were accepted for."""
+    hit = hit_lock(requester, hit_id)
+    _open(hit)
+    hit.hit_type = hit_type_of(requester, type_id)
+    hit.save(update_fields=["hit_type"])
+    _settle(hit, at=clock.now())
+    return hit
+
+
+@transaction.atomic
+def hit_mark_reviewing(*, requester: Requester, hit_id: str, revert: bool) -> Hit:
+    """Reviewable to Reviewing, or back. Raises WrongState from any other status; done already is no error."""
+    hit = hit_lock(requester, hit_id)
+    allowed, after = (Status.REVIEWING, Status.REVIEWABLE) if revert else (Status.REVIEWABLE, Status.REVIEWING)
+    if hit.status not in (allowed, after):
+        raise WrongState("HIT", allowed)
+    hit.status = after
+    hit.save(update_fields=["status"])
+    return hit
+
+
+@transaction.atomic
+def hit_delete(*, requester: Requester, hit_id: str) -> Hit:
+    """Dispose of a HIT that is Reviewable and all of whose work is approved or rejected. Raises WrongState."""
+    hit = hit_lock(requester, hit_id)
+    if hit.status != Status.REVIEWABLE:
+        raise WrongState("HIT", Status.REVIEWABLE)
+    if hit.n_submitted:
+        raise WrongState("HIT", Status.REVIEWABLE, because=f"{hit.n_submitted} assignments wait for a decision.")
+    hits_dispose([hit], at=clock.now())
+    return hit
+
+
+def hits_dispose(hits: Sequence[Hit], *, at: datetime) -> None:
+    """Dispose of locked HITs on which nothing is left to decide."""
+    for hit in hits:
+        hit.status = Status.DISPOSED
+    hits_settle(hits, at=at)
+    events_note([Event("HITDisposed", hit) for hit in hits], at=at)
+
+
+_COUNTED = (State.ACCEPTED, State.SUBMITTED, State.APPROVED, State.REJECTED)
+
+
+def _status(hit: Hit, free: int) -> Status:
+    if free:
+        return Status.ASSIGNABLE
+    if hit.n_accepted:
+        return Status.UNASSIGNABLE
+    return Status.REVIEWING if hit.status == Status.REVIEWING else Status.REVIEWABLE
+
+
+def _settle(hit: Hit, *, at: datetime) -> None:
+    """As hits_settle, for one HIT."""
+    hits_settle([hit], at=at)
+
+
+def _unit_cost(hit_type: HitType, max_assignments: int) -> Decimal:
+    return hit_type.reward + reward_fee(hit_type.reward, max_assignments)
+
+
+def _open(hit: Hit) -> None:
+    if hit.status == Status.DISPOSED:
+        raise WrongState("HIT", *(status for status in Status if status != Status.DISPOSED))
+
+
+def _between(name: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise InvalidValue(f"{name} is {value}, which is not from {least:,} to {most:,}.")
+
+
+def _not_longer(name: str, value: str, most: int) -> None:
+    if len(value) > most:
+        raise InvalidValue(f"{name} has {len(value):,} characters, more than {most:,}.")

@@ -1,0 +1,169 @@
+"""Money. Every movement is a row, written under the requester's lock; the newest row is the balance."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Sum
+
+from marketplace import clock
+from marketplace.errors import InsufficientFunds, InvalidValue
+from marketplace.models import Assignment, BonusPayment, Entry, Hit, Requester, Worker
+from marketplace.money import ZERO, bonus_fee
+from marketplace.selectors.money import Balance, balance
+
+__all__ = [
+    "Balance",
+    "Movement",
+    "Payout",
+    "balance",
+    "bonus_movements",
+    "deposit_make",
+    "entries_write",
+    "payouts_make",
+    "reward_movements",
+]
+
+
+@dataclass
+class Movement:
+    """One entry to be written: see Entry."""
+
+    kind: Entry.Kind
+    available: Decimal = ZERO
+    on_hold: Decimal = ZERO
+    earned: Decimal = ZERO
+    worker_pk: int | None = None
+    hit: Hit | None = None
+    assignment: Assignment | None = None
+    bonus: BonusPayment | None = None
+    note: str = field(default="")
+
+
+@transaction.atomic
+def entries_write(*, requester_pk: int, movements: Iterable[Movement], at: datetime) -> list[Entry]:
+    """Write movements of one requester, in order, all or none.
+
+    Raises InsufficientFunds if what is available does not suffice for the sum of them.
+    """
+    movements = list(movements)
+    if not movements:
+        return []
+    # "No key": others may go on writing rows that refer to this requester, and so do not wait for each other.
+    Requester.objects.select_for_update(of=("self",), no_key=True).only("pk").get(pk=requester_pk)
+    numbers = Entry.objects.filter(requester_id=requester_pk).order_by("-number").values_list("number", flat=True)
+    number = numbers.first() or 0
+    available, on_hold = balance(requester_pk)
+    needed = -sum((movement.available for movement in movements), ZERO)
+    if needed > available:
+        raise InsufficientFunds(
+            "This requester has insufficient funds in the account to complete this transaction: "
+            f"${needed} needed, ${available} available."
+        )
+    entries = []
+    # What gives comes before what takes, so that no row in between shows less than nothing.
+    for movement in sorted(movements, key=lambda movement: movement.available < 0):
+        number += 1
+        available += movement.available
+        on_hold += movement.on_hold
+        entries.append(
+            Entry(
+                at=at,
+                kind=movement.kind,
+                requester_id=requester_pk,
+                number=number,
+                available=movement.available,
+                on_hold=movement.on_hold,
+                available_after=available,
+                on_hold_after=on_hold,
+                worker_id=movement.worker_pk,
+                earned=movement.earned,
+                hit=movement.hit,
+                assignment=movement.assignment,
+                bonus=movement.bonus,
+                note=movement.note,
+            )
+        )
+    return Entry.objects.bulk_create(entries)
+
+
+def deposit_make(*, requester: Requester, amount: Decimal, note: str = "") -> Entry:
+    """Put money into a requester's account; a negative amount gives some back. Raises InvalidValue."""
+    if amount == 0 or amount != amount.quantize(Decimal("0.01")):
+        raise InvalidValue(f"A deposit is an amount in whole cents, and {amount} is not.")
+    kind = Entry.Kind.DEPOSIT if amount > 0 else Entry.Kind.WITHDRAWAL
+    movement = Movement(kind, available=amount, note=note)
+    return entries_write(requester_pk=requester.pk, movements=[movement], at=clock.now())[0]
+
+
+def reward_movements(assignment: Assignment) -> list[Movement]:
+    """What an approval moves out of what is held: the reward to the worker, the fee to the marketplace."""
+    worker = assignment.worker_id
+    reward = Movement(
+        Entry.Kind.REWARD,
+        on_hold=-assignment.reward,
+        earned=assignment.reward,
+        worker_pk=worker,
+        hit=assignment.hit,
+        assignment=assignment,
+    )
+    fee = Movement(Entry.Kind.FEE, on_hold=-assignment.fee, hit=assignment.hit, assignment=assignment)
+    return [movement for movement in (reward, fee) if movement.on_hold]
+
+
+def bonus_movements(bonus: BonusPayment) -> list[Movement]:
+    """What a bonus moves: the amount to the worker, the fee to the marketplace."""
+    assignment = bonus.assignment
+    paid = Movement(
+        Entry.Kind.BONUS,
+        available=-bonus.amount,
+        earned=bonus.amount,
+        worker_pk=assignment.worker_id,
+        hit=assignment.hit,
+        assignment=assignment,
+        bonus=bonus,
+    )
+    fee = Movement(
+        Entry.Kind.BONUS_FEE,
+        available=-bonus_fee(bonus.amount),
+        hit=assignment.hit,
+        assignment=assignment,
+        bonus=bonus,
+    )
+    return [paid, fee]
+
+
+class Payout(NamedTuple):
+    """What a worker is to be paid, outside of the marketplace."""
+
+    worker: Worker
+    amount: Decimal
+
+
+@transaction.atomic
+def payouts_make(
+    *, workers: Sequence[Worker] | None = None, smallest: Decimal = Decimal("0.01"), note: str = ""
+) -> list[Payout]:
+    """Take what workers have earned off the books, to be paid now: all of theirs, where it is `smallest` or more.
+
+    Of two calls at once, the second finds nothing left.
+    """
+    chosen = Worker.objects.select_for_update(of=("self",), no_key=True).select_related("account").order_by("pk")
+    if workers is not None:
+        chosen = chosen.filter(pk__in=[worker.pk for worker in workers])
+    locked = list(chosen)
+    sums = dict(Entry.objects.filter(worker__in=locked).order_by().values_list("worker").annotate(owed=Sum("earned")))
+    payouts = [
+        Payout(worker, sums[worker.pk])
+        for worker in locked
+        if sums.get(worker.pk, ZERO) >= max(smallest, Decimal("0.01"))
+    ]
+    at = clock.now()
+    Entry.objects.bulk_create(
+        Entry(at=at, kind=Entry.Kind.PAYOUT, worker=payout.worker, earned=-payout.amount, note=note)
+        for payout in payouts
+    )
+    return payouts

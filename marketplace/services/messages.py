@@ -1,0 +1,163 @@
+"""Messages between requesters and workers, and disputes. Shown on the site; nobody learns an address."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from django.db import transaction
+
+from marketplace import clock
+from marketplace.errors import DoesNotExist, InvalidValue, NotAllowed, WrongState
+from marketplace.models import Assignment, Dispute, Hit, Message, Requester, Worker
+from marketplace.services.assignments import assignment_approve
+
+MOST_WORKERS = 100
+SUBJECT, TEXT = 200, 4096
+Direction = Message.Direction
+
+
+class NotTold(NamedTuple):
+    """A worker that was not notified, and why: hard failures stay, soft ones may pass."""
+
+    worker_id: str
+    hard: bool
+    message: str
+
+
+@transaction.atomic
+def workers_notify(*, requester: Requester, subject: str, text: str, worker_ids: Sequence[str]) -> list[NotTold]:
+    """Send the same message to up to 100 workers whose work the requester has approved or rejected.
+
+    Gives those that were not told. Raises InvalidValue.
+    """
+    if not 1 <= len(worker_ids) <= MOST_WORKERS:
+        raise InvalidValue(f"WorkerIds takes from 1 to {MOST_WORKERS} ids, and {len(worker_ids)} were given.")
+    _check(subject, text)
+    known = {worker.worker_id: worker for worker in Worker.objects.filter(worker_id__in=worker_ids)}
+    decided = Assignment.objects.filter(
+        hit__requester=requester,
+        worker__in=known.values(),
+        state__in=[Assignment.State.APPROVED, Assignment.State.REJECTED],
+    )
+    told = set(decided.values_list("worker__worker_id", flat=True))
+    failures, messages, at = [], [], clock.now()
+    for worker_id in dict.fromkeys(worker_ids):
+        worker = known.get(worker_id)
+        if worker is None:
+            failures.append(NotTold(worker_id, hard=True, message=f"Worker {worker_id} does not exist."))
+        elif worker_id not in told:
+            failures.append(
+                NotTold(
+                    worker_id,
+                    hard=True,
+                    message="Cannot send a notification to a worker who has not done any work for you",
+                )
+            )
+        elif worker.status == Worker.Status.CLOSED:
+            failures.append(NotTold(worker_id, hard=True, message="The worker's account is closed."))
+        else:
+            messages.append(
+                Message(
+                    requester=requester,
+                    worker=worker,
+                    direction=Direction.TO_WORKER,
+                    subject=subject,
+                    text=text,
+                    sent_at=at,
+                )
+            )
+    Message.objects.bulk_create(messages)
+    return failures
+
+
+def requester_contact(*, worker: Worker, hit_id: str, subject: str, text: str) -> Message:
+    """A worker writes to the requester of a HIT. Raises DoesNotExist, InvalidValue."""
+    _check(subject, text)
+    hit = Hit.objects.select_related("requester").filter(hit_id=hit_id).first()
+    if hit is None:
+        raise DoesNotExist("HIT", hit_id)
+    return Message.objects.create(
+        requester=hit.requester,
+        worker=worker,
+        direction=Direction.TO_REQUESTER,
+        hit=hit,
+        subject=subject,
+        text=text,
+        sent_at=clock.now(),
+    )
+
+
+def message_answer(*, message: Message, text: str) -> Message:
+    """Answer a worker's message in the requester's name. Raises InvalidValue."""
+    subject = message.subject if message.subject.startswith("Re: ") else f"Re: {message.subject}"[:SUBJECT]
+    _check(subject, text)
+    return Message.objects.create(
+        requester=message.requester,
+        worker=message.worker,
+        direction=Direction.TO_WORKER,
+        hit=message.hit,
+        subject=subject,
+        text=text,
+        sent_at=clock.now(),
+    )
+
+
+def message_read(*, worker: Worker, message_pk: int) -> Message:
+    """Mark a message to a worker as read. Raises DoesNotExist."""
+    message = Message.objects.filter(pk=message_pk, worker=worker, direction=Direction.TO_WORKER).first()
+    if message is None:
+        raise DoesNotExist("Message", str(message_pk))
+    if message.read_at is None:
+        message.read_at = clock.now()
+        message.save(update_fields=["read_at"])
+    return message
+
+
+@transaction.atomic
+def dispute_open(*, worker: Worker, assignment_id: str, text: str) -> Dispute:
+    """A worker asks the operator to look at a rejection, once. Raises DoesNotExist, WrongState, InvalidValue."""
+    if not text.strip() or len(text) > TEXT:
+        raise InvalidValue(f"Say what is wrong with the rejection, in up to {TEXT:,} characters.")
+    assignment = (
+        Assignment.objects.select_for_update(of=("self",), no_key=True)
+        .filter(worker=worker, assignment_id=assignment_id)
+        .first()
+    )
+    if assignment is None:
+        raise DoesNotExist("Assignment", assignment_id)
+    if assignment.state != Assignment.State.REJECTED:
+        raise WrongState("Assignment", Assignment.State.REJECTED)
+    dispute, _ = Dispute.objects.get_or_create(assignment=assignment, defaults={"text": text, "opened_at": clock.now()})
+    return dispute
+
+
+@transaction.atomic
+def dispute_close(*, dispute_pk: int, overturn: bool, answer: str) -> Dispute:
+    """Decide a dispute. Overturned, the work is approved and paid out of the requester's account.
+
+    Raises DoesNotExist, NotAllowed if it is closed, and what assignment_approve raises.
+    """
+    dispute = (
+        Dispute.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("assignment__hit__requester")
+        .filter(pk=dispute_pk)
+        .first()
+    )
+    if dispute is None:
+        raise DoesNotExist("Dispute", str(dispute_pk))
+    if dispute.state != Dispute.State.OPEN:
+        raise NotAllowed("This dispute is closed.")
+    assignment = dispute.assignment
+    if overturn and assignment.state == Assignment.State.REJECTED:
+        assignment_approve(requester=assignment.hit.requester, assignment_id=assignment.assignment_id, override=True)
+    dispute.state = Dispute.State.OVERTURNED if overturn else Dispute.State.UPHELD
+    dispute.answer = answer
+    dispute.closed_at = clock.now()
+    dispute.save(update_fields=["state", "answer", "closed_at"])
+    return dispute
+
+
+def _check(subject: str, text: str) -> None:
+    if not subject.strip() or len(subject) > SUBJECT:
+        raise InvalidValue(f"The subject needs from 1 to {SUBJECT} characters, and has {len(subject):,}.")
+    if not text.strip() or len(text) > TEXT:
+        raise InvalidValue(f"The message needs from 1 to {TEXT:,} characters, and has {len(text):,}.")

@@ -1,0 +1,199 @@
+"""The marketplace's settings, driven by the environment, secure unless DEVELOPMENT is set.
+
+| variable | meaning | default |
+|---|---|---|
+| DEVELOPMENT | conveniences for one machine: http, a generated secret key, localhost | off |
+| MARKETPLACE_DATABASE_URL | the marketplace's own PostgreSQL database | the database `marketplace` on this machine |
+| MARKETPLACE_SECRET_KEY | signs sessions; access keys are derived from it | required, except in development |
+| MARKETPLACE_URL | its public address: where requesters and workers find it | http://localhost:8100 in development |
+| MARKETPLACE_ALLOWED_HOSTS | host names that are served, with commas between | that of MARKETPLACE_URL |
+| MARKETPLACE_OPEN_REGISTRATION | whether workers may register without an invitation | off |
+| MARKETPLACE_TEST_MODE | a clock that can be moved, faults on order, a crowd on order; only with DEVELOPMENT | off |
+| MARKETPLACE_RATE_LIMITS | limits on log-ins and registrations | on |
+| BESTKNOWN_VAR | where the generated key lives in development | var/ beside manage.py |
+"""
+
+import os
+import secrets
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import environ
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.Env()
+
+DEVELOPMENT = env.bool("DEVELOPMENT", default=False)
+DEBUG = False
+TEST_MODE = env.bool("MARKETPLACE_TEST_MODE", default=False)
+if TEST_MODE and not DEVELOPMENT:
+    raise ImproperlyConfigured(
+        "MARKETPLACE_TEST_MODE lets anybody move the clock and script faults. It works with DEVELOPMENT=1 only."
+    )
+
+
+def _development_key() -> str:
+    """This folder's own secret key, made on the first start and kept where only its owner can read it."""
+    folder = Path(env.str("BESTKNOWN_VAR", default=str(BASE_DIR / "var")))
+    path = folder / "marketplace_secret_key"
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder / f".marketplace_secret_key.{os.getpid()}.{secrets.token_hex(4)}"
+    if not path.exists():
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(64))
+        try:
+            os.link(draft, path)  # atomic, and leaves the key of a start that came first
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    return path.read_text().strip()
+
+
+SECRET_KEY = env.str("MARKETPLACE_SECRET_KEY", default="")
+if not SECRET_KEY:
+    if not DEVELOPMENT:
+        raise ImproperlyConfigured(
+            "Set MARKETPLACE_SECRET_KEY to a long random text (or DEVELOPMENT=1 on your own machine)."
+        )
+    SECRET_KEY = _development_key()
+
+MARKETPLACE_URL = env.str("MARKETPLACE_URL", default="http://localhost:8100" if DEVELOPMENT else "").rstrip("/")
+_address = urlsplit(MARKETPLACE_URL)
+if not DEVELOPMENT and (_address.scheme != "https" or not _address.hostname):
+    raise ImproperlyConfigured("Set MARKETPLACE_URL to the marketplace's public address, starting with https://.")
+ALLOWED_HOSTS = env.list(
+    "MARKETPLACE_ALLOWED_HOSTS",
+    default=["localhost", "127.0.0.1", "[::1]"] if DEVELOPMENT else [_address.hostname or ""],
+)
+CSRF_TRUSTED_ORIGINS = [f"{_address.scheme}://{_address.netloc}"] if _address.netloc else []
+
+OPEN_REGISTRATION = env.bool("MARKETPLACE_OPEN_REGISTRATION", default=False)
+# After a return, Mechanical Turk may give the same AssignmentId to another worker. We do so in test mode only, where
+# requesters can see whether they cope: elsewhere an id must stay a secret of the worker who holds it.
+REUSE_ASSIGNMENT_IDS = TEST_MODE
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "csp",
+    "marketplace",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "marketplace.urls"
+WSGI_APPLICATION = "marketplace.wsgi.application"
+APPEND_SLASH = False
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+DATABASES = {"default": env.db_url("MARKETPLACE_DATABASE_URL", default="postgres://localhost/marketplace")}
+DATABASES["default"]["CONN_MAX_AGE"] = 60
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+# Limits on log-ins are counted here, each web process for itself: slower to trip by the number of processes, never off.
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+SILENCED_SYSTEM_CHECKS = ["django_ratelimit.E003", "django_ratelimit.W001"]
+RATELIMIT_ENABLE = env.bool("MARKETPLACE_RATE_LIMITS", default=True)
+
+# Files
+STATIC_URL = "/static/"
+STATIC_ROOT = env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles"))
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},  # nothing is uploaded
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEVELOPMENT
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+WHITENOISE_USE_FINDERS = DEVELOPMENT
+WHITENOISE_AUTOREFRESH = False
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000
+
+# People
+AUTH_USER_MODEL = "marketplace.Account"
+LOGIN_URL = "/login"
+if TEST_MODE:  # crowds of hundreds register in tests, and nobody's real password is there
+    PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English")]  # of the interface; more as translations come. HITs speak any language.
+USE_TZ = True
+TIME_ZONE = "UTC"
+LOCALE_PATHS = [BASE_DIR / "locale"]
+
+# Security
+SESSION_COOKIE_NAME = "marketplace_session"  # not to clash with another site on the same host
+CSRF_COOKIE_NAME = "marketplace_csrf"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_REFERRER_POLICY = "same-origin"
+# A question in a sandboxed frame of another origin must not lose its window to a script of ours, nor gain it.
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "frame-src": [NONE],  # a page with a requester's question in a frame names that question's origin
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+    }
+}
+if not DEVELOPMENT:
+    SECURE_SSL_REDIRECT = True
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_HSTS_SECONDS = 31_536_000
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+    SECURE_HSTS_PRELOAD = True
+    SESSION_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = True
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "INFO"},
+    "loggers": {"django.request": {"level": "ERROR"}, "httpx": {"level": "WARNING"}},
+}

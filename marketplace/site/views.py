@@ -1,0 +1,359 @@
+"""The worker's pages: tasks to find, to try and to do; what was done and earned; letters."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.urls import reverse_lazy
+from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_ratelimit.decorators import ratelimit
+
+from marketplace.errors import NotAllowed, NothingLeft, Refused
+from marketplace.models import Account, Assignment, Hit, Message, QualificationRequest, Worker
+from marketplace.qualifying import SYSTEM
+from marketplace.selectors import qualifying, work
+from marketplace.selectors import site as selectors
+from marketplace.services.accounts import invitation_find, worker_register
+from marketplace.services.assignments import assignment_accept, assignment_return
+from marketplace.services.messages import dispute_open, message_read, requester_contact
+from marketplace.services.qualifications import qualification_request
+from marketplace.site.edge import asked_for, message_page, page_of, see_other, show, worker_page
+from marketplace.site.forms import DisputeForm, LetterForm, RegisterForm
+from marketplace.site.frames import frame_of
+from marketplace.site.words import record_name, refusal_said, requirement_said, value_said
+
+TRIES = 3
+"""How often a task of a kind is tried for, when others take them at the same moment."""
+
+
+def limited_page(request: HttpRequest) -> HttpResponse:
+    """Too many tries from one address."""
+    return message_page(
+        request,
+        _("One moment, please"),
+        _("There were too many tries. Please wait a minute and try again."),
+        status=429,
+        link=(request.path, _("Try again")),
+    )
+
+
+# --- coming and going
+
+
+def home(request: HttpRequest) -> HttpResponse:
+    """The front door: the tasks for those who are logged in, a welcome for the others."""
+    if request.user.is_authenticated:
+        return see_other("operator:home" if request.user.is_operator else "site:tasks")
+    return show(request, "site/welcome.html")
+
+
+@method_decorator(ratelimit(key="ip", rate="20/m", method="POST", block=False), name="dispatch")
+@method_decorator(ratelimit(key="post:username", rate="10/m", method="POST", block=False), name="dispatch")
+class LogIn(LoginView):
+    """Logging in, with a limit on tries from one address and for one account."""
+
+    template_name = "marketplace/site/login.html"
+    next_page = "site:home"
+    redirect_authenticated_user = False
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Refuse the eleventh try of a minute."""
+        if getattr(request, "limited", False):
+            return limited_page(request)
+        return super().dispatch(request, *args, **kwargs)
+
+
+class LogOut(LogoutView):
+    """Logging out, by POST."""
+
+    next_page = "site:home"
+
+
+class PasswordChange(PasswordChangeView):
+    """A new password, for who knows the old one."""
+
+    template_name = "marketplace/site/password.html"
+    success_url = reverse_lazy("site:account")
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Say that it is changed."""
+        messages.success(self.request, _("Your password is changed."))
+        return super().form_valid(form)
+
+
+@require_http_methods(["GET", "POST"])
+@ratelimit(key="ip", rate="10/m", method="POST", block=False)  # type: ignore[untyped-decorator]
+def register(request: HttpRequest) -> HttpResponse:
+    """A new worker, by invitation, or without one where registration is open."""
+    if getattr(request, "limited", False):
+        return limited_page(request)
+    token = request.POST.get("invitation") or request.GET.get("invitation") or ""
+    invitation = invitation_find(token) if token else None
+    spent = bool(token) and invitation is None
+    email = invitation.email if invitation else ""
+    form = RegisterForm(request.POST or None, email=email)
+    status = 200
+    if form.is_valid():
+        try:
+            worker = worker_register(invitation_token=token, **form.cleaned_data)
+        except Refused as refused:
+            said = refusal_said(refused)
+            form.add_error(None, said.text)
+            status = said.status
+        else:
+            login(request, worker.account)
+            messages.success(request, _("Welcome. Here are the tasks that you can do."))
+            return see_other("site:tasks")
+    elif form.is_bound:
+        status = 400
+    return show(request, "site/register.html", {"form": form, "invitation": token, "spent": spent}, status=status)
+
+
+@require_GET
+def account(request: HttpRequest) -> HttpResponse:
+    """Who one is here."""
+    if not isinstance(request.user, Account):
+        return see_other("site:login")
+    return show(request, "site/account.html")
+
+
+# --- tasks
+
+
+def requirements_said(missing: list[Any]) -> list[str]:
+    """Requirements as sentences."""
+    names = work.qualification_names(missing)
+    return [
+        requirement_said(requirement, names.get(requirement["QualificationTypeId"], _("a qualification")))
+        for requirement in missing
+    ]
+
+
+@require_GET
+@worker_page
+def tasks(request: HttpRequest, worker: Worker) -> HttpResponse:
+    """The tasks that the worker can find, the best paid first."""
+    words, only_mine = asked_for(request), bool(request.GET.get("mine"))
+    groups = work.hit_groups_findable(worker, words=words, qualified_only=only_mine)
+    page = page_of(request, groups, 25)
+    rows = [{"group": group, "missing": requirements_said(group.missing)} for group in page.object_list]
+    context = {"page": page, "rows": rows, "words": words, "mine": only_mine, "held": work.assignments_held(worker)}
+    return show(request, "site/tasks.html", context)
+
+
+@require_GET
+@worker_page
+def preview(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
+    """A task to look at before it is accepted: in its frame, without a worker."""
+    held = work.assignments_held(worker).filter(hit__hit_id=hit_id).first()
+    if held is not None:
+        return see_other("site:work", held.assignment_id)
+    seen = work.hit_preview(worker, hit_id)
+    frame = frame_of(seen.hit, seen.question, worker=worker)
+    context = {"hit": seen.hit, "frame": frame, "missing": requirements_said(seen.missing)}
+    context["open"] = work.hits_findable(worker).filter(pk=seen.hit.pk).exists()
+    return show(request, "site/preview.html", context, frames=frame.origins)
+
+
+@require_POST
+@worker_page
+def accept(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
+    """Take this task."""
+    return see_other("site:work", assignment_accept(worker=worker, hit_id=hit_id).assignment_id)
+
+
+@require_POST
+@worker_page
+def accept_next(request: HttpRequest, worker: Worker, group_id: str) -> HttpResponse:
+    """Take a task of this kind, whichever is free: others may take theirs at the same moment."""
+    for _try in range(TRIES):
+        hit = work.hit_next(worker, group_id=group_id)
+        if hit is None:
+            break
+        try:
+            return see_other("site:work", assignment_accept(worker=worker, hit_id=hit.hit_id).assignment_id)
+        except NothingLeft:
+            continue
+    return message_page(request, _("No more of these"), _("There is no task of this kind left for you."), status=409)
+
+
+@require_GET
+@worker_page
+def work_page(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
+    """A task at work, in its frame; when it is over, what became of it."""
+    assignment = work.assignment_of(worker, assignment_id)
+    hit = assignment.hit
+    if assignment.state != Assignment.State.ACCEPTED:
+        context = {
+            "assignment": assignment,
+            "state": state_said(assignment),
+            "next": work.hit_next(worker, group_id=hit.hit_type.group_id),
+            "bonuses": list(assignment.bonuses.order_by("pk")),
+            "dispute": selectors.dispute_of(assignment),
+            "form": DisputeForm(),
+        }
+        return show(request, "site/outcome.html", context)
+    frame = frame_of(hit, work.question_of(hit), worker=worker, assignment=assignment)
+    context = {"assignment": assignment, "hit": hit, "frame": frame, "seconds": work.seconds_left(assignment)}
+    return show(request, "site/work.html", context, frames=frame.origins)
+
+
+@require_GET
+@worker_page
+def work_state(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
+    """Where an assignment stands, for the script of its page."""
+    assignment = work.assignment_of(worker, assignment_id)
+    return JsonResponse({"state": assignment.state, "seconds": work.seconds_left(assignment)})
+
+
+@require_GET
+@worker_page
+def work_check(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
+    """The way on for those without JavaScript: to the outcome, or a word that nothing was submitted yet."""
+    assignment = work.assignment_of(worker, assignment_id)
+    if assignment.state != Assignment.State.ACCEPTED:
+        return see_other("site:work", assignment_id)
+    return show(request, "site/unsubmitted.html", {"assignment": assignment})
+
+
+@require_http_methods(["GET", "POST"])
+@worker_page
+def work_return(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
+    """Give a task back, after a question."""
+    assignment = work.assignment_of(worker, assignment_id)
+    if request.method == "POST":
+        assignment_return(worker=worker, assignment_id=assignment_id)
+        messages.success(request, _("You gave the task back. It does not count against you."))
+        return see_other("site:tasks")
+    if assignment.state != Assignment.State.ACCEPTED:
+        return see_other("site:work", assignment_id)
+    return show(request, "site/return.html", {"assignment": assignment})
+
+
+def state_said(assignment: Assignment) -> str:
+    """An assignment's state in a worker's words."""
+    return {
+        "Accepted": _("At work"),
+        "Submitted": _("Waiting for the requester"),
+        "Approved": _("Approved"),
+        "Rejected": _("Rejected"),
+        "Returned": _("Given back"),
+        "Abandoned": _("Time ran out"),
+    }[assignment.state]
+
+
+# --- what was done and earned
+
+
+@require_GET
+@worker_page
+def history(request: HttpRequest, worker: Worker) -> HttpResponse:
+    """Tasks at work, and all earlier ones."""
+    page = page_of(request, work.assignments_past(worker))
+    rows = [
+        {"assignment": past, "state": state_said(past), "bonus": sum(bonus.amount for bonus in past.bonuses.all())}
+        for past in page.object_list
+    ]
+    record = qualifying.record_of(worker)
+    context = {"page": page, "rows": rows, "held": work.assignments_held(worker), "record": record}
+    return show(request, "site/history.html", context)
+
+
+@require_GET
+@worker_page
+def earnings(request: HttpRequest, worker: Worker) -> HttpResponse:
+    """What was earned and paid."""
+    context = {"earnings": work.earnings_of(worker), "page": page_of(request, work.entries_of(worker))}
+    return show(request, "site/earnings.html", context)
+
+
+@require_POST
+@worker_page
+def dispute(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
+    """Ask the operator to look at a rejection."""
+    form = DisputeForm(request.POST)
+    if form.is_valid():
+        dispute_open(worker=worker, assignment_id=assignment_id, text=form.cleaned_data["text"])
+        messages.success(request, _("You asked. The answer will stand on this page."))
+    else:
+        messages.error(request, _("Say what is wrong with the rejection, in up to 4,096 characters."))
+    return see_other("site:work", assignment_id)
+
+
+# --- qualifications
+
+
+@require_GET
+@worker_page
+def qualifications(request: HttpRequest, worker: Worker) -> HttpResponse:
+    """What the worker has, waits for, and may ask for."""
+    held = list(work.qualifications_of(worker))
+    waiting = list(work.qualification_requests_of(worker).filter(state=QualificationRequest.State.PENDING))
+    refused = list(work.qualification_requests_of(worker).filter(state=QualificationRequest.State.REJECTED)[:20])
+    has = {one.qualification_type_id for one in held if one.status == one.Status.GRANTED}
+    has |= {one.qualification_type_id for one in waiting}
+    values = qualifying.values_of(worker, SYSTEM)
+    context = {
+        "record": [(record_name(type_id), value_said(type_id, values[type_id])) for type_id in SYSTEM],
+        "held": held,
+        "waiting": waiting,
+        "refused": refused,
+        "page": page_of(request, work.qualification_types_requestable().exclude(pk__in=has)),
+    }
+    return show(request, "site/qualifications.html", context)
+
+
+@require_POST
+@worker_page
+def qualification_ask(request: HttpRequest, worker: Worker, type_id: str) -> HttpResponse:
+    """Ask for a qualification."""
+    try:
+        asked = qualification_request(worker=worker, type_id=type_id)
+    except NotAllowed as refused:
+        messages.error(request, refusal_said(refused).text)
+    else:
+        granted = asked.state == QualificationRequest.State.GRANTED
+        messages.success(request, _("You have it now.") if granted else _("You asked. The requester will answer."))
+    return see_other("site:qualifications")
+
+
+# --- letters
+
+
+@require_GET
+@worker_page
+def letters(request: HttpRequest, worker: Worker) -> HttpResponse:
+    """Messages in both directions."""
+    return show(request, "site/letters.html", {"page": page_of(request, work.messages_of(worker))})
+
+
+@require_GET
+@worker_page
+def letter(request: HttpRequest, worker: Worker, message_pk: int) -> HttpResponse:
+    """One message. Opened, it is read."""
+    found = selectors.message_of(worker, message_pk)
+    if found.direction == Message.Direction.TO_WORKER:
+        message_read(worker=worker, message_pk=message_pk)
+    return show(request, "site/letter.html", {"letter": found})
+
+
+@require_http_methods(["GET", "POST"])
+@ratelimit(key="user_or_ip", rate="20/h", method="POST", block=False)  # type: ignore[untyped-decorator]
+@worker_page
+def contact(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
+    """Write to the requester of a task."""
+    if getattr(request, "limited", False):
+        return limited_page(request)
+    hit: Hit = selectors.hit_to_ask_about(worker, hit_id)
+    initial = {"subject": asked_for(request, "subject") or hit.hit_type.title}
+    form = LetterForm(request.POST) if request.method == "POST" else LetterForm(initial=initial)
+    status = 400 if form.is_bound else 200
+    if form.is_bound and form.is_valid():
+        requester_contact(worker=worker, hit_id=hit_id, **form.cleaned_data)
+        messages.success(request, _("Your message is sent. The answer will stand under Messages."))
+        return see_other("site:letters")
+    return show(request, "site/contact.html", {"form": form, "hit": hit}, status=status)

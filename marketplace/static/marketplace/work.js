@@ -1,0 +1,60 @@
+/* A task at work: counts down, and notices when the work is in. All of it is there without this script, too. */
+"use strict";
+
+const bar = document.querySelector(".workbar");
+const left = document.getElementById("left");
+const told = document.getElementById("told");
+const words = document.getElementById("words").dataset;
+const frame = document.querySelector("iframe");
+const end = performance.now() + bar.dataset.seconds * 1000;
+let before = Infinity;
+let over = false;
+
+const tell = (text) => { told.textContent = text; };
+
+function draw() {
+  const seconds = Math.max(0, Math.round((end - performance.now()) / 1000));
+  const parts = [[86400, words.day], [3600, words.hour], [60, words.minute], [1, words.second]];
+  let rest = seconds;
+  const shown = parts.map(([size, unit]) => { const count = Math.floor(rest / size); rest -= count * size; return [count, unit]; });
+  const first = Math.min(shown.findIndex(([count]) => count) < 0 ? 3 : shown.findIndex(([count]) => count), 3);
+  left.textContent = shown.slice(first, first + 2).map((part) => part.join(" ")).join(" ");
+  for (const [limit, text] of [[300, words.five], [60, words.one]]) {
+    if (before > limit && seconds <= limit && before !== Infinity) tell(text);
+  }
+  bar.classList.toggle("soon", seconds <= 300);
+  before = seconds;
+  if (!seconds) check();
+}
+
+async function check() {
+  if (over) return;
+  let answer;
+  try {
+    const response = await fetch(bar.dataset.state, { headers: { Accept: "application/json" } });
+    if (!response.ok) return;
+    answer = await response.json();
+  } catch { return; }
+  if (answer.state === "Accepted" || over) return;
+  over = true;
+  clearInterval(clock);
+  const late = answer.state === "Abandoned" || answer.state === "Returned";
+  const notice = document.getElementById(late ? "over" : "in");
+  notice.hidden = false;
+  document.getElementById("not-in").hidden = true;
+  if (late) return;
+  tell(words.in);
+  notice.scrollIntoView({ block: "nearest" });
+  notice.querySelector("a").focus();
+}
+
+const clock = setInterval(draw, 1000);
+draw();
+/* The answer page in the frame says so; but it is believed only when the marketplace says the same. */
+document.getElementById("check").addEventListener("click", async (event) => {
+  event.preventDefault();
+  await check();
+  if (!over) document.getElementById("not-in").hidden = false;
+});
+addEventListener("message", (event) => { if (event.source === frame.contentWindow && event.data === "marketplace:submitted") check(); });
+frame.addEventListener("load", check);

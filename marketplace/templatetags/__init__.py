@@ -1,0 +1,1 @@
+"""The words of people for times, money and qualifications, in templates."""

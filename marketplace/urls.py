@@ -1,0 +1,18 @@
+"""Every address of the marketplace: the API and the front door, people's pages, and test mode's where it is on."""
+
+from django.conf import settings
+from django.urls import URLPattern, URLResolver, include, path
+
+from marketplace.health import healthz
+from marketplace.site.frames import external_submit
+from marketplace.site.root import root
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", root),
+    path("healthz", healthz),
+    path("mturk/externalSubmit", external_submit, name="external_submit"),
+    path("operator/", include("marketplace.operator.urls")),
+    path("", include("marketplace.site.urls")),
+]
+if settings.TEST_MODE:
+    urlpatterns += [path("test/", include("marketplace.testing.urls"))]

@@ -1,0 +1,196 @@
+"""People at the marketplace's pages: a browser, who is logged in, and a requester's own site on another origin."""
+
+import threading
+from collections.abc import Callable, Iterator
+from html import escape
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from tests import browser
+from tests.marketplace.server import Marketplace
+
+PHONE = {"width": 360, "height": 740}
+DESK = {"width": 1280, "height": 800}
+PASSWORD = "correct horse battery"
+OPERATOR = "olga@example.org"
+EXTERNAL = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
+HTML = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"
+BLOCKED = "--test-third-party-cookie-phaseout"
+
+
+class Person:
+    """Somebody who is logged in, without a browser."""
+
+    def __init__(self, marketplace: Marketplace, email: str) -> None:
+        self.http = httpx.Client(base_url=marketplace.url, timeout=30, trust_env=False)
+        self.http.get("/login")
+        answer = self.post("/login", username=email, password=PASSWORD)
+        assert answer.status_code == 302, answer.text
+
+    def get(self, path: str) -> httpx.Response:
+        """A page."""
+        return self.http.get(path)
+
+    def post(self, path: str, **fields: str) -> httpx.Response:
+        """A form, sent."""
+        return self.http.post(path, data=fields, headers={"X-CSRFToken": self.http.cookies["marketplace_csrf"]})
+
+    def session(self) -> dict[str, str]:
+        """The session's cookie."""
+        return {"name": "marketplace_session", "value": self.http.cookies["marketplace_session"]}
+
+
+class RequestersSite:
+    """A requester's pages on an origin of their own: a form that works without JavaScript, and what was asked for."""
+
+    def __init__(self) -> None:
+        site = self
+        self.asked: list[dict[str, str]] = []
+        self.cookies: list[str] = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                given = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
+                if urlsplit(self.path).path == "/task":
+                    site.asked.append(given)
+                    site.cookies.append(self.headers.get("Cookie", ""))
+                page = PAGE.format(
+                    target=escape(given.get("turkSubmitTo", "")), assignment=escape(given.get("assignmentId", ""))
+                ).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html; charset=utf-8")
+                self.send_header("Content-Length", str(len(page)))
+                self.send_header("Set-Cookie", "seen=1; SameSite=None; Secure")
+                self.end_headers()
+                self.wfile.write(page)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.origin = f"http://localhost:{self._server.server_port}"  # a name that makes it another site
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def question(self, height: int = 0) -> str:
+        """An ExternalQuestion."""
+        return (
+            f'<ExternalQuestion xmlns="{EXTERNAL}"><ExternalURL>{self.origin}/task?query=7</ExternalURL>'
+            f"<FrameHeight>{height}</FrameHeight></ExternalQuestion>"
+        )
+
+    def stop(self) -> None:
+        """End it."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+PAGE = """<!doctype html><html lang="en"><title>Compare</title><h1>Compare two passages</h1>
+<form method="post" action="{target}/mturk/externalSubmit">
+<input type="hidden" name="assignmentId" value="{assignment}">
+<label>Which one? <input name="choice" value="left"></label>
+<button>Send in</button></form>
+<script>document.cookie = "mine=1; SameSite=None; Secure";</script></html>"""
+
+
+def html_question(body: str, height: int = 450) -> str:
+    """An HTMLQuestion."""
+    return (
+        f'<HTMLQuestion xmlns="{HTML}"><HTMLContent><![CDATA[{body}]]></HTMLContent>'
+        f"<FrameHeight>{height}</FrameHeight></HTMLQuestion>"
+    )
+
+
+USUAL_HTML = """<!DOCTYPE html><html lang="en"><head><title>Say it</title></head><body>
+<form name="mturk_form" method="post" id="mturk_form" action="https://www.mturk.com/mturk/externalSubmit">
+<input type="hidden" value="" name="assignmentId" id="assignmentId"/>
+<h1>What is up?</h1><label>Say it <textarea name="comment"></textarea></label>
+<p id="seen"></p><p><input type="submit" id="submitButton" value="Submit" /></p></form>
+<script>
+let cookie; try { cookie = "cookie:" + document.cookie; } catch (error) { cookie = "no cookies"; }
+let top_ = "top"; try { top_ = parent.document.title; } catch (error) { top_ = "no parent"; }
+document.getElementById("seen").textContent = [self.origin, cookie, top_].join(", ");
+</script></body></html>"""
+"""As people write them: for one marketplace's address, with the id left to a script."""
+
+
+@pytest.fixture(scope="session")
+def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marketplace]:
+    """A marketplace by invitation, with an operator and without limits on log-ins."""
+    running = Marketplace(tmp_path_factory.mktemp("market"), MARKETPLACE_RATE_LIMITS="0")
+    running.run("create_operator", OPERATOR, MARKETPLACE_OPERATOR_PASSWORD=PASSWORD)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def people(market: Marketplace) -> Marketplace:
+    """The marketplace, with its clock right."""
+    market.test("clock", reset=True)
+    return market
+
+
+@pytest.fixture(scope="module")
+def requesters_site() -> Iterator[RequestersSite]:
+    """A requester's own site."""
+    running = RequestersSite()
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A browser that blocks third-party cookies."""
+    expect.set_options(timeout=10_000)
+    options = browser.launch_options()
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(**options | {"args": [*options["args"], BLOCKED]})
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def visitor(chromium: Browser, people: Marketplace) -> Iterator[Callable[..., Page]]:
+    """Opens a page in a browser profile of its own. What a script or the content policy complains of is a failure."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def come(person: Person | None = None, **options: Any) -> Page:
+        context = chromium.new_context(base_url=people.url, **{"viewport": DESK, **options})
+        contexts.append(context)
+        context.set_default_timeout(10_000)
+        if person:
+            context.add_cookies([person.session() | {"url": people.url}])  # type: ignore[list-item]
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda told: complaints.append(told.text) if "Content Security" in told.text else None)
+        return page
+
+    yield come
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def look_well(page: Page, *paths: str) -> None:
+    """Each of the pages fits a phone and a desk, in light and dark, and axe finds nothing wrong with it."""
+    for path in paths:
+        page.goto(path)
+        for size, scheme in ((PHONE, "light"), (DESK, "light"), (DESK, "dark")):
+            page.set_viewport_size(size)  # type: ignore[arg-type]
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+            beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert beyond == 0, (path, size)
+            small = page.locator("button, a.button").evaluate_all(
+                "all => all.filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 43.5"
+                " && !one.classList.contains('sort')).map(one => one.outerHTML)"
+            )
+            assert small == [], (path, size)
+            found = Axe().run(page).response["violations"]
+            wrong = [f"{one['id']}: {node['html']}" for one in found for node in one["nodes"]]
+            assert wrong == [], (path, size, scheme)

@@ -1,0 +1,229 @@
+"""A marketplace as production runs it, gunicorn and all, with a database of its own in the tests' PostgreSQL."""
+
+import itertools
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import boto3
+import httpx
+import psycopg2
+from botocore.config import Config
+
+from tests.conftest import free_port
+
+REPOSITORY = Path(__file__).parent.parent.parent
+HTML_QUESTION = (
+    '<HTMLQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd">'
+    "<HTMLContent><![CDATA[<!doctype html><form><input name='answer'></form>]]></HTMLContent>"
+    "<FrameHeight>450</FrameHeight></HTMLQuestion>"
+)
+EXTERNAL_QUESTION = (
+    "<ExternalQuestion "
+    'xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd">'
+    "<ExternalURL>https://example.org/task?a=1&amp;b=2</ExternalURL><FrameHeight>0</FrameHeight></ExternalQuestion>"
+)
+_numbers = itertools.count(1)
+
+
+def database_made(name: str) -> str:
+    """A new, empty database beside the tests' own. Its address."""
+    address = os.environ["DATABASE_URL"]
+    connection = psycopg2.connect(address.replace("postgres://", "postgresql://", 1))
+    connection.autocommit = True
+    with connection.cursor() as cursor:
+        cursor.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        cursor.execute(f'CREATE DATABASE "{name}"')
+    connection.close()
+    path, question, options = address.partition("?")
+    return f"{path.rpartition('/')[0]}/{name}{question}{options}"
+
+
+class Marketplace:
+    """A running marketplace, and quick ways to its test mode."""
+
+    def __init__(self, folder: Path, *, workers: int = 2, **environment: str) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.folder = folder
+        self.database = database_made(f"marketplace_test_{os.getpid()}_{next(_numbers)}")
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "MARKETPLACE_"))},
+            "DJANGO_SETTINGS_MODULE": "marketplace.settings",
+            "DEVELOPMENT": "1",
+            "MARKETPLACE_TEST_MODE": "1",
+            "MARKETPLACE_URL": self.url,
+            "MARKETPLACE_DATABASE_URL": self.database,
+            "MARKETPLACE_SECRET_KEY": "a key for tests, and only for tests, long enough to be one",
+            **environment,
+        }
+        self.http = httpx.Client(base_url=self.url, timeout=30, trust_env=False)
+        self.run("migrate", "--verbosity", "0")
+        options = f"--bind 127.0.0.1:{self.port} --workers {workers} --worker-class gthread --threads 4"
+        self._log = (folder / "marketplace.log").open("ab")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "gunicorn", "marketplace.wsgi:application", *options.split(), "--no-control-socket"],
+            cwd=REPOSITORY,
+            env=self.environment,
+            stdout=self._log,
+            stderr=self._log,
+        )
+        self._wait()
+
+    def _wait(self) -> None:
+        for _ in range(300):
+            try:
+                if self.http.get("/healthz").status_code == 200:
+                    return
+            except httpx.TransportError:
+                time.sleep(0.1)
+            assert self._process.poll() is None, self.log()
+        raise AssertionError(self.log())
+
+    def log(self) -> str:
+        """What the servers wrote."""
+        return (self.folder / "marketplace.log").read_text()
+
+    def stop(self) -> None:
+        """End it."""
+        self._process.terminate()
+        self._process.wait(30)
+        self._log.close()
+        self.http.close()
+
+    def run(self, *command: str, **environment: str) -> str:
+        """A management command, and what it printed."""
+        done = subprocess.run(
+            [sys.executable, "-m", "marketplace", *command],
+            cwd=REPOSITORY,
+            env=self.environment | environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def test(self, action: str, **given: Any) -> dict[str, Any]:
+        """One call of test mode that must succeed."""
+        response = self.http.post(f"/test/{action}", json=given)
+        assert response.status_code == 200, response.text
+        return dict(response.json())
+
+    def refused(self, action: str, **given: Any) -> str:
+        """One call of test mode that must be refused, and why."""
+        response = self.http.post(f"/test/{action}", json=given)
+        assert response.status_code == 400, response.text
+        return str(response.json()["error"])
+
+    def advance(self, **units: float) -> None:
+        """Move the marketplace's clock: seconds=, minutes=, hours=, days=."""
+        sizes = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}
+        self.test("clock", advance=sum(sizes[unit] * number for unit, number in units.items()))
+
+    def requester(self, deposit: str = "1000.00") -> "Requester":
+        """A new requester with money and a client."""
+        return Requester(self, deposit)
+
+    def worker(self, **facts: Any) -> "Worker":
+        """A new worker."""
+        return Worker(self, **facts)
+
+    def client(self, key_id: str, secret: str, **config: Any) -> Any:
+        """A client of boto3, as anybody would make it, that tries once."""
+        return boto3.client(
+            "mturk",
+            endpoint_url=self.url,
+            region_name="us-east-1",
+            aws_access_key_id=key_id,
+            aws_secret_access_key=secret,
+            config=Config(retries={"total_max_attempts": 1}, **config),
+        )
+
+
+class Requester:
+    """A requester: `client` is boto3's."""
+
+    def __init__(self, marketplace: Marketplace, deposit: str) -> None:
+        self.name = f"requester {next(_numbers)}"
+        made = marketplace.test("requester", name=self.name, deposit=deposit)
+        self.account_id, self.key_id, self.secret = made["account_id"], made["key_id"], made["secret"]
+        self.client = marketplace.client(self.key_id, self.secret)
+
+    def hit_type(self, **changes: Any) -> str:
+        """A HIT type, of a dollar if not said otherwise."""
+        return str(self.client.create_hit_type(**hit_type_facts(**changes))["HITTypeId"])
+
+    def hit(self, **changes: Any) -> dict[str, Any]:
+        """A HIT, of a dollar, for one worker and an hour, if not said otherwise."""
+        facts = {"LifetimeInSeconds": 3600, "Question": HTML_QUESTION} | hit_type_facts() | changes
+        return dict(self.client.create_hit(**facts)["HIT"])
+
+    def status(self, hit_id: str) -> str:
+        """A HIT's status."""
+        return str(self.client.get_hit(HITId=hit_id)["HIT"]["HITStatus"])
+
+    def assignment(self, assignment_id: str) -> dict[str, Any]:
+        """A submitted assignment."""
+        return dict(self.client.get_assignment(AssignmentId=assignment_id)["Assignment"])
+
+    def money(self) -> tuple[str, str]:
+        """What is available, and what is on hold."""
+        balance = self.client.get_account_balance()
+        return balance["AvailableBalance"], balance["OnHoldBalance"]
+
+
+class Worker:
+    """A worker, through test mode and the address that forms are submitted to."""
+
+    def __init__(self, marketplace: Marketplace, **facts: Any) -> None:
+        self.marketplace = marketplace
+        email = f"worker{next(_numbers)}@example.org"
+        self.id = str(marketplace.test("worker", email=email, **facts)["worker_id"])
+
+    def accept(self, hit_id: str) -> str:
+        """The assignment's id."""
+        return str(self.marketplace.test("accept", worker_id=self.id, hit_id=hit_id)["assignment_id"])
+
+    def cannot_accept(self, hit_id: str) -> str:
+        """Why not."""
+        return self.marketplace.refused("accept", worker_id=self.id, hit_id=hit_id)
+
+    def give_back(self, assignment_id: str) -> None:
+        """Return it."""
+        self.marketplace.test("return", worker_id=self.id, assignment_id=assignment_id)
+
+    def submit(self, assignment_id: str, **fields: str) -> httpx.Response:
+        """Post the form in the frame."""
+        form = {"assignmentId": assignment_id} | (fields or {"answer": "left"})
+        return self.marketplace.http.post("/mturk/externalSubmit", data=form)
+
+    def do(self, hit_id: str, **fields: str) -> str:
+        """Accept and submit. The assignment's id."""
+        assignment_id = self.accept(hit_id)
+        response = self.submit(assignment_id, **fields)
+        assert response.status_code == 200, response.text
+        return assignment_id
+
+    def finds(self) -> list[str]:
+        """The HITs that it could take."""
+        return list(self.marketplace.test("find", worker_id=self.id, most=1000)["hit_ids"])
+
+    def look(self) -> dict[str, Any]:
+        """Its earnings and messages."""
+        return self.marketplace.test("look", worker_id=self.id)
+
+
+def hit_type_facts(**changes: Any) -> dict[str, Any]:
+    """What CreateHITType needs."""
+    facts = {
+        "Title": "Which passage answers the question?",
+        "Description": "Compare two passages, thirteen times",
+        "Keywords": "search, reading",
+        "Reward": "1.00",
+        "AssignmentDurationInSeconds": 600,
+        "AutoApprovalDelayInSeconds": 259200,
+    }
+    return facts | changes

@@ -1,0 +1,83 @@
+"""The operator's commands, each run as an operator runs it."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.marketplace.server import REPOSITORY, Marketplace, Requester, Worker
+
+
+def refused(marketplace: Marketplace, *command: str) -> str:
+    """A command that must fail, and what it said."""
+    done = subprocess.run(
+        [sys.executable, "-m", "marketplace", *command],
+        cwd=REPOSITORY,
+        env=marketplace.environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_an_operator_sets_a_requester_up(marketplace: Marketplace) -> None:
+    account_id = marketplace.run("create_requester", "The reading lab", "--email", "lab@example.org")
+    assert re.fullmatch("R[A-Z0-9]{13}", account_id)
+    printed = marketplace.run("issue_key", account_id, "--label", "laptop")
+    key_id, secret = re.findall(r"aws_\w+ = (\S+)", printed)
+    assert "has $250.00 available" in marketplace.run("deposit", "The reading lab", "250", "--note", "invoice 7")
+    assert "has $200.00 available" in marketplace.run("deposit", account_id, "-50.00")
+
+    assert marketplace.client(key_id, secret).get_account_balance()["AvailableBalance"] == "200.00"
+    assert "There is a requester named" in refused(marketplace, "create_requester", "The reading lab")
+    assert "insufficient funds" in refused(marketplace, "deposit", account_id, "-201")
+    assert "not an amount" in refused(marketplace, "deposit", account_id, "plenty")
+    assert "whole cents" in refused(marketplace, "deposit", account_id, "0.005")
+    assert "no requester 'Nobody'" in refused(marketplace, "issue_key", "Nobody")
+    assert "no access key" in refused(marketplace, "revoke_key", "MKPNONE")
+
+
+def test_keys_survive_and_are_void_with_another_secret(marketplace: Marketplace, rosa: Requester) -> None:
+    code = "import django; django.setup(); from marketplace.services.keys import key_secret; print(key_secret('MKP'))"
+
+    def secret(**environment: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=REPOSITORY,
+            env=marketplace.environment | environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    assert secret() == secret()
+    assert secret(MARKETPLACE_SECRET_KEY="another key, also for tests") != secret()
+    assert len(secret().strip()) == 40
+
+
+def test_an_invitation_is_printed_once(marketplace: Marketplace) -> None:
+    printed = marketplace.run("invite_worker", "--email", "new@example.org", "--approved", "12000")
+
+    assert re.fullmatch(re.escape(marketplace.url) + r"/register\?invitation=[\w-]{32}", printed)
+    assert "not an email address" in refused(marketplace, "invite_worker", "--email", "nobody")
+    assert "at least one day" in refused(marketplace, "invite_worker", "--days", "0")
+
+
+def test_an_operator_needs_a_good_password(marketplace: Marketplace) -> None:
+    strong = {"MARKETPLACE_OPERATOR_PASSWORD": "hard to guess, easy to keep"}
+
+    assert "is an operator" in marketplace.run("create_operator", "op@example.org", **strong)
+    with pytest.raises(AssertionError, match="too common"):
+        marketplace.run("create_operator", "op2@example.org", MARKETPLACE_OPERATOR_PASSWORD="password")
+
+
+def test_tick_does_what_is_due(marketplace: Marketplace, rosa: Requester, wanda: Worker) -> None:
+    assignment_id = wanda.do(rosa.hit(AutoApprovalDelayInSeconds=60)["HITId"])
+    marketplace.advance(minutes=2)
+
+    assert re.fullmatch(r"[1-9]\d* due, \d+ notifications", marketplace.run("tick"))
+    assert marketplace.run("tick").startswith("0 due")
+    assert rosa.assignment(assignment_id)["AssignmentStatus"] == "Approved"

@@ -1,0 +1,319 @@
+"""The operator's pages: people, keys, disputes and money."""
+
+import csv
+import re
+from collections.abc import Callable, Iterator
+from html import unescape
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.marketplace.conftest import refusing
+from tests.marketplace.people import (
+    OPERATOR,
+    PASSWORD,
+    Person,
+    chromium,
+    look_well,
+    market,
+    people,
+    visitor,
+)
+from tests.marketplace.server import Marketplace, Requester, Worker
+
+__all__ = ["chromium", "market", "people", "visitor"]
+
+Visitor = Callable[..., Page]
+
+
+@pytest.fixture
+def olga(people: Marketplace) -> Iterator[Person]:
+    """The operator."""
+    person = Person(people, OPERATOR)
+    yield person
+    person.http.close()
+
+
+@pytest.fixture
+def rosa(people: Marketplace) -> Requester:
+    """A requester with $1,000."""
+    return people.requester()
+
+
+@pytest.fixture
+def wanda(people: Marketplace) -> Worker:
+    """A worker."""
+    return people.worker()
+
+
+def hidden(answer: httpx.Response, name: str) -> str:
+    """A hidden field of a page."""
+    found = re.search(rf'name="{name}" value="([^"]*)"', answer.text)
+    assert found, answer.text
+    return unescape(found[1])
+
+
+def audit(olga: Person, words: str) -> str:
+    """The audit's rows with these words, as text."""
+    return olga.get(f"/operator/audit?words={words}").text
+
+
+def test_an_operator_makes_a_requester_with_a_key_that_works_until_it_is_revoked(
+    people: Marketplace, visitor: Visitor, olga: Person
+) -> None:
+    page = visitor(olga)
+    page.goto("/operator/requesters")
+    page.get_by_label("Name").fill("The quiet lab")
+    page.get_by_role("button", name="Add").click()
+    expect(page.get_by_role("heading", name="The quiet lab")).to_be_visible()
+    page.get_by_label("Label").fill("laptop")
+    page.get_by_role("button", name="Issue a key").click()
+    key_id, secret = page.locator("#key-id").inner_text(), page.locator("#secret").inner_text()
+    client = people.client(key_id, secret)
+    assert client.get_account_balance()["AvailableBalance"] == "0.00"
+    page.get_by_role("link", name="I have it").click()
+    assert secret not in page.content()
+
+    page.get_by_label("Amount in dollars").fill("250.50")
+    page.get_by_label("Note").fill("transfer 17")
+    page.get_by_role("button", name="Go on").click()
+    expect(page.get_by_role("heading", name="Book this?")).to_be_visible()
+    assert client.get_account_balance()["AvailableBalance"] == "0.00"
+    page.get_by_role("button", name="Book it").click()
+    expect(page.get_by_role("status")).to_have_text("Booked.")
+    assert client.get_account_balance()["AvailableBalance"] == "250.50"
+
+    page.get_by_role("link", name="Revoke").click()
+    page.get_by_role("link", name="Keep it").click()
+    client.get_account_balance()
+    page.get_by_role("link", name="Revoke").click()
+    page.get_by_role("button", name="Revoke it").click()
+    expect(page.get_by_role("status")).to_contain_text("revoked")
+    with refusing("UnrecognizedClientException"):
+        client.get_account_balance()
+    page.get_by_role("link", name="Audit").click()
+    for action in ("revoke key", "deposit", "issue key", "create requester"):
+        expect(page.get_by_role("row").filter(has_text=action).first).to_contain_text(OPERATOR)
+    assert secret not in page.content()
+
+
+def test_a_deposit_is_booked_once_and_as_it_was_confirmed(olga: Person, rosa: Requester) -> None:
+    path = f"/operator/requesters/{rosa.account_id}/deposit"
+    asked = olga.post(path, amount="10.00", note="cash")
+    given = {"amount": "10.00", "note": "cash", "confirmed": hidden(asked, "confirmed")}
+    assert rosa.money()[0] == "1000.00"
+    assert olga.post(path, **given | {"amount": "90.00"}).status_code == 303
+    assert olga.post(path, **given | {"confirmed": "made up"}).status_code == 303
+    assert rosa.money()[0] == "1000.00"
+    assert olga.post(path, **given).status_code == 303
+    assert olga.post(path, **given).status_code == 303
+    assert rosa.money()[0] == "1010.00"
+    assert "was not booked again" in olga.get(f"/operator/requesters/{rosa.account_id}").text
+    assert audit(olga, rosa.account_id).count("deposit</th>") == 1
+
+
+def test_more_than_there_is_cannot_be_given_back(olga: Person, rosa: Requester) -> None:
+    path = f"/operator/requesters/{rosa.account_id}/deposit"
+    for amount, status in (("0", 400), ("1.001", 400), ("much", 400)):
+        assert olga.post(path, amount=amount).status_code == status
+    asked = olga.post(path, amount="-1000.01", note="")
+    olga.post(path, amount="-1000.01", note="", confirmed=hidden(asked, "confirmed"))
+    assert "insufficient funds" in olga.get(f"/operator/requesters/{rosa.account_id}").text
+    assert rosa.money()[0] == "1000.00"
+    assert "deposit</th>" not in audit(olga, rosa.account_id)
+
+
+def test_the_ledger_shows_each_movement(olga: Person, rosa: Requester, wanda: Worker) -> None:
+    done = wanda.do(rosa.hit(Reward="2.00")["HITId"])
+    rosa.client.approve_assignment(AssignmentId=done)
+    text = olga.get(f"/operator/requesters/{rosa.account_id}").text
+    for words in ("deposit", "held for a HIT", "reward", "fee", "−$2.40", "$997.60", wanda.id):
+        assert words in text
+
+
+def test_an_invitation_is_shown_once_and_works_once(people: Marketplace, visitor: Visitor, olga: Person) -> None:
+    page = visitor(olga)
+    page.goto("/operator/workers")
+    page.get_by_label("Note").fill("the reading room")
+    page.get_by_label("Approved elsewhere").fill("12000")
+    page.get_by_role("button", name="Make an invitation").click()
+    address = page.locator("#address").inner_text()
+    page.get_by_role("link", name="I have it").click()
+    assert address not in page.content()
+    expect(page.get_by_role("row").filter(has_text="the reading room").first).to_contain_text("anybody")
+
+    guest = visitor()
+    guest.goto(address)
+    guest.get_by_label("Email address").fill("guest@example.org")
+    guest.get_by_label("Password", exact=True).fill(PASSWORD)
+    guest.get_by_label("Country").select_option("US")
+    guest.get_by_role("button", name="Register").click()
+    guest.goto("/qualifications")
+    expect(guest.get_by_text("12,000")).to_be_visible()
+    guest.goto(address)
+    expect(guest.get_by_text("This invitation cannot be used")).to_be_visible()
+
+
+def test_a_suspended_worker_may_finish_but_not_begin(people: Marketplace, olga: Person, rosa: Requester) -> None:
+    made = people.test("worker", email="sam@example.org", password=PASSWORD)
+    sam = Person(people, "sam@example.org")
+    begun, other = rosa.hit()["HITId"], rosa.hit(Title="Another")["HITId"]
+    assert sam.post(f"/tasks/{begun}/accept").status_code == 303
+    path = f"/operator/workers/{made['worker_id']}"
+    assert olga.post(path, status="suspended").status_code == 400
+    assert olga.post(path, status="suspended", reason="two accounts").status_code == 303
+    assert "suspended" in sam.get("/tasks").text
+    assert "Accept" not in sam.get(f"/tasks/{other}").text.replace("Accepted", "")
+    assert sam.post(f"/tasks/{other}/accept").status_code == 403
+    work = re.search(r"/work/(\w+)", sam.get("/history").text)
+    assert work
+    sent = people.http.post("/mturk/externalSubmit", data={"assignmentId": work[1], "a": "b"})
+    assert sent.status_code == 200
+    assert "two accounts" in audit(olga, made["worker_id"])
+    assert olga.post(path, status="closed", reason="asked for it").status_code == 303
+    assert sam.get("/tasks").status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("decision", "words"), [("overturn", "Approved after all."), ("uphold", "The rejection stands.")]
+)
+def test_a_dispute_is_decided_with_a_reason_and_moves_money_once(
+    people: Marketplace, visitor: Visitor, olga: Person, rosa: Requester, decision: str, words: str
+) -> None:
+    email = f"dora-{decision}@example.org"
+    made = people.test("worker", email=email, password=PASSWORD)
+    dora = Person(people, email)
+    hit_id = rosa.hit(Title=f"Disputed, {decision}", Reward="3.00")["HITId"]
+    accepted = people.test("accept", worker_id=made["worker_id"], hit_id=hit_id)["assignment_id"]
+    people.http.post("/mturk/externalSubmit", data={"assignmentId": accepted, "answer": "left"})
+    rosa.client.reject_assignment(AssignmentId=accepted, RequesterFeedback="Wrong")
+    assert dora.post(f"/work/{accepted}/dispute", text="It is right: see page 3.").status_code == 303
+    assert rosa.money() == ("1000.00", "0.00")
+
+    page = visitor(olga)
+    page.goto("/operator/disputes")
+    page.get_by_role("link", name=f"Disputed, {decision}").click()
+    expect(page.get_by_text("It is right: see page 3.")).to_be_visible()
+    expect(page.get_by_text("<FreeText>left</FreeText>")).to_be_visible()
+    page.locator(f"input[value={decision}]").check()
+    page.get_by_label("Reason").fill("Page 3 says so.")
+    page.get_by_role("button", name="Go on").click()
+    assert rosa.money() == ("1000.00", "0.00")
+    page.get_by_role("button", name="Approve and pay" if decision == "overturn" else "Let it stand").click()
+    expect(page.get_by_role("status")).to_contain_text("Decided.")
+
+    text = dora.get(f"/work/{accepted}").text
+    assert words in text
+    assert "Page 3 says so." in text
+    owed = people.test("look", worker_id=made["worker_id"])["earnings"]["owed"]
+    assert owed == ("3.00" if decision == "overturn" else "0.00")
+    again = {"decision": "overturn", "answer": "Twice.", "confirmed": "yes"}
+    path = page.url.removeprefix(people.url)
+    olga.post(path, **again)
+    assert "This dispute is closed." in olga.get(path).text
+    assert people.test("look", worker_id=made["worker_id"])["earnings"]["owed"] == owed
+    assert rosa.money() == (("996.40", "0.00") if decision == "overturn" else ("1000.00", "0.00"))
+    assert len(re.findall(r"(overturn|uphold) rejection", audit(olga, accepted))) == 1
+
+
+def test_payouts_leave_the_books_once_and_their_list_can_be_fetched_again(
+    people: Marketplace, visitor: Visitor, olga: Person, rosa: Requester, wanda: Worker
+) -> None:
+    other = people.worker()
+    for worker, reward in ((wanda, "1.10"), (other, "2.25")):
+        done = worker.do(rosa.hit(Reward=reward, Title=reward)["HITId"])
+        rosa.client.approve_assignment(AssignmentId=done)
+    page = visitor(olga)
+    page.goto("/operator/payouts")
+    expect(page.get_by_role("row").filter(has_text=wanda.id)).to_contain_text("$1.10")
+    page.get_by_role("button", name="Make a list to pay from").click()
+    done = wanda.do(rosa.hit(Reward="0.15", Title="late")["HITId"])
+    rosa.client.approve_assignment(AssignmentId=done)
+    page.get_by_role("button", name="Book as paid").click()
+    expect(page.get_by_role("alert")).to_contain_text("nothing was booked")
+    assert wanda.look()["earnings"]["owed"] == "1.25"
+    page.get_by_role("button", name="Book as paid").click()
+    expect(page.get_by_role("status")).to_contain_text("booked as paid")
+    assert wanda.look()["earnings"] | {"pending": ""} == {
+        "rewards": "1.25",
+        "bonuses": "0.00",
+        "paid_out": "1.25",
+        "pending": "",
+        "owed": "0.00",
+    }
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Fetch as CSV").click()
+    fetched = download.value.path().read_text()
+    rows = {row["worker_id"]: row for row in csv.DictReader(fetched.splitlines())}
+    assert (rows[wanda.id]["amount"], rows[other.id]["amount"]) == ("1.25", "2.25")
+    assert rows[wanda.id]["currency"] == "USD"
+    reference = rows[wanda.id]["reference"]
+    assert olga.get(f"/operator/payouts/{reference}/csv").text.splitlines() == fetched.splitlines()
+    assert olga.post("/operator/payouts", total="0").status_code == 200
+    assert "Nobody is owed anything" in olga.get("/operator/payouts").text
+    assert reference in audit(olga, "pay")
+
+
+def test_a_workers_question_is_answered_in_the_requesters_name(
+    people: Marketplace, olga: Person, rosa: Requester
+) -> None:
+    people.test("worker", email="quentin@example.org", password=PASSWORD)
+    quentin = Person(people, "quentin@example.org")
+    hit_id = rosa.hit()["HITId"]
+    assert quentin.post(f"/contact/{hit_id}", subject="Page 2", text="Which one?").status_code == 303
+    page = olga.get(f"/operator/requesters/{rosa.account_id}").text
+    path = re.search(r'href="(/operator/requesters/\w+/messages/\d+)"', page)
+    assert path
+    assert "Which one?" in olga.get(path[1]).text
+    assert olga.post(path[1], text="The second.").status_code == 303
+    assert "Re: Page 2" in quentin.get("/messages").text
+    assert OPERATOR not in quentin.get("/messages").text
+
+
+def test_nothing_of_it_is_done_without_the_token_of_the_form_or_by_others(
+    people: Marketplace, olga: Person, rosa: Requester
+) -> None:
+    people.test("worker", email="eve@example.org", password=PASSWORD)
+    eve = Person(people, "eve@example.org")
+    paths = {
+        "requesters": {"name": "Mine"},
+        f"requesters/{rosa.account_id}/keys": {"label": "mine"},
+        f"requesters/{rosa.account_id}/deposit": {"amount": "5"},
+        "workers/invite": {"days": "3"},
+        "payouts": {"total": "0"},
+    }
+    for path, fields in paths.items():
+        assert eve.post(f"/operator/{path}", **fields).status_code == 403, path
+        assert olga.http.post(f"/operator/{path}", data=fields).status_code == 403, path
+    for path in ("", "requesters", "workers", "disputes", "payouts", "audit", "payouts/P-1/csv"):
+        assert eve.get(f"/operator/{path}").status_code == 403, path
+    for path in ("requesters/NONE", "workers/NONE", "disputes/999999", "requesters/NONE/keys/X/revoke", "nowhere"):
+        assert olga.get(f"/operator/{path}").status_code == 404, path
+
+
+def test_pages_are_accessible_and_fit_a_phone(
+    people: Marketplace, visitor: Visitor, olga: Person, rosa: Requester
+) -> None:
+    made = people.test("worker", email="averyveryverylongaddress.of.a.worker@example.org", password=PASSWORD)
+    zoe = Person(people, "averyveryverylongaddress.of.a.worker@example.org")
+    hit_id = rosa.hit(Title="Looked at")["HITId"]
+    zoe.post(f"/contact/{hit_id}", subject="A question", text="Why?")
+    for title, decide in (("Rejected", "reject"), ("Done", "approve")):
+        accepted = people.test("accept", worker_id=made["worker_id"], hit_id=rosa.hit(Title=title)["HITId"])
+        one = accepted["assignment_id"]
+        people.http.post("/mturk/externalSubmit", data={"assignmentId": one, "answer": "x" * 300})
+        if decide == "reject":
+            rosa.client.reject_assignment(AssignmentId=one, RequesterFeedback="No")
+            zoe.post(f"/work/{one}/dispute", text="Yes")
+        else:
+            rosa.client.approve_assignment(AssignmentId=one)
+    requester = olga.get(f"/operator/requesters/{rosa.account_id}").text
+    letter = re.search(r'href="(/operator/requesters/\w+/messages/\d+)"', requester)
+    key = re.search(r'href="(/operator/requesters/\w+/keys/\w+/revoke)"', requester)
+    dispute = re.search(r'href="(/operator/disputes/\d+)"', olga.get("/operator/disputes").text)
+    assert letter and key and dispute
+    page = visitor(olga)
+    paths = ["", "requesters", f"requesters/{rosa.account_id}", "workers", f"workers/{made['worker_id']}"]
+    paths += ["disputes", "payouts", "audit", "audit?words=nothinglikethis"]
+    look_well(page, *[f"/operator/{path}" for path in paths], letter[1], key[1], dispute[1])
