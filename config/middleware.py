@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 
+from judgments.framing import allow_frame
 from pools.errors import Refused
 
 
@@ -32,4 +33,4 @@ class RefusalsAsPages:
         context = {"title": exception.title, "text": str(exception), "link": link}
         response = render(request, "message.html", context, status=exception.status)
         add_never_cache_headers(response)
-        return response
+        return allow_frame(response, exception.framed_by) if exception.framed_by else response

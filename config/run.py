@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from config import embedded
@@ -79,16 +79,23 @@ def _main_job(data: Path, crowd: str, url: str, console: Console) -> None:
 
     started = time.monotonic()
     folder = demo.folder_at(data)
+    if crowd == "simulated" and folder.preferences is None:
+        raise Refused(
+            f"{data} has no oracle-preferences.txt for a simulated crowd: let people judge, with CROWD=people."
+        )
     logins = demo.accounts()
-    with Progress(
-        TextColumn("{task.description:<26}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
-    ) as bars:
-        tasks = {}
+    columns = (TextColumn("{task.description:<26}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+        tasks: dict[str, TaskID] = {}
+        told: set[str] = set()
 
         def step(name: str, done: int, total: int) -> None:
             if name not in tasks:
                 tasks[name] = bars.add_task(name, total=total)
             bars.update(tasks[name], completed=done, total=total)
+            if done == total and not console.is_terminal and name not in told:
+                told.add(name)
+                print(f"{name}: {done:,} of {total:,}", file=sys.stderr, flush=True)
 
         collection = demo.load(folder, step)
         people = demo.open_campaign(collection, folder, f"{folder.name}, judged by people", step)
@@ -96,8 +103,7 @@ def _main_job(data: Path, crowd: str, url: str, console: Console) -> None:
         if crowd == "simulated":
             campaign = demo.open_campaign(collection, folder, folder.name, step)
             if campaign.state == Campaign.State.OPEN and campaign.hits.filter(needed__gt=0).exists():
-                if folder.preferences is None:
-                    raise Refused(f"{data} has no oracle-preferences.txt for a simulated crowd: CROWD=people.")
+                assert folder.preferences is not None  # looked for above
                 demo.judge(campaign, folder.preferences, url, step)
     out = Console()
     sizes, progress, crowd_did = stored_sizes(campaign), selectors.judging_progress(campaign), task_progress(campaign)
@@ -107,6 +113,9 @@ def _main_job(data: Path, crowd: str, url: str, console: Console) -> None:
         f"{crowd_did.workers:,} workers, {counted(crowd_did.excluded, 'assignment')} excluded and done again.",
         highlight=False,
     )
+    later = collection.runs.exclude(pk__in=campaign.runs.all()).order_by("name").values_list("name", flat=True)
+    if later:
+        out.print(f"Not part of this campaign, as they came later: {', '.join(later)}.", highlight=False)
     if progress.done == progress.pairs:
         derived = selectors.derived(campaign)
         table = Table(title="RR@10 of each run", title_justify="left")

@@ -13,6 +13,8 @@
 | FILES_BUCKET | an S3 bucket for run files and artifacts, reached with the usual AWS variables | none: a folder |
 | CLIENT_ADDRESS_HEADER | where the proxy puts the client's address, such as HTTP_X_REAL_IP | REMOTE_ADDR |
 | RATE_LIMITS | limits on log-ins and on opening campaign links | on |
+| MARKETPLACE_URL | the marketplace that campaigns are published to | http://localhost:8100 in development |
+| MARKETPLACE_SUBMIT_HOST | where its frames post finished work | MARKETPLACE_URL |
 """
 
 import os
@@ -125,6 +127,11 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE = {
     "pack campaigns that wait": {"task": "tasks.jobs.pack_waiting_campaigns", "schedule": 30.0},
+    "publish HITs and send what is planned": {"task": "tasks.jobs.publish", "schedule": 15.0},
+    "ask venues what was submitted": {"task": "tasks.jobs.sync", "schedule": 60.0},
+    "decide on submitted work and pay": {"task": "tasks.jobs.settle", "schedule": 60.0},
+    "ask for more work where it is needed": {"task": "tasks.jobs.requeue", "schedule": 120.0},
+    "compare with the venues": {"task": "tasks.jobs.reconcile", "schedule": 3600.0},
 }
 
 # Files
@@ -208,5 +215,9 @@ LOGGING = {
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "INFO"},
-    "loggers": {"django.request": {"level": "ERROR"}, "httpx": {"level": "WARNING"}},
+    "loggers": {"django.request": {"level": "ERROR"}, "httpx": {"level": "WARNING"}, "botocore": {"level": "WARNING"}},
 }
+
+# The venue that campaigns are published to. Its access keys come the AWS way (AWS_ACCESS_KEY_ID …, or a profile).
+MARKETPLACE_URL = env.str("MARKETPLACE_URL", default="http://localhost:8100" if DEVELOPMENT else "").rstrip("/")
+MARKETPLACE_SUBMIT_HOST = env.str("MARKETPLACE_SUBMIT_HOST", default=MARKETPLACE_URL).rstrip("/")

@@ -157,6 +157,9 @@ def _with_names(count: int, names: list[str]) -> str:
 
 
 def _pool(options: argparse.Namespace) -> int:
+    for path in (options.qrels, *options.files):
+        if options.pairs and _same_file(options.pairs, path):
+            raise BadInput(options.pairs, None, "is one of the input files, and would be overwritten.")
     qrels = read_qrels(options.qrels, name=options.qrels)
     runs = _read_runs(options.files, options.depth)
     if runs is None:
@@ -313,6 +316,13 @@ def _written_whole(path: str) -> Iterator[TextIO]:
         raise
     except OSError as error:
         raise BadInput(path, None, f"cannot be written: {error.strerror or error}.") from None
+
+
+def _same_file(one: str, other: str) -> bool:
+    try:
+        return Path(one).samefile(other)
+    except OSError:
+        return False
 
 
 def _umask() -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from evaluation.errors import BadInput
-from evaluation.textfiles import Source, TextFile, columns, counted, shown
+from evaluation.textfiles import COLUMN_LIMITS, Source, TextFile, columns, counted, shown
 
 
 class Preference(NamedTuple):
@@ -38,7 +38,7 @@ def read_preferences(source: Source, *, name: str | None = None) -> Iterator[Pre
 
 def numbered_preferences(source: Source, *, name: str | None = None) -> Iterator[tuple[int, Preference]]:
     """As `read_preferences`, each with its line."""
-    file = TextFile(source, name=name)
+    file = TextFile(source, name=name, limits=COLUMN_LIMITS)
     for line, (query, a, b, preferred) in _rows(file, ("query", "a", "b", "preferred"), "preferences have"):
         if preferred not in (a, b):
             message = f"{shown(preferred)} is preferred, which is neither {shown(a)} nor {shown(b)}."
@@ -48,7 +48,7 @@ def numbered_preferences(source: Source, *, name: str | None = None) -> Iterator
 
 def read_pairs(source: Source, *, name: str | None = None) -> Iterator[Pair]:
     """Pairs in file order, from lines `query a b`. Raises BadInput as `read_preferences` does."""
-    file = TextFile(source, name=name)
+    file = TextFile(source, name=name, limits=COLUMN_LIMITS)
     for _, row in _rows(file, ("query", "a", "b"), "pairs have"):
         yield Pair(*row)
 

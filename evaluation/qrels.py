@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 from evaluation.errors import BadInput
-from evaluation.textfiles import Source, TextFile, columns, counted, shown
+from evaluation.textfiles import COLUMN_LIMITS, Source, TextFile, columns, counted, shown
 
 Policy = Literal["first", "all", "none"]
 """Which relevant passages of a query count: the first in the file, all of them, or none."""
@@ -65,7 +65,7 @@ def read_qrels(source: Source, *, name: str | None = None) -> Qrels:
     Raises BadInput where a line has other columns, where the grade is no whole number, where a passage comes again with
     another grade (a mere repetition is let pass), and where the file is damaged or empty.
     """
-    file = TextFile(source, name=name)
+    file = TextFile(source, name=name, limits=COLUMN_LIMITS)
     grades: dict[str, dict[str, int]] = {}
     for line, row in file.rows():
         split = columns(row)

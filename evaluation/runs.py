@@ -19,12 +19,22 @@ from evaluation.artifact import RunArtifact
 from evaluation.errors import BadInput
 from evaluation.rungroups import Ints, Ranked, rank_queries, starts_of
 from evaluation.runlines import MS_MARCO, TREC, Format, Rows, Seen, detect_format, joined, parse
-from evaluation.textfiles import LIMITS, NAMED_LINES, Limits, Source, TextFile, counted, name_of, rereadable, shown
+from evaluation.textfiles import (
+    COLUMN_LIMITS,
+    NAMED_LINES,
+    Limits,
+    Source,
+    TextFile,
+    counted,
+    name_of,
+    rereadable,
+    shown,
+)
 
 ERRORS_ENOUGH = 100_000  # a file this wrong is no run: reading it to the end helps nobody
 HITS_ENOUGH = 1_000_000  # for one query, whose hits have to be in memory at once
 NAMES_KEPT = 10
-RUN_LIMITS = LIMITS._replace(line=64 << 10)
+RUN_LIMITS = COLUMN_LIMITS
 _BUCKETS = 32
 
 

@@ -37,6 +37,9 @@ class Limits(NamedTuple):
 
 
 LIMITS = Limits()
+COLUMN_LIMITS = LIMITS._replace(line=2 << 10)
+"""For files of columns: ids are short, and a store may not hold long ones (PostgreSQL indexes 2,704 bytes)."""
+ID_BYTES = 1 << 10
 
 
 class Block(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from evaluation.errors import BadInput
-from evaluation.textfiles import Source, TextFile, shown
+from evaluation.textfiles import ID_BYTES, Source, TextFile, shown
 
 # The names that published collections use, most telling first: MS MARCO v2 passages carry a `docid` beside their `pid`.
 _ID_KEYS = ("id", "_id", "qid", "pid", "query_id", "passage_id", "doc_id", "docid", "docno")
@@ -59,6 +59,10 @@ def _texts(file: TextFile) -> Iterator[tuple[int, Text]]:
         item = _from_json(row, file.name, line) if as_json else _from_tsv(row, file.name, line)
         if not item.id or item.id.split() != [item.id]:
             raise BadInput(file.name, line, f"id '{shown(item.id)}' where an id without spaces is needed.")
+        if len(item.id.encode()) > ID_BYTES:
+            raise BadInput(
+                file.name, line, f"an id of {len(item.id.encode()):,} bytes, where {ID_BYTES:,} are the most."
+            )
         yield line, item
 
 

@@ -15,14 +15,17 @@ from evaluation.artifact import Order
 from evaluation.cli import run_name
 from evaluation.measures import reciprocal_rank
 from evaluation.preferences import read_preferences
-from evaluation.qrels import Entry, Qrels
+from evaluation.qrels import Entry, Qrels, read_qrels
+from evaluation.runs import check_run
+from evaluation.texts import read_queries
 from judgments import exports, selectors, simulation
 from pools import selectors as pools
 from pools import services as pool_services
 from pools.errors import Refused
 from pools.models import Campaign, Collection, Lab, Run, User
 from tasks import services as tasks
-from tasks.models import TestPair
+from tasks.models import Assignment, TestPair
+from tasks.testfile import read_test_pairs
 
 LAB = "Demonstration lab"
 TESTS = 12
@@ -49,9 +52,14 @@ def folder_at(path: Path) -> Folder:
     """Find the files in a folder. Raises Refused saying what is missing."""
     if not path.is_dir():
         raise Refused(f"{path} is not a folder.")
-    runs = tuple(sorted(file for file in (path / "runs").glob("*") if file.is_file() and not file.name.startswith(".")))
+    runs = tuple(sorted(file for file in (path / "runs").glob("*") if file.is_file() and _looks_like_a_run(file)))
     if not runs:
         raise Refused(f"{path / 'runs'} holds no run files.")
+    named: dict[str, Path] = {}
+    for file in runs:
+        other = named.setdefault(run_name(str(file)), file)
+        if other != file:
+            raise Refused(f"{other.name} and {file.name} are two runs of one name, {run_name(str(file))}: rename one.")
     return Folder(
         name=path.resolve().name,
         queries=_required(path, "queries.tsv", "queries.jsonl"),
@@ -83,25 +91,34 @@ def accounts() -> dict[str, str]:
 
 
 def load(folder: Folder, step: Step) -> Collection:
-    """Import what is not there yet: queries and qrels, then the runs, then the passages that their pools need."""
+    """Import what is not there yet: queries and qrels, then the runs, then the passages that their pools need.
+
+    Raises Refused, before anything is stored, where a run has errors (all of them are named), or where there is a
+    collection of the folder's name with other queries or qrels.
+    """
     lab = Lab.objects.get(name=LAB)
     collection = Collection.objects.filter(lab=lab, name=folder.name).first()
+    _check_runs(folder, set() if collection is None else set(collection.runs.values_list("name", flat=True)), step)
     if collection is None:
         step("Reading queries and qrels", 0, 1)
         collection = pool_services.collection_import(
             lab=lab, name=folder.name, language="", queries=folder.queries, qrels=folder.qrels
         ).collection
         step("Reading queries and qrels", 1, 1)
+    else:
+        _must_be_the_same(collection, folder)
     known = set(collection.runs.values_list("name", flat=True))
     fresh = [path for path in folder.runs if run_name(str(path)) not in known]
     for number, path in enumerate(fresh):
-        step("Checking the runs", number, len(fresh))
+        step("Storing the runs", number, len(fresh))
         with path.open("rb") as source:
             pool_services.run_import(collection=collection, name=run_name(str(path)), source=source, filename=path.name)
-        step("Checking the runs", number + 1, len(fresh))
-    if fresh or not collection.passages.exclude(text="").exists():
+        step("Storing the runs", number + 1, len(fresh))
+    if fresh or collection.passages.filter(text="").exists():
         step("Reading passages", 0, 1)
-        pool_services.collection_import(lab=lab, name=folder.name, passages=folder.passages)
+        tests = read_test_pairs(folder.test_pairs) if folder.test_pairs else ()
+        named = {pid for _query, *pids in tests for pid in pids}
+        pool_services.collection_import(lab=lab, name=folder.name, passages=folder.passages, also=named)
         step("Reading passages", 1, 1)
     return collection
 
@@ -126,7 +143,12 @@ def open_campaign(collection: Collection, folder: Folder, name: str, step: Step)
 
 
 def judge(campaign: Campaign, preferences: Path, url: str, step: Step, workers: int = 6) -> simulation.Tally:
-    """Let a simulated crowd, careful and careless, judge what waits, through the site that runs at `url`."""
+    """Let a simulated crowd, careful and careless, judge what waits, through the site that runs at `url`.
+
+    Whoever was at something when an earlier crowd was cut off will not come back: what they had goes to others now.
+    """
+    for abandoned in campaign.assignments.filter(state=Assignment.State.ACTIVE):
+        tasks.assignment_lapse(assignment=abandoned, at=timezone.now())
     return simulation.judge(
         campaign=campaign,
         preferences=read_preferences(preferences),
@@ -176,9 +198,41 @@ def _test_pairs(campaign: Campaign, folder: Folder) -> None:
     missing = TESTS - campaign.test_pairs.count()
     if missing > 0:
         tasks.test_pairs_suggest(campaign=campaign, count=missing, seed=tasks.next_test_seed(campaign))
+    there = campaign.test_pairs.exclude(state=TestPair.State.DECLINED).count()
+    if there < campaign.tests_per_hit:
+        raise Refused(
+            f"A HIT needs {campaign.tests_per_hit} test pairs, and only {there} could be suggested from so few qrels. "
+            "Put a file test-pairs.tsv into the folder, with a line `query relevant off_topic` of ids for each."
+        )
     researcher = User.objects.get(username="researcher")
     for test_pair in campaign.test_pairs.filter(state=TestPair.State.SUGGESTED):
         tasks.test_pair_decide(test_pair=test_pair, confirm=True, by=researcher, at=timezone.now())
+
+
+def _looks_like_a_run(path: Path) -> bool:
+    return not path.name.startswith((".", "README")) and path.suffix not in (".md", ".json")
+
+
+def _check_runs(folder: Folder, known: set[str], step: Step) -> None:
+    """Check every run that is not stored yet, before the first of them is. Raises Refused naming all bad ones."""
+    fresh = [path for path in folder.runs if run_name(str(path)) not in known]
+    complaints = []
+    for number, path in enumerate(fresh, start=1):
+        complaints.append(check_run(path, name=path.name, depth=1).complaint())
+        step("Checking the runs", number, len(fresh))
+    if any(complaints):
+        raise Refused("\n".join(filter(None, complaints)))
+
+
+def _must_be_the_same(collection: Collection, folder: Folder) -> None:
+    """Raises Refused unless the stored queries and qrels are the folder's."""
+    qrels = [tuple(entry) for entry in read_qrels(folder.qrels).entries()]
+    texts = dict(collection.queries.exclude(text="").values_list("qid", "text"))
+    if sorted(qrels) != sorted(pools.collection_qrels(collection)) or dict(read_queries(folder.queries)) != texts:
+        raise Refused(
+            f"There is a collection called {collection.name} already, with other queries or qrels than this folder. "
+            "Rename the folder."
+        )
 
 
 def _required(folder: Path, *names: str) -> Path:

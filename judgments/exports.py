@@ -20,6 +20,7 @@ from judgments import selectors
 from judgments.models import Judgment
 from pools import selectors as pools
 from pools.models import Campaign
+from pools.snapshot import one_moment
 from pools.version import VERSION
 from tasks import selectors as tasks
 
@@ -48,7 +49,12 @@ NAMES = {
 
 
 def export_files(campaign: Campaign) -> dict[str, bytes]:
-    """All export files of a campaign by name. The manifest comes last and describes the others."""
+    """All export files of a campaign by name, as of one moment. The manifest comes last and describes the others."""
+    with one_moment():
+        return _files(campaign)
+
+
+def _files(campaign: Campaign) -> dict[str, bytes]:
     derived = selectors.derived(campaign)
     preferences = selectors.accepted_preferences(campaign)
     original = list(pools.collection_qrels(campaign.collection))

@@ -14,6 +14,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -21,18 +22,20 @@ from django_ratelimit.decorators import ratelimit
 
 from judgments import selectors, services
 from judgments.example import worked_example
+from judgments.framing import in_venues_frame, submit_host, venue_of
 from judgments.models import Judgment
 from pools.errors import BadRequest, NotNow, NotYours, Refused
-from pools.models import Campaign
+from pools.models import Campaign, Lab
 from tasks import selectors as tasks
 from tasks import services as task_services
 from tasks.crowd import link as crowd
-from tasks.models import Assignment, ConsentText, Item
+from tasks.models import Assignment, ConsentText, Item, Publication, Worker
 from tasks.money import dollars, owed
 from tasks.wording import default_consent
 
 _SHOWN = "bestknown.shown"
 _JOIN = "bestknown.join"
+_AT_THE_VENUE = gettext_lazy("Your next task is where you found this one: look for it there.")
 COOKIE_SECONDS = 60 * 60 * 24 * 90
 
 
@@ -44,11 +47,11 @@ COOKIE_SECONDS = 60 * 60 * 24 * 90
 def preview(request: HttpRequest, link: str) -> HttpResponse:
     """What the work is, before anything is agreed or stored. Who has been here before is led to their own place."""
     campaign = _campaign(link)
-    place = _place_in_cookie(request, campaign)
-    if place is not None:
-        return _see_other("judging:home", crowd.place_token(*place))
+    worker = _worker_in_cookie(request, campaign)
+    if worker is not None and tasks.has_consented(worker, campaign):
+        return see_other("judging:home", crowd.place_token(worker, campaign))
     context = {
-        "task": _task(campaign),
+        "task": task_context(campaign),
         "example": worked_example(),
         "open": campaign.state == Campaign.State.OPEN,
         "start_url": reverse("judging:join", args=[link]),
@@ -67,16 +70,16 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
     """
     campaign = _campaign(link)
     if campaign.state != Campaign.State.OPEN:
-        return _see_other("judging:preview", link)
+        return see_other("judging:preview", link)
     text = tasks.current_consent(campaign)
-    place = _place_in_cookie(request, campaign)
+    known = _worker_in_cookie(request, campaign)
     if request.method != "POST":
-        if place is not None:
-            return _see_other("judging:home", crowd.place_token(*place))
+        if known is not None and tasks.has_consented(known, campaign):
+            return see_other("judging:home", crowd.place_token(known, campaign))
         form = signing.dumps(secrets.token_hex(12), salt=_JOIN)
         context = {
-            "task": _task(campaign),
-            "consent": _consent_context(campaign),
+            "task": task_context(campaign),
+            "consent": consent_context(campaign),
             "post_url": f"{reverse('judging:join', args=[link])}?form={form}",
             "decline_url": reverse("judging:declined", args=[link]),
         }
@@ -86,20 +89,20 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
     try:
         form = signing.loads(request.GET.get("form", ""), salt=_JOIN, max_age=60 * 60 * 24)
     except signing.BadSignature:
-        return _see_other("judging:join", link)
+        return see_other("judging:join", link)
     if text is None:
         raise Refused(_("The work has not started yet. Please come back later."))
-    if not _was_shown(text, request):
-        return _see_other("judging:join", link)
-    worker = place.worker if place else task_services.worker_join(campaign=campaign, form=form)
+    if not was_shown(text, request):
+        return see_other("judging:join", link)
+    worker = known or task_services.worker_join(campaign=campaign, form=form)
     task_services.consent_give(worker=worker, text=text)
     token = crowd.place_token(worker, campaign)
     response = _taken(crowd.Place(worker, campaign), token)
     response.set_cookie(
-        _cookie_name(campaign),
+        _cookie_name(campaign.lab),
         token,
         max_age=COOKIE_SECONDS,
-        path=reverse("judging:preview", args=[link]),
+        path="/c/",
         secure=request.is_secure(),
         httponly=True,
         samesite="Lax",
@@ -111,7 +114,7 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
 @require_safe
 def declined(request: HttpRequest, link: str) -> HttpResponse:
     """Somebody did not agree. Nothing was stored."""
-    return render(request, "judgments/declined.html", {"task": _task(_campaign(link))})
+    return render(request, "judgments/declined.html", {"task": task_context(_campaign(link))})
 
 
 @never_cache
@@ -120,14 +123,14 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
     """A worker's own place: what they are at, what they may take, what they have done."""
     worker, campaign = crowd.place_of(token)
     if not tasks.has_consented(worker, campaign):
-        return _see_other("judging:consent", token)
+        return see_other("judging:consent", token)
     assignment = tasks.current_assignment(worker, campaign)
-    reason = task_services.no_work_reason(worker, campaign)
+    reason = _AT_THE_VENUE if worker.external_id else task_services.no_work_reason(worker, campaign)
     if not reason and assignment is None and tasks.next_hit(worker, campaign, timezone.now()) is None:
         reason = task_services.nothing_left_reason(campaign)
     finished = list(tasks.finished_assignments(worker, campaign))
     context = {
-        "task": _task(campaign),
+        "task": task_context(campaign),
         "bookmark_url": crowd.place_address(worker, campaign) or request.build_absolute_uri(),
         "current": None if assignment is None else _current(assignment),
         "take_url": reverse("judging:take", args=[token]),
@@ -147,15 +150,15 @@ def consent(request: HttpRequest, token: str) -> HttpResponse:
     worker, campaign = crowd.place_of(token)
     text = tasks.current_consent(campaign)
     if request.method == "POST" and text is not None:
-        if not _was_shown(text, request):
-            return _see_other("judging:consent", token)
+        if not was_shown(text, request):
+            return see_other("judging:consent", token)
         task_services.consent_give(worker=worker, text=text)
-        return _see_other("judging:home", token)
+        return see_other("judging:home", token)
     if text is None:
         raise Refused(_("The work has not started yet. Please come back later."))
     context = {
-        "task": _task(campaign),
-        "consent": _consent_context(campaign),
+        "task": task_context(campaign),
+        "consent": consent_context(campaign),
         "post_url": reverse("judging:consent", args=[token]),
         "decline_url": reverse("judging:declined", args=[campaign.link]),
     }
@@ -168,8 +171,10 @@ def consent(request: HttpRequest, token: str) -> HttpResponse:
 def take(request: HttpRequest, token: str) -> HttpResponse:
     """Take the next task, or go on with the current one."""
     place = crowd.place_of(token)
+    if place.worker.external_id:
+        raise Refused(_AT_THE_VENUE)
     if not tasks.has_consented(*place):
-        return _see_other("judging:consent", token)
+        return see_other("judging:consent", token)
     return _taken(place, token)
 
 
@@ -177,8 +182,8 @@ def _taken(place: crowd.Place, token: str) -> HttpResponse:
     try:
         assignment = task_services.assignment_take(worker=place.worker, campaign=place.campaign, at=timezone.now())
     except task_services.NoWork:
-        return _see_other("judging:home", token)
-    return _see_other("judging:instructions", crowd.assignment_token(assignment))
+        return see_other("judging:home", token)
+    return see_other("judging:instructions", crowd.assignment_token(assignment))
 
 
 # --- judging
@@ -186,16 +191,17 @@ def _taken(place: crowd.Place, token: str) -> HttpResponse:
 
 @never_cache
 @require_safe
+@in_venues_frame
 def instructions(request: HttpRequest, token: str) -> HttpResponse:
     """What to do, with a worked example; then on to the first comparison that waits."""
     assignment = crowd.assignment_of(token)
     if assignment.state != Assignment.State.ACTIVE:
-        return _see_other("judging:done", token)
+        return see_other("judging:done", token)
     waiting = selectors.unjudged_positions(assignment)
     begun = selectors.judged_count(assignment) > 0
     next_url = reverse("judging:item", args=[token, waiting[0]]) if waiting else reverse("judging:finish", args=[token])
     context = {
-        "task": _task(assignment.campaign),
+        "task": task_context(assignment.campaign),
         "instructions": assignment.campaign.instructions,
         "example": worked_example(),
         "resume": waiting[0] if waiting and begun else None,
@@ -208,6 +214,7 @@ def instructions(request: HttpRequest, token: str) -> HttpResponse:
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@in_venues_frame
 def item(request: HttpRequest, token: str, position: int) -> HttpResponse:
     """One comparison. Without a script, choosing posts here and comes back to the marked page."""
     assignment = crowd.assignment_of(token)
@@ -221,9 +228,9 @@ def item(request: HttpRequest, token: str, position: int) -> HttpResponse:
         except NotNow as refused:
             refused.way_out = (reverse("judging:done", args=[token]), _("See your receipt"))
             raise
-        return _see_other("judging:item", token, position)
+        return see_other("judging:item", token, position)
     if assignment.state != Assignment.State.ACTIVE:
-        return _see_other("judging:done", token)
+        return see_other("judging:done", token)
     shown = selectors.item_of(assignment, position)
     if shown is None:
         raise NotYours(_("This task has no comparison number %(position)d.") % {"position": position})
@@ -234,18 +241,19 @@ def item(request: HttpRequest, token: str, position: int) -> HttpResponse:
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@in_venues_frame
 def finish(request: HttpRequest, token: str) -> HttpResponse:
     """The last look before sending; POST sends."""
     assignment = crowd.assignment_of(token)
     if request.method == "POST":
         services.assignment_finish(assignment=assignment, at=timezone.now())
-        return _see_other("judging:done", token)
+        return see_other("judging:done", token)
     if assignment.state != Assignment.State.ACTIVE:
-        return _see_other("judging:done", token)
+        return see_other("judging:done", token)
     missing = selectors.unjudged_positions(assignment)
     total = assignment.hit.items.count()
     context = {
-        "task": _task(assignment.campaign),
+        "task": task_context(assignment.campaign),
         "answered": total - len(missing),
         "total": total,
         "missing": [{"position": n, "url": reverse("judging:item", args=[token, n])} for n in missing],
@@ -260,17 +268,18 @@ def finish(request: HttpRequest, token: str) -> HttpResponse:
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@in_venues_frame
 def leave(request: HttpRequest, token: str) -> HttpResponse:
     """What leaving now would mean; POST leaves."""
     assignment = crowd.assignment_of(token)
     if request.method == "POST":
         services.assignment_leave(assignment=assignment, at=timezone.now())
-        return _see_other("judging:done", token)
+        return see_other("judging:done", token)
     if assignment.state != Assignment.State.ACTIVE:
-        return _see_other("judging:done", token)
+        return see_other("judging:done", token)
     answered, total = selectors.judged_count(assignment), assignment.hit.items.count()
     context = {
-        "task": _task(assignment.campaign),
+        "task": task_context(assignment.campaign),
         "answered": answered,
         "total": total,
         "owed": dollars(owed(assignment.campaign.reward, answered, total)),
@@ -282,16 +291,19 @@ def leave(request: HttpRequest, token: str) -> HttpResponse:
 
 @never_cache
 @require_safe
+@in_venues_frame
 def done(request: HttpRequest, token: str) -> HttpResponse:
     """The receipt."""
     assignment = crowd.assignment_of(token)
     if assignment.finished_at is None:
-        return _see_other("judging:instructions", token)
+        return see_other("judging:instructions", token)
+    publication = venue_of(assignment)
     context = {
-        "task": _task(assignment.campaign),
+        "task": task_context(assignment.campaign),
         "receipt": _receipt(assignment),
         "home_url": _home_of(assignment),
         "late": assignment.finished_at > assignment.leased_until,
+        "submit": None if publication is None else _submission(assignment, publication),
     }
     return render(request, "judgments/done.html", context)
 
@@ -349,7 +361,7 @@ def _item_context(assignment: Assignment, token: str, shown: Item, judgment: Jud
     last = shown.position == total
     seconds_left = (assignment.leased_until - now).total_seconds()
     return {
-        "task": _task(campaign),
+        "task": task_context(campaign),
         "item": {
             "position": shown.position,
             "total": total,
@@ -383,7 +395,8 @@ def _item_context(assignment: Assignment, token: str, shown: Item, judgment: Jud
     }
 
 
-def _task(campaign: Campaign) -> dict[str, Any]:
+def task_context(campaign: Campaign) -> dict[str, Any]:
+    """What every page of a task knows of it."""
     return {
         "title": campaign.title,
         "question": campaign.question,
@@ -395,14 +408,15 @@ def _task(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def _consent_context(campaign: Campaign) -> dict[str, Any]:
+def consent_context(campaign: Campaign) -> dict[str, Any]:
+    """The consent text in force, for its page."""
     text = tasks.current_consent(campaign)
     if text is None:
         return {"text": default_consent(campaign), "version": 1, "lang": campaign.language}
     return {"text": text.text, "version": text.version, "lang": campaign.language}
 
 
-def _was_shown(text: ConsentText, request: HttpRequest) -> bool:
+def was_shown(text: ConsentText, request: HttpRequest) -> bool:
     """Whether the page that was agreed to showed this version: the text may have changed since."""
     return request.POST.get("version") == str(text.version)
 
@@ -426,6 +440,16 @@ def _receipt(assignment: Assignment) -> dict[str, Any]:
     }
 
 
+def _submission(assignment: Assignment, publication: Publication) -> dict[str, str]:
+    """The form by which a venue learns that the work is done. It may be sent again: the venue takes it once."""
+    return {
+        "action": f"{submit_host(publication)}/mturk/externalSubmit",
+        "assignment_id": assignment.venue_assignment_id,
+        "receipt": assignment.receipt,
+        "judged": str(assignment.judged),
+    }
+
+
 def _home_of(assignment: Assignment) -> str:
     return reverse("judging:home", args=[crowd.place_token(assignment.worker, assignment.campaign)])
 
@@ -438,19 +462,20 @@ def _campaign(link: str) -> Campaign:
     return campaign
 
 
-def _cookie_name(campaign: Campaign) -> str:
-    return f"place-{campaign.pk}"
+def _cookie_name(lab: Lab) -> str:
+    return f"place-{lab.pk}"
 
 
-def _place_in_cookie(request: HttpRequest, campaign: Campaign) -> crowd.Place | None:
+def _worker_in_cookie(request: HttpRequest, campaign: Campaign) -> Worker | None:
+    """Who came here before in this browser, to this campaign or to another of the lab's."""
     try:
-        place = crowd.place_of(request.COOKIES.get(_cookie_name(campaign), ""))
+        place = crowd.place_of(request.COOKIES.get(_cookie_name(campaign.lab), ""))
     except NotYours:
         return None
-    return place if place.campaign == campaign else None
+    return place.worker if place.worker.lab_id == campaign.lab_id else None
 
 
-def _see_other(name: str, *arguments: object) -> HttpResponse:
+def see_other(name: str, *arguments: object) -> HttpResponse:
     """303: the browser gets the next page, and a reload of it posts nothing again."""
     response = HttpResponseRedirect(reverse(name, args=arguments))
     response.status_code = 303

@@ -177,6 +177,7 @@ class PoolRow(NamedTuple):
 def pool_keys(campaign: Campaign, search: str = "") -> QuerySet[Pool]:
     """A campaign's pools by query id; with `search`, those whose question holds it, or whose id it is."""
     pools = Pool.objects.filter(campaign=campaign)
+    search = search.replace("\0", "")
     if search:
         pools = pools.filter(Q(query__text__icontains=search) | Q(query__qid=search))
     return pools.order_by("query__qid")
@@ -312,13 +313,6 @@ def unjudged_positions(assignment: Assignment) -> list[int]:
     judged = Judgment.objects.filter(assignment=assignment).values("item")
     items = Item.objects.filter(hit_id=assignment.hit_id).exclude(id__in=judged)
     return list(items.order_by("position").values_list("position", flat=True))
-
-
-def excluded_in(campaign: Campaign, worker_id: int) -> bool:
-    """Whether any of the worker's assignments in the campaign is excluded."""
-    return Assignment.objects.filter(
-        campaign=campaign, worker_id=worker_id, verdict=Assignment.Verdict.EXCLUDED
-    ).exists()
 
 
 def overfull_pairs(campaign: Campaign) -> int:

@@ -86,9 +86,6 @@ def _check(assignment: Assignment, *, left: bool, at: datetime) -> None:
             "tests": tests,
         }
         _fail(assignment, why=why, at=at)
-    elif campaign.exclusion == Campaign.Exclusion.WORKER and selectors.excluded_in(campaign, assignment.worker_id):
-        why = _("Another assignment of this worker was excluded, and the campaign's rule excludes all of them.")
-        _exclude(assignment, why=why, by=None, at=at)
     elif left and (campaign.partial == Campaign.Partial.NEVER or not selectors.all_tests_judged(assignment)):
         tasks.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.UNCHECKED)
     else:

@@ -28,6 +28,7 @@ from pools.models import Campaign
 from tasks import services as tasks
 from tasks.crowd import link as crowd
 from tasks.models import Hit, Item
+from tasks.selectors import hits_free
 
 GIVE_UP_SECONDS = 120.0
 LONGEST_WAIT = 2.0
@@ -127,34 +128,28 @@ def judge(
     numbers = iter(range(1, 1_000_000))
     with ThreadPoolExecutor(workers) as pool, _log(acknowledged) as tally.acknowledged:
         running: set[Future[_Person]] = set()
-        idle = 0
         last_waiting, last_change = -1, time.monotonic()
         while True:
             waiting = Hit.objects.filter(campaign=campaign, needed__gt=0).count()
             if waiting != last_waiting:
                 last_waiting, last_change = waiting, time.monotonic()
             elif time.monotonic() - last_change > GIVE_UP_SECONDS:
-                raise WrongPage(f"{waiting} HITs wait, and nobody was given one for {GIVE_UP_SECONDS:.0f} seconds")
+                raise WrongPage(f"{waiting} HITs wait, and none was done in {GIVE_UP_SECONDS:.0f} seconds.")
             if progress is not None:
                 progress(total - waiting, total)
-            while waiting and len(running) < workers and idle < workers:
+            free = hits_free(campaign, timezone.now())  # those that are not out on a running lease
+            for _place in range(min(workers - len(running), free)):
                 person = _Person(next(numbers), campaign, url, answers, habits, seed, tally)
                 running.add(pool.submit(_on_thread, person, person.come))
             if not running:
-                if waiting and idle:  # HITs are out on running leases: theirs have to come back, or their time to end
-                    idle = 0
-                    time.sleep(0.2)
-                    if late:
-                        running = {pool.submit(_on_thread, person, person.come_back) for person in late}
-                        late = []
-                    continue
-                break
+                if not waiting:
+                    break
+                if late:
+                    running, late = {pool.submit(_on_thread, person, person.come_back) for person in late}, []
+                time.sleep(0.2)  # what is left is with people who are not of this crowd
+                continue
             finished, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
-                person = future.result()
-                idle = idle + 1 if not person.hits_done and not person.is_late else 0
-                if person.is_late:
-                    late.append(person)
+            late += [future.result() for future in finished if future.result().is_late]
         for future in [pool.submit(_on_thread, person, person.come_back) for person in late]:
             future.result()
         if progress is not None:

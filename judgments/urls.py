@@ -2,13 +2,15 @@
 
 from django.urls import include, path
 
-from judgments import api, judging, views
+from judgments import api, arrival, judging, views
 
 judging_patterns = (
     [
         path("c/<str:link>/", judging.preview, name="preview"),
         path("c/<str:link>/consent/", judging.join, name="join"),
         path("c/<str:link>/declined/", judging.declined, name="declined"),
+        path("m/<str:link>/declined/", arrival.declined_in_frame, name="declined_in_frame"),
+        path("m/<str:link>/<int:number>/", arrival.arrive, name="arrive"),
         path("w/<str:token>/", judging.home, name="home"),
         path("w/<str:token>/consent/", judging.consent, name="consent"),
         path("w/<str:token>/next/", judging.take, name="take"),

@@ -11,6 +11,8 @@ class Refused(Exception):
     title = "That is not possible"
     way_out: tuple[str, str] | None = None
     """Where to go from here, as address and words for it."""
+    framed_by: str | None = None
+    """The address of the venue in whose frame this is said."""
 
 
 class NotYours(Refused):

@@ -69,13 +69,14 @@ def collection_import(
     passages: Path | None = None,
     keep: str = "pooled",
     depth: int = KEEP_DEPTH,
+    also: Some[str] = (),
     progress: Progress | None = None,
 ) -> Imported:
     """Make a collection from files, or add to one: what is there already is kept, and must not be contradicted.
 
     Of a passage file, which is read as one stream, either all passages are kept (`keep="all"`), or those that pools
-    can need: the qrels' and the top `depth` of every run imported so far (`keep="pooled"`). Import passages once
-    more after importing runs: texts that were kept stay.
+    can need: the qrels', the top `depth` of every run imported so far, and `also` (`keep="pooled"`). Import passages
+    once more after importing runs: texts that were kept stay.
 
     Raises BadInput naming file and line; then nothing is stored.
     """
@@ -85,7 +86,7 @@ def collection_import(
         collection.save(update_fields=["language"])
     query_count = _import_queries(collection, queries) if queries else 0
     qrel_count = _import_qrels(collection, qrels) if qrels else 0
-    passage_count = _import_passages(collection, passages, keep, depth, progress) if passages else 0
+    passage_count = _import_passages(collection, passages, keep, depth, also, progress) if passages else 0
     missing = Passage.objects.filter(collection=collection, text="").order_by("pid")
     return Imported(collection, query_count, qrel_count, passage_count, list(missing.values_list("pid", flat=True)))
 
@@ -123,8 +124,10 @@ def _import_qrels(collection: Collection, path: Path) -> int:
     )
 
 
-def _import_passages(collection: Collection, path: Path, keep: str, depth: int, progress: Progress | None) -> int:
-    wanted = None if keep == "all" else selectors.wanted_passages(collection, depth)
+def _import_passages(
+    collection: Collection, path: Path, keep: str, depth: int, also: Some[str], progress: Progress | None
+) -> int:
+    wanted = None if keep == "all" else selectors.wanted_passages(collection, depth).union(also)
     _stage(_kept(read_passages(path), wanted, progress))
     double = _first("SELECT id FROM staged GROUP BY id HAVING min(text) <> max(text) LIMIT 1")
     if double:

@@ -84,7 +84,8 @@ def campaign_of(request: Request, pk: int) -> Campaign:
 
 
 def _collection_of(request: Request, pk: str | int) -> Collection:
-    collection = selectors.collections_of(request.user).filter(pk=pk).first() if str(pk).isdecimal() else None
+    known = str(pk).isdecimal() and len(str(pk)) < 19  # what a key can be
+    collection = selectors.collections_of(request.user).filter(pk=pk).first() if known else None
     if collection is None:
         raise NotYours(_("There is no such collection, or it belongs to another lab."))
     return collection

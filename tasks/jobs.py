@@ -1,9 +1,25 @@
 """What runs in the background. The rows are the queue: a job may find nothing to do."""
 
-from celery import shared_task
+import logging
+from collections.abc import Callable
 
+from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+from celery import shared_task
+from django.utils import timezone
+
+from pools.errors import Refused
 from pools.models import Campaign
 from tasks import services
+from tasks.models import Publication
+from tasks.venue.ledger import ledger_compare
+from tasks.venue.outbox import operations_run
+from tasks.venue.publishing import publication_plan
+from tasks.venue.reviewing import publication_requeue, publication_settle
+from tasks.venue.syncing import finished_end, publication_sync
+
+log = logging.getLogger(__name__)
+CALLS = 500
+"""Made by one job for one publication, before the others get their turn."""
 
 
 @shared_task
@@ -12,3 +28,61 @@ def pack_waiting_campaigns() -> str:
     waiting = Campaign.objects.filter(state=Campaign.State.PACKING).order_by("id").values_list("id", flat=True)
     packed = [str(campaign_id) for campaign_id in waiting if services.campaign_pack(campaign_id=campaign_id)]
     return f"packed {', '.join(packed)}" if packed else "nothing to pack"
+
+
+@shared_task
+def publish() -> str:
+    """Plan HITs and make planned calls, at each publication's rate. Safe to run many at once, and to be killed."""
+
+    def one(publication: Publication) -> int:
+        made = 0
+        while made < CALLS:
+            publication_plan(publication_id=publication.pk, at=timezone.now())
+            calls = operations_run(publication=publication, limit=min(100, CALLS - made))
+            if not calls:
+                break
+            made += calls
+        return made
+
+    return _each("calls made", one)
+
+
+@shared_task
+def sync() -> str:
+    """Ask the venues what was submitted. Safe to run many at once."""
+    return _each("new submissions", lambda one: publication_sync(publication=one, at=timezone.now()).new)
+
+
+@shared_task
+def settle() -> str:
+    """Decide on submitted work, and plan what it is paid. Safe to run many at once."""
+    return _each("decided", lambda one: publication_settle(publication=one, at=timezone.now()))
+
+
+@shared_task
+def requeue() -> str:
+    """Ask for more assignments where work was excluded, and end HITs that need none. Safe to run many at once."""
+
+    def one(publication: Publication) -> int:
+        at = timezone.now()
+        return publication_requeue(publication=publication, at=at) + finished_end(publication=publication, at=at)
+
+    return _each("HITs changed", one)
+
+
+@shared_task
+def reconcile() -> str:
+    """Compare our ledger with the venues', HIT by HIT; differences ring. Safe to run many at once."""
+    return _each("differences", lambda one: len(ledger_compare(publication=one, at=timezone.now()).differences))
+
+
+def _each(what: str, act: Callable[[Publication], int]) -> str:
+    """Do something for every publication; the trouble of one is logged, and keeps no other waiting."""
+    done = 0
+    published = Publication.objects.exclude(state=Publication.State.DRAFT).order_by("id")
+    for publication in published.select_related("campaign__lab"):
+        try:
+            done += act(publication)
+        except (Refused, BotoCoreError, ClientError) as error:
+            log.warning("Publication %s: %s", publication.pk, error)
+    return f"{what}: {done}"

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from django.db import connection
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, F, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from pools import selectors as pools
@@ -169,6 +169,13 @@ def next_hit(worker: Worker, campaign: Campaign, at: datetime, *, lock: bool = F
 def leases_running(hit_id: int, at: datetime) -> int:
     """How many assignments of a HIT are being judged within their time."""
     return Assignment.objects.filter(hit_id=hit_id, state=Assignment.State.ACTIVE, leased_until__gt=at).count()
+
+
+def hits_free(campaign: Campaign, at: datetime) -> int:
+    """How many HITs need more work than is out on running leases: somebody new could take one of them."""
+    running = Q(assignments__state=Assignment.State.ACTIVE, assignments__leased_until__gt=at)
+    waiting = Hit.objects.filter(campaign=campaign, needed__gt=0).annotate(out=Count("assignments", filter=running))
+    return waiting.filter(needed__gt=F("out")).count()
 
 
 def hit_taken_count(worker: Worker, campaign: Campaign) -> int:

@@ -320,3 +320,13 @@ def test_the_whole_round_on_real_runs(data: Path, tmp_path: Path) -> None:
     scores = good("score", "--qrels", str(derived), *runs)
     assert set(scores["runs"]) == {"pash_f3", "NLE_P_v1", "watprp", "p_unicoil0"}
     assert all(0 < score["mean"] < 1 for score in scores["runs"].values())
+
+
+def test_the_pairs_are_never_written_over_an_input_file(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write("run.txt", "q1 Q0 p1 1 1.0 r\n")
+    qrels = write("qrels.txt", "q1 0 p2 1\n")
+    for target in (run, qrels):
+        before = Path(target).read_bytes()
+        assert main(["pool", "--qrels", str(qrels), "--pairs", str(target), str(run)]) == 1
+        assert "is one of the input files" in capsys.readouterr().err
+        assert Path(target).read_bytes() == before

@@ -167,7 +167,7 @@ def test_a_query_with_too_many_hits_is_refused(monkeypatch: pytest.MonkeyPatch) 
     [
         (b"", 1, "the file is empty."),
         (gzip.compress(BM25.encode() * 1)[:-3], 7, "the gzip data end too early: the file was cut short."),
-        (BM25.encode() + b"x" * 100_000, 7, "a line of more than 65,536 bytes."),
+        (BM25.encode() + b"x" * 100_000, 7, "a line of more than 2,048 bytes."),
     ],
 )
 def test_a_file_that_breaks_off_is_an_error_in_the_check(content: bytes, line: int, message: str) -> None:

@@ -123,3 +123,36 @@ def test_the_exports_agree_with_the_command_line_of_evaluation(
     assert set(derived.splitlines()) | {"q4 0 p9 1"} == set(
         (tmp_path / "preference-qrels.txt").read_text().splitlines()
     )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_export_shows_one_moment_whatever_is_judged_meanwhile(
+    transactional_db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from django.db import connection
+
+    from judgments import selectors
+
+    lab = factories.lab("Busy", factories.user("bea"))
+    made = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops={"run": {"q1": ["p2"]}})
+    campaign = factories.campaign(made)
+    alice = factories.worker(campaign, "Alice")
+    real = selectors.derived
+
+    def judged_by_another() -> None:
+        factories.do(alice, campaign)
+        connection.close()
+
+    def derived_then_judged(of: Campaign) -> object:
+        outcome = real(of)
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(judged_by_another).result()
+        return outcome
+
+    monkeypatch.setattr(selectors, "derived", derived_then_judged)
+    files = exports.export_files(campaign)
+    assert files["preference-qrels.txt"] == files["preferences.txt"] == b""
+    monkeypatch.undo()
+    assert exports.export_files(campaign)["preference-qrels.txt"] == b"q1 0 p1 1\n"

@@ -235,10 +235,10 @@ def test_the_cookie_of_a_place_brings_a_worker_back_and_makes_no_second_one(camp
     browser = Client(enforce_csrf_checks=True)
     action, hidden = form_of(address("join", campaign.link))
     first = browser.post(action, hidden)
-    cookie = first.cookies[f"place-{campaign.pk}"]
+    cookie = first.cookies[f"place-{campaign.lab_id}"]
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
-    assert cookie["path"] == address("preview", campaign.link)
+    assert cookie["path"] == "/c/"
     worker = Worker.objects.get()
     for name in ("preview", "join"):
         back = browser.get(address(name, campaign.link))
@@ -765,3 +765,16 @@ def test_work_can_begin_and_choices_are_saved_while_redis_is_away(campaign: Camp
     assert client.post(action, fields).status_code == 303
     assert Assignment.objects.count() == 1
     assert client.get("/healthz").json() == {"ok": False, "down": ["redis"]}
+
+
+def test_a_barred_worker_stays_barred_at_another_link_of_the_lab_in_the_same_browser(campaign: Campaign) -> None:
+    other = factories.campaign(campaign.collection, "second link", pairs_per_hit=3, tests_per_hit=2)
+    browser = Client(enforce_csrf_checks=True)
+    browser.post(*form_of(address("join", campaign.link)))
+    assignment = Assignment.objects.get()
+    factories.judge(assignment, fail_tests=True)
+    judgments.assignment_finish(assignment=assignment, at=timezone.now())
+    assert browser.get(address("preview", other.link)).status_code == 200
+    answer = browser.post(*form_of(address("join", other.link)), follow=True)
+    assert "no further tasks for you" in answer.content.decode()
+    assert Worker.objects.count() == Assignment.objects.count() == 1

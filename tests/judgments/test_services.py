@@ -247,3 +247,23 @@ def test_the_database_refuses_a_second_judgment_of_one_worker_for_a_pair(campaig
         Acceptance.objects.create(
             pair=used.pair, place=2, judgment=other, worker=used.worker, assignment=used.assignment
         )
+
+
+def test_who_is_welcome_again_does_work_that_counts_under_the_rule_for_all_data(
+    campaign: Campaign, alice: Worker, rita: User
+) -> None:
+    Campaign.objects.filter(pk=campaign.pk).update(exclusion=Campaign.Exclusion.WORKER)
+    campaign.refresh_from_db()
+    factories.do(alice, campaign, fail_tests=True)
+    services.worker_unbar(worker=alice, campaign=campaign, why="A slip.", by=rita, at=timezone.now())
+    assert factories.do(alice, campaign).verdict == Assignment.Verdict.ACCEPTED
+
+
+def test_a_persons_exclusion_of_one_assignment_leaves_the_next_ones_alone(
+    campaign: Campaign, alice: Worker, rita: User
+) -> None:
+    Campaign.objects.filter(pk=campaign.pk).update(exclusion=Campaign.Exclusion.WORKER)
+    campaign.refresh_from_db()
+    first = factories.do(alice, campaign)
+    services.assignment_exclude(assignment=first, why="Too fast.", by=rita, at=timezone.now())
+    assert factories.do(alice, campaign).verdict == Assignment.Verdict.ACCEPTED

@@ -1,0 +1,85 @@
+"""Where a venue's frame begins: a preview without an assignment, consent with one, then the pages that all share."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+
+from judgments import judging
+from judgments.example import worked_example
+from judgments.framing import allow_frame, submit_host
+from pools.errors import NotYours, Refused
+from tasks import selectors as tasks
+from tasks import services as task_services
+from tasks.crowd import link as crowd
+from tasks.models import Assignment, Hit, Publication
+from tasks.venue import arriving
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def arrive(request: HttpRequest, link: str, number: int) -> HttpResponse:
+    """A HIT in a venue's frame. Nothing is stored until the worker, who has accepted it there, agrees here."""
+    publication = Publication.objects.select_related("campaign__collection", "campaign__lab").filter(
+        campaign__link=link.replace("\0", "")
+    )
+    hit = Hit.objects.filter(campaign__link=link.replace("\0", ""), number=number).first()
+    found = publication.first()
+    if found is None or hit is None:
+        raise NotYours(_("There is no task at this address. Please return it; it does not count against you."))
+    venue = submit_host(found)
+    try:
+        return allow_frame(_arrived(request, found, hit), venue)
+    except Refused as refused:
+        refused.framed_by = venue
+        raise
+
+
+def _arrived(request: HttpRequest, publication: Publication, hit: Hit) -> HttpResponse:
+    campaign = publication.campaign
+    assignment_id, worker_id = request.GET.get("assignmentId", ""), request.GET.get("workerId", "")
+    if assignment_id in ("", arriving.PREVIEW) or not worker_id:
+        context = {"task": judging.task_context(campaign), "example": worked_example(), "framed": True}
+        return render(request, "judgments/preview.html", context)
+    text = tasks.current_consent(campaign)
+    if text is None:
+        raise Refused(_("The work has not started yet. Please return this task; it does not count against you."))
+    here = Assignment.objects.filter(
+        hit=hit, venue_assignment_id=assignment_id, worker__external_id=worker_id
+    ).select_related("worker")
+    mine = here.first()
+    if mine is not None and tasks.has_consented(mine.worker, campaign):
+        return judging.see_other("judging:instructions", crowd.assignment_token(mine))
+    if request.method != "POST" or not judging.was_shown(text, request):
+        context = {
+            "task": judging.task_context(campaign),
+            "consent": judging.consent_context(campaign),
+            "post_url": request.get_full_path(),
+            "decline_url": reverse("judging:declined_in_frame", args=[campaign.link]),
+        }
+        return render(request, "judgments/consent.html", context)
+    assignment = arriving.assignment_arrive(
+        publication=publication,
+        hit=hit,
+        assignment_id=assignment_id,
+        worker_id=worker_id,
+        at=timezone.now(),
+        instead="instead" in request.POST,
+    )
+    task_services.consent_give(worker=assignment.worker, text=text)
+    return judging.see_other("judging:instructions", crowd.assignment_token(assignment))
+
+
+@never_cache
+def declined_in_frame(request: HttpRequest, link: str) -> HttpResponse:
+    """Somebody in a venue's frame did not agree. Nothing was stored; they return the task there."""
+    publication = Publication.objects.filter(campaign__link=link.replace("\0", "")).first()
+    if publication is None:
+        raise NotYours(_("There is no task at this address."))
+    context = {"task": judging.task_context(publication.campaign), "framed": True}
+    return allow_frame(render(request, "judgments/declined.html", context), submit_host(publication))

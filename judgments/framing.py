@@ -1,0 +1,55 @@
+"""Pages inside a venue's frame: only that venue may frame them, and they may post to it."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.http import HttpRequest, HttpResponse
+
+from pools.errors import Refused
+from tasks.crowd import link as crowd
+from tasks.crowd.environments import environment
+from tasks.models import Assignment, Publication
+
+View = Callable[..., HttpResponse]
+
+
+def submit_host(publication: Publication) -> str:
+    """Where finished work is posted: from settings, never from what the frame was told."""
+    return environment(publication.environment).submit_host
+
+
+def venue_of(assignment: Assignment) -> Publication | None:
+    """The publication that an assignment came through; None for a worker with a link."""
+    if not assignment.venue_assignment_id:
+        return None
+    return Publication.objects.filter(campaign=assignment.campaign_id).first()
+
+
+def allow_frame(response: HttpResponse, venue: str) -> HttpResponse:
+    """Let the pages of the venue at this address show the response in a frame, and take a form from it."""
+    parts = urlsplit(venue)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    response.xframe_options_exempt = True
+    policy = {"frame-ancestors": [origin], "form-action": ["'self'", origin]}
+    response._csp_replace = policy  # type: ignore[attr-defined]  # as csp.decorators.csp_replace does to a whole view
+    return response
+
+
+def in_venues_frame(view: View) -> View:
+    """For pages of an assignment: where it came through a venue, the page may stand in that venue's frame."""
+
+    @wraps(view)
+    def framed(request: HttpRequest, token: str, *arguments: Any, **named: Any) -> HttpResponse:
+        publication = venue_of(crowd.assignment_of(token))
+        if publication is None:
+            return view(request, token, *arguments, **named)
+        venue = submit_host(publication)
+        try:
+            return allow_frame(view(request, token, *arguments, **named), venue)
+        except Refused as refused:
+            refused.framed_by = venue
+            raise
+
+    return framed

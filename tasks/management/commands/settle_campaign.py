@@ -1,0 +1,47 @@
+"""manage.py settle_campaign: approve and pay what was submitted."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from pools.management.files import refusals_as_errors
+from tasks.management.venues import publication_of, venue_errors
+from tasks.models import Payment
+from tasks.money import dollars
+from tasks.venue.ledger import totals
+from tasks.venue.outbox import operations_run
+from tasks.venue.reviewing import compensation_offer, publication_settle
+
+
+class Command(BaseCommand):
+    """Settle a campaign."""
+
+    help = "Approve what was submitted and checked, pay what is owed, and say what is left."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The command line."""
+        parser.add_argument("campaign", help="the campaign's name")
+        parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
+        parser.add_argument(
+            "--compensate", action="store_true", help="offer every compensation that is owed and not offered yet"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Decide, pay, and print the sums."""
+        at = timezone.now()
+        with refusals_as_errors(), venue_errors():
+            publication = publication_of(options["campaign"], options["lab"])
+            decided = publication_settle(publication=publication, at=at)
+            if options["compensate"]:
+                compensation = Payment.Purpose.COMPENSATION
+                for payment in publication.payments.filter(purpose=compensation, state=Payment.State.OWED):
+                    compensation_offer(payment=payment, at=at)
+            while operations_run(publication=publication):
+                pass
+        sums = totals(publication)
+        self.stdout.write(
+            f"{decided:,} decided. Paid {dollars(sums.paid)} and fees of {dollars(sums.fees)}; "
+            f"{dollars(sums.owed)} still owed, {dollars(sums.refused)} refused by the venue."
+        )

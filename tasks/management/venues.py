@@ -1,0 +1,28 @@
+"""What commands that talk to a venue share: its errors as one clear sentence."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+from django.core.management.base import CommandError
+
+from pools.management.files import campaign_called
+from tasks.models import Publication
+
+
+@contextmanager
+def venue_errors() -> Iterator[None]:
+    """Turn what a venue refuses into a CommandError: one sentence, no traceback, exit code 1."""
+    try:
+        yield
+    except (BotoCoreError, ClientError) as error:
+        raise CommandError(f"The venue did not answer as it should: {error}") from error
+
+
+def publication_of(name: str, lab: str | None) -> Publication:
+    """The publication of the campaign of that name."""
+    campaign = campaign_called(name, lab)
+    publication = Publication.objects.select_related("campaign__lab").filter(campaign=campaign).first()
+    if publication is None or publication.state == Publication.State.DRAFT:
+        raise CommandError(f"{campaign.name} is not published. Publish it with manage.py publish_campaign.")
+    return publication

@@ -1,0 +1,86 @@
+"""What follows here from an operation that is done at the venue. Runs in the transaction that marks it done."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from django.utils.dateparse import parse_datetime
+
+from tasks.crowd.mturk import Answer
+from tasks.models import Operation, Payment, Posting, Publication, Submission
+from tasks.venue.planning import end_plan
+
+Kind = Operation.Kind
+FIRST_POLL = timedelta(minutes=2)
+
+
+def operation_apply(*, operation: Operation, answer: Answer, at: datetime) -> None:
+    """Store what the venue said: ids, times, payments."""
+    apply = _APPLY.get(operation.kind)
+    if apply is not None and "superseded" not in answer:
+        apply(operation, answer, at)
+
+
+def payment_settle(*, payment_id: int, evidence: Answer, at: datetime) -> bool:
+    """Mark a payment paid, with the venue's word for it. Returns False where it was paid before."""
+    unpaid = Payment.objects.filter(pk=payment_id).exclude(state=Payment.State.PAID)
+    return bool(unpaid.update(state=Payment.State.PAID, paid_at=at, evidence=evidence))
+
+
+def _exclusion_type(operation: Operation, answer: Answer, at: datetime) -> None:
+    made = answer["QualificationType"]["QualificationTypeId"]
+    Publication.objects.filter(pk=operation.publication_id, exclusion_id="").update(exclusion_id=made)
+
+
+def _hit_type(operation: Operation, answer: Answer, at: datetime) -> None:
+    Publication.objects.filter(pk=operation.publication_id).update(hit_type_id=answer["HITTypeId"])
+
+
+def _posted(operation: Operation, answer: Answer, at: datetime) -> None:
+    posting = Posting.objects.select_for_update(no_key=True, of=("self",)).get(operations=operation)
+    hit = answer["HIT"]
+    lifetime = operation.request.get("hit", operation.request)["LifetimeInSeconds"]
+    said = hit.get("Expiration")
+    posting.venue_hit_id = hit["HITId"]
+    posting.posted_at = at
+    posting.expires_at = (parse_datetime(said) if said else None) or (at + timedelta(seconds=lifetime))
+    posting.next_poll_at = at + FIRST_POLL
+    posting.save(update_fields=["venue_hit_id", "posted_at", "expires_at", "next_poll_at"])
+    if operation.kind == Kind.CREATE:
+        publication = Publication.objects.get(pk=operation.publication_id)
+        if publication.state != Publication.State.OPEN:  # paused or stopped while the call was on its way
+            end_plan(publication=publication, postings=[posting], at=at)
+
+
+def _ended(operation: Operation, answer: Answer, at: datetime) -> None:
+    ends = datetime.fromtimestamp(operation.request["ExpireAt"], tz=at.tzinfo)
+    Posting.objects.filter(operations=operation).update(
+        expires_at=at if operation.kind == Kind.EXPIRE else ends, next_poll_at=at
+    )
+
+
+def _paid(operation: Operation, answer: Answer, at: datetime) -> None:
+    if operation.payment_id is not None:
+        evidence = {"operation": operation.kind, "token": operation.token, **answer}
+        payment_settle(payment_id=operation.payment_id, evidence=evidence, at=at)
+
+
+def _approved(operation: Operation, answer: Answer, at: datetime) -> None:
+    _paid(operation, answer, at)
+    Submission.objects.filter(operations=operation).update(status=Submission.Status.APPROVED)
+
+
+def _rejected(operation: Operation, answer: Answer, at: datetime) -> None:
+    Submission.objects.filter(operations=operation).update(status=Submission.Status.REJECTED)
+
+
+_APPLY: dict[str, Callable[[Operation, Answer, datetime], None]] = {
+    Kind.EXCLUSION_TYPE: _exclusion_type,
+    Kind.HIT_TYPE: _hit_type,
+    Kind.CREATE: _posted,
+    Kind.COMPENSATE: _posted,
+    Kind.EXPIRE: _ended,
+    Kind.REOPEN: _ended,
+    Kind.APPROVE: _approved,
+    Kind.REJECT: _rejected,
+    Kind.BONUS: _paid,
+}

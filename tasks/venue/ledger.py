@@ -1,0 +1,174 @@
+"""What was owed and paid, by our rows and by the venue's word."""
+
+import csv
+from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, NamedTuple, TextIO
+
+from django.db.models import QuerySet, Sum
+from django.utils.translation import gettext as _
+
+from tasks.crowd.environments import environment
+from tasks.crowd.mturk import client_for, listed, read
+from tasks.models import Payment, Publication
+from tasks.money import dollars
+from tasks.venue.alarms import alarm_raise, alarm_settle
+from tasks.venue.effects import payment_settle
+
+ZERO = Decimal("0.00")
+State, Purpose = Payment.State, Payment.Purpose
+COLUMNS = "payment assignment venue_assignment purpose state amount fee owed_at paid_at token evidence".split()
+
+
+class LedgerRow(NamedTuple):
+    """One paid effect, as the page and the export show it. Amounts in dollars; the token is the call's own."""
+
+    payment: int
+    assignment: int | None
+    venue_assignment: str
+    purpose: str
+    state: str
+    amount: Decimal
+    fee: Decimal
+    owed_at: datetime
+    paid_at: datetime | None
+    token: str
+    evidence: dict[str, Any]
+
+
+class Totals(NamedTuple):
+    """Sums of a ledger in dollars. `owed` is all that is not paid and not refused; fees are of what is paid."""
+
+    owed: Decimal
+    paid: Decimal
+    fees: Decimal
+    refused: Decimal
+
+
+def ledger_payments(publication: Publication) -> QuerySet[Payment]:
+    """A publication's payments, oldest first."""
+    return publication.payments.order_by("id")
+
+
+def ledger_rows(publication: Publication, payments: QuerySet[Payment] | None = None) -> Iterator[LedgerRow]:
+    """The ledger, oldest first; for a page, of some payments only. Worker ids are not in it."""
+    rows = ledger_payments(publication) if payments is None else payments
+    chosen = rows.select_related("assignment", "submission").prefetch_related("operations")
+    for payment in chosen.iterator(chunk_size=500):
+        operations = [one for one in payment.operations.all() if one.kind != "compensate"] or payment.operations.all()
+        venue_id = payment.submission.venue_assignment_id if payment.submission else ""
+        yield LedgerRow(
+            payment=payment.pk,
+            assignment=payment.assignment_id,
+            venue_assignment=venue_id or (payment.assignment.venue_assignment_id if payment.assignment else ""),
+            purpose=payment.purpose,
+            state=payment.state,
+            amount=payment.amount,
+            fee=payment.fee,
+            owed_at=payment.owed_at,
+            paid_at=payment.paid_at,
+            token=operations[0].token if operations else payment.token,
+            evidence=payment.evidence,
+        )
+
+
+def totals(publication: Publication) -> Totals:
+    """A publication's sums."""
+    by_state: dict[str, tuple[Decimal, Decimal]] = {
+        state: (amount, fee)
+        for state, amount, fee in publication.payments.order_by()
+        .values_list("state")
+        .annotate(amount=Sum("amount"), fees=Sum("fee"))
+    }
+    amounts = {state: by_state.get(state, (ZERO, ZERO))[0] for state in State.values}
+    paid_fees = by_state.get(State.PAID, (ZERO, ZERO))[1]
+    return Totals(amounts[State.OWED] + amounts[State.SENT], amounts[State.PAID], paid_fees, amounts[State.REFUSED])
+
+
+def ledger_export(publication: Publication, to: TextIO) -> int:
+    """Write the ledger as CSV, a line a payment, times in UTC. How many lines, without the head."""
+    writer = csv.writer(to, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    count = 0
+    for row in ledger_rows(publication):
+        count += 1
+        evidence = "; ".join(f"{name}={value}" for name, value in sorted(row.evidence.items()))
+        times = [time.isoformat() if time else "" for time in (row.owed_at, row.paid_at)]
+        values = [row.payment, row.assignment or "", row.venue_assignment, row.purpose, row.state]
+        writer.writerow([*values, row.amount, row.fee, *times, row.token, evidence])
+    return count
+
+
+class Comparison(NamedTuple):
+    """Our ledger beside the venue's: rewards of approved assignments, and bonuses, in dollars.
+
+    `differences` are sentences, one for each HIT that the two do not agree on; `balance` is what the account has.
+    """
+
+    ours_rewards: Decimal
+    ours_bonuses: Decimal
+    venue_rewards: Decimal
+    venue_bonuses: Decimal
+    fees: Decimal
+    balance: Decimal
+    differences: list[str]
+
+    @property
+    def agree(self) -> bool:
+        """Whether both say the same, HIT by HIT, to the cent."""
+        return not self.differences
+
+
+def ledger_compare(*, publication: Publication, at: datetime) -> Comparison:
+    """Ask the venue what it has paid on each HIT and compare; a difference rings.
+
+    Payments that the venue has made and whose answer was lost are marked paid on the way.
+    """
+    client = client_for(environment(publication.environment))
+    sums = {"ours_rewards": ZERO, "ours_bonuses": ZERO, "venue_rewards": ZERO, "venue_bonuses": ZERO}
+    differences: list[str] = []
+    worked_on = publication.postings.exclude(venue_hit_id="").filter(next_poll_at__isnull=False)
+    posted = publication.postings.exclude(venue_hit_id="").filter(submissions__isnull=False) | worked_on
+    for posting in posted.distinct().order_by("id").iterator(chunk_size=500):
+        approved = {
+            one["AssignmentId"]: one.get("ApprovalTime")
+            for one in listed(client.list_assignments_for_hit, "Assignments", HITId=posting.venue_hit_id)
+            if one["AssignmentStatus"] == "Approved"
+        }
+        reward = read(client.get_hit, HITId=posting.venue_hit_id)["HIT"]["Reward"] if approved else "0"
+        bonuses = list(listed(client.list_bonus_payments, "BonusPayments", HITId=posting.venue_hit_id))
+        venue = (
+            Decimal(reward) * len(approved),
+            sum((Decimal(bonus["BonusAmount"]) for bonus in bonuses), ZERO),
+        )
+        for payment in publication.payments.filter(
+            submission__posting=posting, purpose=Purpose.REWARD, submission__venue_assignment_id__in=list(approved)
+        ).exclude(state=State.PAID):
+            when = str(approved[payment.submission.venue_assignment_id]) if payment.submission else ""
+            payment_settle(payment_id=payment.pk, evidence={"found": "Approved", "ApprovalTime": when}, at=at)
+        paid = publication.payments.filter(state=State.PAID)
+        of_hit = paid.filter(submission__posting=posting) | paid.filter(
+            purpose=Purpose.COMPENSATION, operations__posting=posting
+        )
+        rows = {row.pk: row for row in of_hit}.values()
+        ours = (
+            sum((row.amount for row in rows if row.purpose != Purpose.BONUS), ZERO),
+            sum((row.amount for row in rows if row.purpose == Purpose.BONUS), ZERO),
+        )
+        for name, value in zip(
+            ("ours_rewards", "ours_bonuses", "venue_rewards", "venue_bonuses"), ours + venue, strict=True
+        ):
+            sums[name] += value
+        if ours != venue:
+            text = _("HIT %(hit)s: we have rewards of %(r)s and bonuses of %(b)s, the venue %(vr)s and %(vb)s.")
+            amounts = dict(zip(("r", "b", "vr", "vb"), map(dollars, ours + venue), strict=True))
+            differences.append(text % {"hit": posting.venue_hit_id, **amounts})
+    if differences:
+        text = _("The venue's ledger differs on %(count)d HITs. %(first)s")
+        text = text % {"count": len(differences), "first": differences[0]}
+        alarm_raise(publication=publication, kind="ledger", subject="", text=text, at=at)
+    else:
+        alarm_settle(publication=publication, kind="ledger", subject="", at=at)
+    balance = Decimal(read(client.get_account_balance)["AvailableBalance"])
+    return Comparison(**sums, fees=totals(publication).fees, balance=balance, differences=differences)

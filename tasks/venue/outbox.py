@@ -1,0 +1,233 @@
+"""The outbox: planned calls are taken one by one, committed as sent, made once, and their outcome is written down.
+
+A worker that dies leaves a row that is `sent`; after `LEASE` another one makes the call again, with the same token.
+"""
+
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from tasks.crowd.environments import environment
+from tasks.crowd.mturk import Answer, Trouble, assert_host, client_for, code_of, trouble_of
+from tasks.models import Operation, Payment, Publication
+from tasks.venue import calls
+from tasks.venue.alarms import alarm_raise, alarm_settle
+from tasks.venue.effects import operation_apply
+
+LEASE = timedelta(minutes=5)
+"""Much longer than a call can take: who holds an operation longer than this is gone."""
+FIRST_WAIT = timedelta(seconds=2)
+LONGEST_WAIT = timedelta(minutes=15)
+PATIENCE = 5.0
+"""Seconds that a run waits for its turn under the publication's rate before it leaves the rest to the next."""
+log = logging.getLogger(__name__)
+Kind, State = Operation.Kind, Operation.State
+SPENDS_MORE = (Kind.CREATE, Kind.EXTEND, Kind.REOPEN)
+"""What a pause holds back."""
+WHEN_STOPPED = (Kind.EXPIRE, Kind.EXCLUDE)
+"""All that the kill switch lets through."""
+
+
+def operations_run(
+    *,
+    publication: Publication,
+    limit: int = 200,
+    clock: Callable[[], datetime] = timezone.now,
+    sleep: Callable[[float], None] = time.sleep,
+) -> int:
+    """Make up to `limit` planned calls of a publication, at its rate, and return how many were made.
+
+    Any number of processes may do this at once.
+    """
+    venue = environment(publication.environment)
+    client = client_for(venue)
+    made = 0
+    while made < limit:
+        publication.refresh_from_db()
+        if not _sendable(publication, clock()).exists():
+            break
+        wait = _turn(publication, clock())
+        if wait > PATIENCE:
+            break
+        if wait > 0:
+            sleep(wait)
+        operation = _take(publication, clock())
+        if operation is None:
+            break
+        made += 1
+        assert_host(client, venue)
+        _attempt(client, operation, clock)
+    return made
+
+
+def _sendable(publication: Publication, at: datetime) -> QuerySet[Operation]:
+    """What may be sent now. Paused or stopped, calls whose outcome is unknown are still looked for, never repeated."""
+    lost = Q(state=State.UNKNOWN, next_try__lte=at) | Q(state=State.SENT, sent_at__lte=at - LEASE)
+    ready = Operation.objects.filter(lost | Q(state=State.PLANNED, next_try__lte=at), publication_id=publication.pk)
+    if publication.state == Publication.State.OPEN:
+        return ready
+    if publication.state == Publication.State.PAUSED:
+        return ready.filter(~Q(kind__in=SPENDS_MORE) | (lost & Q(kind=Kind.CREATE)))
+    if publication.state == Publication.State.STOPPED:
+        return ready.filter(Q(kind__in=WHEN_STOPPED) | (lost & Q(kind=Kind.CREATE)))
+    return ready.none()
+
+
+@transaction.atomic
+def _turn(publication: Publication, at: datetime) -> float:
+    """Reserve the next moment at which the rate allows a call. How many seconds away it is."""
+    row = Publication.objects.select_for_update(no_key=True).get(pk=publication.pk)
+    turn = max(at, row.next_call_at or at)
+    wait = (turn - at).total_seconds()
+    if wait <= PATIENCE:
+        Publication.objects.filter(pk=row.pk).update(next_call_at=turn + timedelta(seconds=1 / row.rate))
+    return wait
+
+
+@transaction.atomic
+def _take(publication: Publication, at: datetime) -> Operation | None:
+    """The next operation, committed as sent before anything is sent. None if others hold all that wait."""
+    operation = (
+        _sendable(publication, at)
+        .select_for_update(skip_locked=True, of=("self",), no_key=True)
+        .select_related("posting", "publication")
+        .order_by("next_try", "id")
+        .first()
+    )
+    if operation is None:
+        return None
+    # What was lost and may no longer be known by its token is looked for first: see _attempt.
+    operation.first_sent_at = operation.first_sent_at or at
+    operation.state = State.SENT
+    operation.sent_at = at
+    operation.attempts += 1
+    operation.save(update_fields=["state", "sent_at", "first_sent_at", "attempts"])
+    Payment.objects.filter(operations=operation, state=Payment.State.OWED).update(state=Payment.State.SENT)
+    return operation
+
+
+def _attempt(client: Any, operation: Operation, clock: Callable[[], datetime]) -> None:
+    """Make a taken call and write down what came of it."""
+    try:
+        answer = _answer(client, operation, clock())
+    except (BotoCoreError, ClientError) as error:
+        _failed(operation, error, clock())
+        return
+    if answer is None:
+        _again(operation, State.PLANNED, "", clock())
+    else:
+        operation_finish(operation=operation, answer=answer, at=clock())
+
+
+def _answer(client: Any, operation: Operation, at: datetime) -> Answer | None:
+    """What the venue says to a call, new or repeated; None if it was only looked for, and is not there."""
+    if _superseded(operation):
+        return {"superseded": True}
+    first = operation.first_sent_at or at
+    held_back = operation.publication.state != Publication.State.OPEN and operation.kind == Kind.CREATE
+    if operation.attempts > 1 and (held_back or at - first > calls.TOKEN_LIFE):
+        there = calls.found(client, operation)
+        if there is not None or held_back:
+            return there
+        # Not done, and the token's day is over: from here it counts anew.
+        Operation.objects.filter(pk=operation.pk).update(first_sent_at=at)
+    try:
+        return calls.make(client, operation)
+    except (BotoCoreError, ClientError) as error:
+        trouble = trouble_of(error)
+        if trouble == Trouble.REPEATED:
+            return calls.repeated(error, operation)
+        if trouble in (Trouble.STATE, Trouble.REFUSED):
+            there = calls.found(client, operation)
+            if there is not None:
+                return there
+        raise
+
+
+def _superseded(operation: Operation) -> bool:
+    """Whether a HIT's end or reopening was overtaken by a later decision."""
+    if operation.kind not in (Kind.EXPIRE, Kind.REOPEN) or operation.posting is None:
+        return False
+    return int(operation.subject.rpartition("/")[2]) < operation.posting.turn
+
+
+@transaction.atomic
+def operation_finish(*, operation: Operation, answer: Answer, at: datetime) -> bool:
+    """Write down that an operation is done, with its effects. Returns False where that stood before."""
+    done = Operation.objects.filter(pk=operation.pk, state__in=[State.SENT, State.UNKNOWN, State.PLANNED]).update(
+        state=State.DONE, ended_at=at, result=answer, error=""
+    )
+    if done:
+        operation_apply(operation=operation, answer=answer, at=at)
+    return bool(done)
+
+
+def _failed(operation: Operation, error: Exception, at: datetime) -> None:
+    trouble = trouble_of(error)
+    text = f"{code_of(error)}: {error}"[:2000]
+    publication = operation.publication
+    log.warning("%s of publication %s: %s", operation, publication.pk, text)
+    if trouble == Trouble.THROTTLED:
+        pause = _wait(operation.attempts)
+        slower = at + min(pause, timedelta(seconds=PATIENCE))
+        Publication.objects.filter(pk=publication.pk, next_call_at__lt=slower).update(next_call_at=slower)
+        _again(operation, State.PLANNED, text, at)
+    elif trouble in (Trouble.FUNDS, Trouble.ACCOUNT):
+        words = {
+            Trouble.FUNDS: _(
+                "The account at the venue cannot pay for what is planned. Add money; it goes on by itself."
+            ),
+            Trouble.ACCOUNT: _("The venue does not take our access key. Set AWS_ACCESS_KEY_ID or AWS_PROFILE."),
+        }[trouble]
+        alarm_raise(publication=publication, kind=trouble, subject="", text=words, at=at)
+        _again(operation, State.PLANNED, text, at)
+    elif trouble == Trouble.UNKNOWN:
+        _again(operation, State.UNKNOWN, text, at)
+    elif trouble == Trouble.STATE and operation.attempts < 12:  # within minutes of a submission, reviews can fail
+        _again(operation, State.PLANNED, text, at)
+    else:
+        _refuse(operation, text, at)
+
+
+@transaction.atomic
+def _refuse(operation: Operation, text: str, at: datetime) -> None:
+    if Operation.objects.filter(pk=operation.pk, state=State.SENT).update(state=State.REFUSED, ended_at=at, error=text):
+        Payment.objects.filter(operations=operation).exclude(state=Payment.State.PAID).update(
+            state=Payment.State.REFUSED, evidence={"error": text}
+        )
+        words = _("The venue refused to %(what)s: %(error)s") % {"what": operation.get_kind_display(), "error": text}
+        alarm_raise(
+            publication=operation.publication, kind="refused", subject=f"operation {operation.pk}", text=words, at=at
+        )
+
+
+def _again(operation: Operation, state: str, error: str, at: datetime) -> None:
+    """To be tried later, and later each time."""
+    Operation.objects.filter(pk=operation.pk, state=State.SENT).update(
+        state=state, error=error, next_try=at + _wait(operation.attempts)
+    )
+
+
+def _wait(attempts: int) -> timedelta:
+    """Twice as long each time up to a bound, with jitter: between half and the whole of it."""
+    longest = min(LONGEST_WAIT.total_seconds(), FIRST_WAIT.total_seconds() * 2 ** min(attempts, 16))
+    return timedelta(seconds=longest * (0.5 + secrets.randbelow(501) / 1000))
+
+
+@transaction.atomic
+def operation_retry(*, operation: Operation, at: datetime) -> bool:
+    """Let a person try a refused operation again, with the same token. Returns whether it was refused."""
+    again = Operation.objects.filter(pk=operation.pk, state=State.REFUSED).update(state=State.PLANNED, next_try=at)
+    if again:
+        Payment.objects.filter(operations=operation, state=Payment.State.REFUSED).update(state=Payment.State.OWED)
+        alarm_settle(publication=operation.publication, kind="refused", subject=f"operation {operation.pk}", at=at)
+    return bool(again)

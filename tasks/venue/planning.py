@@ -1,0 +1,166 @@
+"""Writing operations into the outbox. Planning one again is not an error: it is there once."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from tasks.crowd.environments import environment
+from tasks.crowd.mturk import external_question, frame_address
+from tasks.models import Hit, Operation, Payment, Posting, Publication, Submission, Worker
+
+Kind = Operation.Kind
+LONG_AGO = 1
+"""A time that is past for every venue, in seconds: a HIT that expires then has expired."""
+
+
+def operation_plan(
+    *,
+    publication: Publication,
+    kind: str,
+    subject: str,
+    request: dict[str, Any],
+    at: datetime,
+    payment: Payment | None = None,
+    submission: Submission | None = None,
+    posting: Posting | None = None,
+    worker: Worker | None = None,
+) -> Operation:
+    """The operation of that kind on that subject, planned now if there is none yet."""
+    operation, _new = Operation.objects.get_or_create(
+        publication=publication,
+        kind=kind,
+        subject=subject,
+        defaults={
+            "request": request,
+            "next_try": at,
+            "payment": payment,
+            "submission": submission,
+            "posting": posting,
+            "worker": worker,
+        },
+    )
+    return operation
+
+
+def hit_type_request(publication: Publication, exclusion_id: str) -> dict[str, Any]:
+    """What CreateHITType is asked for, with the exclusion of workers who get no more HITs."""
+    excluded = {
+        "QualificationTypeId": exclusion_id,
+        "Comparator": "DoesNotExist",
+        "ActionsGuarded": "DiscoverPreviewAndAccept",
+    }
+    return {
+        "Title": publication.title,
+        "Description": publication.description,
+        "Keywords": publication.keywords,
+        "Reward": f"{publication.listed:.2f}",
+        "AssignmentDurationInSeconds": int(publication.assignment_duration.total_seconds()),
+        "AutoApprovalDelayInSeconds": int(publication.auto_approval.total_seconds()),
+        "QualificationRequirements": [*publication.requirements, excluded],
+    }
+
+
+def hit_request(publication: Publication, hit: Hit, round_number: int, places: int) -> dict[str, Any]:
+    """What CreateHITWithHITType is asked for, but for the token."""
+    return {
+        "HITTypeId": publication.hit_type_id,
+        "MaxAssignments": places,
+        "LifetimeInSeconds": int(publication.lifetime.total_seconds()),
+        "Question": external_question(frame_address(publication, hit)),
+        "RequesterAnnotation": f"bestknown {publication.reference} {hit.number}/{round_number}",
+    }
+
+
+def postings_plan(*, publication: Publication, hits: Iterable[Hit], at: datetime, round_number: int = 1) -> int:
+    """Plan the publication of HITs, as many assignments each as it still needs. How many were planned now.
+
+    The caller holds the transaction.
+    """
+    wanted = list(hits)
+    Posting.objects.bulk_create(
+        [
+            Posting(publication=publication, hit=hit, round=round_number, places=hit.needed)
+            for hit in wanted
+            if hit.needed
+        ],
+        ignore_conflicts=True,
+    )
+    postings = Posting.objects.filter(publication=publication, hit__in=wanted, round=round_number, operations=None)
+    operations = [
+        Operation(
+            publication=publication,
+            kind=Kind.CREATE,
+            subject=f"{posting.hit_id}/{round_number}",
+            posting=posting,
+            next_try=at,
+            request=hit_request(publication, posting.hit, round_number, posting.places),
+        )
+        for posting in postings.select_related("hit")
+        if posting.hit is not None
+    ]
+    return len(Operation.objects.bulk_create(operations, ignore_conflicts=True))
+
+
+def end_plan(*, publication: Publication, postings: Iterable[Posting], at: datetime) -> int:
+    """Plan that HITs expire now. What was planned for them before, and is not done, is overtaken."""
+    return _turn(publication, Kind.EXPIRE, postings, LONG_AGO, at)
+
+
+def reopen_plan(*, publication: Publication, postings: Iterable[Posting], until: datetime, at: datetime) -> int:
+    """Plan that HITs stay open until a time. What was planned for them before, and is not done, is overtaken."""
+    return _turn(publication, Kind.REOPEN, postings, int(until.timestamp()), at)
+
+
+def _turn(publication: Publication, kind: str, postings: Iterable[Posting], expire_at: int, at: datetime) -> int:
+    chosen = list(postings)
+    for posting in chosen:
+        posting.turn += 1
+    Posting.objects.bulk_update(chosen, ["turn"], batch_size=1000)
+    Operation.objects.bulk_create(
+        [
+            Operation(
+                publication=publication,
+                kind=kind,
+                subject=f"{posting.pk}/{posting.turn}",
+                posting=posting,
+                next_try=at,
+                request={"HITId": posting.venue_hit_id, "ExpireAt": expire_at},
+            )
+            for posting in chosen
+        ],
+        batch_size=1000,
+        ignore_conflicts=True,
+    )
+    return len(chosen)
+
+
+def exclusion_name(publication: Publication) -> str:
+    """The name of a lab's exclusion qualification: one for each lab and venue."""
+    return f"No further tasks of {publication.campaign.lab.name[:100]} ({publication.campaign.lab_id})"
+
+
+def compensation_request(publication: Publication, payment: Payment, worker_id: str, question: str) -> dict[str, Any]:
+    """The steps of a compensation: a qualification that one worker gets, a HIT type that asks for it, one HIT."""
+    venue = environment(publication.environment)
+    name = f"Compensation {payment.token} ({venue.name})"
+    return {
+        "worker": worker_id,
+        "qualification": {
+            "Name": name,
+            "Description": "Given to the one worker whom a task owes a payment.",
+            "QualificationTypeStatus": "Active",
+        },
+        "hit_type": {
+            "Title": f"Compensation: {publication.title}"[:128],
+            "Description": "Payment for work that could not be submitted. Only you can see this task.",
+            "Reward": f"{payment.amount:.2f}",
+            "AssignmentDurationInSeconds": 3600,
+            "AutoApprovalDelayInSeconds": 3 * 24 * 3600,
+        },
+        "hit": {
+            "MaxAssignments": 1,
+            "LifetimeInSeconds": 30 * 24 * 3600,
+            "Question": question,
+            "RequesterAnnotation": f"bestknown {publication.reference} compensation {payment.token}",
+        },
+    }

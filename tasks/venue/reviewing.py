@@ -1,0 +1,404 @@
+"""Deciding on submitted work, and paying for it: by default all of it, whatever becomes of its data."""
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.db import transaction
+from django.db.models import F
+from django.utils.translation import gettext as _
+
+from pools.errors import BadRequest, NotNow
+from pools.models import User
+from tasks.crowd.environments import bonus_fee, environment, reward_fee
+from tasks.crowd.mturk import compensation_question
+from tasks.models import Assignment, Operation, Payment, Posting, Publication, Submission, Worker
+from tasks.venue.alarms import alarm_raise, alarm_settle
+from tasks.venue.planning import compensation_request, operation_plan, postings_plan
+
+Kind, Purpose, Decision, Status = Operation.Kind, Payment.Purpose, Submission.Decision, Submission.Status
+BATCH = 200
+LARGE = 10
+GRACE = timedelta(hours=1)
+
+
+def publication_settle(*, publication: Publication, at: datetime) -> int:
+    """Decide on submitted work that is matched and checked, and plan what it is paid. How many were decided."""
+    decided = 0
+    while (batch := _settle_batch(publication, at)) == BATCH:
+        decided += batch
+    decided += batch
+    _compensations_approve(publication, at)
+    workers_exclude(publication=publication, at=at)
+    compensations_find(publication=publication, at=at)
+    return decided
+
+
+@transaction.atomic
+def _settle_batch(publication: Publication, at: datetime) -> int:
+    waiting = list(
+        publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True)
+        .filter(assignment__isnull=False, decision=Decision.NONE, submitted_at__lte=at - publication.approve_after)
+        .exclude(assignment__verdict=Assignment.Verdict.PENDING)
+        .select_related("assignment", "posting", "publication__campaign")
+        .order_by("submitted_at", "id")[:BATCH]
+    )
+    for submission in waiting:
+        if submission.status == Status.REJECTED:
+            # Somebody rejected it at the venue itself: that is a person's decision, and it is not paid from here.
+            submission.decision, submission.decided_at = Decision.REJECT, at
+            submission.reason = _("Rejected at the venue.")
+            submission.save(update_fields=["decision", "decided_at", "reason"])
+        elif not _compensated_before(submission, at):
+            _approve(submission, by=None, reason="", at=at)
+    for submission in _approved_by_clock(publication):
+        _approve(submission, by=None, reason=_("Approved at the venue, before anybody decided."), at=at)
+    return len(waiting)
+
+
+def _approved_by_clock(publication: Publication) -> list[Submission]:
+    """Work that nothing here matches, and that the venue's clock has paid: it belongs in the ledger."""
+    return list(
+        publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True)
+        .filter(assignment=None, posting__hit__isnull=False, decision=Decision.NONE, status=Status.APPROVED)
+        .select_related("posting", "publication__campaign")[:BATCH]
+    )
+
+
+def _compensated_before(submission: Submission, at: datetime) -> bool:
+    """Whether late work was compensated already. A compensation that was not offered yet is dropped instead."""
+    payment = Payment.objects.filter(assignment=submission.assignment, purpose=Purpose.COMPENSATION).first()
+    if payment is None:
+        return False
+    if not payment.operations.exists():
+        payment.delete()
+        subject = f"assignment {submission.assignment_id}"
+        alarm_settle(publication=submission.publication, kind="compensation", subject=subject, at=at)
+        return False
+    text = _("Assignment %(id)s was submitted after a compensation was offered for it: approve or reject it.")
+    alarm_raise(
+        publication=submission.publication,
+        kind="unmatched",
+        subject=f"submission {submission.pk}",
+        text=text % {"id": submission.venue_assignment_id},
+        at=at,
+    )
+    return True
+
+
+def _approve(submission: Submission, *, by: User | None, reason: str, at: datetime) -> None:
+    """Write down the decision and every payment that follows from it. The caller holds the row."""
+    submission.decision, submission.decided_by = Decision.APPROVE, by
+    submission.decided_at, submission.reason = at, reason
+    submission.save(update_fields=["decision", "decided_by", "decided_at", "reason"])
+    publication = submission.publication
+    listed = publication.listed
+    reward = _payment(submission, Purpose.REWARD, listed, reward_fee(listed, submission.posting.places), at)
+    if submission.status == Status.APPROVED:
+        reward.state, reward.paid_at = Payment.State.PAID, at
+        reward.evidence = {"found": "Approved", "AssignmentId": submission.venue_assignment_id}
+        reward.save(update_fields=["state", "paid_at", "evidence"])
+    else:
+        operation_plan(
+            publication=publication,
+            kind=Kind.APPROVE,
+            subject=f"submission {submission.pk}",
+            request={"AssignmentId": submission.venue_assignment_id},
+            at=at,
+            payment=reward,
+            submission=submission,
+        )
+    bonus = bonus_owed(submission)
+    if bonus > 0:
+        payment = _payment(submission, Purpose.BONUS, bonus, bonus_fee(bonus), at)
+        assert submission.assignment is not None
+        said = _("For the comparisons that you made: receipt %(receipt)s.") % {"receipt": submission.assignment.receipt}
+        operation_plan(
+            publication=publication,
+            kind=Kind.BONUS,
+            subject=f"submission {submission.pk}",
+            request={
+                "AssignmentId": submission.venue_assignment_id,
+                "WorkerId": submission.venue_worker_id,
+                "BonusAmount": f"{bonus:.2f}",
+                "Reason": said,
+            },
+            at=at,
+            payment=payment,
+            submission=submission,
+        )
+
+
+def bonus_owed(submission: Submission) -> Decimal:
+    """What is owed beyond the listed reward, in dollars: only a base and a bonus leave anything."""
+    if submission.assignment is None or submission.publication.pay != Publication.Pay.BASE_AND_BONUS:
+        return Decimal("0.00")
+    return max(Decimal("0.00"), submission.assignment.owed - submission.publication.listed)
+
+
+def _payment(submission: Submission, purpose: str, amount: Decimal, fee: Decimal, at: datetime) -> Payment:
+    key = {"assignment": submission.assignment} if submission.assignment_id else {"submission": submission}
+    payment, _new = Payment.objects.get_or_create(
+        **key,
+        purpose=purpose,
+        defaults={
+            "publication": submission.publication,
+            "submission": submission,
+            "amount": amount,
+            "fee": fee,
+            "owed_at": at,
+        },
+    )
+    return payment
+
+
+# --- decisions by people
+
+
+@transaction.atomic
+def submission_approve(*, submission: Submission, by: User, why: str, at: datetime) -> Submission:
+    """A person approves submitted work that nothing here matches. Approving again is not an error."""
+    submission = _undecided(submission, Decision.APPROVE)
+    if submission.decision == Decision.NONE:
+        _approve(submission, by=by, reason=_reason(why), at=at)
+        _settle_alarms(submission, at)
+    return submission
+
+
+@transaction.atomic
+def submission_reject(*, submission: Submission, by: User, why: str, at: datetime) -> Submission:
+    """A person rejects submitted work; the worker is told why, and is not paid. Only before it was approved."""
+    submission = _undecided(submission, Decision.REJECT)
+    if submission.decision == Decision.NONE:
+        reason = _reason(why)
+        if submission.status != Status.SUBMITTED:
+            raise NotNow(_("The venue has this work as “%(status)s”.") % {"status": submission.get_status_display()})
+        submission.decision, submission.decided_by = Decision.REJECT, by
+        submission.decided_at, submission.reason = at, reason
+        submission.save(update_fields=["decision", "decided_by", "decided_at", "reason"])
+        operation_plan(
+            publication=submission.publication,
+            kind=Kind.REJECT,
+            subject=f"submission {submission.pk}",
+            request={"AssignmentId": submission.venue_assignment_id, "RequesterFeedback": reason[:1024]},
+            at=at,
+            submission=submission,
+        )
+        _settle_alarms(submission, at)
+    return submission
+
+
+def _undecided(submission: Submission, wanted: str) -> Submission:
+    row = (
+        Submission.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("publication__campaign", "posting", "assignment")
+        .get(pk=submission.pk)
+    )
+    if row.decision not in (Decision.NONE, wanted):
+        raise NotNow(_("This work was decided on before: %(what)s.") % {"what": row.get_decision_display()})
+    return row
+
+
+def _settle_alarms(submission: Submission, at: datetime) -> None:
+    for kind in ("unmatched", "auto-approval"):
+        alarm_settle(publication=submission.publication, kind=kind, subject=f"submission {submission.pk}", at=at)
+
+
+def _reason(why: str) -> str:
+    if not why.strip():
+        raise BadRequest(_("Please say why: the reason is kept with the decision."))
+    return why.strip()
+
+
+# --- workers who get no more
+
+
+@transaction.atomic
+def workers_exclude(*, publication: Publication, at: datetime) -> int:
+    """Plan that barred workers get the exclusion qualification, silently, and those welcomed again lose it.
+
+    How many calls were planned now.
+    """
+    if not publication.exclusion_id:
+        return 0
+    planned = 0
+    crowd = environment(publication.environment).crowd
+    workers = Worker.objects.filter(lab=publication.campaign.lab, crowd=crowd).exclude(external_id="")
+    excluded = Operation.objects.filter(publication=publication, kind=Kind.EXCLUDE)
+    for worker in workers.filter(barred_at__isnull=False):
+        subject = f"{worker.pk} {worker.barred_at:%Y%m%dT%H%M%S.%f}"
+        if not excluded.filter(subject=subject).exists():
+            request = {
+                "QualificationTypeId": publication.exclusion_id,
+                "WorkerId": worker.external_id,
+                "IntegerValue": 1,
+                "SendNotification": False,
+            }
+            operation_plan(
+                publication=publication, kind=Kind.EXCLUDE, subject=subject, request=request, at=at, worker=worker
+            )
+            planned += 1
+    readmitted = Operation.objects.filter(publication=publication, kind=Kind.READMIT).values("subject")
+    for operation in excluded.filter(worker__barred_at=None).exclude(subject__in=readmitted).select_related("worker"):
+        if operation.worker is not None:
+            request = {"QualificationTypeId": publication.exclusion_id, "WorkerId": operation.worker.external_id}
+            operation_plan(
+                publication=publication,
+                kind=Kind.READMIT,
+                subject=operation.subject,
+                request=request,
+                at=at,
+                worker=operation.worker,
+            )
+            planned += 1
+    return planned
+
+
+# --- compensations
+
+
+@transaction.atomic
+def compensations_find(*, publication: Publication, at: datetime) -> int:
+    """Write down what is owed for work that was finished or left here and can no longer be submitted at the venue.
+
+    A person offers it (`compensation_offer`): the venue does not say whether the worker had really accepted the HIT.
+    How many were found now.
+    """
+    latest = at - publication.assignment_duration - GRACE
+    lost = Assignment.objects.filter(
+        campaign=publication.campaign, owed__gt=0, submission=None, payments=None, finished_at__lte=latest
+    ).exclude(venue_assignment_id="")
+    found = 0
+    for assignment in lost.exclude(state=Assignment.State.ACTIVE).order_by("id"):
+        _payment_row, new = Payment.objects.get_or_create(
+            assignment=assignment,
+            purpose=Purpose.COMPENSATION,
+            defaults={
+                "publication": publication,
+                "amount": assignment.owed,
+                "fee": reward_fee(assignment.owed, 1),
+                "owed_at": at,
+            },
+        )
+        found += new
+        text = _("Assignment %(id)d was done here and not submitted at the venue: offer a compensation.")
+        alarm_raise(
+            publication=publication,
+            kind="compensation",
+            subject=f"assignment {assignment.pk}",
+            text=text % {"id": assignment.pk},
+            at=at,
+        )
+    return found
+
+
+@transaction.atomic
+def compensation_offer(*, payment: Payment, at: datetime) -> Operation:
+    """Offer a compensation as a HIT that only its worker can take. Offering again gives the same operation.
+
+    Raises NotNow if the work was submitted, and so paid, meanwhile.
+    """
+    payment = (
+        Payment.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("assignment__worker", "publication__campaign")
+        .get(pk=payment.pk)
+    )
+    assignment, publication = payment.assignment, payment.publication
+    if payment.purpose != Purpose.COMPENSATION or assignment is None:
+        raise BadRequest(_("This payment is not a compensation."))
+    if Submission.objects.filter(assignment=assignment).exists():
+        raise NotNow(_("This work was submitted meanwhile, and is paid as such."))
+    known = Operation.objects.filter(publication=publication, kind=Kind.COMPENSATE, payment=payment).first()
+    if known is not None:
+        return known
+    text = _("This pays %(amount)s for work that could not be submitted: receipt %(receipt)s. Press the button.")
+    question = compensation_question(
+        environment(publication.environment).submit_host,
+        text % {"amount": f"${payment.amount}", "receipt": assignment.receipt},
+        _("Take the payment"),
+    )
+    alarm_settle(publication=publication, kind="compensation", subject=f"assignment {assignment.pk}", at=at)
+    return operation_plan(
+        publication=publication,
+        kind=Kind.COMPENSATE,
+        subject=f"payment {payment.pk}",
+        request=compensation_request(publication, payment, assignment.worker.external_id, question),
+        at=at,
+        payment=payment,
+        posting=Posting.objects.create(publication=publication, places=1),
+    )
+
+
+@transaction.atomic
+def _compensations_approve(publication: Publication, at: datetime) -> None:
+    """Approve taken compensations; the payment is paid when the venue says so."""
+    taken = publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True).filter(
+        posting__hit=None, decision=Decision.NONE
+    )
+    for submission in taken:
+        offered = submission.posting.operations.filter(kind=Kind.COMPENSATE).first()
+        submission.decision, submission.decided_at = Decision.APPROVE, at
+        submission.save(update_fields=["decision", "decided_at"])
+        if submission.status == Status.SUBMITTED and offered is not None:
+            operation_plan(
+                publication=publication,
+                kind=Kind.APPROVE,
+                subject=f"submission {submission.pk}",
+                request={"AssignmentId": submission.venue_assignment_id},
+                at=at,
+                payment=offered.payment,
+                submission=submission,
+            )
+
+
+# --- asking for more work
+
+
+@transaction.atomic
+def publication_requeue(*, publication: Publication, at: datetime) -> int:
+    """Ask the venue for as many more assignments as excluded or unfinished work has left open. How many calls.
+
+    Places wanted are those that were submitted, and those that the HIT still needs.
+    """
+    publication = (
+        Publication.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("campaign__lab")
+        .get(pk=publication.pk)
+    )
+    if publication.state != Publication.State.OPEN:
+        return 0
+    planned = expired = 0
+    newest: dict[int, Posting] = {}
+    waiting = publication.postings.filter(hit__needed__gt=0, submissions__isnull=False).exclude(venue_hit_id="")
+    for posting in waiting.select_related("hit").distinct().order_by("round"):
+        newest[posting.hit_id or 0] = posting
+    for posting in newest.values():
+        hit = posting.hit
+        assert hit is not None
+        # Of a HIT that was posted again, the newest round's place may not have been taken yet.
+        if publication.postings.filter(hit=hit, round__gt=posting.round).exists():
+            continue
+        wanted = posting.submissions.count() + hit.needed
+        if wanted <= posting.places:
+            continue
+        if posting.expires_at is None or posting.expires_at <= at:
+            expired += 1
+        elif posting.places < LARGE <= wanted:
+            planned += postings_plan(publication=publication, hits=[hit], at=at, round_number=posting.round + 1)
+        else:
+            call = {"HITId": posting.venue_hit_id, "NumberOfAdditionalAssignments": wanted - posting.places}
+            operation_plan(
+                publication=publication,
+                kind=Kind.EXTEND,
+                subject=f"{posting.pk}/{wanted}",
+                request={"call": call, "places": wanted},
+                at=at,
+                posting=posting,
+            )
+            Posting.objects.filter(pk=posting.pk).update(places=F("places") + wanted - posting.places, next_poll_at=at)
+            planned += 1
+    if expired:
+        text = _("%(count)d HITs have expired and still need work. Extend the publication.") % {"count": expired}
+        alarm_raise(publication=publication, kind="expired", subject="", text=text, at=at)
+    else:
+        alarm_settle(publication=publication, kind="expired", subject="", at=at)
+    return planned

@@ -1,0 +1,210 @@
+"""Asking the venue what was submitted. Polling is the truth; a notification only makes the next poll come sooner."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.db import transaction
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+
+from tasks.crowd.environments import environment
+from tasks.crowd.mturk import Answer, answers_of, client_for, listed
+from tasks.models import Assignment, Payment, Posting, Publication, Submission
+from tasks.venue.alarms import alarm_raise, alarm_settle
+from tasks.venue.effects import payment_settle
+from tasks.venue.planning import end_plan
+
+POLL_EVERY = timedelta(minutes=30)
+"""For HITs that nothing is heard of. Those that the venue calls reviewable are polled at once."""
+ALARM_BEFORE = timedelta(days=1)
+"""How long before an auto-approval unchecked work rings."""
+BATCH = 50
+LATEST = timedelta(days=1)
+"""How long after its end, and the time for an assignment, a HIT without open work is still polled."""
+Status = Submission.Status
+
+
+class Synced(NamedTuple):
+    """What a sync saw: HITs asked about, and submissions that were new."""
+
+    polled: int
+    new: int
+
+
+def publication_sync(*, publication: Publication, at: datetime, limit: int = 2000, everything: bool = False) -> Synced:
+    """Ask about HITs whose time has come (or all), and store what was submitted. Safe to run many at once."""
+    client = client_for(environment(publication.environment))
+    if everything:
+        publication.postings.exclude(venue_hit_id="").update(next_poll_at=at)
+    else:
+        reviewable = (hit["HITId"] for hit in listed(client.list_reviewable_hits, "HITs"))
+        hints_take(publication=publication, venue_hit_ids=reviewable, at=at)
+    polled = new = 0
+    while polled < limit:
+        postings = _take(publication, at)
+        if not postings:
+            break
+        for posting in postings:
+            polled += 1
+            new += posting_poll(client=client, posting=posting, at=at)
+    return Synced(polled, new)
+
+
+def hints_take(*, publication: Publication, venue_hit_ids: Iterable[str], at: datetime) -> int:
+    """Something may have happened on these HITs: poll them next. Unknown ones are not ours, and left alone."""
+    count, batch = 0, []
+    for venue_hit_id in venue_hit_ids:
+        batch.append(venue_hit_id)
+        if len(batch) == 1000:
+            count += _hint(publication, batch, at)
+            batch = []
+    return count + _hint(publication, batch, at)
+
+
+def _hint(publication: Publication, venue_hit_ids: list[str], at: datetime) -> int:
+    waiting = publication.postings.filter(venue_hit_id__in=venue_hit_ids, next_poll_at__gt=at)
+    return waiting.update(next_poll_at=at)
+
+
+@transaction.atomic
+def _take(publication: Publication, at: datetime) -> list[Posting]:
+    """The next HITs to ask about, put off for others before anything is asked."""
+    postings = list(
+        publication.postings.select_for_update(skip_locked=True, of=("self",), no_key=True)
+        .filter(next_poll_at__lte=at)
+        .exclude(venue_hit_id="")
+        .order_by("next_poll_at", "id")[:BATCH]
+    )
+    Posting.objects.filter(pk__in=[posting.pk for posting in postings]).update(next_poll_at=at + POLL_EVERY)
+    return postings
+
+
+def posting_poll(*, client: Any, posting: Posting, at: datetime) -> int:
+    """Store what the venue says was submitted on a HIT, page by page. How many submissions were new."""
+    new = 0
+    for said in listed(client.list_assignments_for_hit, "Assignments", HITId=posting.venue_hit_id):
+        new += submission_store(posting=posting, said=said, at=at)
+    _close_if_over(posting, at)
+    return new
+
+
+@transaction.atomic
+def submission_store(*, posting: Posting, said: Answer, at: datetime) -> bool:
+    """Store one assignment as the API says it, matched with ours by worker and receipt. Whether it was new."""
+    publication = Publication.objects.select_related("campaign").get(pk=posting.publication_id)
+    submission, new = Submission.objects.select_for_update(of=("self",), no_key=True).get_or_create(
+        publication=publication,
+        venue_assignment_id=said["AssignmentId"],
+        venue_worker_id=said["WorkerId"],
+        defaults={
+            "posting": posting,
+            "status": said["AssignmentStatus"],
+            "submitted_at": _time(said.get("SubmitTime")) or at,
+            "auto_approval_at": _time(said.get("AutoApprovalTime")),
+            "receipt": answers_of(said.get("Answer", "")).get("receipt", "")[:64],
+        },
+    )
+    submission.status = said["AssignmentStatus"]
+    submission.save(update_fields=["status"])
+    if posting.hit_id is None:
+        _compensated(posting, submission, said, at)
+    else:
+        if submission.assignment_id is None and not submission.decision:
+            _match(submission, posting, at)
+        _ring_before_auto_approval(submission, at)
+    return new
+
+
+def _match(submission: Submission, posting: Posting, at: datetime) -> None:
+    """Find our assignment: that worker's on that HIT, ended, with the receipt that only its page could know."""
+    publication = submission.publication
+    ours = (
+        Assignment.objects.filter(
+            hit__postings=posting,
+            worker__lab_id=publication.campaign.lab_id,
+            worker__crowd=environment(publication.environment).crowd,
+            worker__external_id=submission.venue_worker_id,
+        )
+        .exclude(submission__isnull=False)
+        .first()
+    )
+    why = ""
+    if ours is None:
+        why = _("No work by this worker on this HIT is stored here.")
+    elif ours.state == Assignment.State.ACTIVE:
+        why = _("The worker submitted at the venue, and did not finish here.")
+    elif submission.receipt != ours.receipt:
+        why = _("The receipt that was submitted is not the one of the work stored here.")
+    if why or ours is None:
+        submission.why_unmatched = why
+        submission.save(update_fields=["why_unmatched"])
+        text = _("Work that was submitted at the venue waits for a person: %(why)s") % {"why": why}
+        alarm_raise(publication=publication, kind="unmatched", subject=f"submission {submission.pk}", text=text, at=at)
+        return
+    submission.assignment, submission.why_unmatched = ours, ""
+    submission.save(update_fields=["assignment", "why_unmatched"])
+    if ours.venue_assignment_id != submission.venue_assignment_id:
+        ours.venue_assignment_id = submission.venue_assignment_id
+        ours.save(update_fields=["venue_assignment_id"])
+    alarm_settle(publication=publication, kind="unmatched", subject=f"submission {submission.pk}", at=at)
+
+
+def _ring_before_auto_approval(submission: Submission, at: datetime) -> None:
+    """The venue's clock must not pay for work whose test pairs nobody checked."""
+    checked = (
+        submission.assignment is not None and submission.assignment.verdict != Assignment.Verdict.PENDING
+    ) or submission.decision
+    subject = f"submission {submission.pk}"
+    near = submission.auto_approval_at is not None and submission.auto_approval_at - at <= ALARM_BEFORE
+    if submission.status == Status.SUBMITTED and near and not checked:
+        text = _("The venue approves assignment %(id)s by itself at %(time)s, and its test pairs were not checked.")
+        alarm_raise(
+            publication=submission.publication,
+            kind="auto-approval",
+            subject=subject,
+            text=text % {"id": submission.venue_assignment_id, "time": f"{submission.auto_approval_at:%Y-%m-%d %H:%M}"},
+            at=at,
+        )
+    elif checked or submission.status != Status.SUBMITTED:
+        alarm_settle(publication=submission.publication, kind="auto-approval", subject=subject, at=at)
+
+
+def _compensated(posting: Posting, submission: Submission, said: Answer, at: datetime) -> None:
+    """The worker took a compensation: approving it pays."""
+    operation = posting.operations.filter(payment__purpose=Payment.Purpose.COMPENSATION).first()
+    if operation is not None and operation.payment_id is not None and submission.status == Status.APPROVED:
+        evidence = {"ApprovalTime": str(said.get("ApprovalTime", "")), "token": operation.token}
+        payment_settle(payment_id=operation.payment_id, evidence=evidence, at=at)
+
+
+def _close_if_over(posting: Posting, at: datetime) -> None:
+    """Poll no more where nothing more can come: ended long enough ago, and everything approved or rejected."""
+    over = posting.expires_at is not None and (
+        posting.expires_at + posting.publication.assignment_duration + LATEST <= at
+    )
+    full = posting.submissions.exclude(status=Status.SUBMITTED).count() >= posting.places
+    if (over or full) and not posting.submissions.filter(status=Status.SUBMITTED).exists():
+        Posting.objects.filter(pk=posting.pk).update(next_poll_at=None)
+
+
+@transaction.atomic
+def finished_end(*, publication: Publication, at: datetime) -> int:
+    """End HITs that need no more work and are still open at the venue with free places. How many."""
+    taken = publication.submissions.filter(posting__hit__needed=0)
+    counts: dict[int, int] = {}
+    for posting_id in taken.values_list("posting", flat=True):
+        counts[posting_id] = counts.get(posting_id, 0) + 1
+    done = publication.postings.filter(hit__needed=0, expires_at__gt=at).exclude(venue_hit_id="")
+    ending = done.filter(operations__kind="expire", operations__ended_at=None).values_list("pk", flat=True)
+    free = [one for one in done.exclude(pk__in=list(ending)) if counts.get(one.pk, 0) < one.places]
+    running = set(
+        Assignment.objects.filter(
+            hit__in=[one.hit_id for one in free], submission=None, leased_until__gt=at
+        ).values_list("hit", flat=True)
+    )
+    return end_plan(publication=publication, postings=[one for one in free if one.hit_id not in running], at=at)
+
+
+def _time(value: Any) -> datetime | None:
+    return value if isinstance(value, datetime) or value is None else parse_datetime(str(value))
