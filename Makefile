@@ -42,6 +42,7 @@ check-format: environment-dev
 check-types: environment-dev
 	@echo "== Types: mypy --strict"
 	@DEVELOPMENT=1 .venv/bin/python -m mypy
+	@DEVELOPMENT=1 .venv/bin/python -m mypy --config-file marketplace/mypy.ini
 
 check-imports: environment-dev
 	@echo "== Directions between packages: import-linter"

@@ -131,7 +131,7 @@ CELERY_BEAT_SCHEDULE = {
     "ask venues what was submitted": {"task": "tasks.jobs.sync", "schedule": 60.0},
     "decide on submitted work and pay": {"task": "tasks.jobs.settle", "schedule": 60.0},
     "ask for more work where it is needed": {"task": "tasks.jobs.requeue", "schedule": 120.0},
-    "compare with the venues": {"task": "tasks.jobs.reconcile", "schedule": 3600.0},
+    "compare with the venues": {"task": "tasks.jobs.reconcile", "schedule": 6 * 3600.0},
 }
 
 # Files

@@ -23,7 +23,7 @@ urlpatterns = [
     path("disputes", views.disputes, name="disputes"),
     path("disputes/<int:dispute_pk>", views.dispute, name="dispute"),
     path("payouts", views.payouts, name="payouts"),
-    path("payouts/<id:reference>", views.payout, name="payout"),
-    path("payouts/<id:reference>/csv", views.payout_csv, name="payout_csv"),
+    path("payouts/list", views.payout, name="payout"),
+    path("payouts/list.csv", views.payout_csv, name="payout_csv"),
     path("audit", views.audit, name="audit"),
 ]

@@ -13,11 +13,12 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from marketplace.errors import AlreadyDone, Refused
+from marketplace.errors import AlreadyDone, DoesNotExist, Refused
 from marketplace.models import Account, Entry, Worker
 from marketplace.money import ZERO
 from marketplace.operator.forms import (
@@ -325,13 +326,14 @@ def payouts(request: HttpRequest, operator: Account) -> HttpResponse:
         return see_other("operator:payouts")
     text = ngettext("%(count)d payout is booked as paid.", "%(count)d payouts are booked as paid.", len(paid))
     messages.success(request, text % {"count": len(paid)})
-    return see_other("operator:payout", reference)
+    return see_other("operator:payout", query={"reference": reference})
 
 
 @require_GET
 @operator_page
-def payout(request: HttpRequest, _operator: Account, reference: str) -> HttpResponse:
+def payout(request: HttpRequest, _operator: Account) -> HttpResponse:
     """One list of payouts."""
+    reference = asked_for(request, "reference")
     rows = list(selectors.payouts_of(reference))
     context = {"reference": reference, "rows": rows, "total": -sum((row.earned for row in rows), ZERO)}
     return page(request, "payout.html", context, status=200 if rows else 404)
@@ -339,12 +341,15 @@ def payout(request: HttpRequest, _operator: Account, reference: str) -> HttpResp
 
 @require_GET
 @operator_page
-def payout_csv(request: HttpRequest, operator: Account, reference: str) -> HttpResponse:
+def payout_csv(request: HttpRequest, operator: Account) -> HttpResponse:
     """The same as a CSV file, to pay from."""
+    reference = asked_for(request, "reference")
     rows = list(selectors.payouts_of(reference))
-    audit_note(actor=operator.email, action="fetch payouts", subject=reference, workers=len(rows))
+    if not rows:
+        raise DoesNotExist("Payout", reference)
+    audit_note(actor=operator.email, action="fetch payouts", subject=reference[:100], workers=len(rows))
     response = HttpResponse(payouts_written(rows), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="payouts-{reference}.csv"'
+    response["Content-Disposition"] = f'attachment; filename="payouts-{slugify(reference)}.csv"'
     add_never_cache_headers(response)
     return response
 

@@ -63,9 +63,9 @@ def message_page(
     return show(request, "message.html", context, status=status)
 
 
-def see_other(name: str, *arguments: object) -> HttpResponse:
+def see_other(name: str, *arguments: object, query: Mapping[str, str] | None = None) -> HttpResponse:
     """303 to a page by its name: a reload there sends nothing again."""
-    response = HttpResponseRedirect(reverse(name, args=arguments))
+    response = HttpResponseRedirect(reverse(name, args=arguments, query=query))
     response.status_code = 303
     return response
 

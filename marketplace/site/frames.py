@@ -64,7 +64,7 @@ def frame_of(hit: Hit, question: Question, *, worker: Worker, assignment: Assign
         token = signing.dumps(
             [hit.hit_id, worker.worker_id, assignment.assignment_id if assignment else ""], salt=_SALT
         )
-        address = f"{settings.MARKETPLACE_URL}{reverse('site:question', args=[token])}?{urlencode(told)}"
+        address = reverse("site:question", args=[token], query=told)
         return Frame(address, ALLOWED, question.frame_height, ours)
     parts = urlsplit(question.url)
     query = "&".join(filter(None, (parts.query, urlencode(told))))
@@ -107,7 +107,7 @@ def question(request: HttpRequest, token: str) -> HttpResponse:
     except Refused as refused:
         said = refusal_said(refused)
         return _framed(request, said.title, said.text, status=said.status)
-    script = f'\n<script src="{settings.MARKETPLACE_URL}{static("marketplace/question.js")}"></script>\n'
+    script = f'\n<script src="{request.build_absolute_uri(static("marketplace/question.js"))}"></script>\n'
     response = HttpResponse(html + script, content_type="text/html; charset=utf-8")
     response[HEADER] = f"sandbox {ALLOWED}; frame-ancestors 'self'"
     add_never_cache_headers(response)

@@ -298,7 +298,11 @@ def qualifications(request: HttpRequest, worker: Worker) -> HttpResponse:
     has |= {one.qualification_type_id for one in waiting}
     values = qualifying.values_of(worker, SYSTEM)
     context = {
-        "record": [(record_name(type_id), value_said(type_id, values[type_id])) for type_id in SYSTEM],
+        "record": [
+            (record_name(type_id), value_said(type_id, values[type_id]))
+            for type_id in SYSTEM
+            if values[type_id] is not None
+        ],
         "held": held,
         "waiting": waiting,
         "refused": refused,

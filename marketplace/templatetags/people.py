@@ -22,6 +22,12 @@ def dollars(amount: Decimal) -> str:
 
 
 @register.filter
+def grouped(number: int) -> str:
+    """A whole number in groups of three: 12,001."""
+    return f"{number:,}"
+
+
+@register.filter
 def negated(amount: Decimal) -> Decimal:
     """What left the books, as what somebody got."""
     return -amount

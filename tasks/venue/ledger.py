@@ -120,6 +120,25 @@ class Comparison(NamedTuple):
         return not self.differences
 
 
+def strays(publication: Publication, client: Any) -> list[str]:
+    """HITs that bear the publication's mark and that we do not know: published twice, whatever the reason."""
+    known = set(publication.postings.exclude(venue_hit_id="").values_list("venue_hit_id", flat=True))
+    mark = f"bestknown {publication.reference} "
+    unknown = {
+        hit["HITId"]: hit["RequesterAnnotation"]
+        for hit in listed(client.list_hits, "HITs")
+        if hit.get("RequesterAnnotation", "").startswith(mark) and hit["HITId"] not in known
+    }
+    if not unknown:
+        return []
+    on_their_way = publication.operations.filter(ended_at=None, kind__in=["create", "compensate"])
+    awaited = {
+        request.get("hit", request)["RequesterAnnotation"] for request in on_their_way.values_list("request", flat=True)
+    }
+    arrived = set(publication.postings.filter(venue_hit_id__in=list(unknown)).values_list("venue_hit_id", flat=True))
+    return [pk for pk, annotation in unknown.items() if annotation not in awaited and pk not in arrived]
+
+
 def ledger_compare(*, publication: Publication, at: datetime) -> Comparison:
     """Ask the venue what it has paid on each HIT and compare; a difference rings.
 
@@ -128,9 +147,10 @@ def ledger_compare(*, publication: Publication, at: datetime) -> Comparison:
     client = client_for(environment(publication.environment))
     sums = {"ours_rewards": ZERO, "ours_bonuses": ZERO, "venue_rewards": ZERO, "venue_bonuses": ZERO}
     differences: list[str] = []
-    worked_on = publication.postings.exclude(venue_hit_id="").filter(next_poll_at__isnull=False)
-    posted = publication.postings.exclude(venue_hit_id="").filter(submissions__isnull=False) | worked_on
-    for posting in posted.distinct().order_by("id").iterator(chunk_size=500):
+    for hit_id in strays(publication, client):
+        differences.append(_("HIT %(hit)s is at the venue, and is none of those that we know.") % {"hit": hit_id})
+    worked_on = publication.postings.exclude(venue_hit_id="").filter(submissions__isnull=False)
+    for posting in worked_on.distinct().order_by("id").iterator(chunk_size=500):
         approved = {
             one["AssignmentId"]: one.get("ApprovalTime")
             for one in listed(client.list_assignments_for_hit, "Assignments", HITId=posting.venue_hit_id)

@@ -225,8 +225,9 @@ def _halt(publication: Publication, state: str, at: datetime) -> Publication:
         raise NotNow(_("The campaign is not published yet."))
     if publication.state == State.OPEN:
         end_plan(publication=publication, postings=open_postings(publication, at), at=at)
-    publication.state = state
-    publication.save(update_fields=["state"])
+    if publication.state != State.STOPPED:  # a pause does not lift the kill switch
+        publication.state = state
+        publication.save(update_fields=["state"])
     return publication
 
 

@@ -224,7 +224,9 @@ def workers_exclude(*, publication: Publication, at: datetime) -> int:
     crowd = environment(publication.environment).crowd
     workers = Worker.objects.filter(lab=publication.campaign.lab, crowd=crowd).exclude(external_id="")
     excluded = Operation.objects.filter(publication=publication, kind=Kind.EXCLUDE)
-    for worker in workers.filter(barred_at__isnull=False):
+    # Ids in a frame's address can be typed by anybody: only who has submitted at the venue is known to be that worker.
+    known = Submission.objects.filter(assignment__isnull=False).values("assignment__worker")
+    for worker in workers.filter(barred_at__isnull=False, pk__in=known):
         subject = f"{worker.pk} {worker.barred_at:%Y%m%dT%H%M%S.%f}"
         if not excluded.filter(subject=subject).exists():
             request = {

@@ -249,7 +249,7 @@ def test_payouts_leave_the_books_once_and_their_list_can_be_fetched_again(
     assert (rows[wanda.id]["amount"], rows[other.id]["amount"]) == ("1.25", "2.25")
     assert rows[wanda.id]["currency"] == "USD"
     reference = rows[wanda.id]["reference"]
-    assert olga.get(f"/operator/payouts/{reference}/csv").text.splitlines() == fetched.splitlines()
+    assert olga.get(f"/operator/payouts/list.csv?reference={reference}").text.splitlines() == fetched.splitlines()
     assert olga.post("/operator/payouts", total="0").status_code == 200
     assert "Nobody is owed anything" in olga.get("/operator/payouts").text
     assert reference in audit(olga, "pay")
@@ -286,9 +286,16 @@ def test_nothing_of_it_is_done_without_the_token_of_the_form_or_by_others(
     for path, fields in paths.items():
         assert eve.post(f"/operator/{path}", **fields).status_code == 403, path
         assert olga.http.post(f"/operator/{path}", data=fields).status_code == 403, path
-    for path in ("", "requesters", "workers", "disputes", "payouts", "audit", "payouts/P-1/csv"):
+    for path in ("", "requesters", "workers", "disputes", "payouts", "audit", "payouts/list", "payouts/list.csv"):
         assert eve.get(f"/operator/{path}").status_code == 403, path
-    for path in ("requesters/NONE", "workers/NONE", "disputes/999999", "requesters/NONE/keys/X/revoke", "nowhere"):
+    for path in (
+        "requesters/NONE",
+        "workers/NONE",
+        "disputes/999999",
+        "requesters/NONE/keys/X/revoke",
+        "payouts/list.csv?reference=no",
+        "nowhere",
+    ):
         assert olga.get(f"/operator/{path}").status_code == 404, path
 
 

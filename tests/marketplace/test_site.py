@@ -179,6 +179,7 @@ def test_a_task_of_requesters_html_is_looked_at_accepted_and_sent_in(
     expect(frame.get_by_role("heading", name="Your work is in")).to_be_visible()
     go_on = page.get_by_role("link", name="Continue", exact=True)
     expect(go_on).to_be_focused()
+    expect(page.get_by_role("link", name="Give back")).to_be_hidden()
     page.keyboard.press("Enter")
     expect(page.get_by_text("Your work is in. Thank you.")).to_be_visible()
     sent = rosa.client.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"]
@@ -378,7 +379,7 @@ def test_requesters_html_has_no_origin_wherever_it_is_opened_and_is_for_its_work
     hit_id = rosa.hit(Question=html_question(USUAL_HTML))["HITId"]
     accepted = wanda.accept(hit_id)
     source = frame_source(wanda.person.get(f"/work/{accepted}"))
-    with httpx.Client(trust_env=False) as stranger:  # the frame has no cookies either
+    with httpx.Client(base_url=people.url, trust_env=False) as stranger:  # the frame has no cookies either
         answer = stranger.get(source)
         assert answer.status_code == 200
         assert USUAL_HTML in answer.text

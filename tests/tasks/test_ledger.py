@@ -207,6 +207,16 @@ def test_an_excluded_worker_gets_no_hit_of_the_lab_until_welcomed_again(publishe
     assert wanda.accept(second)
 
 
+def test_whose_id_somebody_typed_is_not_excluded_at_the_venue(published: Publication, wanda: Worker) -> None:
+    forged = arrive(published, wanda)
+    factories.judge(forged, fail_tests=True)
+    judgments.assignment_finish(assignment=forged, at=timezone.now())
+
+    settle(published)
+
+    assert not Operation.objects.filter(kind="exclude").exists()
+
+
 def bonuses_in_a_storm(
     publication: Publication, marketplace: Marketplace, requester: Requester, workers: list[Worker]
 ) -> list[str]:

@@ -15,6 +15,7 @@ from django.utils import timezone
 from pools.models import Campaign
 from tasks.models import Hit, Operation, Publication
 from tasks.venue import calls
+from tasks.venue.ledger import ledger_compare
 from tasks.venue.outbox import LEASE, operation_retry, operations_run
 from tasks.venue.publishing import (
     publication_expire,
@@ -111,6 +112,9 @@ def test_without_the_token_the_same_storm_publishes_twice(
     monkeypatch.setattr(calls, "token_of", lambda operation: {})
 
     assert len(lost_replies(publication, marketplace, requester)) == 6
+    both = ledger_compare(publication=publication, at=timezone.now())
+    assert len(both.differences) == 3
+    assert publication.alarms.filter(kind="ledger", settled_at=None).exists()
 
 
 def test_a_storm_of_faults_publishes_each_hit_once(
@@ -329,6 +333,11 @@ def test_a_hit_that_was_on_its_way_when_the_kill_switch_fell_is_found_and_ended(
     drain(publication, clock, rounds=10)
 
     assert [hit["HITStatus"] for hit in venue_hits(requester)] == ["Reviewable"]
+
+
+def test_a_pause_does_not_lift_the_kill_switch(published: Publication) -> None:
+    publication_stop(publication=published, at=timezone.now())
+    assert publication_pause(publication=published, at=timezone.now()).state == Publication.State.STOPPED
 
 
 def test_extending_and_expiring_again_is_not_an_error(published: Publication, requester: Requester) -> None:

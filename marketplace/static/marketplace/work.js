@@ -9,6 +9,7 @@ const frame = document.querySelector("iframe");
 const end = performance.now() + bar.dataset.seconds * 1000;
 let before = Infinity;
 let over = false;
+let ticks = 0;
 
 const tell = (text) => { told.textContent = text; };
 
@@ -24,7 +25,7 @@ function draw() {
   }
   bar.classList.toggle("soon", seconds <= 300);
   before = seconds;
-  if (!seconds) check();
+  if (!seconds && ticks++ % 5 === 0) check();
 }
 
 async function check() {
@@ -41,7 +42,7 @@ async function check() {
   const late = answer.state === "Abandoned" || answer.state === "Returned";
   const notice = document.getElementById(late ? "over" : "in");
   notice.hidden = false;
-  document.getElementById("not-in").hidden = true;
+  for (const done of [document.getElementById("not-in"), document.getElementById("check"), bar.querySelector("a")]) done.hidden = true;
   if (late) return;
   tell(words.in);
   notice.scrollIntoView({ block: "nearest" });
