@@ -21,3 +21,9 @@ if "BESTKNOWN_TESTS_VAR" not in os.environ:
             shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(clear_away)
+
+worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+if worker and "db=" not in os.environ["REDIS_URL"]:  # processes share the servers, and nothing in them
+    os.environ["REDIS_URL"] += (
+        "&" if "?" in os.environ["REDIS_URL"] else "?"
+    ) + f"db={1 + int(worker.removeprefix('gw'))}"
