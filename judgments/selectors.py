@@ -128,11 +128,16 @@ def waiting_queries(campaign: Campaign, pool: Pool | None = None) -> set[str]:
 
 
 class JudgingProgress(NamedTuple):
-    """How many pairs of a campaign have all the accepted judgments that they need."""
+    """How many pairs of a campaign have all the accepted judgments that they need.
+
+    `unused` counts good judgments that found no free place: late work, and what was judged again beside a pair that
+    needed it.
+    """
 
     pairs: int
     done: int
     accepted: int
+    unused: int
 
     @property
     def percent(self) -> int:
@@ -145,7 +150,12 @@ def judging_progress(campaign: Campaign) -> JudgingProgress:
     pairs = Pair.objects.filter(pool__campaign=campaign)
     full = pairs.annotate(places=Count("acceptances")).filter(places__gte=campaign.overlap)
     accepted = Acceptance.objects.filter(pair__pool__campaign=campaign)
-    return JudgingProgress(pairs.count(), full.count(), accepted.count())
+    good = Judgment.objects.filter(
+        assignment__campaign=campaign, assignment__verdict=Assignment.Verdict.ACCEPTED, item__pair__isnull=False
+    )
+    places = accepted.count()
+    unused = good.values("assignment", "item").distinct().count() - places
+    return JudgingProgress(pairs.count(), full.count(), places, unused)
 
 
 def assignments_of(campaign: Campaign) -> QuerySet[Assignment]:

@@ -174,6 +174,7 @@ def test_late_work_that_nobody_needs_any_more_is_kept_and_paid_but_not_used(
     assert finished.owed == campaign.reward
     assert set(Acceptance.objects.values_list("assignment_id", flat=True)) == {redone.pk}
     assert Judgment.objects.filter(assignment=late).count() == 5
+    assert selectors.judging_progress(campaign).unused == 3  # shown to the researcher: it was paid
 
 
 def test_excluding_used_work_lets_late_work_take_its_place(
