@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import venv
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ def credentials(rosa: Requester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", rosa.secret)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)  # a session of an earlier test holds that test's keys
 
 
 @pytest.mark.usefixtures("credentials")
@@ -81,13 +81,10 @@ def test_a_plain_script_publishes_and_pays(marketplace: Marketplace, wanda: Work
     assert wanda.look()["earnings"]["owed"] == "0.75"
 
 
-def cli() -> Path:
-    """The AWS CLI: of this environment, or of one of its own that is made here. Skips where it cannot be had."""
-    beside = Path(sys.executable).parent / "aws"
-    if beside.exists():
-        return beside
-    command = TOOLS / "bin" / "aws"
-    if not command.exists():
+def cli() -> list[str]:
+    """The AWS CLI as a command: of an environment of its own, which is made here. Skips where it cannot be had."""
+    made = TOOLS / "made"  # written last: an interrupted installation is done again
+    if not made.exists():
         venv.create(TOOLS, with_pip=True, clear=True)
         done = subprocess.run(
             [TOOLS / "bin" / "python", "-m", "pip", "install", "--quiet", "awscli>=1.45,<2"],
@@ -96,7 +93,8 @@ def cli() -> Path:
         )
         if done.returncode != 0:
             pytest.skip(f"the AWS CLI cannot be installed here: {done.stderr.strip().splitlines()[-1]}")
-    return command
+        made.touch()
+    return [str(TOOLS / "bin" / "python"), "-m", "awscli"]  # its script would not run from a path with a space
 
 
 @pytest.mark.usefixtures("credentials")
@@ -115,7 +113,7 @@ def test_the_aws_cli_publishes_pays_qualifies_blocks_and_notifies(
 
     def aws(*words: str) -> Any:
         done = subprocess.run(
-            [command, "mturk", *words, "--endpoint-url", marketplace.url, "--output", "json"],
+            [*command, "mturk", *words, "--endpoint-url", marketplace.url, "--output", "json"],
             capture_output=True,
             text=True,
             env=environment,
