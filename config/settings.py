@@ -129,6 +129,7 @@ CELERY_BEAT_SCHEDULE = {
     "pack campaigns that wait": {"task": "tasks.jobs.pack_waiting_campaigns", "schedule": 30.0},
     "publish HITs and send what is planned": {"task": "tasks.jobs.publish", "schedule": 15.0},
     "ask venues what was submitted": {"task": "tasks.jobs.sync", "schedule": 60.0},
+    "check the test pairs of confirmed work": {"task": "judgments.jobs.check", "schedule": 60.0},
     "decide on submitted work and pay": {"task": "tasks.jobs.settle", "schedule": 60.0},
     "ask for more work where it is needed": {"task": "tasks.jobs.requeue", "schedule": 120.0},
     "compare with the venues": {"task": "tasks.jobs.reconcile", "schedule": 6 * 3600.0},

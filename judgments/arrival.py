@@ -69,7 +69,6 @@ def _arrived(request: HttpRequest, publication: Publication, hit: Hit) -> HttpRe
         assignment_id=assignment_id,
         worker_id=worker_id,
         at=timezone.now(),
-        instead="instead" in request.POST,
     )
     task_services.consent_give(worker=assignment.worker, text=text)
     return judging.see_other("judging:instructions", crowd.assignment_token(assignment))

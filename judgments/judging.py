@@ -298,12 +298,14 @@ def done(request: HttpRequest, token: str) -> HttpResponse:
     if assignment.finished_at is None:
         return see_other("judging:instructions", token)
     publication = venue_of(assignment)
+    return_it = publication is not None and _is_to_be_returned(assignment, publication)
     context = {
         "task": task_context(assignment.campaign),
         "receipt": _receipt(assignment),
-        "home_url": _home_of(assignment),
+        "home_url": _home_of(assignment) if publication is None else "",
         "late": assignment.finished_at > assignment.leased_until,
-        "submit": None if publication is None else _submission(assignment, publication),
+        "submit": None if publication is None or return_it else _submission(assignment, publication),
+        "return_it": return_it,
     }
     return render(request, "judgments/done.html", context)
 
@@ -438,6 +440,11 @@ def _receipt(assignment: Assignment) -> dict[str, Any]:
         "finished_at": assignment.finished_at,
         "left": assignment.state == Assignment.State.LEFT,
     }
+
+
+def _is_to_be_returned(assignment: Assignment, publication: Publication) -> bool:
+    """Whether work that was left early is to be returned at the venue, which would pay the full reward for it."""
+    return publication.pay == Publication.Pay.RETURN_AND_COMPENSATE and assignment.state == Assignment.State.LEFT
 
 
 def _submission(assignment: Assignment, publication: Publication) -> dict[str, str]:

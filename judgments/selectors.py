@@ -13,7 +13,7 @@ from evaluation.preferences import Preference
 from evaluation.tournament import Derived, Method, derive
 from judgments.models import Acceptance, Judgment, Ruling
 from pools.models import Campaign, Candidate, Pair, Pool
-from tasks.models import Assignment, Item, Worker
+from tasks.models import Assignment, Item, Payment, Worker
 
 
 def effective(assignment: Assignment) -> dict[int, Judgment]:
@@ -42,6 +42,31 @@ def all_tests_judged(assignment: Assignment) -> bool:
     """Whether every test pair of the assignment's HIT was judged."""
     tests = Item.objects.filter(hit_id=assignment.hit_id, test__isnull=False)
     return not tests.exclude(judgments__assignment=assignment).exists()
+
+
+def confirmed_unchecked() -> QuerySet[Assignment]:
+    """Work that has ended and waits for its check, and that a venue has confirmed: it was submitted there by that
+    worker with our receipt, or the worker took the compensation for it.
+    """
+    compensated = Payment.objects.filter(purpose=Payment.Purpose.COMPENSATION, state=Payment.State.PAID)
+    confirmed = Q(submission__isnull=False) | Q(pk__in=compensated.values("assignment"))
+    waiting = Assignment.objects.filter(verdict=Assignment.Verdict.PENDING).exclude(state=Assignment.State.ACTIVE)
+    return waiting.filter(confirmed)
+
+
+def failed_meanwhile(assignment: Assignment) -> Ruling | None:
+    """The first exclusion of other work of this worker in the campaign for its own failed test pairs, after they had
+    taken this; None if there was none.
+    """
+    rulings = Ruling.objects.filter(
+        campaign_id=assignment.campaign_id,
+        worker_id=assignment.worker_id,
+        kind=Ruling.Kind.EXCLUDED,
+        by=None,
+        at__gt=assignment.taken_at,
+    )
+    others = rulings.exclude(assignment=assignment).select_related("assignment").order_by("id")
+    return next((one for one in others if one.assignment is not None and failed_tests(one.assignment)), None)
 
 
 class Waiting(NamedTuple):

@@ -1,4 +1,8 @@
-"""Writing judgments, finishing assignments, and deciding which work counts."""
+"""Writing judgments, finishing assignments, and deciding which work counts.
+
+Work that came through a venue is checked once the venue has confirmed whose it is: the ids in a frame's address can
+be typed by anybody, and nobody's word alone puts judgments into a campaign or has a worker barred.
+"""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -70,15 +74,42 @@ def _locked(assignment: Assignment) -> Assignment:
 def _end(assignment: Assignment, *, left: bool, at: datetime) -> Assignment:
     judged = selectors.judged_count(assignment)
     tasks.assignment_end(assignment=assignment, judged=judged, left=left, at=at)
-    _check(assignment, left=left, at=at)
     assignment.refresh_from_db()
+    if not assignment.venue_assignment_id:
+        _check(assignment, at=at)
+        assignment.refresh_from_db()
     return assignment
 
 
-def _check(assignment: Assignment, *, left: bool, at: datetime) -> None:
-    """Decide by the rule whether the data of an assignment that has just ended are used."""
-    campaign = assignment.campaign
+def confirmed_check_all(*, at: datetime, campaign: Campaign | None = None) -> int:
+    """Check all work that venues have confirmed (of one campaign, or of all), first finished first. How much it was."""
+    waiting = selectors.confirmed_unchecked().order_by("finished_at", "id")
+    if campaign is not None:
+        waiting = waiting.filter(campaign=campaign)
+    return sum(confirmed_check(assignment_id=pk, at=at) for pk in list(waiting.values_list("id", flat=True)))
+
+
+@transaction.atomic
+def confirmed_check(*, assignment_id: int, at: datetime) -> bool:
+    """Check the test pairs of work that a venue has confirmed. Returns False where it was checked before."""
+    assignment = (
+        selectors.confirmed_unchecked()
+        .select_for_update(of=("self",), skip_locked=True)
+        .select_related("campaign", "worker", "hit")
+        .filter(pk=assignment_id)
+        .first()
+    )
+    if assignment is None:
+        return False
+    _check(assignment, at=at)
+    return True
+
+
+def _check(assignment: Assignment, *, at: datetime) -> None:
+    """Decide by the rule whether the data of an assignment that has ended are used."""
+    campaign, left = assignment.campaign, assignment.state == Assignment.State.LEFT
     failed = selectors.failed_tests(assignment)
+    elsewhere = selectors.failed_meanwhile(assignment)
     if failed:
         tests = assignment.hit.items.filter(test__isnull=False).count()
         why = _("Preferred the off-topic passage in %(failed)d of %(tests)d test pairs.") % {
@@ -86,6 +117,8 @@ def _check(assignment: Assignment, *, left: bool, at: datetime) -> None:
             "tests": tests,
         }
         _fail(assignment, why=why, at=at)
+    elif campaign.exclusion == Campaign.Exclusion.WORKER and elsewhere is not None:
+        _exclude(assignment, why=_also(elsewhere.assignment_id, elsewhere.why), by=None, at=at)
     elif left and (campaign.partial == Campaign.Partial.NEVER or not selectors.all_tests_judged(assignment)):
         tasks.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.UNCHECKED)
     else:
@@ -103,12 +136,12 @@ def _fail(assignment: Assignment, *, why: str, at: datetime) -> None:
             verdict__in=[Assignment.Verdict.ACCEPTED, Assignment.Verdict.UNCHECKED],
         )
         for other in others.select_related("campaign", "worker").order_by("id"):
-            also = _("The worker failed a test pair in assignment %(other)d: %(why)s") % {
-                "other": assignment.pk,
-                "why": why,
-            }
-            _exclude(other, why=also, by=None, at=at)
+            _exclude(other, why=_also(assignment.pk, why), by=None, at=at)
     worker_bar(worker=assignment.worker, campaign=assignment.campaign, why=why, by=None, at=at)
+
+
+def _also(other: int | None, why: str) -> str:
+    return _("The worker failed a test pair in assignment %(other)d: %(why)s") % {"other": other, "why": why}
 
 
 # --- decisions by people (and by the rule), each with who and why

@@ -199,8 +199,11 @@ class Assignment(models.Model):
                 name="assignment_venue_id_once_per_worker",
             ),
             models.UniqueConstraint(fields=["hit", "worker"], name="assignment_once_per_worker"),
+            # A venue lets its workers hold several tasks, and counts them itself.
             models.UniqueConstraint(
-                fields=["campaign", "worker"], condition=Q(state="active"), name="assignment_one_at_a_time"
+                fields=["campaign", "worker"],
+                condition=Q(state="active", venue_assignment_id=""),
+                name="assignment_one_at_a_time",
             ),
             models.CheckConstraint(
                 condition=Q(state="active", finished_at__isnull=True)
@@ -208,9 +211,9 @@ class Assignment(models.Model):
                 name="assignment_finished_has_a_time",
             ),
         ]
-        # tasks.services.assignment_take(): a HIT's leases that still run
+        # tasks.services.assignment_take(): a HIT's leases that still run; judgments.jobs.check(): what waits
         indexes = [
-            models.Index(fields=["hit", "leased_until"], condition=Q(state="active"), name="assignment_leases"),
+            models.Index(fields=["hit", "leased_until"], condition=Q(verdict="pending"), name="assignment_leases"),
             # judgments.selectors: a campaign's assignments, newest first
             models.Index(fields=["campaign", "-id"], name="assignment_newest_first"),
         ]

@@ -120,7 +120,7 @@ FROM tasks_hit hit
 WHERE hit.campaign_id = %(campaign)s AND hit.needed > 0
   AND hit.needed > (
     SELECT count(*) FROM tasks_assignment lease
-    WHERE lease.hit_id = hit.id AND lease.state = 'active' AND lease.leased_until > %(at)s)
+    WHERE lease.hit_id = hit.id AND lease.verdict = 'pending' AND lease.leased_until > %(at)s)
   AND NOT EXISTS (SELECT 1 FROM tasks_assignment own WHERE own.hit_id = hit.id AND own.worker_id = %(worker)s)
   AND NOT EXISTS (
     SELECT 1
@@ -167,13 +167,13 @@ def next_hit(worker: Worker, campaign: Campaign, at: datetime, *, lock: bool = F
 
 
 def leases_running(hit_id: int, at: datetime) -> int:
-    """How many assignments of a HIT are being judged within their time."""
-    return Assignment.objects.filter(hit_id=hit_id, state=Assignment.State.ACTIVE, leased_until__gt=at).count()
+    """How many assignments of a HIT are being judged, or wait for their check, within their time."""
+    return Assignment.objects.filter(hit_id=hit_id, verdict=Assignment.Verdict.PENDING, leased_until__gt=at).count()
 
 
 def hits_free(campaign: Campaign, at: datetime) -> int:
     """How many HITs need more work than is out on running leases: somebody new could take one of them."""
-    running = Q(assignments__state=Assignment.State.ACTIVE, assignments__leased_until__gt=at)
+    running = Q(assignments__verdict=Assignment.Verdict.PENDING, assignments__leased_until__gt=at)
     waiting = Hit.objects.filter(campaign=campaign, needed__gt=0).annotate(out=Count("assignments", filter=running))
     return waiting.filter(needed__gt=F("out")).count()
 

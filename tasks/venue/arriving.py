@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db import IntegrityError, connection, transaction
 from django.utils.translation import gettext as _
 
-from pools.errors import BadRequest, Refused
+from pools.errors import BadRequest
 from tasks import services as tasks
 from tasks.crowd.environments import environment
 from tasks.models import Assignment, Hit, Posting, Publication, Submission, Worker
@@ -25,26 +25,15 @@ SELECT EXISTS (
 """
 
 
-class Busy(Refused):
-    """The worker is at another HIT of the campaign, `assignment`. They may finish it, or say that they gave it back."""
-
-    def __init__(self, assignment: Assignment) -> None:
-        super().__init__(
-            _("You are at another task of this kind. Finish it first or, if you have returned it, say so here.")
-        )
-        self.assignment = assignment
-
-
 def assignment_arrive(
-    *, publication: Publication, hit: Hit, assignment_id: str, worker_id: str, at: datetime, instead: bool = False
+    *, publication: Publication, hit: Hit, assignment_id: str, worker_id: str, at: datetime
 ) -> Assignment:
     """Let a worker of the venue begin, or go on with, a HIT. Coming again gives the same assignment.
 
     The ids are believed once the API confirms them; until then they only open a place. Another worker with the same
     assignment id (the venue gives the id of a returned assignment to the next one) has an assignment of their own.
-    With `instead`, the worker says that they gave back the other HIT that they were at: it is ended as left early.
 
-    Raises BadRequest for a preview or ids that cannot be, Busy, and NoWork where the worker may not do this HIT.
+    Raises BadRequest for a preview or ids that cannot be, and NoWork where the worker may not do this HIT.
     """
     for given in (assignment_id, worker_id):
         if given == PREVIEW or not (0 < len(given) <= 64 and given.isascii() and given.isalnum()):
@@ -54,10 +43,10 @@ def assignment_arrive(
     worker = worker_of(publication=publication, worker_id=worker_id)
     try:
         with transaction.atomic():
-            return _arrive(publication, hit, assignment_id, worker, at, instead)
+            return _arrive(publication, hit, assignment_id, worker, at)
     except IntegrityError:  # the same worker's other tab was first
         with transaction.atomic():
-            return _arrive(publication, hit, assignment_id, worker, at, instead)
+            return _arrive(publication, hit, assignment_id, worker, at)
 
 
 def worker_of(*, publication: Publication, worker_id: str) -> Worker:
@@ -70,9 +59,7 @@ def worker_of(*, publication: Publication, worker_id: str) -> Worker:
     return worker
 
 
-def _arrive(
-    publication: Publication, hit: Hit, assignment_id: str, worker: Worker, at: datetime, instead: bool
-) -> Assignment:
+def _arrive(publication: Publication, hit: Hit, assignment_id: str, worker: Worker, at: datetime) -> Assignment:
     Worker.objects.select_for_update(of=("self",), no_key=True).get(pk=worker.pk)
     campaign = publication.campaign
     mine = Assignment.objects.filter(hit=hit, worker=worker).first()
@@ -89,11 +76,6 @@ def _arrive(
         )
     if _met_before(hit, worker):
         raise tasks.NoWork(_("You compared some of these passages before. Please return this task and take another."))
-    other = Assignment.objects.filter(campaign=campaign, worker=worker, state=Assignment.State.ACTIVE).first()
-    if other is not None:
-        if not instead:
-            raise Busy(other)
-        assignment_set_aside(assignment=other, at=at)
     return Assignment.objects.create(
         campaign=campaign,
         hit=hit,
@@ -113,16 +95,6 @@ def _again(publication: Publication, mine: Assignment, assignment_id: str) -> As
     mine.venue_assignment_id = assignment_id
     mine.save(update_fields=["venue_assignment_id"])
     return mine
-
-
-@transaction.atomic
-def assignment_set_aside(*, assignment: Assignment, at: datetime) -> bool:
-    """End an assignment that its worker gave back at the venue. What was judged stays stored, unchecked and unused."""
-    judged = assignment.judgments.values("item").distinct().count()
-    ended = tasks.assignment_end(assignment=assignment, judged=judged, left=True, at=at)
-    if ended:
-        tasks.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.UNCHECKED)
-    return ended
 
 
 def _is_posted(publication: Publication, hit: Hit) -> bool:

@@ -359,7 +359,8 @@ def _compensations_approve(publication: Publication, at: datetime) -> None:
 def publication_requeue(*, publication: Publication, at: datetime) -> int:
     """Ask the venue for as many more assignments as excluded or unfinished work has left open. How many calls.
 
-    Places wanted are those that were submitted, and those that the HIT still needs.
+    Places wanted are those that were submitted and checked, and those that the HIT still needs: work that waits for
+    its check may fill them.
     """
     publication = (
         Publication.objects.select_for_update(of=("self",), no_key=True)
@@ -379,7 +380,8 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
         # Of a HIT that was posted again, the newest round's place may not have been taken yet.
         if publication.postings.filter(hit=hit, round__gt=posting.round).exists():
             continue
-        wanted = posting.submissions.count() + hit.needed
+        checked = posting.submissions.exclude(assignment__verdict=Assignment.Verdict.PENDING)
+        wanted = checked.count() + hit.needed
         if wanted <= posting.places:
             continue
         if posting.expires_at is None or posting.expires_at <= at:

@@ -146,3 +146,15 @@ def test_the_same_assignment_id_with_another_worker_is_other_work(publication: P
     second = Assignment.objects.get(worker__external_id="A2OTHER")
     assert second.venue_assignment_id == first.venue_assignment_id
     assert second.judgments.count() == 0
+
+
+def test_who_leaves_is_asked_to_return_the_task_where_a_compensation_pays(publication: Publication) -> None:
+    Publication.objects.update(pay=Publication.Pay.RETURN_AND_COMPENSATE)
+    assignment = agree(publication)
+    factories.judge(assignment, only=[1, 2])
+    judgments.assignment_leave(assignment=assignment, at=timezone.now())
+    location = Client().get(address(publication)).headers["Location"]
+    page = LexborHTMLParser(Client().get(f"{location}done/").content.decode())
+    assert page.body is not None
+    assert page.css_first("form#submit") is None
+    assert "Please return this task now" in page.body.text()

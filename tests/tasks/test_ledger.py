@@ -12,10 +12,11 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from judgments import services as judgments
+from judgments.models import Acceptance
 from pools.errors import BadRequest, NotNow
 from pools.models import Collection, User
 from tasks import services as tasks
-from tasks.models import Assignment, Operation, Payment, Publication, Submission
+from tasks.models import Assignment, Hit, Operation, Payment, Publication, Submission
 from tasks.venue import calls
 from tasks.venue.ledger import ledger_compare, ledger_export, totals
 from tasks.venue.publishing import publication_publish, publication_stop, publication_write
@@ -29,7 +30,7 @@ from tasks.venue.reviewing import (
 from tasks.venue.syncing import publication_sync
 from tests import factories
 from tests.marketplace.server import Marketplace, Requester, Worker
-from tests.tasks.venues import Clock, arrive, drain, posting_of, work
+from tests.tasks.venues import Clock, arrive, drain, finish, posting_of, work
 
 Purpose = Payment.Purpose
 
@@ -38,6 +39,7 @@ def settle(publication: Publication, clock: Clock | None = None) -> Clock:
     """Sync everything, decide, pay."""
     clock = clock or Clock()
     publication_sync(publication=publication, at=clock(), everything=True)
+    judgments.confirmed_check_all(at=clock())
     publication_settle(publication=publication, at=clock())
     return drain(publication, clock)
 
@@ -173,8 +175,11 @@ def test_careless_work_is_paid_excluded_without_rejecting_and_asked_for_again(
     thirteen: Callable[..., Publication], requester: Requester, wanda: Worker, will: Worker
 ) -> None:
     publication = thirteen()
-    assert work(publication, wanda, fail_tests=True).verdict == "excluded"
+    assert work(publication, wanda, fail_tests=True).verdict == "pending"
+    publication_sync(publication=publication, at=timezone.now(), everything=True)
+    assert publication_requeue(publication=publication, at=timezone.now()) == 0  # it may yet turn out to be good
     clock = settle(publication)
+    assert Assignment.objects.get().verdict == "excluded"
     assert posting_of(publication, 1).hit.needed == 1  # type: ignore[union-attr]
 
     for _ in range(2):
@@ -183,8 +188,10 @@ def test_careless_work_is_paid_excluded_without_rejecting_and_asked_for_again(
 
     hit_id = posting_of(publication, 1).venue_hit_id
     assert requester.client.get_hit(HITId=hit_id)["HIT"]["MaxAssignments"] == 2
-    assert work(publication, will).verdict == "accepted"
+    good = work(publication, will)
     settle(publication, clock)
+    good.refresh_from_db()
+    assert good.verdict == "accepted"
     assert publication_requeue(publication=publication, at=clock()) == 0
     assert set(publication.submissions.values_list("status", flat=True)) == {"Approved"}
     assert totals(publication).paid == Decimal("4.00")
@@ -214,7 +221,61 @@ def test_whose_id_somebody_typed_is_not_excluded_at_the_venue(published: Publica
 
     settle(published)
 
+    forged.refresh_from_db()
+    assert (forged.state, forged.verdict, forged.worker.barred_at) == ("submitted", "pending", None)
     assert not Operation.objects.filter(kind="exclude").exists()
+
+
+def test_judgments_count_once_the_venue_confirms_whose_they_are(published: Publication, wanda: Worker) -> None:
+    mine = arrive(published, wanda)
+    factories.judge(mine)
+    judgments.assignment_finish(assignment=mine, at=timezone.now())
+    settle(published)
+    assert not Acceptance.objects.exists()
+    assert Hit.objects.get(number=1).needed == 1
+
+    mine.refresh_from_db()
+    wanda.submit(mine.venue_assignment_id, receipt=mine.receipt)
+    settle(published)
+
+    assert set(Acceptance.objects.values_list("assignment", flat=True)) == {mine.pk}
+    assert Hit.objects.get(number=1).needed == 0
+
+
+@pytest.mark.parametrize(("rule", "second"), [("worker", "excluded"), ("assignment", "accepted")])
+def test_work_that_was_taken_before_a_failure_came_to_light_follows_the_rule(
+    published: Publication, wanda: Worker, rule: str, second: str
+) -> None:
+    type(published.campaign).objects.update(exclusion=rule)
+    bad, good = arrive(published, wanda), arrive(published, wanda, 2)
+    finish(bad, wanda, fail_tests=True)
+    finish(good, wanda)
+
+    settle(published)
+
+    bad.refresh_from_db()
+    good.refresh_from_db()
+    assert (bad.verdict, good.verdict) == ("excluded", second)
+
+
+def test_a_compensation_that_was_taken_confirms_the_work(published: Publication, wanda: Worker) -> None:
+    mine = arrive(published, wanda)
+    factories.judge(mine)
+    judgments.assignment_finish(assignment=mine, at=timezone.now())
+    clock = Clock()
+    clock.sleep(3 * 3600)
+    settle(published, clock)
+    offer = compensation_offer(payment=mine.payments.get(), at=clock())
+    drain(published, clock)
+    offer.refresh_from_db()
+    assert offer.posting is not None
+    wanda.do(offer.posting.venue_hit_id)
+    for _ in range(3):
+        settle(published, clock)
+
+    mine.refresh_from_db()
+    assert mine.verdict == "accepted"
+    assert Hit.objects.get(number=1).needed == 0
 
 
 def bonuses_in_a_storm(
@@ -270,6 +331,7 @@ def test_after_a_day_a_lost_bonus_is_looked_for_first(
     marketplace.test("faults", script=[{"kind": "reply_dropped", "operation": "SendBonus"}])
     clock = Clock()
     publication_sync(publication=published, at=clock(), everything=True)
+    judgments.confirmed_check_all(at=clock())
     publication_settle(publication=published, at=clock())
     drain(published, clock, rounds=1)
     assert Operation.objects.filter(kind="bonus", state="unknown").exists()
@@ -299,6 +361,7 @@ def test_nothing_is_paid_while_the_kill_switch_is_down(published: Publication, w
     publication_stop(publication=published, at=clock())
 
     publication_sync(publication=published, at=clock(), everything=True)
+    judgments.confirmed_check_all(at=clock())
     publication_settle(publication=published, at=clock())
     drain(published, clock, rounds=5)
 
@@ -406,7 +469,7 @@ def test_the_commands_sync_settle_and_compare(
     call_command("sync_campaign", name, all=True)
     assert "3 of 3 HITs asked about, 1 new submissions." in capsys.readouterr().out
     call_command("settle_campaign", name)
-    assert "1 decided. Paid $2.00 and fees of $0.40; $0.00 still owed" in capsys.readouterr().out
+    assert "1 checked, 1 decided. Paid $2.00 and fees of $0.40; $0.00 still owed" in capsys.readouterr().out
     call_command("venue_ledger", name, csv=tmp_path / "ledger.csv")
 
     told = capsys.readouterr().out

@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from judgments import jobs as judgment_jobs
 from judgments import services as judgments
 from pools.errors import BadRequest, NotNow, Refused
 from pools.models import Campaign
@@ -29,7 +30,7 @@ from tasks.crowd.mturk import (
     trouble_of,
 )
 from tasks.models import Assignment, Hit, Publication, Worker
-from tasks.venue.arriving import Busy, assignment_arrive
+from tasks.venue.arriving import assignment_arrive
 from tasks.venue.outbox import operations_run
 from tasks.venue.publishing import bill, dry_run, publication_plan, publication_publish, publication_write
 from tasks.venue.reviewing import publication_requeue
@@ -274,29 +275,12 @@ def test_who_is_barred_or_too_late_is_refused(published: Publication, wanda: Ven
     assert again(assignment, published) == assignment  # what was begun may be finished
 
 
-def test_a_worker_is_at_one_hit_at_a_time_or_says_that_the_other_was_returned(
-    published: Publication, wanda: VenueWorker
-) -> None:
-    first = arrive(published, wanda)
-    factories.judge(first, only=[1])
-    with pytest.raises(Busy) as busy:
-        arrive(published, wanda, 2)
-    assert busy.value.assignment == first
-
-    posting = posting_of(published, 2)
-    assert posting.hit is not None
-    second = assignment_arrive(
-        publication=published,
-        hit=posting.hit,
-        assignment_id=wanda.accept(posting.venue_hit_id),
-        worker_id=wanda.id,
-        at=timezone.now(),
-        instead=True,
-    )
-
-    first.refresh_from_db()
-    assert (first.state, first.verdict, first.judged) == ("left", "unchecked", 1)
-    assert second.state == "active"
+def test_a_worker_of_a_venue_may_hold_several_tasks(published: Publication, wanda: VenueWorker) -> None:
+    first, second = arrive(published, wanda), arrive(published, wanda, 2)
+    finish(second, wanda)
+    finish(first, wanda)
+    publication_sync(publication=published, at=timezone.now(), everything=True)
+    assert {one.assignment for one in published.submissions.all()} == {first, second}
 
 
 @pytest.mark.parametrize("made_up", ["ASSIGNMENT_ID_NOT_AVAILABLE", "", "x" * 65, "a b", "é", "\0"])
@@ -447,6 +431,9 @@ def test_the_jobs_do_all_of_it(publication: Publication, wanda: VenueWorker) -> 
     publication.postings.update(next_poll_at=timezone.now())
 
     assert jobs.sync() == "new submissions: 1"
+    assert jobs.settle() == "decided: 0"  # nothing is decided before its test pairs are checked
+    assert judgment_jobs.check() == "checked: 1"
+    assert judgment_jobs.check() == "checked: 0"
     assert jobs.settle() == "decided: 1"
     assert jobs.publish() == "calls made: 2"
     assert jobs.requeue() == "HITs changed: 0"

@@ -1,4 +1,4 @@
-"""manage.py settle_campaign: approve and pay what was submitted."""
+"""manage.py settle_campaign: check, approve and pay what was submitted."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
+from judgments.services import confirmed_check_all
 from pools.management.files import refusals_as_errors
 from tasks.management.venues import publication_of, venue_errors
 from tasks.models import Payment
@@ -18,7 +19,7 @@ from tasks.venue.reviewing import compensation_offer, publication_settle
 class Command(BaseCommand):
     """Settle a campaign."""
 
-    help = "Approve what was submitted and checked, pay what is owed, and say what is left."
+    help = "Check what was submitted, approve it, pay what is owed, and say what is left."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The command line."""
@@ -33,6 +34,7 @@ class Command(BaseCommand):
         at = timezone.now()
         with refusals_as_errors(), venue_errors():
             publication = publication_of(options["campaign"], options["lab"])
+            checked = confirmed_check_all(at=at, campaign=publication.campaign)
             decided = publication_settle(publication=publication, at=at)
             if options["compensate"]:
                 compensation = Payment.Purpose.COMPENSATION
@@ -42,6 +44,6 @@ class Command(BaseCommand):
                 pass
         sums = totals(publication)
         self.stdout.write(
-            f"{decided:,} decided. Paid {dollars(sums.paid)} and fees of {dollars(sums.fees)}; "
+            f"{checked:,} checked, {decided:,} decided. Paid {dollars(sums.paid)} and fees of {dollars(sums.fees)}; "
             f"{dollars(sums.owed)} still owed, {dollars(sums.refused)} refused by the venue."
         )
