@@ -9,7 +9,9 @@
 | MARKETPLACE_ALLOWED_HOSTS | host names that are served, with commas between | that of MARKETPLACE_URL |
 | MARKETPLACE_OPEN_REGISTRATION | whether workers may register without an invitation | off |
 | MARKETPLACE_TEST_MODE | a clock that can be moved, faults on order, a crowd on order; only with DEVELOPMENT | off |
-| MARKETPLACE_RATE_LIMITS | limits on log-ins and registrations | on |
+| MARKETPLACE_RATE_LIMITS | limits on log-ins, registrations, workers' messages and API requests | on |
+| MARKETPLACE_API_RATE | API requests a second of one access key, over ten seconds; 0 for no limit | 200 |
+| MARKETPLACE_CLIENT_ADDRESS_HEADER | where the proxy puts the client's address, such as HTTP_X_REAL_IP | REMOTE_ADDR |
 | BESTKNOWN_VAR | where the generated key lives in development | var/ beside manage.py |
 """
 
@@ -118,10 +120,11 @@ DATABASES = {"default": env.db_url("MARKETPLACE_DATABASE_URL", default="postgres
 DATABASES["default"]["CONN_MAX_AGE"] = 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-# Limits on log-ins are counted here, each web process for itself: slower to trip by the number of processes, never off.
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-SILENCED_SYSTEM_CHECKS = ["django_ratelimit.E003", "django_ratelimit.W001"]
-RATELIMIT_ENABLE = env.bool("MARKETPLACE_RATE_LIMITS", default=True)
+
+# Limits, which all web processes count together: see services.limits
+RATE_LIMITS = env.bool("MARKETPLACE_RATE_LIMITS", default=True)
+API_RATE = env.int("MARKETPLACE_API_RATE", default=200)
+CLIENT_ADDRESS_HEADER = env.str("MARKETPLACE_CLIENT_ADDRESS_HEADER", default="REMOTE_ADDR")
 
 # Files
 STATIC_URL = "/static/"
@@ -143,6 +146,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000
 # People
 AUTH_USER_MODEL = "marketplace.Account"
 LOGIN_URL = "/login"
+PASSWORD_RESET_TIMEOUT = 86_400  # seconds that a link to a new password works
 if TEST_MODE:  # crowds of hundreds register in tests, and nobody's real password is there
     PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [

@@ -25,6 +25,7 @@ from marketplace.errors import Refused
 from marketplace.models import AccessKey
 from marketplace.services import faults
 from marketplace.services.due import catch_up
+from marketplace.services.limits import api_rate_exceeded
 
 CONTENT_TYPE = "application/x-amz-json-1.1"
 MOST_BYTES = 1024 * 1024
@@ -42,6 +43,8 @@ def requests(request: HttpRequest) -> HttpResponse:
         received = _received(request)
         key, model = _identify(received)
         name = model.name
+        if api_rate_exceeded(key.key_id):
+            raise throttled()
         body = _answer(request, key, model, _json(received.body), request_id)
     except ApiError as error:
         return _reply(error.body(), request_id, status=error.status)

@@ -1,6 +1,15 @@
 """Who is on the marketplace, what is offered and done there, and the money that moves."""
 
-from marketplace.models.accounts import AccessKey, Account, AuditEvent, Invitation, Requester, Worker, WorkerBlock
+from marketplace.models.accounts import (
+    AccessKey,
+    Account,
+    AuditEvent,
+    Invitation,
+    Requester,
+    Tries,
+    Worker,
+    WorkerBlock,
+)
 from marketplace.models.hits import LIVE_STATES, Assignment, Hit, HitType, UniqueRequestToken
 from marketplace.models.messages import Dispute, Message, Notification, NotificationSubscription
 from marketplace.models.money import BonusPayment, Entry
@@ -30,6 +39,7 @@ __all__ = [
     "Requester",
     "Storm",
     "TestClock",
+    "Tries",
     "UniqueRequestToken",
     "Worker",
     "WorkerBlock",

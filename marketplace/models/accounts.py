@@ -132,6 +132,20 @@ class WorkerBlock(models.Model):
         return f"{self.worker_id} by {self.requester_id}"
 
 
+class Tries(models.Model):
+    """How often somebody did something that has a limit, in the span of time that began last. See services.limits."""
+
+    key = models.CharField(primary_key=True, max_length=64, help_text=_("a keyed digest of what is limited, and who"))
+    began_at = models.DateTimeField(help_text=_("the machine's time"))
+    number = models.PositiveIntegerField()
+
+    class Meta:
+        verbose_name_plural = "tries"
+
+    def __str__(self) -> str:
+        return f"{self.number} since {self.began_at}"
+
+
 class AuditEvent(models.Model):
     """Something that the operator, or a command in the operator's name, did. Append-only."""
 

@@ -43,6 +43,7 @@ class Entry(models.Model):
         BONUS = "bonus", _("bonus")
         BONUS_FEE = "bonus fee", _("fee for a bonus")
         PAYOUT = "payout", _("payout to a worker")
+        BOUNCE = "bounce", _("payout that came back")
 
     at = models.DateTimeField()
     kind = models.CharField(max_length=10, choices=Kind)
@@ -57,7 +58,15 @@ class Entry(models.Model):
     hit = models.ForeignKey(Hit, null=True, blank=True, on_delete=models.PROTECT, related_name="entries")
     assignment = models.ForeignKey(Assignment, null=True, blank=True, on_delete=models.PROTECT, related_name="entries")
     bonus = models.ForeignKey(BonusPayment, null=True, blank=True, on_delete=models.PROTECT, related_name="entries")
-    note = models.CharField(max_length=200, blank=True)
+    payout = models.OneToOneField(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="bounce",
+        help_text=_("the payout that came back; the worker is owed it again"),
+    )
+    note = models.CharField(max_length=200, blank=True, help_text=_("a payout's reference; why a payout came back"))
 
     class Meta:
         verbose_name_plural = "entries"
@@ -82,14 +91,27 @@ class Entry(models.Model):
                     available_after__isnull=False,
                     on_hold_after__isnull=False,
                 )
-                | Q(requester=None, number=None, available=0, on_hold=0, kind="payout", worker__isnull=False),
+                | Q(
+                    requester=None,
+                    number=None,
+                    available=0,
+                    on_hold=0,
+                    kind__in=["payout", "bounce"],
+                    worker__isnull=False,
+                ),
                 name="entry_belongs_to_somebody",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="bounce", payout__isnull=False) | (~Q(kind="bounce") & Q(payout=None)),
+                name="entry_bounces_a_payout",
             ),
             models.CheckConstraint(condition=Q(earned=0) | Q(worker__isnull=False), name="entry_earned_by_somebody"),
         ]
         indexes = [
             models.Index(fields=["requester", "-number"], name="entry_balance"),  # services.ledger: the newest row
             models.Index(fields=["worker", "-id"], name="entry_of_worker"),  # selectors.work: earnings
+            # selectors.site: lists of payouts
+            models.Index(fields=["note"], condition=Q(kind="payout"), name="entry_of_payout_list"),
         ]
 
     def __str__(self) -> str:

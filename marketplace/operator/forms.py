@@ -1,12 +1,15 @@
 """What operators fill in."""
 
 from decimal import Decimal
+from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from marketplace.models import Worker
 from marketplace.services.accounts import INVITATION_DAYS
+from marketplace.services.ledger import MOST_REASON
+from marketplace.site.countries import COUNTRIES
 
 
 class RequesterForm(forms.Form):
@@ -69,6 +72,47 @@ class StatusForm(forms.Form):
 
     status = forms.ChoiceField(label=_("Status"), choices=Worker.Status.choices)
     reason = forms.CharField(label=_("Reason, for the audit"), max_length=500)
+
+
+class ReasonForm(forms.Form):
+    """Why something is done."""
+
+    prefix_of_ids = "id"
+    reason = forms.CharField(label=_("Reason, for the audit"), max_length=500)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"auto_id": f"{self.prefix_of_ids}_%s", **kwargs})
+
+
+class PasswordForm(ReasonForm):
+    """Why a worker gets a link to a new password. Beside other forms with a reason, so with other ids."""
+
+    prefix_of_ids = "password"
+
+
+class MoveForm(ReasonForm):
+    """Where a worker lives now."""
+
+    prefix_of_ids = "move"
+
+    country = forms.ChoiceField(label=_("Country"), choices=COUNTRIES)
+    subdivision = forms.CharField(
+        label=_("State or province"),
+        required=False,
+        max_length=3,
+        help_text=_("Its short code, such as WA or ON; may be empty."),
+    )
+    field_order = ["country", "subdivision", "reason"]
+
+
+class BounceForm(forms.Form):
+    """Why a payout came back."""
+
+    reason = forms.CharField(
+        label=_("Why it came back"),
+        max_length=MOST_REASON,
+        help_text=_("It stands in the ledger, and the worker reads it."),
+    )
 
 
 class DecisionForm(forms.Form):

@@ -16,7 +16,16 @@ class Balance(NamedTuple):
 
 def balance(requester_pk: int) -> Balance:
     """What a requester has now: its newest entry says it."""
-    newest = Entry.objects.filter(requester_id=requester_pk).order_by("-number").first()
-    if newest is None or newest.available_after is None or newest.on_hold_after is None:
+    return balance_after(entry_newest(requester_pk))
+
+
+def entry_newest(requester_pk: int) -> Entry | None:
+    """A requester's newest entry."""
+    return Entry.objects.filter(requester_id=requester_pk).order_by("-number").first()
+
+
+def balance_after(entry: Entry | None) -> Balance:
+    """What a requester has after an entry; nothing before the first."""
+    if entry is None or entry.available_after is None or entry.on_hold_after is None:
         return Balance(ZERO, ZERO)
-    return Balance(newest.available_after, newest.on_hold_after)
+    return Balance(entry.available_after, entry.on_hold_after)

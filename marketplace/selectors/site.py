@@ -47,6 +47,8 @@ class Batch(NamedTuple):
     at: datetime
     workers: int
     amount: Decimal
+    came_back: Decimal | None
+    """What of the amount came back, if anything."""
 
 
 # --- of a worker
@@ -87,7 +89,8 @@ def dispute_of(assignment: Assignment) -> Dispute | None:
 
 def requester_rows() -> list[RequesterRow]:
     """All requesters by name."""
-    open_hits = Count("hits", filter=Q(hits__status=Hit.Status.ASSIGNABLE))
+    open_hits = Hit.objects.filter(status=Hit.Status.ASSIGNABLE).order_by().values_list("requester")
+    counts = dict(open_hits.annotate(hits=Count("pk")))
     newest = {
         entry.requester_id: Balance(entry.available_after or ZERO, entry.on_hold_after or ZERO)
         for entry in Entry.objects.filter(requester__isnull=False)
@@ -95,8 +98,8 @@ def requester_rows() -> list[RequesterRow]:
         .distinct("requester")
     }
     return [
-        RequesterRow(requester, newest.get(requester.pk, Balance(ZERO, ZERO)), requester.open_hits)
-        for requester in Requester.objects.annotate(open_hits=open_hits).order_by("name")
+        RequesterRow(requester, newest.get(requester.pk, Balance(ZERO, ZERO)), counts.get(requester.pk, 0))
+        for requester in Requester.objects.order_by("name")
     ]
 
 
@@ -181,16 +184,31 @@ def payout_batches() -> list[Batch]:
         Entry.objects.filter(kind=Entry.Kind.PAYOUT)
         .order_by()
         .values_list("note")
-        .annotate(at=Max("at"), workers=Count("pk"), amount=-Sum("earned"))
+        .annotate(at=Max("at"), workers=Count("pk"), amount=-Sum("earned"), came_back=Sum("bounce__earned"))
         .order_by("-at")
     )
     return [Batch(*row) for row in rows]
 
 
 def payouts_of(reference: str) -> QuerySet[Entry]:
-    """The payouts of one reference, by worker."""
-    rows = Entry.objects.select_related("worker__account")
+    """The payouts of one reference, by worker, each with the entry of its coming back, if it did."""
+    rows = Entry.objects.select_related("worker__account", "bounce")
     return rows.filter(kind=Entry.Kind.PAYOUT, note=reference).order_by("worker")
+
+
+def payout_by_pk(payout_pk: int) -> Entry:
+    """One payout. Raises DoesNotExist."""
+    rows = Entry.objects.select_related("worker__account", "bounce")
+    found = rows.filter(kind=Entry.Kind.PAYOUT, pk=payout_pk).first()
+    if found is None:
+        raise DoesNotExist("Payout", str(payout_pk))
+    return found
+
+
+def work_undecided(requester: Requester) -> QuerySet[Assignment]:
+    """What was submitted to a requester and not decided on, the oldest first."""
+    rows = Assignment.objects.select_related("worker", "hit__hit_type")
+    return rows.filter(hit__requester=requester, state=Assignment.State.SUBMITTED).order_by("submitted_at", "pk")
 
 
 def audit_all(words: str = "") -> QuerySet[AuditEvent]:

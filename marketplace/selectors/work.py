@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db.models import Count, Min, Q, QuerySet, Sum
+from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Sum
 
 from marketplace import clock
 from marketplace.errors import DoesNotExist, NotAllowed
@@ -55,6 +55,7 @@ class Earnings(NamedTuple):
     rewards: Decimal
     bonuses: Decimal
     paid_out: Decimal
+    """Without what came back."""
     pending: Decimal
     """Submitted and not decided on."""
 
@@ -74,8 +75,9 @@ def hits_findable(worker: Worker, *, hit_type: HitType | None = None) -> QuerySe
     ).exclude(requester__in=WorkerBlock.objects.filter(worker=worker).values("requester"))
     if hit_type is not None:
         hits = hits.filter(hit_type=hit_type)
-    taken = Assignment.objects.filter(worker=worker, state__in=LIVE_STATES).values("hit")
-    return hits.exclude(pk__in=taken).order_by("pk")
+    # For each HIT, not as a list of all that the worker ever did
+    taken = Assignment.objects.filter(hit=OuterRef("pk"), worker=worker, state__in=LIVE_STATES)
+    return hits.filter(~Exists(taken)).order_by("pk")
 
 
 def hit_groups_findable(worker: Worker, *, words: str = "", qualified_only: bool = False) -> list[HitGroup]:
@@ -120,6 +122,20 @@ def hit_next(worker: Worker, *, group_id: str) -> Hit | None:
     """A HIT of a group that the worker could take next."""
     hit_type = HitType.objects.filter(group_id=group_id).first()
     return hits_findable(worker, hit_type=hit_type).first() if hit_type else None
+
+
+def group_of(hit_id: str) -> str:
+    """The group that a HIT belongs to; empty if there is no such HIT."""
+    return Hit.objects.filter(hit_id=hit_id).values_list("hit_type__group_id", flat=True).first() or ""
+
+
+def hit_next_locked(worker: Worker, *, group_id: str, passing_over: bool) -> Hit | None:
+    """As hit_next, locked until the transaction ends. Locked ones are passed over, or else waited for."""
+    hit_type = HitType.objects.filter(group_id=group_id).first()
+    if hit_type is None:
+        return None
+    hits = hits_findable(worker, hit_type=hit_type).select_related("hit_type", "requester")
+    return hits.select_for_update(of=("self",), no_key=True, skip_locked=passing_over).first()
 
 
 def hit_preview(worker: Worker, hit_id: str) -> Preview:
@@ -168,7 +184,7 @@ def earnings_of(worker: Worker) -> Earnings:
     sums = Entry.objects.filter(worker=worker).aggregate(
         rewards=Sum("earned", filter=Q(kind=kinds.REWARD)),
         bonuses=Sum("earned", filter=Q(kind=kinds.BONUS)),
-        paid_out=Sum("earned", filter=Q(kind=kinds.PAYOUT)),
+        paid_out=Sum("earned", filter=Q(kind__in=[kinds.PAYOUT, kinds.BOUNCE])),
     )
     pending = Assignment.objects.filter(worker=worker, state=Assignment.State.SUBMITTED).aggregate(sum=Sum("reward"))
     return Earnings(

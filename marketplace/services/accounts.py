@@ -2,19 +2,23 @@
 
 import hashlib
 import secrets
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
 
 from marketplace import clock, ids
-from marketplace.errors import InvalidValue, NotAllowed
+from marketplace.errors import InvalidValue, NotAllowed, WrongState
 from marketplace.models import Account, AuditEvent, Invitation, Requester, Worker, WorkerBlock
 from marketplace.selectors.lookups import worker_of
+from marketplace.services.hits import hits_end
 
 INVITATION_DAYS = 14
 MOST_BLOCKS = 100_000
@@ -24,6 +28,13 @@ class IssuedInvitation(NamedTuple):
     """An invitation and its token, which is shown once and kept nowhere."""
 
     invitation: Invitation
+    token: str
+
+
+class PasswordLink(NamedTuple):
+    """What the address of a new password is made of. The token is kept nowhere: it follows from the account."""
+
+    uid: str
     token: str
 
 
@@ -100,14 +111,12 @@ def worker_register(
         invitation = found
     elif not settings.OPEN_REGISTRATION:
         raise NotAllowed("Registration is by invitation. Ask the marketplace's operator for one.")
-    country, subdivision = country.strip().upper(), subdivision.strip().upper()
-    if len(country) != 2 or not (country.isascii() and country.isalpha()):
-        raise InvalidValue(f"'{country}' is not an ISO 3166 country code of two letters, such as US.")
+    country, subdivision = _place(country, subdivision)
     worker = Worker.objects.create(
         account=_account(email=email, password=password),
         worker_id=ids.worker_id(),
         country=country,
-        subdivision=subdivision[:3],
+        subdivision=subdivision,
         adult_content=adult_content,
         vouched_approved=invitation.vouched_approved if invitation else 0,
         vouched_rejected=invitation.vouched_rejected if invitation else 0,
@@ -117,6 +126,62 @@ def worker_register(
         invitation.used_by = worker
         invitation.save(update_fields=["used_by"])
     return worker
+
+
+def worker_move(*, worker: Worker, country: str, subdivision: str = "") -> Worker:
+    """Say where a worker lives now. What was accepted stays accepted. Raises InvalidValue."""
+    worker.country, worker.subdivision = _place(country, subdivision)
+    worker.save(update_fields=["country", "subdivision"])
+    return worker
+
+
+class _PasswordTokens(PasswordResetTokenGenerator):
+    """By the marketplace's clock."""
+
+    def _now(self) -> datetime:
+        return clock.now().replace(tzinfo=None)
+
+
+password_tokens = _PasswordTokens()
+"""They work until the password is changed or the account logs in, for settings.PASSWORD_RESET_TIMEOUT at most."""
+
+
+def password_link_make(*, account: Account) -> PasswordLink:
+    """Leave to set a new password, once, for whoever is given it. Raises NotAllowed if the account is closed."""
+    if not account.is_active:
+        raise NotAllowed("This account is closed. Open it again first.")
+    uid = urlsafe_base64_encode(force_bytes(account.pk))
+    return PasswordLink(uid=uid, token=password_tokens.make_token(account))
+
+
+def requester_deactivate(*, requester: Requester, actor: str, reason: str) -> int:
+    """Refuse all that a requester's keys sign from now on, and end its HITs. How many are ended.
+
+    What was accepted may still be submitted, and is paid out of what is held for it: by the operator's approval, or by
+    the clock. What is held for free places is returned as the clock acts on the ended HITs. With its note in the audit.
+    Raises WrongState if it is inactive.
+    """
+    with transaction.atomic():
+        _switch(requester, active=False)
+        audit_note(actor=actor, action="deactivate requester", subject=requester.account_id, reason=reason)
+    # Afterwards: whoever locks the requester locked its HITs before. What is published meanwhile is refused.
+    return hits_end(requester_pk=requester.pk)
+
+
+@transaction.atomic
+def requester_reactivate(*, requester: Requester, actor: str, reason: str) -> None:
+    """Take what a requester's keys sign again. Its HITs stay ended, until it moves their end. With its note.
+
+    Raises WrongState if it is active.
+    """
+    _switch(requester, active=True)
+    audit_note(actor=actor, action="reactivate requester", subject=requester.account_id, reason=reason)
+
+
+def _switch(requester: Requester, *, active: bool) -> None:
+    if not Requester.objects.filter(pk=requester.pk, is_active=not active).update(is_active=active):
+        raise WrongState("Requester", "inactive" if active else "active")
+    requester.is_active = active
 
 
 def worker_set_status(*, worker: Worker, status: Worker.Status) -> Worker:
@@ -157,6 +222,14 @@ def _account(*, email: str, password: str, is_operator: bool = False) -> Account
             return Account.objects.create_user(email, password, is_operator=is_operator, created_at=clock.now())
     except IntegrityError:
         raise InvalidValue("There is an account with this email address. Log in instead.") from None
+
+
+def _place(country: str, subdivision: str) -> tuple[str, str]:
+    """ISO 3166 codes in capitals. Raises InvalidValue."""
+    country, subdivision = country.strip().upper(), subdivision.strip().upper()
+    if len(country) != 2 or not (country.isascii() and country.isalpha()):
+        raise InvalidValue(f"'{country}' is not an ISO 3166 country code of two letters, such as US.")
+    return country, subdivision[:3]
 
 
 def _check_email(email: str) -> None:

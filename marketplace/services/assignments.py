@@ -21,8 +21,9 @@ from marketplace.money import bonus_fee, reward_fee
 from marketplace.qualifying import Action
 from marketplace.questions import ANSWER_BYTES, answers_write
 from marketplace.selectors.qualifying import unmet_by
+from marketplace.selectors.work import hit_next_locked
 from marketplace.services.events import Event, events_note
-from marketplace.services.hits import hits_settle
+from marketplace.services.hits import hits_settle, rows_save
 from marketplace.services.ledger import Movement, bonus_movements, entries_write, reward_movements
 
 OVERRIDE_DAYS = 30
@@ -32,14 +33,30 @@ MOST_AT_ONCE = 25
 State = Assignment.State
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def assignment_accept(*, worker: Worker, hit_id: str) -> Assignment:
     """Take a place on a HIT. Accepting again gives the assignment that the worker holds.
 
     Raises DoesNotExist, NotAllowed (suspended, blocked, not qualified, did it before) or NothingLeft.
     """
+    return _accept(_active(worker), _lock_hit(hit_id))
+
+
+@transaction.atomic(savepoint=False)
+def assignment_accept_next(*, worker: Worker, group_id: str) -> Assignment:
+    """Take a place on a HIT of a group, whichever is free: those that others are taking at this moment are passed over.
+
+    Raises as assignment_accept does; NothingLeft if the worker could take none of them.
+    """
     worker = _active(worker)
-    hit = _lock_hit(hit_id)
+    for passing_over in (True, False):  # where all are being taken, the first that stays free is waited for
+        if (hit := hit_next_locked(worker, group_id=group_id, passing_over=passing_over)) is not None:
+            return _accept(worker, hit)
+    raise NothingLeft("There is no task of this kind left for you.")
+
+
+def _accept(worker: Worker, hit: Hit) -> Assignment:
+    """As assignment_accept, for a locked worker and a locked HIT."""
     at = clock.now()
     mine = Assignment.objects.filter(hit=hit, worker=worker, state__in=LIVE_STATES).first()
     if mine is not None:
@@ -72,7 +89,7 @@ def assignment_accept(*, worker: Worker, hit_id: str) -> Assignment:
     return assignment
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def assignment_return(*, worker: Worker, assignment_id: str) -> Assignment:
     """Give an accepted HIT back, without consequences. Returning again is no error. Raises DoesNotExist, WrongState."""
     hit, assignment = _lock_own(worker, assignment_id)
@@ -89,7 +106,7 @@ def assignment_return(*, worker: Worker, assignment_id: str) -> Assignment:
     return assignment
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def assignment_submit(
     *, assignment_id: str, fields: Sequence[tuple[str, str]], worker: Worker | None = None
 ) -> Assignment:
@@ -130,7 +147,7 @@ def assignment_submit(
     return assignment
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def assignment_approve(
     *, requester: Requester, assignment_id: str, feedback: str = "", override: bool = False
 ) -> Assignment:
@@ -171,14 +188,12 @@ def assignments_approve(
         paid = reward_movements(assignment)
         hit.held += sum((movement.on_hold for movement in paid), Decimal(0))
         movements.setdefault(hit.requester_id, []).extend(paid)
-    Assignment.objects.bulk_update(assignments, ["state", "approved_at", "approved_by_clock", "feedback"])
-    for requester_pk in sorted(movements):
-        entries_write(requester_pk=requester_pk, movements=movements[requester_pk], at=at)
+    rows_save(assignments, ["state", "approved_at", "approved_by_clock", "feedback"])
     events_note([Event("AssignmentApproved", assignment.hit, assignment) for assignment in assignments], at=at)
-    hits_settle(hits, at=at)
+    hits_settle(hits, at=at, movements=movements)
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def assignment_reject(*, requester: Requester, assignment_id: str, feedback: str) -> Assignment:
     """Do not pay for submitted work, and say why. Raises WrongState."""
     hit, assignment = _lock_of(requester, assignment_id)
@@ -194,7 +209,7 @@ def assignment_reject(*, requester: Requester, assignment_id: str, feedback: str
     return assignment
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def bonus_send(
     *, requester: Requester, assignment_id: str, worker_id: str, amount: Decimal, reason: str
 ) -> BonusPayment:

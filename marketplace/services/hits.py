@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F, Q, Sum
+from django.db.models import Count, F, Manager, Q, Sum
 
 from marketplace import clock, ids
 from marketplace.errors import DoesNotExist, InvalidIncrease, InvalidValue, WrongState
@@ -27,6 +27,7 @@ MONTH = 2_592_000
 MOST_ASSIGNMENTS = 1_000_000_000
 State = Assignment.State
 Status = Hit.Status
+Row = TypeVar("Row", Hit, Assignment)
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,10 @@ def hit_type_register(*, requester: Requester, facts: HitTypeFacts) -> HitType:
     return known.get()
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def hit_create(
     *,
+    hit_id: str,
     requester: Requester,
     hit_type: HitType,
     question: str,
@@ -106,7 +108,7 @@ def hit_create(
     question_read(question, insecure_urls=settings.DEVELOPMENT)
     at = clock.now()
     hit = Hit(
-        hit_id=ids.entity_id(),
+        hit_id=hit_id,
         requester=requester,
         hit_type=hit_type,
         question=question,
@@ -117,14 +119,20 @@ def hit_create(
         held=_unit_cost(hit_type, max_assignments) * max_assignments,
     )
     hit.save(force_insert=True)
+    events_note([Event("HITCreated", hit)], at=at)
+    # Money last: it locks the requester, and others who publish for it wait until this transaction ends.
     hold = Movement(Entry.Kind.HOLD, available=-hit.held, on_hold=hit.held, hit=hit)
     entries_write(requester_pk=requester.pk, movements=[hold] if hit.held else [], at=at)
-    events_note([Event("HITCreated", hit)], at=at)
     return hit
 
 
-def hits_settle(hits: Sequence[Hit], *, at: datetime) -> None:
+def hits_settle(
+    hits: Sequence[Hit], *, at: datetime, movements: Mapping[int, Sequence[Movement]] | None = None
+) -> None:
     """Bring locked HITs in line with their assignments and the time: counts, status, money held, events.
+
+    `movements` are further ones to write, by the requester's primary key: all of a requester's are written together,
+    and last, because that locks the requester until the transaction ends.
 
     The status follows from what is left to do. Assignable: a place is free, and time is left. Unassignable: none is,
     but somebody is at work. Reviewable: nobody is, and nobody can begin. Reviewing is Reviewable with a mark on it.
@@ -140,7 +148,7 @@ def hits_settle(hits: Sequence[Hit], *, at: datetime) -> None:
             promised=Sum(F("reward") + F("fee"), filter=Q(state__in=[State.ACCEPTED, State.SUBMITTED])),
         )
     }
-    movements: dict[int, list[Movement]] = {}
+    entries = {requester_pk: list(paid) for requester_pk, paid in (movements or {}).items()}
     events = []
     for hit in hits:
         row: Mapping[str, Any] = counts.get(hit.pk, {})
@@ -164,13 +172,22 @@ def hits_settle(hits: Sequence[Hit], *, at: datetime) -> None:
         if wanted != hit.held:
             more = wanted - hit.held
             kind = Entry.Kind.HOLD if more > 0 else Entry.Kind.RELEASE
-            movements.setdefault(hit.requester_id, []).append(Movement(kind, available=-more, on_hold=more, hit=hit))
+            entries.setdefault(hit.requester_id, []).append(Movement(kind, available=-more, on_hold=more, hit=hit))
             hit.held = wanted
-    fields = ["expired", "status", "reviewable_at", "held", *(f"n_{state.lower()}" for state in _COUNTED)]
-    Hit.objects.bulk_update(hits, fields)
-    for requester_pk in sorted(movements):
-        entries_write(requester_pk=requester_pk, movements=movements[requester_pk], at=at)
+    rows_save(hits, ["expired", "status", "reviewable_at", "held", *(f"n_{state.lower()}" for state in _COUNTED)])
     events_note(events, at=at)
+    for requester_pk in sorted(entries):
+        entries_write(requester_pk=requester_pk, movements=entries[requester_pk], at=at)
+
+
+def rows_save(rows: Sequence[Row], fields: Sequence[str]) -> None:
+    """Write these fields of locked rows: one statement for all rows that get the same values, as most of many do."""
+    alike: dict[tuple[Any, ...], list[int]] = {}
+    for row in rows:
+        alike.setdefault(tuple(getattr(row, name) for name in fields), []).append(row.pk)
+    for values, pks in alike.items():
+        manager: Manager[Row] = type(rows[0])._default_manager
+        manager.filter(pk__in=pks).update(**dict(zip(fields, values, strict=True)))
 
 
 def hit_lock(requester: Requester, hit_id: str) -> Hit:
@@ -256,6 +273,17 @@ def hit_delete(*, requester: Requester, hit_id: str) -> Hit:
         raise WrongState("HIT", Status.REVIEWABLE, because=f"{hit.n_submitted} assignments wait for a decision.")
     hits_dispose([hit], at=clock.now())
     return hit
+
+
+@transaction.atomic
+def hits_end(*, requester_pk: int) -> int:
+    """End all HITs of a requester now. How many had time left. The clock acts on them: see services.due."""
+    at = clock.now()
+    rows = Hit.objects.filter(requester=requester_pk, expired=False, expires_at__gt=at)
+    rows = rows.exclude(status=Status.DISPOSED)
+    # Locked in the order that everybody locks them in
+    ended = list(rows.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
+    return Hit.objects.filter(pk__in=ended).update(expires_at=at)
 
 
 def hits_dispose(hits: Sequence[Hit], *, at: datetime) -> None:

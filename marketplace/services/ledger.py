@@ -10,10 +10,12 @@ from django.db import transaction
 from django.db.models import Sum
 
 from marketplace import clock
-from marketplace.errors import InsufficientFunds, InvalidValue
+from marketplace.errors import DoesNotExist, InsufficientFunds, InvalidValue, NotAllowed, WrongState
 from marketplace.models import Assignment, BonusPayment, Entry, Hit, Requester, Worker
 from marketplace.money import ZERO, bonus_fee
-from marketplace.selectors.money import Balance, balance
+from marketplace.selectors.money import Balance, balance, balance_after, entry_newest
+
+MOST_REASON = 200
 
 __all__ = [
     "Balance",
@@ -23,6 +25,7 @@ __all__ = [
     "bonus_movements",
     "deposit_make",
     "entries_write",
+    "payout_bounce",
     "payouts_make",
     "reward_movements",
 ]
@@ -42,21 +45,29 @@ class Movement:
     bonus: BonusPayment | None = None
     note: str = field(default="")
 
+    @property
+    def offers_places(self) -> bool:
+        """Whether it holds money for workers who may come, and not for one who did."""
+        return self.kind == Entry.Kind.HOLD and self.assignment is None
 
-@transaction.atomic
+
+@transaction.atomic(savepoint=False)
 def entries_write(*, requester_pk: int, movements: Iterable[Movement], at: datetime) -> list[Entry]:
     """Write movements of one requester, in order, all or none.
 
-    Raises InsufficientFunds if what is available does not suffice for the sum of them.
+    Raises InsufficientFunds if what is available does not suffice for the sum of them, and NotAllowed if places are
+    offered for a requester that is not active.
     """
     movements = list(movements)
     if not movements:
         return []
     # "No key": others may go on writing rows that refer to this requester, and so do not wait for each other.
-    Requester.objects.select_for_update(of=("self",), no_key=True).only("pk").get(pk=requester_pk)
-    numbers = Entry.objects.filter(requester_id=requester_pk).order_by("-number").values_list("number", flat=True)
-    number = numbers.first() or 0
-    available, on_hold = balance(requester_pk)
+    requester = Requester.objects.select_for_update(of=("self",), no_key=True).only("is_active").get(pk=requester_pk)
+    if not requester.is_active and any(movement.offers_places for movement in movements):
+        raise NotAllowed("This requester's account is not active.")  # it was when the request began
+    newest = entry_newest(requester_pk)
+    number = newest.number or 0 if newest else 0
+    available, on_hold = balance_after(newest)
     needed = -sum((movement.available for movement in movements), ZERO)
     if needed > available:
         raise InsufficientFunds(
@@ -167,3 +178,27 @@ def payouts_make(
         for payout in payouts
     )
     return payouts
+
+
+@transaction.atomic
+def payout_bounce(*, payout_pk: int, reason: str) -> Entry:
+    """Book that a payout came back: the worker is owed it again. Once for each payout.
+
+    Raises DoesNotExist, InvalidValue without a reason, WrongState if it came back before.
+    """
+    reason = reason.strip()
+    if not reason or len(reason) > MOST_REASON:
+        raise InvalidValue(f"Say why the payout came back, in up to {MOST_REASON} characters.")
+    payout = Entry.objects.select_for_update(no_key=True).filter(pk=payout_pk, kind=Entry.Kind.PAYOUT).first()
+    if payout is None:
+        raise DoesNotExist("Payout", str(payout_pk))
+    if Entry.objects.filter(payout=payout).exists():
+        raise WrongState("Payout", "paid", because="It came back before.")
+    return Entry.objects.create(
+        at=clock.now(),
+        kind=Entry.Kind.BOUNCE,
+        worker_id=payout.worker_id,
+        earned=-payout.earned,
+        payout=payout,
+        note=reason,
+    )

@@ -86,6 +86,22 @@ def requester_contact(*, worker: Worker, hit_id: str, subject: str, text: str) -
     )
 
 
+def letter_answer(*, worker: Worker, letter: Message, subject: str, text: str) -> Message:
+    """A worker answers a requester's letter, about a HIT or not. Raises InvalidValue, NotAllowed if it is another's."""
+    _check(subject, text)
+    if letter.worker_id != worker.pk:
+        raise NotAllowed("This message is not yours.")
+    return Message.objects.create(
+        requester=letter.requester,
+        worker=worker,
+        direction=Direction.TO_REQUESTER,
+        hit=letter.hit,
+        subject=subject,
+        text=text,
+        sent_at=clock.now(),
+    )
+
+
 def message_answer(*, message: Message, text: str) -> Message:
     """Answer a worker's message in the requester's name. Raises InvalidValue."""
     subject = message.subject if message.subject.startswith("Re: ") else f"Re: {message.subject}"[:SUBJECT]

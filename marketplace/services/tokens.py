@@ -1,49 +1,51 @@
 """Unique request tokens: a request that comes again within 24 hours is an error that names what the first one did."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from django.db import IntegrityError, transaction
+from django.db import connection
 
 from marketplace import clock
 from marketplace.errors import AlreadyDone
 from marketplace.models import Requester, UniqueRequestToken
 
 LIFE = timedelta(hours=24)
+# One statement, as every request that creates or pays something makes it. An old row of the same token is taken over.
+_CLAIM = """
+    INSERT INTO marketplace_uniquerequesttoken (requester_id, operation, token, made_at, subject)
+    VALUES (%(requester)s, %(operation)s, %(token)s, %(at)s, %(subject)s)
+    ON CONFLICT (requester_id, operation, token) DO UPDATE SET made_at = excluded.made_at, subject = excluded.subject
+    WHERE marketplace_uniquerequesttoken.made_at <= %(old)s
+    RETURNING id
+"""
 
 
-class Claim:
-    """A token that was taken in the running transaction. `settle` writes what came of it; a rollback frees it."""
+def token_claim(*, requester: Requester, operation: str, token: str | None, subject: str) -> None:
+    """Take a token, inside the transaction of what it is for: a rollback frees it.
 
-    def __init__(self, row: UniqueRequestToken | None) -> None:
-        self._row = row
-
-    def settle(self, subject: str) -> None:
-        """Remember the HIT id, or request id, that a repeat is told."""
-        if self._row is not None:
-            UniqueRequestToken.objects.filter(pk=self._row.pk).update(subject=subject)
-
-
-def token_claim(*, requester: Requester, operation: str, token: str | None) -> Claim:
-    """Take a token, inside a transaction. Of two at once, the second waits for the first's outcome.
-
-    Raises AlreadyDone if it was used within 24 hours.
+    `subject` is what a repeat is told: the id of the HIT that is about to be made, or of the request. Of two at once,
+    the second waits for the first's outcome. Raises AlreadyDone if the token was used within 24 hours.
     """
     if not token:
-        return Claim(None)
+        return
     at = clock.now()
+    values: dict[str, int | str | datetime] = {
+        "requester": requester.pk,
+        "operation": operation,
+        "token": token,
+        "at": at,
+        "old": at - LIFE,
+        "subject": subject,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_CLAIM, values)
+        if cursor.fetchone() is not None:
+            return
     rows = UniqueRequestToken.objects.filter(requester=requester, operation=operation, token=token)
-    rows.filter(made_at__lte=at - LIFE).delete()
-    row = UniqueRequestToken(requester=requester, operation=operation, token=token, made_at=at)
-    try:
-        with transaction.atomic():
-            row.save(force_insert=True)
-    except IntegrityError:
-        subject = rows.values_list("subject", flat=True).get()
-        if operation.startswith("CreateHIT"):
-            raise AlreadyDone(
-                f'The HIT with ID "{subject}" already exists, made with this UniqueRequestToken.', "HitAlreadyExists"
-            ) from None
+    earlier = rows.values_list("subject", flat=True).get()
+    if operation.startswith("CreateHIT"):
         raise AlreadyDone(
-            f'This UniqueRequestToken was used before, by the request with ID "{subject}".', "DuplicateRequest"
-        ) from None
-    return Claim(row)
+            f'The HIT with ID "{earlier}" already exists, made with this UniqueRequestToken.', "HitAlreadyExists"
+        )
+    raise AlreadyDone(
+        f'This UniqueRequestToken was used before, by the request with ID "{earlier}".', "DuplicateRequest"
+    )

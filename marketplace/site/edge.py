@@ -1,5 +1,6 @@
 """What all pages share: who may see them, how refusals look, what else a page may load."""
 
+import ipaddress
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
@@ -78,6 +79,22 @@ def asked_for(request: HttpRequest, name: str = "words") -> str:
 def page_of(request: HttpRequest, rows: QuerySet[Any] | Sequence[Any], size: int = ROWS) -> Page[Any]:
     """The page of rows that `?page=` asks for; the nearest where there is no such page."""
     return Paginator(rows, size).get_page(request.GET.get("page"))
+
+
+def address_of(request: HttpRequest) -> str:
+    """The client's address, as far as limits go: an IPv6 network of 64 bits is one client.
+
+    Where a proxy's header names several, each proxy added one at the end: the last is the one that nobody made up.
+    """
+    named = request.META.get(settings.CLIENT_ADDRESS_HEADER) or request.META.get("REMOTE_ADDR", "")
+    text = str(named).rpartition(",")[2].strip()
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return text[:100]
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is None:
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return str(address)
 
 
 def worker_of(request: HttpRequest) -> Worker | None:

@@ -14,6 +14,7 @@ urlpatterns = [
     path("login", views.LogIn.as_view(), name="login"),
     path("logout", views.LogOut.as_view(), name="logout"),
     path("register", views.register, name="register"),
+    path("password/<str:uidb64>/<str:token>", views.PasswordNew.as_view(), name="password_new"),
     path("account", views.account, name="account"),
     path("account/password", views.PasswordChange.as_view(), name="password"),
     path("tasks", views.tasks, name="tasks"),
@@ -32,5 +33,6 @@ urlpatterns = [
     path("qualifications/<id:type_id>/request", views.qualification_ask, name="qualification_ask"),
     path("messages", views.letters, name="letters"),
     path("messages/<int:message_pk>", views.letter, name="letter"),
+    path("messages/<int:message_pk>/answer", views.letter_reply, name="letter_reply"),
     path("contact/<id:hit_id>", views.contact, name="contact"),
 ]

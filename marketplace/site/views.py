@@ -4,30 +4,26 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth import login
-from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView, PasswordResetConfirmView
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse_lazy
-from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
-from django_ratelimit.decorators import ratelimit
 
 from marketplace.errors import NotAllowed, NothingLeft, Refused
 from marketplace.models import Account, Assignment, Hit, Message, QualificationRequest, Worker
 from marketplace.qualifying import SYSTEM
 from marketplace.selectors import qualifying, work
 from marketplace.selectors import site as selectors
-from marketplace.services.accounts import invitation_find, worker_register
-from marketplace.services.assignments import assignment_accept, assignment_return
-from marketplace.services.messages import dispute_open, message_read, requester_contact
+from marketplace.services.accounts import invitation_find, password_tokens, worker_register
+from marketplace.services.assignments import assignment_accept, assignment_accept_next, assignment_return
+from marketplace.services.limits import LETTER, LOGIN_FROM_ADDRESS, LOGIN_TO_ACCOUNT, REGISTRATION, limit_exceeded
+from marketplace.services.messages import SUBJECT, dispute_open, letter_answer, message_read, requester_contact
 from marketplace.services.qualifications import qualification_request
-from marketplace.site.edge import asked_for, message_page, page_of, see_other, show, worker_page
+from marketplace.site.edge import address_of, asked_for, message_page, page_of, see_other, show, worker_page
 from marketplace.site.forms import DisputeForm, LetterForm, RegisterForm
 from marketplace.site.frames import frame_of
 from marketplace.site.words import record_name, refusal_said, requirement_said, value_said
-
-TRIES = 3
-"""How often a task of a kind is tried for, when others take them at the same moment."""
 
 
 def limited_page(request: HttpRequest) -> HttpResponse:
@@ -51,8 +47,6 @@ def home(request: HttpRequest) -> HttpResponse:
     return show(request, "site/welcome.html")
 
 
-@method_decorator(ratelimit(key="ip", rate="20/m", method="POST", block=False), name="dispatch")
-@method_decorator(ratelimit(key="post:username", rate="10/m", method="POST", block=False), name="dispatch")
 class LogIn(LoginView):
     """Logging in, with a limit on tries from one address and for one account."""
 
@@ -60,11 +54,14 @@ class LogIn(LoginView):
     next_page = "site:home"
     redirect_authenticated_user = False
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Refuse the eleventh try of a minute."""
-        if getattr(request, "limited", False):
-            return limited_page(request)
-        return super().dispatch(request, *args, **kwargs)
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Refuse the eleventh try of a minute, whether or not it would have been right."""
+        account = request.POST.get("username", "").strip().lower()
+        too_many = [
+            limit_exceeded(LOGIN_FROM_ADDRESS, address_of(request)),
+            limit_exceeded(LOGIN_TO_ACCOUNT, account),
+        ]
+        return limited_page(request) if any(too_many) else super().post(request, *args, **kwargs)
 
 
 class LogOut(LogoutView):
@@ -85,11 +82,28 @@ class PasswordChange(PasswordChangeView):
         return super().form_valid(form)
 
 
+class PasswordNew(PasswordResetConfirmView):
+    """A new password, for who was given the operator's link."""
+
+    template_name = "marketplace/site/password_new.html"
+    token_generator = password_tokens
+    success_url = reverse_lazy("site:login")
+
+    def get_user(self, uidb64: str) -> Account | None:
+        """The account of the link, unless it is closed."""
+        account = super().get_user(uidb64)
+        return account if isinstance(account, Account) and account.is_active else None
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Say that it is changed."""
+        messages.success(self.request, _("Your password is changed. Log in with it."))
+        return super().form_valid(form)
+
+
 @require_http_methods(["GET", "POST"])
-@ratelimit(key="ip", rate="10/m", method="POST", block=False)  # type: ignore[untyped-decorator]
 def register(request: HttpRequest) -> HttpResponse:
     """A new worker, by invitation, or without one where registration is open."""
-    if getattr(request, "limited", False):
+    if request.method == "POST" and limit_exceeded(REGISTRATION, address_of(request)):
         return limited_page(request)
     token = request.POST.get("invitation") or request.GET.get("invitation") or ""
     invitation = invitation_find(token) if token else None
@@ -156,29 +170,27 @@ def preview(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
     frame = frame_of(seen.hit, seen.question, worker=worker)
     context = {"hit": seen.hit, "frame": frame, "missing": requirements_said(seen.missing)}
     context["open"] = work.hits_findable(worker).filter(pk=seen.hit.pk).exists()
+    context["next"] = None if context["open"] else work.hit_next(worker, group_id=seen.hit.hit_type.group_id)
     return show(request, "site/preview.html", context, frames=frame.origins)
 
 
 @require_POST
 @worker_page
 def accept(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
-    """Take this task."""
-    return see_other("site:work", assignment_accept(worker=worker, hit_id=hit_id).assignment_id)
+    """Take this task; if somebody else was faster, another of its kind."""
+    try:
+        taken = assignment_accept(worker=worker, hit_id=hit_id)
+    except NothingLeft:
+        taken = assignment_accept_next(worker=worker, group_id=work.group_of(hit_id))
+        messages.info(request, _("Somebody else was faster. This is another task of the same kind."))
+    return see_other("site:work", taken.assignment_id)
 
 
 @require_POST
 @worker_page
-def accept_next(request: HttpRequest, worker: Worker, group_id: str) -> HttpResponse:
-    """Take a task of this kind, whichever is free: others may take theirs at the same moment."""
-    for _try in range(TRIES):
-        hit = work.hit_next(worker, group_id=group_id)
-        if hit is None:
-            break
-        try:
-            return see_other("site:work", assignment_accept(worker=worker, hit_id=hit.hit_id).assignment_id)
-        except NothingLeft:
-            continue
-    return message_page(request, _("No more of these"), _("There is no task of this kind left for you."), status=409)
+def accept_next(_request: HttpRequest, worker: Worker, group_id: str) -> HttpResponse:
+    """Take a task of this kind, whichever is free."""
+    return see_other("site:work", assignment_accept_next(worker=worker, group_id=group_id).assignment_id)
 
 
 @require_GET
@@ -346,11 +358,10 @@ def letter(request: HttpRequest, worker: Worker, message_pk: int) -> HttpRespons
 
 
 @require_http_methods(["GET", "POST"])
-@ratelimit(key="user_or_ip", rate="20/h", method="POST", block=False)  # type: ignore[untyped-decorator]
 @worker_page
 def contact(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
     """Write to the requester of a task."""
-    if getattr(request, "limited", False):
+    if request.method == "POST" and limit_exceeded(LETTER, worker.worker_id):
         return limited_page(request)
     hit: Hit = selectors.hit_to_ask_about(worker, hit_id)
     initial = {"subject": asked_for(request, "subject") or hit.hit_type.title}
@@ -360,4 +371,21 @@ def contact(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
         requester_contact(worker=worker, hit_id=hit_id, **form.cleaned_data)
         messages.success(request, _("Your message is sent. The answer will stand under Messages."))
         return see_other("site:letters")
-    return show(request, "site/contact.html", {"form": form, "hit": hit}, status=status)
+    return show(request, "site/contact.html", {"form": form, "hit": hit, "requester": hit.requester}, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@worker_page
+def letter_reply(request: HttpRequest, worker: Worker, message_pk: int) -> HttpResponse:
+    """Answer a requester's letter, which may be about no task, or write once more."""
+    if request.method == "POST" and limit_exceeded(LETTER, worker.worker_id):
+        return limited_page(request)
+    found = selectors.message_of(worker, message_pk)
+    subject = found.subject if found.subject.startswith("Re: ") else f"Re: {found.subject}"[:SUBJECT]
+    form = LetterForm(request.POST) if request.method == "POST" else LetterForm(initial={"subject": subject})
+    if form.is_bound and form.is_valid():
+        letter_answer(worker=worker, letter=found, **form.cleaned_data)
+        messages.success(request, _("Your message is sent. The answer will stand under Messages."))
+        return see_other("site:letters")
+    context = {"form": form, "hit": found.hit, "requester": found.requester}
+    return show(request, "site/contact.html", context, status=400 if form.is_bound else 200)

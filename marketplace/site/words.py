@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
-from marketplace.errors import DoesNotExist, Refused, TooLate, WrongState
+from marketplace.errors import DoesNotExist, NothingLeft, Refused, TooLate, WrongState
 from marketplace.qualifying import (
     ADULT,
     LOCALE,
@@ -40,6 +40,8 @@ def refusal_said(refused: Refused) -> Said:
     text = _(str(refused))
     for term, word in _TERMS:
         text = re.sub(rf"\b{term}\b", word, text)
+    if isinstance(refused, NothingLeft):
+        return Said(_("No more of these"), text, 409)
     if isinstance(refused, TooLate):
         return Said(_("The time is over"), text, 409)
     return Said(_("This cannot be done"), text, 400 if refused.code == "InvalidParameterValue" else 403)

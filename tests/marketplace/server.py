@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,11 @@ class Marketplace:
             assert self._process.poll() is None, self.log()
         raise AssertionError(self.log())
 
+    @property
+    def pid(self) -> int:
+        """The master process."""
+        return self._process.pid
+
     def log(self) -> str:
         """What the servers wrote."""
         return (self.folder / "marketplace.log").read_text()
@@ -148,6 +154,7 @@ class Requester:
 
     def __init__(self, marketplace: Marketplace, deposit: str) -> None:
         self.name = f"requester {next(_numbers)}"
+        self.deposit = Decimal(deposit)
         made = marketplace.test("requester", name=self.name, deposit=deposit)
         self.account_id, self.key_id, self.secret = made["account_id"], made["key_id"], made["secret"]
         self.client = marketplace.client(self.key_id, self.secret)

@@ -74,6 +74,18 @@ def test_an_operator_needs_a_good_password(marketplace: Marketplace) -> None:
         marketplace.run("create_operator", "op2@example.org", MARKETPLACE_OPERATOR_PASSWORD="password")
 
 
+def test_a_link_to_a_password_is_printed_with_a_reason(marketplace: Marketplace) -> None:
+    marketplace.test("worker", email="lost@example.org")
+
+    printed = marketplace.run("reset_password", "Lost@example.org", "--reason", "Asked by letter")
+
+    path = printed.removeprefix(marketplace.url)
+    assert re.fullmatch(r"/password/\w+/[\w-]+", path)
+    assert marketplace.http.get(path).status_code == 302
+    assert "no account" in refused(marketplace, "reset_password", "nobody@example.org", "--reason", "None")
+    assert "--reason" in refused(marketplace, "reset_password", "lost@example.org")
+
+
 def test_tick_does_what_is_due(marketplace: Marketplace, rosa: Requester, wanda: Worker) -> None:
     assignment_id = wanda.do(rosa.hit(AutoApprovalDelayInSeconds=60)["HITId"])
     marketplace.advance(minutes=2)

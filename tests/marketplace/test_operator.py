@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from html import unescape
 
 import httpx
@@ -255,6 +256,179 @@ def test_payouts_leave_the_books_once_and_their_list_can_be_fetched_again(
     assert reference in audit(olga, "pay")
 
 
+def paid_out(olga: Person) -> str:
+    """Book all that is owed as paid. The list's reference."""
+    total = hidden(olga.post("/operator/payouts"), "total")
+    answer = olga.post("/operator/payouts", total=total)
+    assert answer.status_code == 303, answer.text
+    return answer.headers["Location"].partition("reference=")[2]
+
+
+def test_a_payout_that_came_back_is_owed_again_and_paid_again(
+    people: Marketplace, visitor: Visitor, olga: Person, rosa: Requester
+) -> None:
+    made = people.test("worker", email="bo@example.org", password=PASSWORD)
+    bo = Person(people, "bo@example.org")
+    accepted = people.test("accept", worker_id=made["worker_id"], hit_id=rosa.hit(Reward="4.20")["HITId"])
+    people.http.post("/mturk/externalSubmit", data={"assignmentId": accepted["assignment_id"], "answer": "left"})
+    rosa.client.approve_assignment(AssignmentId=accepted["assignment_id"])
+    reference = paid_out(olga)
+    page = visitor(olga)
+    page.goto(f"/operator/payouts/list?reference={reference}")
+    page.get_by_role("row").filter(has_text=made["worker_id"]).get_by_role("link", name="It came back").click()
+    path = page.url.removeprefix(people.url)
+    page.get_by_role("link", name="It did not").click()
+    assert olga.post(path, reason=" ").status_code == 400
+    assert people.test("look", worker_id=made["worker_id"])["earnings"]["owed"] == "0.00"
+
+    page.goto(path)
+    page.get_by_label("Why it came back").fill("The account is closed")
+    page.get_by_role("button", name="It came back").click()
+    expect(page.get_by_role("status")).to_contain_text("owed it again")
+
+    earnings = people.test("look", worker_id=made["worker_id"])["earnings"]
+    assert (earnings["owed"], earnings["paid_out"], earnings["rewards"]) == ("4.20", "0.00", "4.20")
+    text = bo.get("/earnings").text
+    assert "The account is closed" in text
+    assert "owed to you again" in text
+    rows = {row["worker_id"]: row for row in listed(olga, reference)}
+    assert rows[made["worker_id"]]["came_back_at"]
+    assert "The account is closed" in audit(olga, "payout")
+    assert olga.post(path, reason="Twice").status_code == 409
+    again = paid_out(olga)
+    assert {row["worker_id"]: row["amount"] for row in listed(olga, again)}[made["worker_id"]] == "4.20"
+    assert not {row["worker_id"]: row["came_back_at"] for row in listed(olga, again)}[made["worker_id"]]
+    assert people.test("look", worker_id=made["worker_id"])["earnings"]["paid_out"] == "4.20"
+    assert rosa.money() == ("994.96", "0.00")
+
+
+def listed(olga: Person, reference: str) -> list[dict[str, str]]:
+    """A list of payouts, as fetched."""
+    return list(csv.DictReader(olga.get(f"/operator/payouts/list.csv?reference={reference}").text.splitlines()))
+
+
+def test_a_deactivated_requester_stops_at_once_and_its_workers_are_paid(
+    people: Marketplace, visitor: Visitor, olga: Person, rosa: Requester, wanda: Worker
+) -> None:
+    will, wes = people.worker(), people.worker()
+    hits = [rosa.hit(Reward="1.00", MaxAssignments=3)["HITId"] for _ in range(2)]
+    submitted = [wanda.do(hit_id) for hit_id in hits]
+    begun = will.accept(hits[0])
+    assert rosa.money() == ("992.80", "7.20")
+    page = visitor(olga)
+    page.goto(f"/operator/requesters/{rosa.account_id}")
+    page.get_by_role("link", name="Deactivate").click()
+    page.get_by_role("button", name="Deactivate it").click()  # asks for a reason
+    expect(page.get_by_role("heading", name="Deactivate the requester?")).to_be_visible()
+    rosa.client.get_account_balance()
+    page.get_by_label("Reason").fill("Asks for passwords")
+    page.get_by_role("button", name="Deactivate it").click()
+    expect(page.get_by_role("status")).to_contain_text("2 HITs are ended")
+
+    with refusing("AccessDeniedException", "not active"):
+        rosa.client.get_account_balance()
+    with refusing("AccessDeniedException", "not active"):
+        rosa.hit()
+    facts = page.locator("dl.facts")
+    expect(facts).to_contain_text("$996.40")
+    expect(facts).to_contain_text("$3.60")
+    assert not set(hits) & set(wes.finds())
+    assert "no more of this" in wes.cannot_accept(hits[0])
+    assert will.submit(begun).status_code == 200
+
+    page.reload()
+    page.get_by_role("link", name="3 submissions wait").click()
+    look_well(page, page.url.removeprefix(people.url))
+    page.get_by_role("row").filter(has_text=submitted[1]).get_by_role("checkbox").uncheck()
+    page.get_by_label("Reason").fill("Honest work")
+    page.get_by_role("button", name="Approve and pay").click()
+    expect(page.get_by_role("status")).to_contain_text("2 are approved")
+    assert (wanda.look()["earnings"]["owed"], will.look()["earnings"]["owed"]) == ("1.00", "1.00")
+    people.advance(days=4)
+    assert wanda.look()["earnings"]["owed"] == "2.00"  # the clock did the third
+
+    people.test("clock", reset=True)
+    path = f"/operator/requesters/{rosa.account_id}"
+    assert olga.post(f"{path}/standing", wanted="inactive", reason="Again").status_code == 409
+    assert olga.post(f"{path}/standing", wanted="active", reason="Explained").status_code == 303
+    assert rosa.money() == ("996.40", "0.00")
+    assert {rosa.status(hit_id) for hit_id in hits} == {"Reviewable"}
+    assert hits[0] not in wes.finds()
+    rosa.client.update_expiration_for_hit(HITId=hits[0], ExpireAt=datetime.now(UTC) + timedelta(days=1))
+    assert hits[0] in wes.finds()
+    assert olga.get(f"{path}/undecided").status_code == 303
+    for words in ("Asks for passwords", "Explained"):
+        assert words in audit(olga, rosa.account_id)
+    assert "Honest work" in audit(olga, submitted[0])
+
+
+def test_a_forgotten_password_is_replaced_once_by_a_link(people: Marketplace, visitor: Visitor, olga: Person) -> None:
+    made = people.test("worker", email="fay@example.org", password=PASSWORD)
+    fay = Person(people, "fay@example.org")
+    path = f"/operator/workers/{made['worker_id']}"
+    assert olga.post(f"{path}/password").status_code == 400
+    page = visitor(olga)
+    page.goto(path)
+    section = page.locator(f"form[action='{path}/password']")
+    section.get_by_label("Reason").fill("Called by phone")
+    section.get_by_role("button", name="Make a link").click()
+    address = page.locator("#address").inner_text()
+    page.get_by_role("link", name="I have it").click()
+    assert address not in page.content()
+    assert address.rpartition("/")[2] not in audit(olga, made["worker_id"])
+    assert "Called by phone" in audit(olga, made["worker_id"])
+
+    guest = visitor()
+    guest.goto(address)
+    assert address.rpartition("/")[2] not in guest.url  # nor in what the browser tells others
+    guest.get_by_label("New password", exact=True).fill("1234")
+    guest.get_by_label("New password confirmation").fill("1234")
+    guest.get_by_role("button", name="Change it").click()
+    expect(guest.get_by_role("alert").first).to_contain_text("too short")
+    for label in ("New password", "New password confirmation"):
+        guest.get_by_label(label, exact=True).fill("a better one, and longer")
+    guest.get_by_role("button", name="Change it").click()
+    expect(guest.get_by_role("status")).to_contain_text("Your password is changed")
+    guest.goto(address)
+    expect(guest.get_by_text("This link cannot be used")).to_be_visible()
+
+    assert fay.get("/tasks").status_code == 302  # logged out
+    assert fay.post("/login", username="fay@example.org", password=PASSWORD).status_code == 200
+    assert fay.post("/login", username="fay@example.org", password="a better one, and longer").status_code == 302
+    assert olga.post(path, status="closed", reason="asked for it").status_code == 303
+    assert olga.post(f"{path}/password", reason="once more").status_code == 409
+
+
+def test_a_link_to_a_password_works_for_a_day(people: Marketplace, olga: Person) -> None:
+    made = people.test("worker", email="late@example.org", password=PASSWORD)
+    link = olga.post(f"/operator/workers/{made['worker_id']}/password", reason="Forgot").text
+    path = re.search(r"/password/\w+/[\w-]+", link)
+    assert path
+    people.advance(hours=23)
+    assert people.http.get(path[0]).status_code == 302
+    people.advance(hours=2)
+    assert "cannot be used" in people.http.get(path[0]).text
+
+
+def test_a_worker_who_moved_gets_the_tasks_of_another_country(
+    people: Marketplace, olga: Person, rosa: Requester, wanda: Worker
+) -> None:
+    canadian = {"QualificationTypeId": "00000000000000000071", "Comparator": "EqualTo"}
+    hit_id = rosa.hit(QualificationRequirements=[canadian | {"LocaleValues": [{"Country": "CA", "Subdivision": "ON"}]}])
+    assert "qualifications" in wanda.cannot_accept(hit_id["HITId"])
+    path = f"/operator/workers/{wanda.id}/country"
+    assert olga.post(path, country="CA", subdivision="ON").status_code == 400
+    assert olga.post(path, country="XX", subdivision="", reason="Moved").status_code == 400
+    assert "qualifications" in wanda.cannot_accept(hit_id["HITId"])
+
+    assert olga.post(path, country="CA", subdivision="on", reason="Moved in May").status_code == 303
+
+    wanda.accept(hit_id["HITId"])
+    said = audit(olga, wanda.id)
+    for words in ("move worker", "US", "CA-ON", "Moved in May", OPERATOR):
+        assert words in said
+
+
 def test_a_workers_question_is_answered_in_the_requesters_name(
     people: Marketplace, olga: Person, rosa: Requester
 ) -> None:
@@ -272,7 +446,7 @@ def test_a_workers_question_is_answered_in_the_requesters_name(
 
 
 def test_nothing_of_it_is_done_without_the_token_of_the_form_or_by_others(
-    people: Marketplace, olga: Person, rosa: Requester
+    people: Marketplace, olga: Person, rosa: Requester, wanda: Worker
 ) -> None:
     people.test("worker", email="eve@example.org", password=PASSWORD)
     eve = Person(people, "eve@example.org")
@@ -282,6 +456,11 @@ def test_nothing_of_it_is_done_without_the_token_of_the_form_or_by_others(
         f"requesters/{rosa.account_id}/deposit": {"amount": "5"},
         "workers/invite": {"days": "3"},
         "payouts": {"total": "0"},
+        "payouts/1/bounce": {"reason": "Mine"},
+        f"requesters/{rosa.account_id}/standing": {"wanted": "inactive", "reason": "Mine"},
+        f"requesters/{rosa.account_id}/undecided": {"assignment": "X", "reason": "Mine"},
+        f"workers/{wanda.id}/password": {"reason": "Mine"},
+        f"workers/{wanda.id}/country": {"country": "CA", "reason": "Mine"},
     }
     for path, fields in paths.items():
         assert eve.post(f"/operator/{path}", **fields).status_code == 403, path
@@ -294,6 +473,8 @@ def test_nothing_of_it_is_done_without_the_token_of_the_form_or_by_others(
         "disputes/999999",
         "requesters/NONE/keys/X/revoke",
         "payouts/list.csv?reference=no",
+        "payouts/999999/bounce",
+        "requesters/NONE/standing",
         "nowhere",
     ):
         assert olga.get(f"/operator/{path}").status_code == 404, path
@@ -324,3 +505,12 @@ def test_pages_are_accessible_and_fit_a_phone(
     paths = ["", "requesters", f"requesters/{rosa.account_id}", "workers", f"workers/{made['worker_id']}"]
     paths += ["disputes", "payouts", "audit", "audit?words=nothinglikethis"]
     look_well(page, *[f"/operator/{path}" for path in paths], letter[1], key[1], dispute[1])
+    reference = paid_out(olga)
+    page.goto(f"/operator/payouts/list?reference={reference}")
+    bounce = page.get_by_role("link", name="It came back").first.get_attribute("href") or ""
+    look_well(page, f"/operator/payouts/list?reference={reference}", "/operator/payouts", bounce)
+    look_well(page, f"/operator/requesters/{rosa.account_id}/standing")
+    link = olga.post(f"/operator/workers/{made['worker_id']}/password", reason="Forgot").text
+    address = re.search(r"/password/\w+/[\w-]+", link)
+    assert address
+    look_well(visitor(), address[0], "/password/MQ/set-nothing")

@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.marketplace.people import (
+    OPERATOR,
     PASSWORD,
     USUAL_HTML,
     Person,
@@ -517,6 +519,73 @@ def test_messages_go_both_ways_without_addresses(visitor: Visitor, rosa: Request
     expect(page.get_by_role("link", name="Unclear")).to_be_visible()
 
 
+def test_a_message_that_is_about_no_task_can_be_answered_by_its_worker_only(
+    people: Marketplace, visitor: Visitor, rosa: Requester, wanda: Wanda, will: Wanda
+) -> None:
+    rosa.client.approve_assignment(AssignmentId=wanda.do(rosa.hit()["HITId"]))
+    rosa.client.notify_workers(Subject="Next week?", MessageText="Will you be there?", WorkerIds=[wanda.id])
+    page = visitor(wanda.person)
+    page.goto("/messages")
+    page.get_by_role("link", name="Next week?").click()
+    page.get_by_role("link", name="Answer").click()
+    expect(page.get_by_label("Subject")).to_have_value("Re: Next week?")
+    path = page.url.removeprefix(people.url)
+    page.get_by_label("Message").fill("From Tuesday.")
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_role("status")).to_contain_text("Your message is sent")
+
+    expect(page.get_by_role("link", name="Re: Next week?")).to_be_visible()
+    assert will.person.get(path).status_code == 404
+    assert will.person.post(path, subject="Mine", text="Not mine").status_code == 404
+    operator = Person(people, OPERATOR)
+    assert "Re: Next week?" in operator.get(f"/operator/requesters/{rosa.account_id}").text
+
+
+def test_eight_workers_at_once_each_get_a_task_of_the_kind(people: Marketplace, rosa: Requester) -> None:
+    crowd = [Wanda(people) for _ in range(8)]
+    kind = rosa.hit_type(Title="Wanted by all")
+    made = [
+        rosa.client.create_hit_with_hit_type(HITTypeId=kind, LifetimeInSeconds=3600, Question=html_question("<form>"))
+        for _ in range(24)
+    ]
+    group = made[0]["HIT"]["HITGroupId"]
+
+    def take(worker: Wanda) -> list[str]:
+        answers = [worker.person.post(f"/kinds/{group}/accept") for _ in range(3)]
+        assert [answer.status_code for answer in answers] == [303] * 3, answers[-1].text
+        return [answer.headers["Location"].rpartition("/")[2] for answer in answers]
+
+    with ThreadPoolExecutor(len(crowd)) as pool:
+        taken = [assignment_id for mine in pool.map(take, crowd) for assignment_id in mine]
+
+    assert len(set(taken)) == 24
+    assert {rosa.status(one["HIT"]["HITId"]) for one in made} == {"Unassignable"}
+    late = crowd[0].person.post(f"/kinds/{group}/accept")
+    assert late.status_code == 409
+    assert "no task of this kind left" in late.text
+
+
+def test_who_comes_too_late_for_a_task_gets_another_of_its_kind(
+    people: Marketplace, visitor: Visitor, rosa: Requester, wanda: Wanda, will: Wanda
+) -> None:
+    first, second = (rosa.hit(Title="Two of a kind")["HITId"] for _ in range(2))
+    page = visitor(wanda.person)
+    page.goto(f"/tasks/{first}")
+    will.accept(first)
+    page.get_by_role("button", name="Accept this task").click()
+    expect(page.get_by_text("Somebody else was faster.")).to_be_visible()
+    assert (rosa.status(first), rosa.status(second)) == ("Unassignable", "Unassignable")
+
+    assert wanda.person.post(f"/tasks/{second}/accept").status_code == 303  # hers already
+    third = rosa.hit(Title="Two of a kind")["HITId"]
+    fay = visitor(Wanda(people).person)
+    fay.goto(f"/tasks/{first}")
+    expect(fay.get_by_text("This task is no longer free. There are others of its kind.")).to_be_visible()
+    fay.get_by_role("button", name="Accept another of its kind").click()
+    expect(fay).to_have_url(re.compile("/work/"))
+    assert rosa.status(third) == "Unassignable"
+
+
 # --- everybody can use it
 
 
@@ -545,7 +614,13 @@ def test_pages_are_accessible_fit_a_phone_and_speak_of_tasks(
     letter = page.get_by_role("link", name="Hello").get_attribute("href") or ""
     paths = ["/tasks", f"/tasks/{offered}", "/history", "/earnings", "/qualifications", "/messages", letter, "/account"]
     paths += [f"/work/{one}" for one in (at_work, done, rejected, waiting, returned)]
-    paths += [f"/work/{at_work}/return", f"/work/{at_work}/check", f"/contact/{offered}", "/account/password"]
+    paths += [
+        f"/work/{at_work}/return",
+        f"/work/{at_work}/check",
+        f"/contact/{offered}",
+        "/account/password",
+        f"{letter}/answer",
+    ]
     paths += ["/tasks?words=nothinglikethis", "/tasks/UNKNOWN"]
     look_well(page, *paths)
     for path in paths:

@@ -54,7 +54,8 @@ def reject(call: Call) -> dict[str, Any]:
 @handles("SendBonus")
 def send_bonus(call: Call) -> dict[str, Any]:
     """Pay a worker something on top."""
-    claim = token_claim(requester=call.requester, operation=call.operation, token=call.given.get("UniqueRequestToken"))
+    token = call.given.get("UniqueRequestToken")
+    token_claim(requester=call.requester, operation=call.operation, token=token, subject=call.request_id)
     assignments.bonus_send(
         requester=call.requester,
         assignment_id=call.given["AssignmentId"],
@@ -62,7 +63,6 @@ def send_bonus(call: Call) -> dict[str, Any]:
         amount=amount_read(call.given["BonusAmount"]),
         reason=call.given["Reason"],
     )
-    claim.settle(call.request_id)
     return {}
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from marketplace import ids
 from marketplace.api import answers
 from marketplace.api.calls import Call, handles, listed
 from marketplace.api.paging import page
@@ -24,19 +25,15 @@ def create_hit_type(call: Call) -> dict[str, Any]:
 @handles("CreateHIT")
 def create_hit(call: Call) -> dict[str, Any]:
     """Offer a HIT, registering its type on the way."""
-    claim = token_claim(requester=call.requester, operation=call.operation, token=call.given.get("UniqueRequestToken"))
-    hit = _hit(call, _hit_type(call))
-    claim.settle(hit.hit_id)
-    return {"HIT": answers.hit(hit)}
+    hit_id = _claimed(call, ids.entity_id())
+    return {"HIT": answers.hit(_hit(call, hit_id, _hit_type(call)))}
 
 
 @handles("CreateHITWithHITType")
 def create_hit_with_hit_type(call: Call) -> dict[str, Any]:
     """Offer a HIT of a known type."""
-    claim = token_claim(requester=call.requester, operation=call.operation, token=call.given.get("UniqueRequestToken"))
-    hit = _hit(call, hit_type_of(call.requester, call.given["HITTypeId"]))
-    claim.settle(hit.hit_id)
-    return {"HIT": answers.hit(hit)}
+    hit_id = _claimed(call, ids.entity_id())
+    return {"HIT": answers.hit(_hit(call, hit_id, hit_type_of(call.requester, call.given["HITTypeId"])))}
 
 
 @handles("GetHIT")
@@ -75,11 +72,10 @@ def list_hits_for_qualification_type(call: Call) -> dict[str, Any]:
 @handles("CreateAdditionalAssignmentsForHIT")
 def create_additional_assignments(call: Call) -> dict[str, Any]:
     """Ask for more assignments."""
-    claim = token_claim(requester=call.requester, operation=call.operation, token=call.given.get("UniqueRequestToken"))
+    _claimed(call, call.request_id)
     hits.hit_extend(
         requester=call.requester, hit_id=call.given["HITId"], more=call.given["NumberOfAdditionalAssignments"]
     )
-    claim.settle(call.request_id)
     return {}
 
 
@@ -120,6 +116,13 @@ def list_review_policy_results(call: Call) -> dict[str, Any]:
     raise Unsupported("Review policies are not supported by this marketplace, so this HIT has none.")
 
 
+def _claimed(call: Call, subject: str) -> str:
+    """The subject, with the request's token taken for it."""
+    token = call.given.get("UniqueRequestToken")
+    token_claim(requester=call.requester, operation=call.operation, token=token, subject=subject)
+    return subject
+
+
 def _hit_type(call: Call) -> HitType:
     given = call.given
     facts = hits.HitTypeFacts(
@@ -134,7 +137,7 @@ def _hit_type(call: Call) -> HitType:
     return hits.hit_type_register(requester=call.requester, facts=facts)
 
 
-def _hit(call: Call, hit_type: HitType) -> Hit:
+def _hit(call: Call, hit_id: str, hit_type: HitType) -> Hit:
     given = call.given
     for name in ("AssignmentReviewPolicy", "HITReviewPolicy", "HITLayoutId", "HITLayoutParameters"):
         if given.get(name):
@@ -142,6 +145,7 @@ def _hit(call: Call, hit_type: HitType) -> Hit:
     if not given.get("Question"):
         raise InvalidValue("Question is missing. Give an HTMLQuestion or an ExternalQuestion.")
     return hits.hit_create(
+        hit_id=hit_id,
         requester=call.requester,
         hit_type=hit_type,
         question=given["Question"],
