@@ -1,10 +1,13 @@
 """Asking the venue what was submitted. Polling is the truth; a notification only makes the next poll come sooner."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any, NamedTuple
 
 from django.db import transaction
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
@@ -19,6 +22,8 @@ POLL_EVERY = timedelta(minutes=30)
 """For HITs that nothing is heard of. Those that the venue calls reviewable are polled at once."""
 ALARM_BEFORE = timedelta(days=1)
 """How long before an auto-approval unchecked work rings."""
+AGAIN = timedelta(seconds=20)
+"""A HIT that was asked about is left alone for so long: another process may be storing what was said."""
 BATCH = 50
 LATEST = timedelta(days=1)
 """How long after its end, and the time for an assignment, a HIT without open work is still polled."""
@@ -38,8 +43,10 @@ def publication_sync(*, publication: Publication, at: datetime, limit: int = 200
     if everything:
         publication.postings.exclude(venue_hit_id="").update(next_poll_at=at)
     else:
-        reviewable = (hit["HITId"] for hit in listed(client.list_reviewable_hits, "HITs"))
-        hints_take(publication=publication, venue_hit_ids=reviewable, at=at)
+        of_ours = {"HITTypeId": publication.hit_type_id} if publication.hit_type_id else {}
+        reviewable = (hit["HITId"] for hit in listed(client.list_reviewable_hits, "HITs", **of_ours))
+        for batch in _batches(reviewable):
+            _hint(_incomplete(publication, at).filter(venue_hit_id__in=batch), at)
     polled = new = 0
     while polled < limit:
         postings = _take(publication, at)
@@ -53,18 +60,23 @@ def publication_sync(*, publication: Publication, at: datetime, limit: int = 200
 
 def hints_take(*, publication: Publication, venue_hit_ids: Iterable[str], at: datetime) -> int:
     """Something may have happened on these HITs: poll them next. Unknown ones are not ours, and left alone."""
-    count, batch = 0, []
-    for venue_hit_id in venue_hit_ids:
-        batch.append(venue_hit_id)
-        if len(batch) == 1000:
-            count += _hint(publication, batch, at)
-            batch = []
-    return count + _hint(publication, batch, at)
+    return sum(_hint(publication.postings.filter(venue_hit_id__in=batch), at) for batch in _batches(venue_hit_ids))
 
 
-def _hint(publication: Publication, venue_hit_ids: list[str], at: datetime) -> int:
-    waiting = publication.postings.filter(venue_hit_id__in=venue_hit_ids, next_poll_at__gt=at)
-    return waiting.update(next_poll_at=at)
+def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
+    left = iter(ids)
+    return iter(lambda: list(islice(left, 1000)), [])
+
+
+def _hint(postings: QuerySet[Posting], at: datetime) -> int:
+    return postings.filter(next_poll_at__gt=at).update(next_poll_at=at)
+
+
+def _incomplete(publication: Publication, at: datetime) -> QuerySet[Posting]:
+    """HITs of which more may be submitted than we know, but for those that were asked about just now."""
+    stored = Submission.objects.filter(posting=OuterRef("pk")).order_by().values("posting").annotate(n=Count("pk"))
+    rested = publication.postings.filter(next_poll_at__lte=at + POLL_EVERY - AGAIN)
+    return rested.annotate(stored=Coalesce(Subquery(stored.values("n")), 0)).filter(stored__lt=F("places"))
 
 
 @transaction.atomic

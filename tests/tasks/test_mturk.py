@@ -324,6 +324,13 @@ def test_a_hint_makes_the_poll_come_sooner(published: Publication) -> None:
     assert publication_sync(publication=published, at=at + timedelta(minutes=11)).polled == 1
 
 
+def test_what_is_known_to_be_submitted_is_not_asked_about_again(published: Publication, wanda: VenueWorker) -> None:
+    work(published, wanda)
+    at = timezone.now()
+    assert publication_sync(publication=published, at=at) == (1, 1)
+    assert publication_sync(publication=published, at=at + timedelta(minutes=1)) == (0, 0)
+
+
 def test_every_page_is_read_and_every_submission_found(
     marketplace: Marketplace, published: Publication, monkeypatch: pytest.MonkeyPatch
 ) -> None:
