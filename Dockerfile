@@ -1,4 +1,5 @@
-# One image for the web server, the job worker, its clock and the migrations (target `app`), and one for the proxy.
+# One image for the web server, the job worker, its clock, the migrations and the marketplace (target `app`), and one for
+# the proxy.
 
 FROM python:3.11-slim AS packages
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
@@ -16,8 +17,10 @@ RUN groupadd --gid 10001 bestknown \
 COPY --from=packages /venv /venv
 WORKDIR /app
 COPY . .
-# The key is thrown away: collecting static files signs nothing.
-RUN SECRET_KEY=only-for-this-build ALLOWED_HOSTS=localhost python manage.py collectstatic --no-input
+# The keys are thrown away: collecting static files signs nothing. Each program has its own list of its files.
+RUN SECRET_KEY=only-for-this-build ALLOWED_HOSTS=localhost python manage.py collectstatic --no-input \
+    && MARKETPLACE_SECRET_KEY=only-for-this-build MARKETPLACE_URL=https://localhost \
+    STATIC_ROOT=/app/staticfiles-marketplace python -m marketplace collectstatic --no-input
 USER bestknown
 VOLUME /data/files
 EXPOSE 8000

@@ -4,15 +4,16 @@
 CROWD ?=
 # A folder with a collection of yours, instead of the demo.
 DATA ?=
-# Where the site answers.
+# Where the site answers, and its marketplace: the port after that, unless you name one.
 PORT ?= 8000
+MARKETPLACE_PORT ?=
 # Further words for pytest: make test ARGS="tests/evaluation -x"
 ARGS ?=
 # Any Python from 3.11 on; the first that is found unless you name one.
 PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python3.14; do \
 	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$name" && break; done)
 
-export PORT
+export PORT MARKETPLACE_PORT
 .DEFAULT_GOAL := help
 .PHONY: help run test check bench requirements screenshots clean environment environment-dev python \
 	check-lint check-format check-types check-imports check-migrations check-deploy
@@ -21,7 +22,7 @@ help: ## Show this list
 	@echo "make TARGET, where TARGET is:"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F '|' '{ printf "%-16s %s\n", $$1, $$2 }'
 
-run: environment ## Do the main job on the demo, then serve the site (CROWD=people DATA=folder PORT=8000)
+run: environment ## Do the main job on the demo, then serve the site (CROWD=people DATA=folder PORT=8000 MARKETPLACE_PORT=8001)
 	@DEVELOPMENT=1 .venv/bin/python -m config.run $(if $(CROWD),--crowd "$(CROWD)") $(if $(DATA),--data "$(DATA)")
 
 test: environment-dev ## Run all tests, in a real browser too; installs one if it may (ARGS="tests/evaluation -x")
@@ -51,12 +52,16 @@ check-imports: environment-dev
 check-migrations: environment-dev
 	@echo "== Missing migrations: makemigrations --check"
 	@DEVELOPMENT=1 .venv/bin/python manage.py makemigrations --check --dry-run
+	@DEVELOPMENT=1 .venv/bin/python -W ignore::RuntimeWarning -m marketplace makemigrations --check --dry-run
 
 check-deploy: environment-dev
 	@echo "== Production settings: check --deploy"
 	@env -u DEVELOPMENT -u DATABASE_URL -u REDIS_URL ALLOWED_HOSTS=example.org \
 		SECRET_KEY="$$(.venv/bin/python -c 'import secrets; print(secrets.token_urlsafe(64))')" \
 		.venv/bin/python manage.py check --deploy --fail-level WARNING
+	@env -u DEVELOPMENT -u MARKETPLACE_TEST_MODE -u MARKETPLACE_ALLOWED_HOSTS MARKETPLACE_URL=https://example.org \
+		MARKETPLACE_SECRET_KEY="$$(.venv/bin/python -c 'import secrets; print(secrets.token_urlsafe(64))')" \
+		.venv/bin/python -m marketplace check --deploy --fail-level WARNING
 
 bench: environment-dev ## Measure speed and memory
 	@DEVELOPMENT=1 .venv/bin/python -m benchmarks $(ARGS)

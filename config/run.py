@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from rich.console import Console
@@ -11,9 +12,21 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from config import embedded
+from config.market import Market, MarketError
 from config.serve import Site, SiteError
 
 FOLDER = Path(__file__).resolve().parent.parent
+
+
+ROUND = (
+    "tasks.jobs.publish",
+    "tasks.jobs.sync",
+    "judgments.jobs.check",
+    "tasks.jobs.settle",
+    "tasks.jobs.requeue",
+    "tasks.jobs.publish",
+)
+"""The background jobs in the order in which work goes through them."""
 
 
 def main() -> int:
@@ -26,30 +39,42 @@ def main() -> int:
     parser.add_argument("--leave", action="store_true", help="stop when the main job is done")
     options = parser.parse_args()
     console = Console(stderr=True)
-    port = int(os.environ.get("PORT", "8000"))
+    port = int(os.environ.get("PORT") or 8000)
+    market_port = int(os.environ.get("MARKETPLACE_PORT") or port % 65535 + 1)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+    def complain(text: str) -> None:
+        console.print(text, style="red", highlight=False, markup=False)
+
     try:
+        # The simulated crowd registers from one address, faster than people may.
+        market = Market(market_port, rate_limits=options.crowd == "people")
         with console.status("Starting PostgreSQL and Redis"):
             embedded.ensure()
+        with console.status("Preparing the databases"), ThreadPoolExecutor(1) as beside:
+            prepared = beside.submit(market.prepare)
             _migrate()
-        site = Site(port)
+            prepared.result()
+        site = Site(port, market=market, tell=complain)
         site.start()
-    except (embedded.EmbeddedServerError, SiteError) as error:
-        console.print(str(error), style="red", highlight=False, markup=False)
+    except (embedded.EmbeddedServerError, SiteError, MarketError) as error:
+        complain(str(error))
         return 1
+    from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+
     from evaluation.errors import BadInput
-    from judgments.simulation import WrongPage
+    from judgments.simulation_browser import WrongPage
     from pools.errors import Refused
 
     try:
-        with console.status("Starting the site"):
+        with console.status("Starting the site and the marketplace"):
             site.wait_until_ready()
-        _main_job(options.data, options.crowd, f"http://127.0.0.1:{port}", console)
+        _main_job(options.data, options.crowd, port, market, console)
         if not options.leave:
             console.print("\nThe site is running. Ctrl-C stops it; nothing is lost.")
             site.wait()
-    except (SiteError, BadInput, Refused, WrongPage) as error:
-        console.print(str(error), style="red", highlight=False, markup=False)
+    except (SiteError, MarketError, BadInput, Refused, WrongPage, BotoCoreError, ClientError) as error:
+        complain(str(error))
         return 1
     except KeyboardInterrupt:
         console.print("Stopped. Run it again to go on where it was.")
@@ -67,7 +92,18 @@ def _migrate() -> None:
     call_command("migrate", verbosity=0, interactive=False)
 
 
-def _main_job(data: Path, crowd: str, url: str, console: Console) -> None:
+def _turn() -> None:
+    """Have the background jobs run now, instead of when their time comes; not while earlier ones wait."""
+    from django_redis import get_redis_connection
+
+    from config.celery import app
+
+    if not get_redis_connection().llen(app.conf.task_default_queue):
+        for name in ROUND:
+            app.send_task(name)
+
+
+def _main_job(data: Path, crowd: str, port: int, market: Market, console: Console) -> None:
     from evaluation.textfiles import counted
     from judgments import demonstration as demo
     from judgments import selectors
@@ -75,6 +111,7 @@ def _main_job(data: Path, crowd: str, url: str, console: Console) -> None:
     from pools.models import Campaign
     from pools.selectors import stored_sizes
     from tasks.crowd.link import campaign_address
+    from tasks.money import dollars
     from tasks.selectors import progress as task_progress
 
     started = time.monotonic()
@@ -99,12 +136,21 @@ def _main_job(data: Path, crowd: str, url: str, console: Console) -> None:
 
         collection = demo.load(folder, step)
         people = demo.open_campaign(collection, folder, f"{folder.name}, judged by people", step)
-        campaign = people
-        if crowd == "simulated":
-            campaign = demo.open_campaign(collection, folder, folder.name, step)
-            if campaign.state == Campaign.State.OPEN and campaign.hits.filter(needed__gt=0).exists():
-                assert folder.preferences is not None  # looked for above
-                demo.judge(campaign, folder.preferences, url, step)
+        campaign = demo.open_campaign(collection, folder, folder.name, step)
+        crowd_said: list[str] = []
+        publication = demo.publication_of(campaign)
+        if campaign.state == Campaign.State.OPEN:
+            if publication is not None and crowd == "simulated":
+                market.lapse_all()  # whoever was at something when an earlier crowd was cut off will not come back
+            if campaign.hits.filter(needed__gt=0).exists():
+                publication = demo.publish(campaign, market.deposit)
+            if publication is not None and crowd == "people":
+                demo.wait_until_posted(publication, _turn, step)
+            elif publication is not None and folder.preferences is not None:
+                url = f"http://127.0.0.1:{port}"
+                crowd_said = demo.judge_at_venue(
+                    publication, folder.preferences, url, step, turn=_turn, lapse=market.lapse
+                )
     out = Console()
     sizes, progress, crowd_did = stored_sizes(campaign), selectors.judging_progress(campaign), task_progress(campaign)
     out.print(
@@ -113,6 +159,21 @@ def _main_job(data: Path, crowd: str, url: str, console: Console) -> None:
         f"{crowd_did.workers:,} workers, {counted(crowd_did.excluded, 'assignment')} excluded and done again.",
         highlight=False,
     )
+    if crowd_said:
+        out.print(f"The simulated crowd: {', '.join(crowd_said)}.", highlight=False)
+    if publication is not None:
+        did = demo.at_venue(publication)
+        ours, theirs = did.ledgers.ours_rewards + did.ledgers.ours_bonuses, did.ledgers.venue_rewards
+        theirs += did.ledgers.venue_bonuses
+        out.print(
+            f"At the marketplace: {counted(did.hits, 'HIT')} published, {counted(did.submitted, 'assignment')} handed "
+            f"in, {did.approved:,} approved, {counted(did.bonuses, 'bonus', 'bonuses')} paid. Our ledger has "
+            f"{dollars(ours)} paid to workers and {dollars(did.ledgers.fees)} in fees; the marketplace's "
+            + (f"says the same to the cent, {dollars(theirs)}." if did.ledgers.agree else f"has {dollars(theirs)}."),
+            highlight=False,
+        )
+        for difference in did.ledgers.differences:
+            out.print(f"  {difference}", highlight=False)
     later = collection.runs.exclude(pk__in=campaign.runs.all()).order_by("name").values_list("name", flat=True)
     if later:
         out.print(f"Not part of this campaign, as they came later: {', '.join(later)}.", highlight=False)
@@ -136,11 +197,17 @@ def _main_job(data: Path, crowd: str, url: str, console: Console) -> None:
         out.print(f"Exported: {paths[0].parent}/", soft_wrap=True, highlight=False)
         for path in paths:
             out.print(f"  {path.name}", highlight=False)
-    site = url.replace("127.0.0.1", "localhost")
+    site = f"http://localhost:{port}"
     out.print(f"\nAfter {time.monotonic() - started:.0f} seconds, the site is at {site}", highlight=False)
-    for name, password in logins.items():
-        out.print(f"  {name:<11} {site}/login/  user {name}, password {password}", highlight=False, soft_wrap=True)
-    out.print(f"  {'worker':<11} {campaign_address(people)}", highlight=False, soft_wrap=True)
+    operator = market.kept()
+    ways = [(name, f"{site}/login/  user {name}, password {password}") for name, password in logins.items()]
+    ways.append(("worker", campaign_address(people)))
+    for name, way in ways:
+        out.print(f"  {name:<11} {way}", highlight=False, soft_wrap=True)
+    out.print(f"and the marketplace at {market.url}", highlight=False)
+    login = f"{market.url}/login  user {operator['operator']}, password {operator['operator_password']}"
+    for name, way in (("operator", login), ("worker", f"{market.url}/register")):
+        out.print(f"  {name:<11} {way}", highlight=False, soft_wrap=True)
     sys.stdout.flush()
 
 

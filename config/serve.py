@@ -1,4 +1,4 @@
-"""The site as one thing to start, watch and stop: the web server, and the worker that runs the jobs.
+"""The site as one thing to start, watch and stop: the web server, the worker that runs the jobs, and a marketplace.
 
 For development, trials and tests on one machine. In production, each part is a container (docker-compose.yml).
 """
@@ -14,12 +14,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Self
 
 from config import embedded
+from config.market import Market
 
 FIRST_WAIT, LONGEST_WAIT = 0.2, 10.0  # seconds before a part that died is started again
 HEALTHY_SECONDS = 10.0  # a part that lived this long is started again without delay
@@ -33,36 +34,60 @@ class SiteError(Exception):
 class Site:
     """The web server on a port and, if wanted, the job worker with its clock. Parts that die are started again.
 
-    The site itself holds the listening socket, so that while a web server is replaced, browsers wait instead of being
-    refused. All parts log to files in `var/log`.
+    With a marketplace, which must be prepared, that has a web server on its own port, and a clock of its own. The site
+    itself holds the listening sockets, so that while a web server is replaced, browsers wait instead of being refused.
+    All parts log to files in `var/log`; `tell` is told, on another thread, of each that died.
     """
 
-    def __init__(self, port: int, *, host: str = "", workers: int = 2, with_jobs: bool = True) -> None:
+    def __init__(
+        self,
+        port: int,
+        *,
+        host: str = "",
+        workers: int = 2,
+        with_jobs: bool = True,
+        market: Market | None = None,
+        tell: Callable[[str], None] = lambda _text: None,
+    ) -> None:
         self.port = port
         self.host = host or os.environ.get("HOST") or "127.0.0.1"
         self.log_folder = embedded.var_folder() / "log"
         self._workers = workers
         self._with_jobs = with_jobs
-        self._listener: socket.socket | None = None
+        self._market = market
+        self._tell = tell
+        self._listeners: list[socket.socket] = []
         self._parts: list[_Part] = []
         self._ending = threading.Event()
 
     def start(self) -> Self:
-        """Start all parts and a thread that watches them. Returns at once. Raises SiteError if the port is taken."""
+        """Start all parts and a thread that watches them. Returns at once. Raises SiteError if a port is taken."""
         embedded.ensure()
-        self._listener = self._listen()
+        try:
+            web = self._listen(self.port, "PORT")
+            market = None if self._market is None else self._listen(self._market.port, "MARKETPLACE_PORT")
+        except SiteError:
+            self._close()
+            raise
         self.log_folder.mkdir(parents=True, exist_ok=True)
-        listener = self._listener.fileno()
-        self._parts = [_Part("web", self._web(listener), self.log_folder, self.port, files=[listener])]
+        self._parts = []
+        ours = os.environ | {"PORT": str(self.port)}
+        # No access log: the addresses of judging pages carry tokens.
+        self._add("web", _gunicorn("config.wsgi:application", web, self._workers), ours, files=[web])
         if self._with_jobs:
-            self._parts.append(_Part("jobs", self._jobs(), self.log_folder, self.port, files=[]))
+            self._add("jobs", self._jobs(), ours)
+        if self._market is not None and market is not None:
+            theirs = self._market.environment
+            self._add("marketplace", _gunicorn("marketplace.wsgi:application", market, 1), theirs, files=[market])
+            self._add("marketplace-tick", self._market.clock(), theirs)
         self._ending.clear()
         threading.Thread(target=self._watch, name="site", daemon=True).start()
         atexit.register(self.stop)
         return self
 
     def wait_until_ready(self, path: str = "/healthz", seconds: float = 120) -> None:
-        """Return once the site answers `path` well. Raises SiteError if it does not come up."""
+        """Return once the site answers `path` well, and so does its marketplace. Raises SiteError if one does not."""
+        ports = [self.port] if self._market is None else [self.port, self._market.port]
         deadline = time.monotonic() + seconds
         answer = "none"
         while time.monotonic() < deadline:
@@ -70,12 +95,15 @@ class Site:
                 if part.deaths >= 3:
                     raise SiteError(f"The site does not start: its {part.name} part ends at once.\n{part.end_of_log()}")
             try:
-                status, body = self._ask(path)
+                status, body = self._ask(ports[0], path)
             except (OSError, http.client.HTTPException) as error:
                 answer = str(error) or type(error).__name__
             else:
                 if status < http.client.BAD_REQUEST:
-                    return
+                    ports.pop(0)
+                    if not ports:
+                        return
+                    continue
                 answer = f"status {status}, {body[:200]!r}"
             time.sleep(0.1)
         raise SiteError(
@@ -111,40 +139,43 @@ class Site:
             part.tell(signal.SIGTERM)
         for part in self._parts:
             part.finish()
-        if self._listener is not None:
-            self._listener.close()
-            self._listener = None
+        self._close()
         atexit.unregister(self.stop)
 
     def pids(self) -> dict[str, int]:
-        """The process numbers of the parts that run now, by name: `web`, `jobs`."""
+        """The process numbers of the parts that run now, by name: `web`, `jobs`, `marketplace`, …"""
         return {part.name: part.process.pid for part in self._parts if part.process and part.process.poll() is None}
 
     def _watch(self) -> None:
         while not self._ending.is_set():
             for part in self._parts:
-                part.keep_running(self._ending)
+                part.keep_running(self._ending, self._tell)
             self._ending.wait(0.1)
 
-    def _listen(self) -> socket.socket:
+    def _add(
+        self, name: str, command: Sequence[str], environment: Mapping[str, str], files: Sequence[int] = ()
+    ) -> None:
+        self._parts.append(_Part(name, command, self.log_folder, environment, files))
+
+    def _close(self) -> None:
+        for listener in self._listeners:
+            listener.close()
+        self._listeners.clear()
+
+    def _listen(self, port: int, variable: str) -> int:
         listener = socket.socket(socket.AF_INET6 if ":" in self.host else socket.AF_INET, socket.SOCK_STREAM)
+        self._listeners.append(listener)
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind((self.host, self.port))
+            listener.bind((self.host, port))
             listener.listen(1024)
         except OSError as error:
-            listener.close()
             raise SiteError(
-                f"Port {self.port} on {self.host} cannot be used: {error.strerror}. Perhaps the site runs already, or "
-                f"another program has that port. To use another, set PORT, for example PORT={self.port % 60000 + 1}."
+                f"Port {port} on {self.host} cannot be used: {error.strerror}. Perhaps the site runs already, or "
+                f"another program has that port. To use another, set {variable}, for example "
+                f"{variable}={port % 60000 + 1}."
             ) from error
-        return listener
-
-    def _web(self, listener: int) -> list[str]:
-        # No access log: the addresses of judging pages carry tokens.
-        options = f"--bind fd://{listener} --workers {self._workers} --worker-class gthread --threads 8"
-        limits = "--timeout 120 --graceful-timeout 20 --no-control-socket"
-        return [sys.executable, "-m", "gunicorn", "config.wsgi:application", *options.split(), *limits.split()]
+        return listener.fileno()
 
     def _jobs(self) -> list[str]:
         schedule = embedded.var_folder() / "schedule"
@@ -155,12 +186,12 @@ class Site:
             f"--schedule={schedule}",
         ]
 
-    def _ask(self, path: str) -> tuple[int, bytes]:
+    def _ask(self, port: int, path: str) -> tuple[int, bytes]:
         """Ask for a page as a proxy on this machine would."""
         here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - compared, not bound
         allowed = [name for name in os.environ.get("ALLOWED_HOSTS", "").split(",") if name and "*" not in name]
-        name = (allowed or ["localhost"])[0].lstrip(".")
-        connection = http.client.HTTPConnection(here, self.port, timeout=5)
+        name = (allowed or ["localhost"])[0].lstrip(".") if port == self.port else "localhost"
+        connection = http.client.HTTPConnection(here, port, timeout=5)
         with contextlib.closing(connection):
             connection.request("GET", path, headers={"Host": name, "X-Forwarded-Proto": "https"})
             response = connection.getresponse()
@@ -170,20 +201,27 @@ class Site:
 class _Part:
     """One program of the site: its process, and when to start it again."""
 
-    def __init__(self, name: str, command: Sequence[str], log_folder: Path, port: int, files: Sequence[int]) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        log_folder: Path,
+        environment: Mapping[str, str],
+        files: Sequence[int],
+    ) -> None:
         self.name = name
         self.log = log_folder / f"{name}.log"
         self.process: subprocess.Popen[bytes] | None = None
         self.deaths = 0  # in a row, soon after the start
         self._command = command
-        self._environment = {"PORT": str(port)}
+        self._environment = environment
         self._files = files
         self._started = 0.0
         self._next_start = 0.0
         self._lock = threading.Lock()
 
-    def keep_running(self, ending: threading.Event) -> None:
-        """Start it if it does not run and its time has come."""
+    def keep_running(self, ending: threading.Event, tell: Callable[[str], None]) -> None:
+        """Start it if it does not run and its time has come. Tells of its death, with the end of its log."""
         with self._lock:
             now = time.monotonic()
             if self.process is not None:
@@ -195,7 +233,10 @@ class _Part:
                 self.deaths = 0 if now - self._started > HEALTHY_SECONDS else self.deaths + 1
                 wait = min(FIRST_WAIT * 2 ** max(0, self.deaths - 1), LONGEST_WAIT)
                 self._next_start = now + wait
-                self._note(f"{self.name} ended with code {code}; starting it again in {wait:.1f} seconds")
+                said = f"{self.name} ended with code {code}; starting it again in {wait:.1f} seconds"
+                self._note(said)
+                if not ending.is_set():
+                    tell(f"{said}\n{self.end_of_log()}")
             if now >= self._next_start and not ending.is_set():
                 self._start()
 
@@ -206,7 +247,7 @@ class _Part:
             self.process = subprocess.Popen(  # noqa: S603 - our own programs
                 [*mourn, *self._command],
                 cwd=Path(__file__).parent.parent,
-                env=os.environ | self._environment,
+                env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -246,6 +287,12 @@ class _Part:
     def _signal_group(self, group: int, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(group, number)
+
+
+def _gunicorn(application: str, listener: int, workers: int) -> list[str]:
+    options = f"--bind fd://{listener} --workers {workers} --worker-class gthread --threads 8"
+    limits = "--timeout 120 --graceful-timeout 20 --no-control-socket"
+    return [sys.executable, "-m", "gunicorn", application, *options.split(), *limits.split()]
 
 
 def serve(port: int, workers: int, with_jobs: bool) -> Site:

@@ -15,6 +15,7 @@
 | RATE_LIMITS | limits on log-ins and on opening campaign links | on |
 | MARKETPLACE_URL | the marketplace that campaigns are published to | http://localhost:8100 in development |
 | MARKETPLACE_SUBMIT_HOST | where its frames post finished work | MARKETPLACE_URL |
+| MARKETPLACE_NOTIFICATION_SECRET | the secret of the access key that its notifications are signed with | none taken |
 """
 
 import os
@@ -222,3 +223,5 @@ LOGGING = {
 # The venue that campaigns are published to. Its access keys come the AWS way (AWS_ACCESS_KEY_ID …, or a profile).
 MARKETPLACE_URL = env.str("MARKETPLACE_URL", default="http://localhost:8100" if DEVELOPMENT else "").rstrip("/")
 MARKETPLACE_SUBMIT_HOST = env.str("MARKETPLACE_SUBMIT_HOST", default=MARKETPLACE_URL).rstrip("/")
+# Without it no notifications are taken, and submitted work is found by asking.
+MARKETPLACE_NOTIFICATION_SECRET = env.str("MARKETPLACE_NOTIFICATION_SECRET", default="")

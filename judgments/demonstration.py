@@ -4,7 +4,10 @@ Every step looks at what is there already, so that a demonstration that was inte
 """
 
 import secrets
+import time
 from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,18 +21,30 @@ from evaluation.preferences import read_preferences
 from evaluation.qrels import Entry, Qrels, read_qrels
 from evaluation.runs import check_run
 from evaluation.texts import read_queries
-from judgments import exports, selectors, simulation
+from judgments import exports, selectors, simulation, simulation_venue
+from judgments.simulation_browser import GIVE_UP_SECONDS, WrongPage
 from pools import selectors as pools
 from pools import services as pool_services
 from pools.errors import Refused
 from pools.models import Campaign, Collection, Lab, Run, User
 from tasks import services as tasks
-from tasks.models import Assignment, TestPair
+from tasks.models import Assignment, Operation, Payment, Publication, TestPair
 from tasks.testfile import read_test_pairs
+from tasks.venue.ledger import Comparison, ledger_compare
+from tasks.venue.publishing import (
+    balance_of,
+    bill,
+    publication_publish,
+    publication_resume,
+    publication_write,
+    publishing_progress,
+)
 
 LAB = "Demonstration lab"
 TESTS = 12
 HABITS = simulation.Habits(errors=0.03, careless=0.2, leavers=0.1, late=0.1)
+VENUE_HABITS = simulation_venue.VenueHabits(previews=0.3, returners=0.2)
+CALLS_PER_SECOND = 50.0
 ENDINGS = ("", ".gz", ".bz2", ".zst")
 
 Step = Callable[[str, int, int], None]
@@ -157,6 +172,121 @@ def judge(campaign: Campaign, preferences: Path, url: str, step: Step, workers: 
         habits=HABITS,
         seed=campaign.seed + campaign.assignments.count(),
         progress=lambda done, total: step("Judging", done, total),
+    )
+
+
+def publication_of(campaign: Campaign) -> Publication | None:
+    """The campaign's publication, if there is one. Raises Refused if it is at another venue than the marketplace."""
+    publication = Publication.objects.filter(campaign=campaign).exclude(state=Publication.State.DRAFT).first()
+    if publication is not None and publication.environment != Publication.Environment.MARKETPLACE:
+        raise Refused(
+            f"The campaign {campaign.name} is published at another venue, and this works at its own marketplace alone. "
+            "Rename the folder."
+        )
+    return publication
+
+
+def publish(campaign: Campaign, deposit: Callable[[Decimal], None]) -> Publication:
+    """The campaign at the marketplace, published on terms that anybody who registers there can meet.
+
+    `deposit` puts dollars into our account there: as much as is missing for twice the bill, as excluded work is paid
+    for and done again.
+    """
+    publication = publication_of(campaign) or publication_write(
+        campaign=campaign,
+        environment=Publication.Environment.MARKETPLACE,
+        requirements=[],
+        rate=CALLS_PER_SECOND,
+    )
+    missing = 2 * bill(publication).total - balance_of(publication)
+    if missing > 0:
+        deposit(missing)
+    at = timezone.now()
+    if publication.state == Publication.State.DRAFT:
+        return publication_publish(publication=publication, at=at)
+    return publication_resume(publication=publication, at=at)
+
+
+def wait_until_posted(publication: Publication, turn: Callable[[], None], step: Step) -> None:
+    """Have the background jobs run until the marketplace has every HIT."""
+    total, started = publication.campaign.hits.filter(needed__gt=0).count(), time.monotonic()
+    while time.monotonic() - started < GIVE_UP_SECONDS:
+        progress = publishing_progress(publication)
+        left = progress.unplanned + progress.on_their_way
+        step("Publishing", max(0, total - left), total)
+        if not left and progress.posted:
+            return
+        turn()
+        time.sleep(simulation_venue.SECONDS_A_TURN)
+    raise WrongPage("The marketplace does not take the HITs. The log of the jobs says why.")
+
+
+def judge_at_venue(
+    publication: Publication,
+    preferences: Path,
+    url: str,
+    step: Step,
+    *,
+    turn: Callable[[], None],
+    lapse: Callable[[str], None],
+    workers: int = 6,
+) -> list[str]:
+    """Let a simulated crowd at the marketplace judge what waits, until all of it is approved and paid: what they did.
+
+    `url` is where our pages are. `turn` has the background jobs run, `lapse` ends a worker's time at the marketplace.
+    """
+    calls_take_over(publication)
+
+    def progress(now: simulation_venue.Progress) -> None:
+        step("Judging at the marketplace", now.done, now.hits)
+        if now.done == now.hits:
+            step("Approving and paying", now.settled, now.handed_in)
+
+    campaign = publication.campaign
+    tally = simulation_venue.judge(
+        publication=publication,
+        preferences=read_preferences(preferences),
+        url=url,
+        workers=workers,
+        habits=HABITS,
+        venue_habits=VENUE_HABITS,
+        turn=turn,
+        lapse=lapse,
+        seed=campaign.seed + campaign.assignments.count(),
+        progress=progress,
+    )
+    return simulation.described(tally, preferences)
+
+
+def calls_take_over(publication: Publication) -> int:
+    """Let calls that a killed process was making be made again at once, not after their lease. How many there are.
+
+    They bear the same tokens, so none is done twice.
+    """
+    dead = Operation.objects.filter(publication=publication, state=Operation.State.SENT)
+    return dead.update(sent_at=timezone.now() - timedelta(days=1))
+
+
+class AtVenue(NamedTuple):
+    """What came of a publication: HITs that the venue has, assignments submitted and approved, bonuses paid."""
+
+    hits: int
+    submitted: int
+    approved: int
+    bonuses: int
+    ledgers: Comparison
+
+
+def at_venue(publication: Publication) -> AtVenue:
+    """Count, and compare our ledger with the venue's."""
+    submissions = publication.submissions.all()
+    paid = publication.payments.filter(state=Payment.State.PAID)
+    return AtVenue(
+        hits=publishing_progress(publication).posted,
+        submitted=submissions.count(),
+        approved=submissions.filter(status="Approved").count(),
+        bonuses=paid.filter(purpose=Payment.Purpose.BONUS).count(),
+        ledgers=ledger_compare(publication=publication, at=timezone.now()),
     )
 
 

@@ -2,36 +2,33 @@
 
 What a person does is drawn from the seed and their number. They read and post the pages as a browser without scripts
 does, or save as the page's script does; they believe that a choice is stored when, and only when, a page says so, and
-try again when the network or the server fails them.
+try again when the network or the server fails them. Here they come by a campaign's link; judgments/simulation_venue.py
+has those who come by a marketplace.
 """
 
 import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from random import Random
-from typing import IO, NamedTuple
-from urllib.parse import urljoin
+from typing import IO, NamedTuple, TypeVar
 
-import httpx
 from django.db import close_old_connections, connection
 from django.utils import timezone
-from selectolax.lexbor import LexborHTMLParser
 
 from evaluation.preferences import Preference
 from evaluation.textfiles import name_of
+from judgments.simulation_browser import GIVE_UP_SECONDS, Browser, Page, WrongPage
 from pools.models import Campaign
 from tasks import services as tasks
 from tasks.crowd import link as crowd
-from tasks.models import Hit, Item
+from tasks.models import Assignment, Hit, Item
 from tasks.selectors import hits_free
-
-GIVE_UP_SECONDS = 120.0
-LONGEST_WAIT = 2.0
 
 
 class Habits(NamedTuple):
@@ -78,10 +75,6 @@ class Answers:
         return first if votes > 0 else second
 
 
-class WrongPage(Exception):
-    """A page does not show what it should: a fault of the site, which the crowd does not pass over."""
-
-
 @dataclass
 class Tally:
     """What a crowd did, counted over all its people."""
@@ -123,11 +116,11 @@ def judge(
     """
     answers = Answers(preferences)
     tally = Tally()
-    late: list[_Person] = []
+    late: list[_Guest] = []
     total = Hit.objects.filter(campaign=campaign).count()
     numbers = iter(range(1, 1_000_000))
     with ThreadPoolExecutor(workers) as pool, _log(acknowledged) as tally.acknowledged:
-        running: set[Future[_Person]] = set()
+        running: set[Future[_Guest]] = set()
         last_waiting, last_change = -1, time.monotonic()
         while True:
             waiting = Hit.objects.filter(campaign=campaign, needed__gt=0).count()
@@ -139,18 +132,18 @@ def judge(
                 progress(total - waiting, total)
             free = hits_free(campaign, timezone.now())  # those that are not out on a running lease
             for _place in range(min(workers - len(running), free)):
-                person = _Person(next(numbers), campaign, url, answers, habits, seed, tally)
-                running.add(pool.submit(_on_thread, person, person.come))
+                person = _Guest(next(numbers), campaign, url, answers, habits, seed, tally)
+                running.add(pool.submit(on_thread, person, person.come))
             if not running:
                 if not waiting:
                     break
                 if late:
-                    running, late = {pool.submit(_on_thread, person, person.come_back) for person in late}, []
+                    running, late = {pool.submit(on_thread, person, person.come_back) for person in late}, []
                 time.sleep(0.2)  # what is left is with people who are not of this crowd
                 continue
             finished, running = wait(running, return_when=FIRST_COMPLETED)
             late += [future.result() for future in finished if future.result().is_late]
-        for future in [pool.submit(_on_thread, person, person.come_back) for person in late]:
+        for future in [pool.submit(on_thread, person, person.come_back) for person in late]:
             future.result()
         if progress is not None:
             progress(total, total)
@@ -172,7 +165,11 @@ class _log:  # noqa: N801 (used as a function)
             self.file.close()
 
 
-def _on_thread(person: "_Person", act: Callable[[], None]) -> "_Person":
+P = TypeVar("P", bound="Person")
+
+
+def on_thread(person: P, act: Callable[[], None]) -> P:
+    """Let a person act on a thread of their own, with a database connection that is closed afterwards."""
     close_old_connections()
     try:
         act()
@@ -181,97 +178,79 @@ def _on_thread(person: "_Person", act: Callable[[], None]) -> "_Person":
     return person
 
 
-class _Person:
-    """One simulated worker, with a browser of their own."""
+class End(StrEnum):
+    """How work on a HIT ended: its answers sent, left early on our page, or stopped in the middle without a word."""
 
-    def __init__(
-        self, number: int, campaign: Campaign, url: str, answers: Answers, habits: Habits, seed: int, tally: Tally
-    ) -> None:
+    SENT = "sent"
+    LEFT = "left"
+    STOPPED = "stopped"
+
+
+class Work(NamedTuple):
+    """What became of a HIT that somebody was at, and the page that they were on last."""
+
+    assignment: Assignment
+    end: End
+    page: Page
+
+
+class Person:
+    """One simulated worker: how they judge a HIT on its pages, wherever they come from."""
+
+    def __init__(self, number: int, answers: Answers, habits: Habits, seed: int, tally: Tally) -> None:
         self.random = Random(f"{seed} {number}")
-        self.campaign = campaign
-        self.url = url
         self.answers = answers
         self.habits = habits
         self.tally = tally
-        self.hits_done = 0
-        self.is_late = False
         kind = self.random.random()
         self.careless = kind < habits.careless
         self.leaver = not self.careless and kind < habits.careless + habits.leavers
         self.dawdler = not (self.careless or self.leaver) and kind < habits.careless + habits.leavers + habits.late
         self.scripted = self.random.random() < habits.scripted
         self.hits = self.random.randint(1, habits.most_hits)
-        self.browser = httpx.Client(base_url=url, follow_redirects=True, timeout=30)
-        self.home = ""
+        self.browser: Browser
 
-    def come(self) -> None:
-        """Open the campaign's link, agree, and do HITs until there is no more, or no more wish to."""
-        with self.browser:
-            self.tally.add("people")
-            page = self._get(crowd.campaign_address(self.campaign).removeprefix(self._site()))
-            start = page.link("a[href$='/consent/']")
-            if start is None:
-                return
-            page = self._post(self._get(start).form(), {})
-            while page.path.startswith("/j/"):
-                if not self._hit(page):
-                    return
-                self.hits_done += 1
-                self.hits -= 1
-                page = self._get(page.home or self.home)
-                self.home = page.path
-                form = page.maybe_form("form[action$='/next/']")
-                if self.hits <= 0 or form is None:
-                    return
-                page = self._post(form, {})
+    def open_browser(self, url: str, *, cookies: bool = True) -> Browser:
+        """A browser of this person's."""
+        return Browser(url, lambda: self.tally.add("requests tried again"), cookies=cookies)
 
-    def come_back(self) -> None:
-        """Finish, late, what was begun."""
-        self.dawdler = False
-        self.is_late = False
-        with httpx.Client(base_url=self.url, follow_redirects=True, timeout=30) as self.browser:
-            page = self._get(self.unfinished)
-            if page.path.endswith("/done/"):
-                return
-            self._hit(page)
-            self.tally.add("came back late")
+    def judge(self, page: Page, *, stops: bool = False) -> Work:
+        """Judge one HIT from its first page, until its end or for as long as this person stays.
 
-    def _hit(self, page: "_Page") -> bool:
-        """Judge one HIT from its first page. Returns whether the person goes on to a next one."""
+        With `stops`, they stop in the middle of this one, as dawdlers do of each.
+        """
+        stops = stops or self.dawdler
         token = page.path.split("/")[2]
         assignment = crowd.assignment_of(token)
         items = {item.position: item for item in _items(assignment.hit_id)}
-        stop_after = self.random.randint(1, len(items) - 1) if self.leaver or self.dawdler else len(items)
+        stop_after = self.random.randint(1, len(items) - 1) if self.leaver or stops else len(items)
         tests = [position for position, item in items.items() if item.test_id is not None]
         missed = self.random.choice(tests)
-        page = self._get(page.onward())
+        page = self.browser.get(page.onward())
         done = 0
         while not page.path.endswith("/finish/"):
             position = int(page.path.rstrip("/").rsplit("/", 1)[1])
             side = self._opinion(items[position], fails=self.careless and position == missed)
             page = self._choose(page, assignment.pk, position, items[position], side)
             done += 1
-            if done == stop_after and self.dawdler:
-                self.is_late = True
-                self.unfinished = f"/j/{token}/"
-                tasks.assignment_lapse(assignment=assignment, at=timezone.now())
-                self.tally.add("stopped in the middle")
-                return False
+            if done == stop_after and stops:
+                return Work(assignment, End.STOPPED, page)
             if done == stop_after and self.leaver:
-                self._post(self._get(f"/j/{token}/leave/").form("form[action$='/leave/']"), {})
+                form = self.browser.get(f"/j/{token}/leave/").form("form[action$='/leave/']")
+                page = self.browser.post(form, {})
                 self.tally.add("left early")
-                return False
-            page = self._get(page.onward())
+                return Work(assignment, End.LEFT, page)
+            page = self.browser.get(page.onward())
         form = page.form("form[action$='/finish/']")
-        page = self._post(form, {})
+        page = self.browser.post(form, {})
         if self.random.random() < self.habits.double_clicks:
-            page = self._post(form, {})
+            page = self.browser.post(form, {})
         if not page.path.endswith("/done/"):
             raise WrongPage(f"sending the answers led to {page.path}")
         self.tally.add("HITs sent")
-        return True
+        return Work(assignment, End.SENT, page)
 
-    def _choose(self, page: "_Page", assignment_id: int, position: int, item: Item, side: str) -> "_Page":
+    def _choose(self, page: Page, assignment_id: int, position: int, item: Item, side: str) -> Page:
         """Choose on an item's page, with whatever clumsiness befalls this choice; returns the marked page."""
         page.shows(item)
         if self.random.random() < self.habits.second_thoughts:
@@ -282,26 +261,26 @@ class _Person:
             with ThreadPoolExecutor(2) as clicks:
                 list(clicks.map(lambda _click: self._send(page, assignment_id, position, side), range(2)))
             self.tally.add("double clicks")
-            page = self._get(page.path)
+            page = self.browser.get(page.path)
         else:
             page = self._send(page, assignment_id, position, side)
         if self.random.random() < self.habits.reloads:
-            page = self._get(page.path)
+            page = self.browser.get(page.path)
             self.tally.add("reloads")
             if page.chosen() != side:
                 raise WrongPage(f"{page.path} shows {page.chosen()} after a reload, where {side} was acknowledged")
         return page
 
-    def _send(self, page: "_Page", assignment_id: int, position: int, side: str) -> "_Page":
+    def _send(self, page: Page, assignment_id: int, position: int, side: str) -> Page:
         form = page.form("form#item")
         if self.scripted:
             body = {"preferred": side, "shown": form.fields["shown"]}
-            answer = self._request("POST", form.save, json=body).json()
+            answer = self.browser.request("POST", form.save, json=body).json()
             if answer.get("saved") is not True or answer.get("preferred") != side:
                 raise WrongPage(f"{form.save} answered {answer}")
             self.tally.saved(assignment_id, position, side)
             return page
-        marked = self._post(form, {"preferred": side})
+        marked = self.browser.post(form, {"preferred": side})
         if marked.chosen() != side:
             raise WrongPage(f"{marked.path} shows {marked.chosen()} after {side} was chosen")
         self.tally.saved(assignment_id, position, side)
@@ -320,105 +299,64 @@ class _Person:
                 prefers_a = not prefers_a
         return "left" if prefers_a == item.a_left else "right"
 
-    # --- the browser
 
-    def _site(self) -> str:
-        address = crowd.campaign_address(self.campaign)
-        return address[: address.index("/c/")]
+class _Guest(Person):
+    """Somebody who comes by the campaign's link."""
 
-    def _get(self, path: str) -> "_Page":
-        return _Page(self._request("GET", path))
+    def __init__(
+        self, number: int, campaign: Campaign, url: str, answers: Answers, habits: Habits, seed: int, tally: Tally
+    ) -> None:
+        super().__init__(number, answers, habits, seed, tally)
+        self.campaign = campaign
+        self.url = url
+        self.is_late = False
+        self.home = ""
 
-    def _post(self, form: "_Form", values: Mapping[str, str]) -> "_Page":
-        return _Page(self._request("POST", form.action, data={**form.fields, **values}))
+    def come(self) -> None:
+        """Open the campaign's link, agree, and do HITs until there is no more, or no more wish to."""
+        with self.open_browser(self.url) as self.browser:
+            self.tally.add("people")
+            address = crowd.campaign_address(self.campaign)
+            page = self.browser.get(address[address.index("/c/") :])
+            start = page.link("a[href$='/consent/']")
+            if start is None:
+                return
+            page = self.browser.post(self.browser.get(start).form(), {})
+            while page.path.startswith("/j/"):
+                work = self.judge(page)
+                if work.end == End.STOPPED:
+                    self._stop(work)
+                if work.end != End.SENT:
+                    return
+                self.hits -= 1
+                page = self.browser.get(work.page.home or self.home)
+                self.home = page.path
+                form = page.maybe_form("form[action$='/next/']")
+                if self.hits <= 0 or form is None:
+                    return
+                page = self.browser.post(form, {})
 
-    def _request(self, method: str, path: str, **body: object) -> httpx.Response:
-        """Ask until there is an answer: a server that is down or busy, or a lost reply, is asked again."""
-        pause, started = 0.05, time.monotonic()
-        while True:
-            try:
-                response = self.browser.request(method, urljoin(self.url, path), **body)  # type: ignore[arg-type]
-            except httpx.TransportError:
-                response = None
-            if response is not None and response.status_code < 500 and response.status_code != 429:
-                break
-            self.tally.add("requests tried again")
-            if time.monotonic() - started > GIVE_UP_SECONDS:
-                raise WrongPage(f"{method} {path}: no answer in {GIVE_UP_SECONDS:.0f} seconds")
-            time.sleep(pause)
-            pause = min(LONGEST_WAIT, pause * 2)
-        if response.status_code != 200:
-            raise WrongPage(f"{method} {path} answered {response.status_code}: {response.text[:300]}")
-        return response
+    def _stop(self, work: Work) -> None:
+        """Be away until the time is over."""
+        self.is_late = True
+        self.unfinished = f"/j/{work.page.path.split('/')[2]}/"
+        tasks.assignment_lapse(assignment=work.assignment, at=timezone.now())
+        self.tally.add("stopped in the middle")
 
-
-class _Form(NamedTuple):
-    action: str
-    fields: dict[str, str]
-    save: str
-
-
-class _Page:
-    """A page as it came, with what a person would find on it."""
-
-    def __init__(self, response: httpx.Response) -> None:
-        self.path = response.url.path
-        self.html = LexborHTMLParser(response.text)
-
-    def form(self, selector: str = "main form") -> _Form:
-        form = self.maybe_form(selector)
-        if form is None:
-            raise WrongPage(f"{self.path} has no form {selector}")
-        return form
-
-    def maybe_form(self, selector: str) -> _Form | None:
-        form = self.html.css_first(selector)
-        if form is None:
-            return None
-        fields = {
-            str(field.attributes["name"]): field.attributes.get("value") or ""
-            for field in form.css("input[type=hidden][name]")
-        }
-        return _Form(form.attributes.get("action") or self.path, fields, form.attributes.get("data-save") or "")
-
-    def link(self, selector: str) -> str | None:
-        link = self.html.css_first(selector)
-        return None if link is None else link.attributes.get("href")
-
-    def onward(self) -> str:
-        """Where *Begin* or *Continue* leads."""
-        target = self.link("a#continue") or self.link("main a.primary[href^='/j/']")
-        if target is None:
-            raise WrongPage(f"{self.path} leads nowhere")
-        return target
-
-    @property
-    def home(self) -> str | None:
-        """The person's own place, where the page links to it."""
-        return self.link("a[href^='/w/']")
-
-    def chosen(self) -> str | None:
-        """The side that is marked as chosen."""
-        card = self.html.css_first(".passage.chosen")
-        return None if card is None else card.attributes.get("data-side")
-
-    def shows(self, item: Item) -> None:
-        """Raises WrongPage unless the page shows the stored texts of this item on their stored sides."""
-        if item.pair is not None:
-            query, a, b = item.pair.pool.query.text, item.pair.a.text, item.pair.b.text
-        else:
-            assert item.test is not None
-            query, a, b = item.test.question, item.test.relevant_text, item.test.off_topic_text
-        expected = (query, a, b) if item.a_left else (query, b, a)
-        selectors = ("form#item h1", "[data-side=left] .text", "[data-side=right] .text")
-        for selector, text in zip(selectors, expected, strict=True):
-            node = self.html.css_first(selector)
-            if node is None or node.text().split() != text.split():
-                raise WrongPage(f"{self.path} does not show what is stored: {selector}")
+    def come_back(self) -> None:
+        """Finish, late, what was begun."""
+        self.dawdler = False
+        self.is_late = False
+        with self.open_browser(self.url) as self.browser:
+            page = self.browser.get(self.unfinished)
+            if page.path.endswith("/done/"):
+                return
+            self.judge(page)
+            self.tally.add("came back late")
 
 
-def _items(hit_id: int) -> Iterator[Item]:
-    yield from Item.objects.filter(hit_id=hit_id).select_related("pair__a", "pair__b", "pair__pool__query", "test")
+def _items(hit_id: int) -> Iterable[Item]:
+    return Item.objects.filter(hit_id=hit_id).select_related("pair__a", "pair__b", "pair__pool__query", "test")
 
 
 def described(tally: Tally, preferences: Path) -> list[str]:

@@ -5,13 +5,14 @@ from collections.abc import Callable
 
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 from celery import shared_task
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from pools.errors import Refused
 from pools.models import Campaign
 from tasks import services
 from tasks.models import Publication
-from tasks.venue.ledger import ledger_compare
+from tasks.venue.comparing import comparison_make
 from tasks.venue.outbox import operations_run
 from tasks.venue.publishing import publication_plan
 from tasks.venue.reviewing import publication_requeue, publication_settle
@@ -73,13 +74,23 @@ def requeue() -> str:
 @shared_task
 def reconcile() -> str:
     """Compare our ledger with the venues', HIT by HIT; differences ring. Safe to run many at once."""
-    return _each("differences", lambda one: len(ledger_compare(publication=one, at=timezone.now()).differences))
+    return _each("differences", lambda one: len(comparison_make(publication=one, at=timezone.now()).differences))
 
 
-def _each(what: str, act: Callable[[Publication], int]) -> str:
-    """Do something for every publication; the trouble of one is logged, and keeps no other waiting."""
+@shared_task
+def compare(publication_id: int) -> str:
+    """Compare one publication's ledger now, because a person asked."""
+    chosen = Publication.objects.filter(pk=publication_id)
+    return _each(
+        "differences", lambda one: len(comparison_make(publication=one, at=timezone.now()).differences), chosen
+    )
+
+
+def _each(what: str, act: Callable[[Publication], int], chosen: QuerySet[Publication] | None = None) -> str:
+    """Do something for every (chosen) publication; the trouble of one is logged, and keeps no other waiting."""
     done = 0
-    published = Publication.objects.exclude(state=Publication.State.DRAFT).order_by("id")
+    every = Publication.objects.all() if chosen is None else chosen
+    published = every.exclude(state=Publication.State.DRAFT).order_by("id")
     for publication in published.select_related("campaign__lab"):
         try:
             done += act(publication)

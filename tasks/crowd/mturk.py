@@ -4,12 +4,15 @@ One attempt per call: who calls again, and when, is decided in `tasks.venue.outb
 """
 
 import json
+import os
 import re
 import secrets
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
@@ -46,19 +49,26 @@ class WrongHost(Refused):
     """The client would talk to another host than the venue's."""
 
 
-def client_for(venue: Environment) -> Any:
+def client_for(venue: Environment, *, read_seconds: int = READ_SECONDS) -> Any:
     """A client of the venue, with keys found the AWS way (environment, profile, role). It tries each call once."""
-    return boto3.session.Session().client(
-        "mturk",
-        endpoint_url=venue.endpoint,
-        region_name=REGION,
-        config=Config(
-            retries={"total_max_attempts": 1},
-            connect_timeout=CONNECT_SECONDS,
-            read_timeout=READ_SECONDS,
-            ignore_configured_endpoint_urls=True,
-        ),
+    configuration = Config(
+        retries={"total_max_attempts": 1},
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=read_seconds,
+        ignore_configured_endpoint_urls=True,
     )
+    session = _session(tuple(sorted(item for item in os.environ.items() if item[0].startswith("AWS_"))))
+    with _one_at_a_time:  # sessions are not safe for threads, clients are
+        return session.client("mturk", endpoint_url=venue.endpoint, region_name=REGION, config=configuration)
+
+
+@lru_cache(maxsize=2)
+def _session(_environment: tuple[tuple[str, str], ...]) -> Any:
+    """Reading the service's model takes far longer than a call, so a session is kept as long as its keys stand."""
+    return boto3.session.Session()
+
+
+_one_at_a_time = threading.Lock()
 
 
 def assert_host(client: Any, venue: Environment) -> None:

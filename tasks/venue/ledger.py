@@ -18,14 +18,19 @@ from tasks.venue.effects import payment_settle
 
 ZERO = Decimal("0.00")
 State, Purpose = Payment.State, Payment.Purpose
-COLUMNS = "payment assignment venue_assignment purpose state amount fee owed_at paid_at token evidence".split()
+COLUMNS = "payment assignment worker venue_assignment purpose state amount fee owed_at paid_at token evidence".split()
 
 
 class LedgerRow(NamedTuple):
-    """One paid effect, as the page and the export show it. Amounts in dollars; the token is the call's own."""
+    """One paid effect, as the page and the export show it. Amounts in dollars; the token is the call's own.
+
+    `worker` is our own number of them. In `evidence`, what the venue said has been reduced to single facts, without
+    its id of the worker.
+    """
 
     payment: int
     assignment: int | None
+    worker: int | None
     venue_assignment: str
     purpose: str
     state: str
@@ -34,7 +39,7 @@ class LedgerRow(NamedTuple):
     owed_at: datetime
     paid_at: datetime | None
     token: str
-    evidence: dict[str, Any]
+    evidence: dict[str, str]
 
 
 class Totals(NamedTuple):
@@ -54,13 +59,14 @@ def ledger_payments(publication: Publication) -> QuerySet[Payment]:
 def ledger_rows(publication: Publication, payments: QuerySet[Payment] | None = None) -> Iterator[LedgerRow]:
     """The ledger, oldest first; for a page, of some payments only. Worker ids are not in it."""
     rows = ledger_payments(publication) if payments is None else payments
-    chosen = rows.select_related("assignment", "submission").prefetch_related("operations")
+    chosen = rows.select_related("assignment__worker", "submission").prefetch_related("operations")
     for payment in chosen.iterator(chunk_size=500):
         operations = [one for one in payment.operations.all() if one.kind != "compensate"] or payment.operations.all()
         venue_id = payment.submission.venue_assignment_id if payment.submission else ""
         yield LedgerRow(
             payment=payment.pk,
             assignment=payment.assignment_id,
+            worker=payment.assignment.worker_id if payment.assignment else None,
             venue_assignment=venue_id or (payment.assignment.venue_assignment_id if payment.assignment else ""),
             purpose=payment.purpose,
             state=payment.state,
@@ -69,8 +75,17 @@ def ledger_rows(publication: Publication, payments: QuerySet[Payment] | None = N
             owed_at=payment.owed_at,
             paid_at=payment.paid_at,
             token=operations[0].token if operations else payment.token,
-            evidence=payment.evidence,
+            evidence=_without_worker(payment),
         )
+
+
+def _without_worker(payment: Payment) -> dict[str, str]:
+    ids = {payment.submission.venue_worker_id} if payment.submission else set()
+    ids |= {payment.assignment.worker.external_id} if payment.assignment else set()
+    kept = {name: str(value) for name, value in payment.evidence.items() if not isinstance(value, dict | list)}
+    for worker_id in ids - {""}:
+        kept = {name: value.replace(worker_id, "…") for name, value in kept.items()}
+    return kept
 
 
 def totals(publication: Publication) -> Totals:
@@ -86,17 +101,39 @@ def totals(publication: Publication) -> Totals:
     return Totals(amounts[State.OWED] + amounts[State.SENT], amounts[State.PAID], paid_fees, amounts[State.REFUSED])
 
 
-def ledger_export(publication: Publication, to: TextIO) -> int:
-    """Write the ledger as CSV, a line a payment, times in UTC. How many lines, without the head."""
-    writer = csv.writer(to, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    count = 0
+class _Lines:
+    """Gives back what is written, so that a csv.writer makes lines."""
+
+    def write(self, line: str) -> str:
+        """The line."""
+        return line
+
+
+def ledger_lines(publication: Publication) -> Iterator[str]:
+    """The ledger as lines of CSV: the head, then a payment each; times in UTC.
+
+    A text of the venue's that a spreadsheet would take for a formula is preceded by an apostrophe.
+    """
+    writer = csv.writer(_Lines(), lineterminator="\n")
+    yield writer.writerow(COLUMNS)
     for row in ledger_rows(publication):
-        count += 1
         evidence = "; ".join(f"{name}={value}" for name, value in sorted(row.evidence.items()))
         times = [time.isoformat() if time else "" for time in (row.owed_at, row.paid_at)]
-        values = [row.payment, row.assignment or "", row.venue_assignment, row.purpose, row.state]
-        writer.writerow([*values, row.amount, row.fee, *times, row.token, evidence])
+        who = [row.payment, row.assignment or "", row.worker or "", _no_formula(row.venue_assignment)]
+        values = [row.purpose, row.state, row.amount, row.fee, *times, row.token, _no_formula(evidence)]
+        yield writer.writerow([*who, *values])
+
+
+def _no_formula(text: str) -> str:
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+def ledger_export(publication: Publication, to: TextIO) -> int:
+    """Write the ledger as CSV. How many payments."""
+    count = -1
+    for line in ledger_lines(publication):
+        to.write(line)
+        count += 1
     return count
 
 

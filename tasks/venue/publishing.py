@@ -32,6 +32,17 @@ BATCH = 500
 """HITs that are planned ahead of their calls: what bounds the memory."""
 
 
+def publication_unsaved(campaign: Campaign) -> Publication:
+    """The terms that a campaign starts from, not stored, and without the demands on workers."""
+    return Publication(
+        campaign=campaign,
+        title=campaign.title,
+        description=_("Read a question and two passages, and choose the passage that answers it best. Repeat."),
+        keywords=_("search, reading, comparison, answers"),
+        assignment_duration=timedelta(minutes=campaign.minutes_per_hit),
+    )
+
+
 @transaction.atomic
 def publication_write(*, campaign: Campaign, **terms: Any) -> Publication:
     """Write, or change, the terms on which a campaign will be published; the paper's demands on workers by default.
@@ -40,15 +51,7 @@ def publication_write(*, campaign: Campaign, **terms: Any) -> Publication:
     """
     publication = Publication.objects.select_for_update().filter(campaign=campaign).first()
     if publication is None:
-        minutes = timedelta(minutes=campaign.minutes_per_hit)
-        description = _("Read a question and two passages, and choose the passage that answers it best. Repeat.")
-        publication = Publication(
-            campaign=campaign,
-            title=campaign.title,
-            description=description,
-            keywords=_("search, reading, comparison, answers"),
-            assignment_duration=minutes,
-        )
+        publication = publication_unsaved(campaign)
         terms = {"requirements": paper_requirements(environment(terms.get("environment", "marketplace")))} | terms
     if publication.state != State.DRAFT:
         raise NotNow(_("The campaign is published: its terms are fixed."))

@@ -8,7 +8,7 @@ from judgments import demonstration
 from pools.errors import Refused
 from pools.models import Campaign, Collection, Passage, Run
 from tasks import services as tasks
-from tasks.models import Assignment
+from tasks.models import Assignment, Publication
 from tests import factories
 
 
@@ -94,6 +94,16 @@ def test_too_few_test_pairs_say_what_to_do(folder: Path) -> None:
     (folder / "qrels.txt").write_text("q1 0 p1 1\n")
     with pytest.raises(Refused, match=r"only 0 could be suggested.*test-pairs\.tsv"):
         opened(folder)
+
+
+def test_a_campaign_that_is_published_elsewhere_is_left_alone(folder: Path) -> None:
+    campaign = opened(folder)
+    assert demonstration.publication_of(campaign) is None
+    elsewhere = Publication.objects.create(campaign=campaign, environment="sandbox", title="Mine", description="Mine")
+    assert demonstration.publication_of(campaign) is None, "a draft is nowhere yet"
+    Publication.objects.filter(pk=elsewhere.pk).update(state=Publication.State.OPEN)
+    with pytest.raises(Refused, match="published at another venue"):
+        demonstration.publish(campaign, lambda _amount: pytest.fail("no money"))
 
 
 def test_a_crowd_that_was_cut_off_leaves_its_tasks_to_the_next(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

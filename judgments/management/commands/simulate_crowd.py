@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from evaluation.preferences import read_preferences
-from judgments.simulation import Habits, WrongPage, described, judge
+from judgments.simulation import Habits, described, judge
+from judgments.simulation_browser import WrongPage
 from pools.management.files import campaign_called, refusals_as_errors
 from pools.models import Campaign
 

@@ -1,0 +1,586 @@
+"""The researcher's pages about a campaign at a venue: terms, dry run, state, decisions, compensations, ledger."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable
+from itertools import islice
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Max
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_ratelimit.decorators import ratelimit
+from kombu.exceptions import OperationalError
+
+from pools.errors import BadRequest, NotNow, NotYours, Refused
+from pools.models import Campaign
+from pools.views import Request, campaign_of, page_of, refuse_in, see_other
+from tasks import jobs
+from tasks.crowd.requirements import PAPER, demands_of, requirements_of
+from tasks.models import Alarm, Payment, Publication, Submission
+from tasks.publication_forms import DecideForm, ExtendForm, PublishForm, TermsForm
+from tasks.venue import notifications, publishing, reviewing, standing
+from tasks.venue.account import Balance, balance_look, venue_refusals
+from tasks.venue.alarms import alarm_settle
+from tasks.venue.comparing import comparison_last
+from tasks.venue.ledger import ledger_lines, ledger_payments, ledger_rows, totals
+from tasks.venue.outbox import operation_retry
+from tasks.venue.syncing import hints_take
+
+log = logging.getLogger(__name__)
+LISTED = 20
+"""Alarms, and calls in trouble, that the page lists; all are counted."""
+HEARD_RATE = "600/m"
+"""Notifications that are looked at from one address; those beyond it are told again later."""
+State = Publication.State
+
+
+class NotPublished(NotNow):
+    """There is nothing to follow yet."""
+
+    title = "Not published yet"
+
+
+def _publication_of(campaign: Campaign) -> Publication:
+    """The campaign's publication, once it has left the draft. Raises NotPublished."""
+    found = Publication.objects.filter(campaign=campaign).first()
+    if found is None or found.state == State.DRAFT:
+        refused = NotPublished(_("The campaign is not published at a venue yet."))
+        refused.way_out = (reverse("tasks:venue_terms", args=[campaign.pk]), _("Go to its terms"))
+        raise refused
+    found.campaign = campaign
+    return found
+
+
+# --- terms, dry run, publishing
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def terms(request: Request, pk: int) -> HttpResponse:
+    """The terms of a publication. POST saves them, which sends and spends nothing."""
+    campaign = campaign_of(request, pk)
+    stored = Publication.objects.filter(campaign=campaign).first()
+    publication = stored or publishing.publication_unsaved(campaign)
+    publication.campaign = campaign
+    requirements = stored.requirements if stored else requirements_of(PAPER)
+    form = kept = TermsForm(publication=publication, requirements=requirements)
+    status = 200
+    if request.method == "POST":
+        form = TermsForm(request.POST, publication=publication, requirements=requirements)
+        status = 400
+        if form.is_valid():
+            try:
+                publishing.publication_write(campaign=campaign, **form.terms())
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                messages.success(request, _("The terms are saved. Nothing was sent. Look at what would be."))
+                return see_other("tasks:venue_publish", pk)
+    draft = publication.state == State.DRAFT
+    context = {
+        "campaign": campaign,
+        "publication": publication,
+        "stored": stored,
+        "draft": draft,
+        "packed": _is_packed(campaign),
+        "form": form,
+        "kept": kept,
+        "demands": demands_of(requirements),
+        "balance": balance_look(publication) if draft and _is_packed(campaign) else None,
+    }
+    return render(request, "tasks/venue/terms.html", context, status=status)
+
+
+def _is_packed(campaign: Campaign) -> bool:
+    return campaign.state not in (Campaign.State.DRAFT, Campaign.State.PACKING)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def publish(request: Request, pk: int) -> HttpResponse:
+    """The dry run: what would be sent, and the bill. POST publishes; again is not an error."""
+    campaign = campaign_of(request, pk)
+    publication = Publication.objects.filter(campaign=campaign).first()
+    if publication is None:
+        return see_other("tasks:venue_terms", pk)
+    if publication.state != State.DRAFT:
+        return see_other("tasks:venue", pk)
+    publication.campaign = campaign
+    balance = balance_look(publication)
+    bill = publishing.bill(publication)
+    seen = _digest(publication, bill)
+    form = PublishForm(publication=publication)
+    status = 200
+    if request.method == "POST":
+        form = PublishForm(request.POST, publication=publication)
+        status = 400
+        if form.is_valid():
+            try:
+                _publish(publication, form, balance, seen)
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                messages.success(request, _("Publishing has begun. HITs go out in the background, at the set rate."))
+                return see_other("tasks:venue", pk)
+    requests, obstacles = _requests(publication)
+    if campaign.state != Campaign.State.OPEN:
+        obstacles.append(_("The campaign is not open. Open it before it is published."))
+    if balance.amount is None:
+        obstacles.append(balance.trouble)
+    elif balance.amount < bill.total:
+        obstacles.append(_("The account at the venue does not hold all of the bill. Add money to it."))
+    context = {
+        "campaign": campaign,
+        "publication": publication,
+        "bill": bill,
+        "balance": balance,
+        "bonus": campaign.reward - publication.listed,
+        "requests": requests,
+        "obstacles": obstacles,
+        "seen": seen,
+        "form": form,
+    }
+    return render(request, "tasks/venue/publish.html", context, status=status)
+
+
+def _publish(publication: Publication, form: PublishForm, balance: Balance, seen: str) -> None:
+    if form.cleaned_data["seen"] != seen:
+        raise NotNow(_("The terms or the bill have changed since you looked. Look at them, then publish."))
+    if balance.amount is None:
+        raise NotNow(balance.trouble)
+    with venue_refusals():
+        publishing.publication_publish(
+            publication=publication, at=timezone.now(), typed_name=form.cleaned_data.get("typed_name", "")
+        )
+
+
+def _digest(publication: Publication, bill: publishing.VenueBill) -> str:
+    """What the page shows, in short: so that nothing else is published than what was looked at."""
+    names = [field.name for field in Publication._meta.concrete_fields if field.name != "next_call_at"]
+    facts = [str(getattr(publication, name)) for name in names] + [str(bill)]
+    return hashlib.sha256("\n".join(facts).encode()).hexdigest()
+
+
+def _requests(publication: Publication) -> tuple[list[tuple[str, str]], list[str]]:
+    """The first requests as readable JSON, the first HIT's among them; and why they cannot be made, if so."""
+    try:
+        first = list(islice(publishing.dry_run(publication), 3))
+    except Refused as refused:
+        return [], [str(refused)]
+    return [(name, json.dumps(asked, indent=2, ensure_ascii=False)) for name, asked in first], []
+
+
+# --- how it stands
+
+
+class Advice(NamedTuple):
+    """What to do about an alarm: in words, where, and whether a person may set it aside."""
+
+    text: Promise
+    page: str = ""
+    label: Promise | str = ""
+    may_be_set_aside: bool = False
+
+
+_DECIDE = gettext_lazy("Decide on it")
+ADVICE = {
+    "funds": Advice(
+        gettext_lazy("Add money to the account at the venue. The calls go on by themselves."), may_be_set_aside=True
+    ),
+    "account": Advice(
+        gettext_lazy("Set the access key where this site runs. The calls go on by themselves."), may_be_set_aside=True
+    ),
+    "refused": Advice(
+        gettext_lazy("Read what the venue said, under Calls. Try again once the reason is gone, or set this aside."),
+        may_be_set_aside=True,
+    ),
+    "unmatched": Advice(gettext_lazy("Compare what is stored here, then approve or reject it."), "submission", _DECIDE),
+    "auto-approval": Advice(gettext_lazy("Decide before the venue does."), "submission", _DECIDE),
+    "compensation": Advice(
+        gettext_lazy("Offer the compensation, if the worker had really taken the HIT."),
+        "compensations",
+        gettext_lazy("See the compensations"),
+    ),
+    "expired": Advice(gettext_lazy("Extend the publication, below.")),
+    "ledger": Advice(
+        gettext_lazy("Look at the differences in the ledger, and compare again once they are cleared."),
+        "ledger",
+        gettext_lazy("See the ledger"),
+    ),
+}  # fmt: skip
+OTHER = Advice(gettext_lazy("Read it, and set it aside once it is seen to."), may_be_set_aside=True)
+
+
+class AlarmRow(NamedTuple):
+    """An alarm with what to do about it."""
+
+    alarm: Alarm
+    advice: Advice
+    address: str
+
+
+def _alarm_rows(publication: Publication) -> list[AlarmRow]:
+    pk = publication.campaign_id
+    rows = []
+    for alarm in standing.alarms_ringing(publication)[:LISTED]:
+        advice = ADVICE.get(alarm.kind, OTHER)
+        about = alarm.subject.rpartition(" ")[2]
+        address = ""
+        if advice.page == "submission" and about.isdecimal():
+            address = reverse("tasks:venue_submission", args=[pk, about])
+        elif advice.page and advice.page != "submission":
+            address = reverse(f"tasks:venue_{advice.page}", args=[pk])
+        rows.append(AlarmRow(alarm, advice, address))
+    return rows
+
+
+@login_required
+@require_GET
+def state(request: Request, pk: int) -> HttpResponse:
+    """A publication as it stands: how far, what to look at, what next."""
+    campaign = campaign_of(request, pk)
+    found = Publication.objects.filter(campaign=campaign).first()
+    if found is None or found.state == State.DRAFT:
+        return see_other("tasks:venue_terms", pk)
+    found.campaign = campaign
+    return render(request, "tasks/venue/state.html", _state_context(found, ExtendForm()))
+
+
+def _state_context(publication: Publication, form: ExtendForm) -> dict[str, Any]:
+    at = timezone.now()
+    return {
+        "campaign": publication.campaign,
+        "publication": publication,
+        "at": at,
+        "standing": standing.standing(publication, at),
+        "alarms": _alarm_rows(publication),
+        "alarm_count": standing.alarms_ringing(publication).count(),
+        "calls": standing.calls(publication),
+        "troubled": standing.calls_in_trouble(publication)[:LISTED],
+        "sums": totals(publication),
+        "open_until": publishing.open_postings(publication, at).aggregate(last=Max("expires_at"))["last"],
+        "form": form,
+        "hears": bool(settings.MARKETPLACE_NOTIFICATION_SECRET)
+        and publication.environment == Publication.Environment.MARKETPLACE,
+    }
+
+
+# --- pause, resume, extend, expire, stop
+
+
+class Act(NamedTuple):
+    """Something that can be done to a whole publication, and what to say when it is done."""
+
+    do: Callable[..., object]
+    done: Promise
+
+
+ACTS = {
+    "pause": Act(
+        publishing.publication_pause,
+        gettext_lazy("Paused: nothing more is published, and what is open at the venue ends."),
+    ),
+    "resume": Act(
+        publishing.publication_resume, gettext_lazy("Resumed: HITs that need work are open for another lifetime.")
+    ),
+    "expire": Act(publishing.publication_expire, gettext_lazy("Every open HIT ends now.")),
+    "stop": Act(publishing.publication_stop, gettext_lazy("Stopped: nothing that spends is sent.")),
+}  # fmt: skip
+CONFIRMED = ("expire", "stop")
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def act(request: Request, pk: int, what: str) -> HttpResponse:
+    """Do something to a whole publication; GET says what it does, where that is asked first. Again does no more."""
+    campaign = campaign_of(request, pk)
+    publication = _publication_of(campaign)
+    if request.method == "GET":
+        if what not in CONFIRMED:
+            return see_other("tasks:venue", pk)
+        at = timezone.now()
+        context = {
+            "campaign": campaign,
+            "publication": publication,
+            "what": what,
+            "open": publishing.open_postings(publication, at).count(),
+            "sums": totals(publication),
+        }
+        return render(request, "tasks/venue/confirm.html", context)
+    ACTS[what].do(publication=publication, at=timezone.now())
+    log.info("Publication %s: %s by %s", publication.pk, what, request.user)
+    messages.success(request, str(ACTS[what].done))
+    return see_other("tasks:venue", pk)
+
+
+@login_required
+@require_POST
+def extend(request: Request, pk: int) -> HttpResponse:
+    """Keep HITs that need work open until the end of a day."""
+    publication = _publication_of(campaign_of(request, pk))
+    form = ExtendForm(request.POST)
+    status = 400
+    if form.is_valid():
+        try:
+            count = publishing.publication_extend(
+                publication=publication, until=form.cleaned_data["until"], at=timezone.now()
+            )
+        except Refused as error:
+            status = refuse_in(form, error)
+        else:
+            said = ngettext("%(count)d HIT stays open longer.", "%(count)d HITs stay open longer.", count)
+            messages.success(request, said % {"count": count})
+            return see_other("tasks:venue", pk)
+    return render(request, "tasks/venue/state.html", _state_context(publication, form), status=status)
+
+
+@login_required
+@require_POST
+def retry(request: Request, pk: int, operation_pk: int) -> HttpResponse:
+    """Try a refused call again."""
+    publication = _publication_of(campaign_of(request, pk))
+    operation = publication.operations.filter(pk=operation_pk).select_related("publication").first()
+    if operation is None:
+        raise NotYours(_("This publication has no such call."))
+    if operation_retry(operation=operation, at=timezone.now()):
+        messages.success(request, _("The call is tried again."))
+    return see_other("tasks:venue", pk, fragment="calls")
+
+
+@login_required
+@require_POST
+def set_aside(request: Request, pk: int, alarm_pk: int) -> HttpResponse:
+    """Settle an alarm that a person has seen to; it rings again if its reason comes back."""
+    publication = _publication_of(campaign_of(request, pk))
+    alarm = publication.alarms.filter(pk=alarm_pk).first()
+    if alarm is None:
+        raise NotYours(_("This publication has no such alarm."))
+    if not ADVICE.get(alarm.kind, OTHER).may_be_set_aside:
+        raise NotNow(_("This alarm ends when its reason is gone: %(text)s") % {"text": alarm.text})
+    if alarm_settle(publication=publication, kind=alarm.kind, subject=alarm.subject, at=timezone.now()):
+        log.info("Alarm %s of publication %s was set aside by %s", alarm.pk, publication.pk, request.user)
+        messages.success(request, _("The alarm is set aside."))
+    return see_other("tasks:venue", pk)
+
+
+@login_required
+@require_POST
+def listen(request: Request, pk: int) -> HttpResponse:
+    """Have the marketplace tell this site of submitted work."""
+    publication = _publication_of(campaign_of(request, pk))
+    if not settings.MARKETPLACE_NOTIFICATION_SECRET:
+        raise NotNow(_("Set MARKETPLACE_NOTIFICATION_SECRET first: without it no notifications are taken."))
+    path = reverse("tasks:notifications", args=[publication.reference])
+    with venue_refusals():
+        notifications.notifications_ask(publication=publication, address=f"{settings.SITE_URL}{path}")
+    messages.success(request, _("The venue tells this site of submitted work from now on."))
+    return see_other("tasks:venue", pk)
+
+
+# --- submitted work
+
+
+FILTERS: dict[str, Promise] = {
+    "waiting": gettext_lazy("waiting for a person"),
+    "all": gettext_lazy("all"),
+    "rejected": gettext_lazy("rejected"),
+}  # fmt: skip
+
+
+@login_required
+@require_GET
+def submissions(request: Request, pk: int) -> HttpResponse:
+    """What was submitted at the venue: what waits for a person, all, or what was rejected."""
+    campaign = campaign_of(request, pk)
+    publication = _publication_of(campaign)
+    chosen = request.GET.get("show", "waiting")
+    rows = standing.submissions_of(publication)
+    waiting = standing.for_a_person(rows)
+    if chosen == "rejected":
+        rows = rows.filter(status=Submission.Status.REJECTED) | rows.filter(decision=Submission.Decision.REJECT)
+    elif chosen != "all":
+        chosen, rows = "waiting", waiting.order_by("submitted_at", "id")
+    context = {
+        "campaign": campaign,
+        "publication": publication,
+        "page": page_of(request, rows),
+        "waiting": waiting.count(),
+        "shown": chosen,
+        "filters": FILTERS,
+    }
+    return render(request, "tasks/venue/submissions.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def submission(request: Request, pk: int, submission_pk: int) -> HttpResponse:
+    """One submission beside what is stored here. POST approves or rejects it, with a reason."""
+    campaign = campaign_of(request, pk)
+    publication = _publication_of(campaign)
+    one = standing.submissions_of(publication).select_related("decided_by").filter(pk=submission_pk).first()
+    if one is None:
+        raise NotYours(_("This publication has no such submission."))
+    one.publication = publication
+    form, status = DecideForm(), 200
+    if request.method == "POST":
+        form = DecideForm(request.POST)
+        status = 400
+        if form.is_valid():
+            try:
+                _decide(request, one, form)
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                return see_other("tasks:venue_submission", pk, submission_pk)
+    context = {
+        "campaign": campaign,
+        "publication": publication,
+        "submission": one,
+        "stored": standing.stored_work(one),
+        "bonus": reviewing.bonus_owed(one),
+        "payments": one.payments.order_by("id"),
+        "may_decide": one.decision == Submission.Decision.NONE and one.status == Submission.Status.SUBMITTED,
+        "form": form,
+    }
+    return render(request, "tasks/venue/submission.html", context, status=status)
+
+
+def _decide(request: Request, one: Submission, form: DecideForm) -> None:
+    given: dict[str, Any] = {
+        "submission": one,
+        "by": request.user,
+        "why": form.cleaned_data["why"],
+        "at": timezone.now(),
+    }
+    if form.cleaned_data["decision"] == "approve":
+        reviewing.submission_approve(**given)
+        messages.success(request, _("Approved. The venue is told in the background."))
+    else:
+        reviewing.submission_reject(**given)
+        messages.success(request, _("Rejected. The venue is told in the background, and the worker reads your reason."))
+
+
+# --- compensations
+
+
+@login_required
+@require_GET
+def compensations(request: Request, pk: int) -> HttpResponse:
+    """Work that was done here and not submitted at the venue."""
+    campaign = campaign_of(request, pk)
+    publication = _publication_of(campaign)
+    page = page_of(request, standing.compensations_of(publication))
+    context = {
+        "campaign": campaign,
+        "publication": publication,
+        "page": page,
+        "rows": standing.compensation_rows(list(page.object_list)),
+    }
+    return render(request, "tasks/venue/compensations.html", context)
+
+
+@login_required
+@require_POST
+def compensate(request: Request, pk: int, payment_pk: int) -> HttpResponse:
+    """Offer one compensation. Again is the same offer."""
+    publication = _publication_of(campaign_of(request, pk))
+    payment = publication.payments.filter(pk=payment_pk, purpose=Payment.Purpose.COMPENSATION).first()
+    if payment is None:
+        raise NotYours(_("This publication has no such compensation."))
+    reviewing.compensation_offer(payment=payment, at=timezone.now())
+    messages.success(request, _("The compensation is offered: only its worker can take it, within 30 days."))
+    return see_other("tasks:venue_compensations", pk)
+
+
+# --- the ledger
+
+
+@login_required
+@require_GET
+def ledger(request: Request, pk: int) -> HttpResponse:
+    """Every amount, the sums, and how they compare with the venue's own books."""
+    campaign = campaign_of(request, pk)
+    publication = _publication_of(campaign)
+    page = page_of(request, ledger_payments(publication).reverse())
+    shown = publication.payments.filter(pk__in=[payment.pk for payment in page.object_list]).order_by("-id")
+    context = {
+        "campaign": campaign,
+        "publication": publication,
+        "page": page,
+        "rows": list(ledger_rows(publication, shown)),
+        "purposes": dict(Payment.Purpose.choices),
+        "states": dict(Payment.State.choices),
+        "sums": standing.ledger_sums(publication),
+        "totals": totals(publication),
+        "compared": comparison_last(publication),
+    }
+    return render(request, "tasks/venue/ledger.html", context)
+
+
+@login_required
+@require_GET
+def ledger_csv(request: Request, pk: int) -> HttpResponseBase:
+    """The whole ledger as CSV, as it is read."""
+    campaign = campaign_of(request, pk)
+    publication = _publication_of(campaign)
+    response = StreamingHttpResponse(ledger_lines(publication), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{slugify(campaign.name) or campaign.pk}-payments.csv"'
+    return response
+
+
+@login_required
+@require_POST
+def compare(request: Request, pk: int) -> HttpResponse:
+    """Have the ledger compared with the venue's, in the background: that takes some calls a HIT."""
+    publication = _publication_of(campaign_of(request, pk))
+    try:
+        jobs.compare.delay(publication.pk)
+    except OperationalError as error:
+        log.warning("The comparison waits for the next tick: %s", error)
+        messages.warning(request, _("The comparison cannot be asked for now. It is made every six hours by itself."))
+    else:
+        messages.success(request, _("The ledgers are being compared. Load the page again in a moment."))
+    return see_other("tasks:venue_ledger", pk)
+
+
+# --- notifications
+
+
+@csrf_exempt
+@require_POST
+@ratelimit(key="ip", rate=lambda _group, _request: HEARD_RATE, block=False)  # type: ignore[untyped-decorator]
+def heard(request: HttpRequest, reference: str) -> HttpResponse:
+    """A notification of the marketplace: the HITs that it names are asked about next. Twice does no more than once."""
+    secret = settings.MARKETPLACE_NOTIFICATION_SECRET
+    if not secret:
+        return HttpResponse(status=404)
+    if getattr(request, "limited", False):
+        return HttpResponse(status=429)
+    if int(request.META.get("CONTENT_LENGTH") or 0) > notifications.MOST_BYTES:
+        return HttpResponse(status=413)
+    at = timezone.now()
+    header = request.headers.get("X-Marketplace-Signature", "")
+    if not notifications.is_signed(secret=secret, header=header, body=request.body, at=at):
+        return HttpResponse(status=403)
+    publication = Publication.objects.filter(reference=reference).exclude(state=State.DRAFT).first()
+    if publication is None:
+        return HttpResponse(status=404)
+    try:
+        named = notifications.hit_ids(request.body)
+    except BadRequest as error:
+        return HttpResponse(str(error), status=400, content_type="text/plain; charset=utf-8")
+    hints_take(publication=publication, venue_hit_ids=named, at=at)
+    return HttpResponse(status=204)

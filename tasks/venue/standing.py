@@ -1,0 +1,198 @@
+"""How a publication stands: the numbers, calls and alarms that its pages show."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import NamedTuple
+
+from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Sum, TextField, Value
+from django.db.models.functions import Cast, Concat
+from django.utils.translation import gettext as _
+
+from tasks.crowd.environments import environment
+from tasks.models import Alarm, Assignment, Hit, Operation, Payment, Publication, Submission
+
+Kind = Operation.Kind
+Status, Decision = Submission.Status, Submission.Decision
+
+
+class Standing(NamedTuple):
+    """HITs: all of the campaign's, those planned for the venue, those it has, those of them that are closed there.
+
+    Assignments: submitted, and of these approved, rejected, undecided at the venue, and waiting for a person. `redone`
+    are places asked for beyond the first plan.
+    """
+
+    hits: int
+    planned: int
+    published: int
+    ended: int
+    submitted: int
+    approved: int
+    rejected: int
+    waiting: int
+    for_a_person: int
+    redone: int
+
+
+def standing(publication: Publication, at: datetime) -> Standing:
+    """Count a publication's HITs and assignments."""
+    postings = publication.postings.filter(hit__isnull=False)
+    there = postings.exclude(venue_hit_id="")
+    published = there.values("hit").distinct().count()
+    open_there = there.filter(expires_at__gt=at).annotate(taken=Count("submissions")).filter(taken__lt=F("places"))
+    work = submissions_of(publication)
+    counts = work.aggregate(
+        submitted=Count("id"),
+        approved=Count("id", filter=Q(status=Status.APPROVED)),
+        rejected=Count("id", filter=Q(status=Status.REJECTED)),
+        waiting=Count("id", filter=Q(status=Status.SUBMITTED)),
+    )
+    extended = publication.operations.filter(kind=Kind.EXTEND).aggregate(
+        places=Sum(Cast(F("request__call__NumberOfAdditionalAssignments"), IntegerField()), default=0)
+    )
+    again = postings.filter(round__gt=1).aggregate(places=Sum("places", default=0))
+    return Standing(
+        hits=Hit.objects.filter(campaign_id=publication.campaign_id).count(),
+        planned=postings.values("hit").distinct().count(),
+        published=published,
+        ended=published - open_there.values("hit").distinct().count(),
+        for_a_person=for_a_person(work).count(),
+        redone=extended["places"] + again["places"],
+        **counts,
+    )
+
+
+class Calls(NamedTuple):
+    """Calls to the venue by what became of them. `waiting` are planned, `sent` are being made."""
+
+    waiting: int
+    sent: int
+    unknown: int
+    refused: int
+    done: int
+
+
+def calls(publication: Publication) -> Calls:
+    """Count a publication's calls."""
+    states = Operation.State
+    counts = dict(publication.operations.order_by().values_list("state").annotate(count=Count("id")))
+    order = (states.PLANNED, states.SENT, states.UNKNOWN, states.REFUSED, states.DONE)
+    return Calls(*[counts.get(state, 0) for state in order])
+
+
+def calls_in_trouble(publication: Publication) -> QuerySet[Operation]:
+    """Calls that were refused, whose outcome is unknown, or that failed and are tried again: the next to be tried
+    first, refused ones last.
+    """
+    states = Operation.State
+    again = Q(state__in=[states.PLANNED, states.SENT]) & ~Q(error="")
+    troubled = publication.operations.filter(again | Q(state__in=[states.UNKNOWN, states.REFUSED]))
+    return troubled.order_by(F("ended_at").asc(nulls_first=True), "next_try", "id")
+
+
+def alarms_ringing(publication: Publication) -> QuerySet[Alarm]:
+    """What a person must look at, oldest first."""
+    return publication.alarms.filter(settled_at=None).order_by("raised_at", "id")
+
+
+def submissions_of(publication: Publication) -> QuerySet[Submission]:
+    """Work that was submitted on the campaign's HITs (compensations are none), newest first."""
+    chosen = publication.submissions.filter(posting__hit__isnull=False)
+    return chosen.select_related("posting__hit", "assignment").order_by("-submitted_at", "-id")
+
+
+def for_a_person(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
+    """Those that nothing decides by itself: no work stored here matches, or it was compensated before."""
+    ringing = Alarm.objects.filter(
+        publication=OuterRef("publication"), kind="unmatched", settled_at=None, subject=OuterRef("subject")
+    )
+    named = submissions.annotate(
+        subject=Concat(Value("submission "), Cast("id", TextField()), output_field=TextField())
+    )
+    undecided = named.filter(decision=Decision.NONE, status=Status.SUBMITTED)
+    return undecided.filter(Q(assignment=None) | Exists(ringing))
+
+
+def stored_work(submission: Submission) -> Assignment | None:
+    """The work here that a submission belongs to, or that it should: that worker's on that HIT."""
+    if submission.assignment is not None:
+        return submission.assignment
+    publication = submission.publication
+    return Assignment.objects.filter(
+        hit__postings=submission.posting,
+        worker__lab_id=publication.campaign.lab_id,
+        worker__crowd=environment(publication.environment).crowd,
+        worker__external_id=submission.venue_worker_id,
+    ).first()
+
+
+class CompensationRow(NamedTuple):
+    """A compensation, the call that offers it, and what became of it in a word or two.
+
+    `submission` is unmatched work of that worker on that HIT, which may be the same work.
+    """
+
+    payment: Payment
+    operation: Operation | None
+    state: str
+    submission: Submission | None
+
+
+def compensations_of(publication: Publication) -> QuerySet[Payment]:
+    """A publication's compensations: those that wait for an offer first, then the newest."""
+    found = publication.payments.filter(purpose=Payment.Purpose.COMPENSATION).annotate(offers=Count("operations"))
+    return found.select_related("assignment__worker").order_by("offers", "-id")
+
+
+def compensation_rows(payments: list[Payment]) -> list[CompensationRow]:
+    """Compensations with the state of their offers, in the order given."""
+    offers = {
+        one.payment_id: one
+        for one in Operation.objects.filter(kind=Kind.COMPENSATE, payment__in=payments).select_related("posting")
+    }
+    taken = set(Submission.objects.filter(posting__operations__in=offers.values()).values_list("posting", flat=True))
+    ids = [payment.assignment.venue_assignment_id for payment in payments if payment.assignment]
+    unmatched = {
+        (one.venue_assignment_id, one.venue_worker_id): one
+        for one in Submission.objects.filter(assignment=None, posting__hit__isnull=False, venue_assignment_id__in=ids)
+    }
+    rows = []
+    for payment in payments:
+        offer, work = offers.get(payment.pk), payment.assignment
+        same = unmatched.get((work.venue_assignment_id, work.worker.external_id)) if work else None
+        rows.append(CompensationRow(payment, offer, _offer_state(payment, offer, taken), same))
+    return rows
+
+
+def _offer_state(payment: Payment, offer: Operation | None, taken: set[int]) -> str:
+    if payment.state == Payment.State.PAID:
+        return _("paid")
+    if offer is None:
+        return _("not offered")
+    if offer.state == Operation.State.REFUSED:
+        return _("the venue refused the offer")
+    if offer.posting_id in taken:
+        return _("taken, and being paid")
+    return _("offered") if offer.state == Operation.State.DONE else _("the offer is on its way")
+
+
+class Sums(NamedTuple):
+    """What payments of one purpose and state add up to, in dollars."""
+
+    purpose: str
+    state: str
+    payments: int
+    amount: Decimal
+    fees: Decimal
+
+
+def ledger_sums(publication: Publication) -> list[Sums]:
+    """A publication's payments by purpose and state, in the order in which those are listed in the model."""
+    purposes, states = dict(Payment.Purpose.choices), dict(Payment.State.choices)
+    found = (
+        publication.payments.order_by()
+        .values_list("purpose", "state")
+        .annotate(count=Count("id"), amount=Sum("amount"), fees=Sum("fee"))
+    )
+    order = sorted(found, key=lambda row: (list(purposes).index(row[0]), list(states).index(row[1])))
+    return [Sums(str(purposes[row[0]]), str(states[row[1]]), *row[2:]) for row in order]

@@ -1,0 +1,156 @@
+"""The pages about a campaign at a venue in a real browser: they fit, can be read, and go with the keyboard alone."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from judgments import services as judgments
+from pools.models import User
+from tasks import jobs
+from tasks.models import Operation, Publication
+from tasks.venue.alarms import alarm_raise
+from tasks.venue.reviewing import compensations_find, publication_settle
+from tasks.venue.syncing import publication_sync
+from tests import browser, factories
+from tests.marketplace.server import Worker
+from tests.tasks.venues import Clock, arrive, drain, work
+
+SIZES = ({"width": 360, "height": 740}, {"width": 1280, "height": 800})
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """One browser for all of these tests."""
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(**browser.launch_options())
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def ritas(chromium: Browser, live_server: Any, rita: User, settings: Any) -> Iterator[Page]:
+    """Rita's page, logged in. What a script or the content policy complains of is a failure."""
+    settings.ALLOWED_HOSTS = ["*"]
+    settings.RATELIMIT_ENABLE = False
+    complaints: list[str] = []
+    context = chromium.new_context(base_url=live_server.url, viewport=SIZES[1], reduced_motion="reduce")  # type: ignore[arg-type]
+    page = context.new_page()
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda told: complaints.append(told.text) if "Content Security" in told.text else None)
+    page.goto("/login/")
+    page.fill("#id_username", "rita")
+    page.fill("#id_password", "rita")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/campaigns/")
+    yield page
+    context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def look(ritas: Page) -> Callable[[str], None]:
+    """Opens a page in both sizes, light and dark: nothing beyond the edge, no small button, nothing that axe finds."""
+
+    def looked(path: str) -> None:
+        answer = ritas.goto(path)
+        assert answer is not None
+        assert answer.ok, path
+        _looks_right(ritas)
+
+    return looked
+
+
+def _looks_right(page: Page) -> None:
+    for size in SIZES:
+        for scheme in ("light", "dark"):
+            page.set_viewport_size(size)  # type: ignore[arg-type]
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            where = (page.url, size, scheme)
+            beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert beyond == 0, where
+            small = page.locator("main button, main a.button").evaluate_all(
+                "all => all.filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 43.5)"
+                ".map(one => one.outerHTML)"
+            )
+            assert small == [], where
+            found = Axe().run(page).response["violations"]
+            assert [f"{one['id']}: {node['html']}" for one in found for node in one["nodes"]] == [], where
+
+
+def test_the_pages_before_publishing_fit_and_can_be_read(
+    look: Callable[[str], None], ritas: Page, publication: Publication
+) -> None:
+    pk = publication.campaign_id
+    look(reverse("tasks:venue_terms", args=[pk]))
+    ritas.fill("#id_auto_approval", "2")
+    ritas.locator("form.loose").evaluate("one => { one.noValidate = true; one.submit() }")
+    ritas.get_by_text("“2” was given. It must be a number of days from 3 to 30.").wait_for()
+    _looks_right(ritas)
+    look(reverse("tasks:venue_publish", args=[pk]))
+
+
+def test_the_pages_of_a_busy_publication_fit_and_can_be_read(
+    look: Callable[[str], None], published: Publication, wanda: Worker, will: Worker
+) -> None:
+    clock, now = Clock(), timezone.now()
+    work(published, wanda, 1)
+    other = arrive(published, will, 2)
+    factories.judge(other)
+    judgments.assignment_finish(assignment=other, at=now)
+    will.submit(other.venue_assignment_id, receipt="another")
+    lost = arrive(published, wanda, 3)
+    factories.judge(lost)
+    judgments.assignment_finish(assignment=lost, at=now)
+    publication_sync(publication=published, at=clock(), everything=True)
+    judgments.confirmed_check_all(at=clock())
+    publication_settle(publication=published, at=clock())
+    compensations_find(publication=published, at=now + timedelta(hours=3))
+    drain(published, clock)
+    jobs.compare(published.pk)
+    refused = published.operations.filter(kind="create").first()
+    Operation.objects.filter(pk=refused.pk if refused else 0).update(
+        state="refused", error="InvalidParameterValue: " + "a long answer of the venue, " * 8
+    )
+    alarm_raise(publication=published, kind="funds", subject="", text="The account is empty.", at=now)
+
+    pk = published.campaign_id
+    for name in ("", "_terms", "_submissions", "_compensations", "_ledger", "_stop", "_expire"):
+        look(reverse(f"tasks:venue{name}", args=[pk]))
+    look(reverse("tasks:venue_submissions", args=[pk]) + "?show=all")
+    for submission in published.submissions.all():
+        look(reverse("tasks:venue_submission", args=[pk, submission.pk]))
+
+
+def test_publishing_and_stopping_go_with_the_keyboard_alone(ritas: Page, publication: Publication) -> None:
+    def press(name: str) -> None:
+        for _press in range(60):
+            ritas.keyboard.press("Tab")
+            focused = ritas.locator(":focus")
+            if focused.count() and name in focused.inner_text():
+                style = focused.evaluate(
+                    "one => [getComputedStyle(one).outlineStyle, getComputedStyle(one).outlineWidth]"
+                )
+                assert style == ["solid", "3px"]
+                ritas.keyboard.press("Enter")
+                ritas.wait_for_load_state()
+                return
+        raise AssertionError(f"no Tab leads to “{name}”")
+
+    ritas.goto(reverse("tasks:venue_terms", args=[publication.campaign_id]))
+    press("Save, and see what would be sent")
+    press("Publish for up to $7.20")
+    ritas.wait_for_url("**/venue/")
+    drain(publication)
+    assert publication.postings.exclude(venue_hit_id="").count() == 3
+    press("Stop all spending")
+    ritas.wait_for_url("**/venue/stop/")
+    press("Stop")
+    ritas.wait_for_url("**/venue/")
+    publication.refresh_from_db()
+    assert publication.state == "stopped"

@@ -1,0 +1,741 @@
+"""The researcher's pages about a campaign at a venue, against a real marketplace; and its notifications."""
+
+import csv
+import hashlib
+import hmac
+import io
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import escape
+
+from judgments import services as judgments
+from pools.models import Campaign, Collection, User
+from tasks import jobs, publication_views
+from tasks.crowd.environments import environment, paper_requirements
+from tasks.crowd.requirements import PAPER, Demands, demands_of, requirements_of
+from tasks.models import Alarm, Operation, Payment, Publication, Submission
+from tasks.publication_forms import TermsForm
+from tasks.venue.account import Balance
+from tasks.venue.alarms import alarm_raise
+from tasks.venue.publishing import publication_unsaved
+from tasks.venue.reviewing import compensations_find, publication_settle
+from tasks.venue.syncing import publication_sync
+from tests import factories
+from tests.marketplace.server import Marketplace, Requester, Worker
+from tests.tasks.venues import Clock, arrive, drain, finish, posting_of, work
+
+GET_PAGES = ("venue", "venue_terms", "venue_publish", "venue_submissions", "venue_compensations", "venue_ledger")
+POST_ONLY = ("venue_extend", "venue_listen", "venue_compare")
+ACTS = ("venue_pause", "venue_resume", "venue_expire", "venue_stop")
+
+
+@pytest.fixture
+def page(client: Client, rita: User) -> Client:
+    """Rita's browser."""
+    client.force_login(rita)
+    return client
+
+
+def at(name: str, campaign: Campaign, *more: object) -> str:
+    """The address of a page of the campaign."""
+    return reverse(f"tasks:{name}", args=[campaign.pk, *more])
+
+
+def text_of(page: Client, address: str, status: int = 200) -> str:
+    """What a page says."""
+    answer = page.get(address)
+    assert answer.status_code == status, answer.content.decode()
+    return str(answer.content.decode())
+
+
+def typed(campaign: Campaign, **changes: object) -> dict[str, object]:
+    """The terms form as a browser sends it unchanged, but for some fields."""
+    form = TermsForm(publication=publication_unsaved(campaign), requirements=requirements_of(PAPER))
+    return {name: form[name].value() or "" for name in form.fields} | changes
+
+
+def synced(publication: Publication, clock: Clock | None = None) -> Clock:
+    """Ask the venue, check, settle, pay."""
+    clock = clock or Clock()
+    publication_sync(publication=publication, at=clock(), everything=True)
+    judgments.confirmed_check_all(at=clock())
+    publication_settle(publication=publication, at=clock())
+    return drain(publication, clock)
+
+
+def unmatched(publication: Publication, worker: Worker) -> Submission:
+    """Work that the venue has, with a receipt that is not ours."""
+    assignment = arrive(publication, worker)
+    factories.judge(assignment)
+    ended = judgments.assignment_finish(assignment=assignment, at=timezone.now())
+    assert worker.submit(ended.venue_assignment_id, receipt="another").status_code == 200
+    synced(publication)
+    return publication.submissions.get()
+
+
+# --- who, and how
+
+
+def test_another_lab_sees_and_changes_nothing(published: Publication, wanda: Worker) -> None:
+    campaign, one = published.campaign, unmatched(published, wanda)
+    other = factories.user("sam")
+    factories.lab("Another lab", other)
+    browser = Client()
+    browser.force_login(other)
+    plain = (*GET_PAGES, *POST_ONLY, *ACTS, "venue_ledger_csv")
+    about = {"venue_retry": 1, "venue_set_aside": 1, "venue_submission": one.pk, "venue_compensate": 1}
+    addresses = [at(name, campaign) for name in plain] + [at(name, campaign, pk) for name, pk in about.items()]
+    for address in addresses:
+        for answer in (browser.get(address), browser.post(address, {"why": "x", "decision": "approve"})):
+            assert answer.status_code in (404, 405), address
+    published.refresh_from_db()
+    one.refresh_from_db()
+    assert (published.state, one.decision) == ("open", "")
+    for address in addresses:
+        assert Client().get(address).status_code in (302, 405)
+
+
+def test_nothing_is_changed_by_opening_an_address(page: Client, published: Publication) -> None:
+    campaign = published.campaign
+    for name in POST_ONLY:
+        assert page.get(at(name, campaign)).status_code == 405
+    for name in ("venue_retry", "venue_set_aside", "venue_compensate"):
+        assert page.get(at(name, campaign, 1)).status_code == 405
+    for name in ACTS:
+        page.get(at(name, campaign))
+    published.refresh_from_db()
+    assert published.state == "open"
+    assert not published.operations.filter(kind="expire").exists()
+
+
+def test_before_anything_is_published_the_pages_lead_to_the_terms(page: Client, campaign: Campaign) -> None:
+    assert page.get(at("venue", campaign))["Location"] == at("venue_terms", campaign)
+    assert page.get(at("venue_publish", campaign))["Location"] == at("venue_terms", campaign)
+    for name in ("venue_submissions", "venue_compensations", "venue_ledger", "venue_ledger_csv"):
+        assert at("venue_terms", campaign) in text_of(page, at(name, campaign), 409)
+    assert page.post(at("venue_stop", campaign)).status_code == 409
+
+
+# --- terms
+
+
+def test_a_campaign_that_is_not_packed_is_started_first(page: Client, collection: Collection) -> None:
+    draft = factories.campaign(collection, "draft", start=False)
+    text = text_of(page, at("venue_terms", draft))
+    assert "Start the campaign first" in text
+    assert "<textarea" not in text
+
+
+def test_looking_at_the_terms_stores_nothing_and_shows_the_balance(
+    page: Client, campaign: Campaign, requester: Requester
+) -> None:
+    text = text_of(page, at("venue_terms", campaign))
+    assert "$1,000.00" in text
+    assert 'value="10000"' in text
+    assert not Publication.objects.exists()
+
+
+def test_every_term_is_saved_and_nothing_is_sent(page: Client, campaign: Campaign, requester: Requester) -> None:
+    changes = {
+        "environment": "sandbox", "pay": "full-on-exit", "base": "0.25", "title": "Compare",
+        "description": "Two texts.", "keywords": "a, b", "countries": "us gb", "approved": "500", "percent": "",
+        "lifetime": "2.5", "assignment_duration": "45", "auto_approval": "4", "approve_after": "12", "rate": "2",
+        "others": '[{"QualificationTypeId": "3ABC", "Comparator": "Exists"}]',
+    }  # fmt: skip
+    answer = page.post(at("venue_terms", campaign), typed(campaign, **changes))
+    assert (answer.status_code, answer["Location"]) == (303, at("venue_publish", campaign))
+    made = Publication.objects.get()
+    assert (made.environment, made.pay, made.base, made.title) == (
+        "sandbox",
+        "full-on-exit",
+        Decimal("0.25"),
+        "Compare",
+    )
+    assert (made.description, made.keywords, made.rate, made.state) == ("Two texts.", "a, b", 2.0, "draft")
+    assert (made.lifetime, made.assignment_duration) == (timedelta(days=2, hours=12), timedelta(minutes=45))
+    assert (made.auto_approval, made.approve_after) == (timedelta(days=4), timedelta(hours=12))
+    other = {"QualificationTypeId": "3ABC", "Comparator": "Exists"}
+    assert demands_of(made.requirements) == Demands(("US", "GB"), 500, None, (other,))
+    assert not Operation.objects.exists()
+    text = text_of(page, at("venue_terms", campaign))
+    assert all(f'value="{value}"' in text for value in ("US, GB", "2.5", "45", "500"))
+
+
+def test_every_requirement_can_be_removed(page: Client, campaign: Campaign, requester: Requester) -> None:
+    page.post(at("venue_terms", campaign), typed(campaign, countries="", approved="", percent=""))
+    assert Publication.objects.get().requirements == []
+    page.post(at("venue_terms", campaign), typed(campaign))
+    assert Publication.objects.get().requirements == paper_requirements(environment("marketplace"))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("base", "0.001", "dollars and whole cents"),
+        ("base", "2.01", "at most the campaign's reward, $2.00"),
+        ("title", "x" * 129, "at most 128 characters"),
+        ("title", "", "at most 128 characters"),
+        ("countries", "USA", "two-letter codes"),
+        ("approved", "-1", "from 0 to 1,000,000"),
+        ("percent", "101", "from 0 to 100"),
+        ("others", '{"a": 1}', "a JSON list"),
+        ("lifetime", "366", "days from 0.001 to 365"),
+        ("assignment_duration", "soon", "minutes from 0.5 to 525,600"),
+        ("auto_approval", "2", "days from 3 to 30"),
+        ("auto_approval", "nan", "days from 3 to 30"),
+        ("approve_after", "145", "at most 144 hours"),
+        ("rate", "0", "from 0.01 to 1,000"),
+    ],
+)
+def test_a_bad_term_is_refused_at_its_field_with_what_was_seen_and_expected(
+    page: Client, campaign: Campaign, requester: Requester, field: str, value: str, expected: str
+) -> None:
+    answer = page.post(at("venue_terms", campaign), typed(campaign, **{field: value}))
+    assert answer.status_code == 400
+    errors = answer.context["form"].errors
+    assert list(errors) == [field]
+    said = errors[field][0]
+    assert expected in said
+    assert (f"“{value[:100]}”" if value else "Nothing was given") in said
+    assert not Publication.objects.exists()
+
+
+def test_terms_are_fixed_once_published(page: Client, published: Publication) -> None:
+    campaign = published.campaign
+    text = text_of(page, at("venue_terms", campaign))
+    assert all(words in text for words in ("so its terms are fixed", "14 days", "60 minutes", "7 days", "0 hours"))
+    answer = page.post(at("venue_terms", campaign), typed(campaign, title="Another"))
+    assert answer.status_code == 409
+    assert "its terms are fixed" in answer.content.decode()
+    published.refresh_from_db()
+    assert published.title != "Another"
+
+
+def test_requirements_go_to_the_form_and_back_as_they_were() -> None:
+    paper = paper_requirements(environment("production"))
+    assert demands_of(paper) == PAPER
+    assert requirements_of(PAPER) == paper
+    odd = [{**paper[0], "LocaleValues": [{"Country": "US", "Subdivision": "NY"}]}, {**paper[1], "Comparator": "In"}]
+    assert demands_of(odd).others == tuple(odd)
+    assert requirements_of(demands_of([*odd, *paper])) == [*paper, *odd]
+
+
+# --- a venue that cannot be asked
+
+
+@pytest.mark.parametrize("case", ["no keys", "wrong key", "nobody there", "no address", "not an address"])
+def test_without_an_answer_of_the_venue_the_pages_say_why(
+    page: Client, publication: Publication, monkeypatch: pytest.MonkeyPatch, settings: Any, case: str
+) -> None:
+    expected = "access key"
+    if case == "no keys":
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+        monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+        monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    elif case == "wrong key":
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+    elif case == "nobody there":
+        settings.MARKETPLACE_URL, expected = "http://127.0.0.1:9", "does not answer at the moment"
+    elif case == "no address":
+        settings.MARKETPLACE_URL, expected = "", "Set MARKETPLACE_URL"
+    else:
+        settings.MARKETPLACE_URL, expected = "elsewhere", "address is not one"
+    campaign = publication.campaign
+    for name in ("venue_terms", "venue_publish"):
+        text = text_of(page, at(name, campaign))
+        assert expected in text
+        assert "Publish for up to" not in text
+    answer = page.post(at("venue_publish", campaign), {"seen": "x"})
+    assert answer.status_code in (400, 409)
+    publication.refresh_from_db()
+    assert publication.state == "draft"
+
+
+# --- dry run and publishing
+
+
+def test_the_dry_run_shows_the_exact_requests_and_the_bill(page: Client, publication: Publication) -> None:
+    text = text_of(page, at("venue_publish", publication.campaign))
+    for words in ("CreateQualificationType", "CreateHITType", "CreateHITWithHITType", "ExternalQuestion"):
+        assert words in text
+    assert escape(f'"RequesterAnnotation": "bestknown {publication.reference} 1/1"') in text
+    assert "made 3 times" in text
+    # three HITs: $0.10 listed, $1.90 as bonuses, and fees of $0.40 each
+    assert all(amount in text for amount in ("$0.30", "$5.70", "$1.20", "$7.20", "$1,000.00"))
+    assert not Operation.objects.exists()
+
+
+def press_publish(page: Client, publication: Publication, **fields: str) -> Any:
+    """Look, then press the button."""
+    address = at("venue_publish", publication.campaign)
+    seen = page.get(address).context["seen"]
+    return page.post(address, {"seen": seen} | fields)
+
+
+def test_publishing_twice_is_publishing_once(page: Client, publication: Publication, requester: Requester) -> None:
+    address = at("venue_publish", publication.campaign)
+    seen = page.get(address).context["seen"]
+    for _time in range(2):
+        answer = page.post(address, {"seen": seen})
+        assert (answer.status_code, answer["Location"]) == (303, at("venue", publication.campaign))
+    drain(publication)
+    assert publication.state == "open"
+    assert Operation.objects.filter(kind="create").count() == 3
+    assert len(requester.client.list_hits()["HITs"]) == 3
+
+
+def test_what_was_not_looked_at_is_not_published(page: Client, publication: Publication) -> None:
+    address = at("venue_publish", publication.campaign)
+    seen = page.get(address).context["seen"]
+    Publication.objects.update(pay="full-on-exit")
+    answer = page.post(address, {"seen": seen})
+    assert answer.status_code == 409
+    assert "have changed since you looked" in answer.content.decode()
+    publication.refresh_from_db()
+    assert publication.state == "draft"
+    assert press_publish(page, publication).status_code == 303
+
+
+def test_an_account_that_does_not_hold_all_of_the_bill_publishes_nothing(
+    page: Client, publication: Publication, marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poor = marketplace.requester(deposit="7.19")  # a cent less than everything, fees included
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", poor.key_id)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", poor.secret)
+    text = text_of(page, at("venue_publish", publication.campaign))
+    assert "does not hold all of the bill" in text
+    assert "Publish for up to" not in text
+    answer = press_publish(page, publication)
+    assert answer.status_code == 409
+    assert "has $7.19, and the campaign may cost $7.20" in answer.content.decode()
+    publication.refresh_from_db()
+    assert publication.state == "draft"
+
+
+def test_a_campaign_that_is_not_open_is_not_published(page: Client, publication: Publication) -> None:
+    Campaign.objects.update(state="paused")
+    assert "The campaign is not open" in text_of(page, at("venue_publish", publication.campaign))
+    assert press_publish(page, publication).status_code == 409
+
+
+def test_production_asks_for_the_campaigns_name(
+    page: Client, publication: Publication, requester: Requester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Publication.objects.update(environment="production")
+    monkeypatch.setattr(publication_views, "balance_look", lambda _publication: Balance(Decimal(1000), ""))
+    answer = press_publish(page, publication, typed_name="pilo")
+    assert answer.status_code == 400
+    assert "“pilo” was given. It must be “pilot”." in answer.content.decode()
+    publication.refresh_from_db()
+    assert publication.state == "draft"
+
+
+# --- state
+
+
+def test_the_state_is_counted(page: Client, published: Publication, wanda: Worker, will: Worker) -> None:
+    work(published, wanda, 1)
+    work(published, will, 2, fail_tests=True)
+    publication_sync(publication=published, at=timezone.now(), everything=True)
+    standing = page.get(at("venue", published.campaign)).context["standing"]
+    assert standing == (3, 3, 3, 2, 2, 0, 0, 2, 0, 0)
+    synced(published)
+    jobs.requeue()
+    standing = page.get(at("venue", published.campaign)).context["standing"]
+    assert standing._asdict() == {
+        "hits": 3, "planned": 3, "published": 3, "ended": 1, "submitted": 2, "approved": 2, "rejected": 0,
+        "waiting": 0, "for_a_person": 0, "redone": 1,
+    }  # fmt: skip
+    text = text_of(page, at("venue", published.campaign))
+    assert "3 of 3 HITs are at our own marketplace" in text
+    assert "Counted at" in text
+
+
+def test_pause_resume_extend_expire_and_stop_can_be_repeated(page: Client, published: Publication) -> None:
+    campaign = published.campaign
+
+    def post(name: str, **fields: str) -> int:
+        for _time in range(2):
+            assert page.post(at(name, campaign), fields).status_code == 303
+        drain(published)
+        return published.operations.filter(kind__in=["expire", "reopen"]).count()
+
+    assert (post("venue_pause"), published.state) == (3, "paused")
+    assert (post("venue_resume"), published.state) == (6, "open")
+    day = (timezone.now() + timedelta(days=40)).date()
+    assert (post("venue_extend", until=day.isoformat()), published.state) == (9, "open")
+    assert {one.expires_at.date() for one in published.postings.all() if one.expires_at} == {day}
+    assert (post("venue_expire"), published.state) == (12, "open")
+    assert "No HIT is open at the venue now" in text_of(page, at("venue", campaign))
+    assert (post("venue_stop"), published.state) == (12, "stopped")
+    assert (post("venue_pause"), published.state) == (12, "stopped")  # a pause does not lift the kill switch
+    assert "nobody is paid" in text_of(page, at("venue", campaign))
+    assert page.post(at("venue_extend", campaign), {"until": day.isoformat()}).status_code == 409
+
+
+@pytest.mark.parametrize("day", ["", "2020-01-01", "9999-12-31", "soon"])
+def test_a_day_that_cannot_be_is_refused(page: Client, published: Publication, day: str) -> None:
+    assert page.post(at("venue_extend", published.campaign), {"until": day}).status_code == 400
+    assert not published.operations.filter(kind="reopen").exists()
+
+
+def test_stopping_is_asked_for_on_a_page_that_says_what_it_does(page: Client, published: Publication) -> None:
+    text = text_of(page, at("venue_stop", published.campaign))
+    assert "3 open HITs end" in text
+    assert "stays owed until you resume" in text
+    published.refresh_from_db()
+    assert published.state == "open"
+
+
+def test_a_refused_call_is_shown_and_tried_again(page: Client, published: Publication) -> None:
+    campaign = published.campaign
+    operation = published.operations.filter(kind="create").first()
+    assert operation is not None
+    Operation.objects.filter(pk=operation.pk).update(state="refused", error="InvalidParameterValue: no <b>.")
+    alarm_raise(
+        publication=published, kind="refused", subject=f"operation {operation.pk}", text="Refused.", at=timezone.now()
+    )
+    text = text_of(page, at("venue", campaign))
+    assert "InvalidParameterValue: no &lt;b&gt;." in text
+    assert "Try again" in text
+    for _time in range(2):
+        assert page.post(at("venue_retry", campaign, operation.pk)).status_code == 303
+    operation.refresh_from_db()
+    assert operation.state == "planned"
+    assert not published.alarms.filter(settled_at=None).exists()
+    assert page.post(at("venue_retry", campaign, 0)).status_code == 404
+
+
+def test_only_alarms_that_nothing_else_ends_can_be_set_aside(page: Client, published: Publication) -> None:
+    campaign, now = published.campaign, timezone.now()
+    funds = alarm_raise(publication=published, kind="funds", subject="", text="No money.", at=now)
+    ledger = alarm_raise(publication=published, kind="ledger", subject="", text="A cent.", at=now)
+    assert text_of(page, at("venue", campaign)).count("Set aside") == 1
+    assert page.post(at("venue_set_aside", campaign, funds.pk)).status_code == 303
+    assert page.post(at("venue_set_aside", campaign, ledger.pk)).status_code == 409
+    assert list(Alarm.objects.filter(settled_at=None)) == [ledger]
+
+
+def test_admins_can_look_at_the_rows_and_change_none(ada: User, published: Publication, wanda: Worker) -> None:
+    work(published, wanda)
+    synced(published)
+    alarm_raise(publication=published, kind="funds", subject="", text="No money.", at=timezone.now())
+    browser = Client()
+    browser.force_login(ada)
+    for name in ("publication", "posting", "submission", "payment", "operation", "alarm"):
+        listed = browser.get(reverse(f"admin:tasks_{name}_changelist"))
+        assert listed.status_code == 200, name
+        one = listed.context["cl"].result_list[0]
+        change = reverse(f"admin:tasks_{name}_change", args=[one.pk])
+        assert browser.get(change).status_code == 200, name
+        assert browser.post(change, {}).status_code == 403, name
+        assert browser.get(reverse(f"admin:tasks_{name}_add")).status_code == 403, name
+
+
+# --- submissions
+
+
+def test_unmatched_work_is_shown_beside_ours_and_approved_once(
+    page: Client, rita: User, published: Publication, wanda: Worker, requester: Requester
+) -> None:
+    one, campaign = unmatched(published, wanda), published.campaign
+    address = at("venue_submission", campaign, one.pk)
+    assert address in text_of(page, at("venue", campaign))  # from the alarm
+    assert address in text_of(page, at("venue_submissions", campaign))
+    text = text_of(page, address)
+    ours = campaign.assignments.get()
+    assert all(
+        words in text for words in (ours.receipt, "another", wanda.id, one.venue_assignment_id, one.why_unmatched)
+    )
+    assert reverse("judgments:assignment", args=[campaign.pk, ours.pk]) in text
+    assert page.post(address, {"why": " ", "decision": "approve"}).status_code == 400
+    assert page.post(address, {"why": "They wrote to us.", "decision": "nothing"}).status_code == 400
+    for _time in range(2):
+        assert page.post(address, {"why": "They wrote to us.", "decision": "approve"}).status_code == 303
+    drain(published)
+    one.refresh_from_db()
+    assert (one.decision, one.decided_by, one.reason, one.status) == ("approve", rita, "They wrote to us.", "Approved")
+    assert requester.assignment(one.venue_assignment_id)["AssignmentStatus"] == "Approved"
+    assert list(Payment.objects.values_list("purpose", "amount", "state")) == [("reward", Decimal("0.10"), "paid")]
+    assert page.post(address, {"why": "No.", "decision": "reject"}).status_code == 409
+    assert not Operation.objects.filter(kind="reject").exists()
+
+
+def test_a_rejection_needs_a_reason_and_pays_nothing(
+    page: Client, published: Publication, wanda: Worker, requester: Requester
+) -> None:
+    one, campaign = unmatched(published, wanda), published.campaign
+    address = at("venue_submission", campaign, one.pk)
+    assert "has a rejection on their record" in text_of(page, address)
+    assert page.post(address, {"decision": "reject"}).status_code == 400
+    assert page.post(address, {"why": "No work is here.", "decision": "reject"}).status_code == 303
+    drain(published)
+    said = requester.assignment(one.venue_assignment_id)
+    assert (said["AssignmentStatus"], said["RequesterFeedback"]) == ("Rejected", "No work is here.")
+    assert not Payment.objects.exists()
+    assert address in text_of(page, at("venue_submissions", campaign) + "?show=rejected")
+    assert address not in text_of(page, at("venue_submissions", campaign))
+    assert page.get(at("venue_submission", campaign, 0)).status_code == 404
+
+
+def test_matched_work_waits_for_nobody(page: Client, published: Publication, wanda: Worker) -> None:
+    work(published, wanda)
+    synced(published)
+    campaign, one = published.campaign, published.submissions.get()
+    address = at("venue_submission", campaign, one.pk)
+    assert address not in text_of(page, at("venue_submissions", campaign))
+    assert address in text_of(page, at("venue_submissions", campaign) + "?show=all")
+    text = text_of(page, address)
+    assert all(words in text for words in ("the same", "$1.90", "by the rule"))
+
+
+# --- compensations
+
+
+def test_a_compensation_is_offered_once(page: Client, published: Publication, wanda: Worker) -> None:
+    campaign = published.campaign
+    assignment = arrive(published, wanda)
+    factories.judge(assignment)
+    judgments.assignment_finish(assignment=assignment, at=timezone.now())  # and never submitted there
+    compensations_find(publication=published, at=timezone.now() + timedelta(hours=3))
+    payment = Payment.objects.get(purpose="compensation")
+    assert "not offered" in text_of(page, at("venue_compensations", campaign))
+    for _time in range(2):
+        assert page.post(at("venue_compensate", campaign, payment.pk)).status_code == 303
+    assert Operation.objects.filter(kind="compensate").count() == 1
+    drain(published)
+    text = text_of(page, at("venue_compensations", campaign))
+    assert "<td>offered</td>" in text
+    assert "Offer $2.00" not in text
+    posting = published.postings.get(hit=None)
+    wanda.do(posting.venue_hit_id, compensation="taken")
+    synced(published)
+    assert "<td>paid</td>" in text_of(page, at("venue_compensations", campaign))
+    assert page.post(at("venue_compensate", campaign, 0)).status_code == 404
+
+
+def test_work_that_may_have_been_submitted_after_all_is_pointed_out(
+    page: Client, published: Publication, wanda: Worker
+) -> None:
+    one, campaign = unmatched(published, wanda), published.campaign
+    Payment.objects.get_or_create(
+        publication=published,
+        assignment=campaign.assignments.get(),
+        purpose="compensation",
+        defaults={"amount": Decimal("2.00"), "fee": Decimal("0.40"), "owed_at": timezone.now()},
+    )
+    assert f"submission {one.pk} may be this work" in text_of(page, at("venue_compensations", campaign))
+
+
+# --- the ledger
+
+
+def test_the_ledger_adds_up_and_is_compared(
+    page: Client, published: Publication, wanda: Worker, requester: Requester
+) -> None:
+    work(published, wanda)
+    synced(published)
+    campaign = published.campaign
+    answer = page.get(at("venue_ledger", campaign))
+    assert [tuple(row) for row in answer.context["sums"]] == [
+        ("reward", "paid", 1, Decimal("0.10"), Decimal("0.02")),
+        ("bonus", "paid", 1, Decimal("1.90"), Decimal("0.38")),
+    ]
+    assert "It is asked every six hours" in answer.content.decode()
+    assert jobs.compare(published.pk) == "differences: 0"
+    text = text_of(page, at("venue_ledger", campaign))
+    assert "Both say the same" in text
+    assert f"The account had ${requester.money()[0]}" in text
+    assert wanda.id not in text
+
+
+def test_a_difference_is_named(page: Client, published: Publication, wanda: Worker) -> None:
+    work(published, wanda)
+    synced(published)
+    Payment.objects.filter(purpose="bonus").update(amount=Decimal("1.89"))
+    assert jobs.compare(published.pk) == "differences: 1"
+    text = text_of(page, at("venue_ledger", published.campaign))
+    assert "differ on 1 HIT" in text
+    assert "bonuses of $1.89, the venue $0.10 and $1.90" in text
+    assert at("venue_ledger", published.campaign) in text_of(page, at("venue", published.campaign))  # from the alarm
+
+
+def test_a_comparison_is_asked_of_the_background(
+    page: Client, published: Publication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(jobs.compare, "delay", asked.append)
+    assert page.post(at("venue_compare", published.campaign)).status_code == 303
+    assert asked == [published.pk]
+
+    from kombu.exceptions import OperationalError
+
+    def unreachable(_pk: int) -> None:
+        raise OperationalError("no broker")
+
+    monkeypatch.setattr(jobs.compare, "delay", unreachable)
+    assert page.post(at("venue_compare", published.campaign)).status_code == 303
+
+
+def test_the_csv_has_every_payment_no_worker_of_the_venue_and_no_formula(
+    page: Client, published: Publication, wanda: Worker
+) -> None:
+    work(published, wanda)
+    synced(published)
+    campaign = published.campaign
+    bonus = Payment.objects.get(purpose="bonus")
+    Payment.objects.filter(pk=bonus.pk).update(
+        evidence={"=cmd|' /C calc'!A0": f"{wanda.id} said", "BonusPayment": {"WorkerId": wanda.id}}
+    )
+    Submission.objects.update(venue_assignment_id="=1+1")
+    answer = page.get(at("venue_ledger_csv", campaign))
+    assert answer.streaming
+    assert answer["Content-Disposition"] == 'attachment; filename="pilot-payments.csv"'
+    written = b"".join(answer.streaming_content).decode()  # type: ignore[arg-type]
+    rows = list(csv.DictReader(io.StringIO(written)))
+    assert [(row["purpose"], row["amount"], row["fee"]) for row in rows] == [
+        ("reward", "0.10", "0.02"),
+        ("bonus", "1.90", "0.38"),
+    ]
+    assert wanda.id not in written
+    assert rows[1]["evidence"] == "'=cmd|' /C calc'!A0=… said"
+    assert rows[1]["venue_assignment"] == "'=1+1"
+    assert rows[1]["worker"] == str(campaign.assignments.get().worker_id)
+
+
+# --- notifications
+
+SECRET = "the secret of an access key"
+
+
+@pytest.fixture
+def listening(settings: Any) -> Iterator[None]:
+    """The site takes notifications that are signed with SECRET."""
+    settings.MARKETPLACE_NOTIFICATION_SECRET = SECRET
+    cache.clear()
+    yield
+    cache.clear()
+
+
+def message(*venue_hit_ids: str) -> bytes:
+    """A notification's body as the marketplace writes it."""
+    events = [
+        {"EventType": "AssignmentSubmitted", "EventTimestamp": "2026-01-01T00:00:00Z", "HITTypeId": "3T", "HITId": one}
+        for one in venue_hit_ids
+    ]
+    inner = {"EventDocId": "3E", "EventDocVersion": "2014-08-15", "CustomerId": "A1", "Events": events}
+    return json.dumps({"Type": "Notification", "MessageId": "3E", "Message": json.dumps(inner)}).encode()
+
+
+def tell(
+    publication: Publication, body: bytes, *, secret: str = SECRET, late: float = 0, header: str | None = None
+) -> int:
+    """Post a notification, signed so. The status."""
+    stamp = str(int(timezone.now().timestamp() - late))
+    key = hmac.digest(secret.encode(), b"notifications", "sha256")
+    proof = hmac.new(key, f"{stamp}.".encode() + body, hashlib.sha256).hexdigest()
+    signed = f"key=MKP1,t={stamp},v1={proof}" if header is None else header
+    address = reverse("tasks:notifications", args=[publication.reference])
+    client = Client(enforce_csrf_checks=True)
+    return client.post(
+        address, body, content_type="application/json", headers={"X-Marketplace-Signature": signed}
+    ).status_code
+
+
+def due(publication: Publication) -> set[int]:
+    """The numbers of the HITs that are asked about now."""
+    return set(publication.postings.filter(next_poll_at__lte=timezone.now()).values_list("hit__number", flat=True))
+
+
+def test_a_signed_notification_has_its_hits_asked_about_next(published: Publication, listening: None) -> None:
+    assert due(published) == set()
+    body = message(posting_of(published, 2).venue_hit_id, "3NOTOURS")
+    assert tell(published, body) == 204
+    assert due(published) == {2}
+    assert tell(published, body) == 204  # twice is as once
+    assert due(published) == {2}
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"secret": "guessed"},
+        {"late": 301},
+        {"late": -301},
+        {"header": ""},
+        {"header": "t=1767225600,v1=abc"},
+        {"header": "t=²,v1=ä"},
+    ],
+)
+def test_what_is_forged_or_stale_is_refused(published: Publication, listening: None, how: dict[str, Any]) -> None:
+    assert tell(published, message(posting_of(published, 1).venue_hit_id), **how) == 403
+    assert due(published) == set()
+
+
+def test_a_signature_holds_for_its_own_body_alone(published: Publication, listening: None) -> None:
+    stamp = str(int(timezone.now().timestamp()))
+    key = hmac.digest(SECRET.encode(), b"notifications", "sha256")
+    proof = hmac.new(key, f"{stamp}.".encode() + message("3OTHER"), hashlib.sha256).hexdigest()
+    body = message(posting_of(published, 1).venue_hit_id)
+    assert tell(published, body, header=f"t={stamp},v1={proof}") == 403
+    assert due(published) == set()
+
+
+def test_without_a_secret_there_is_no_such_address(published: Publication) -> None:
+    assert django_settings.MARKETPLACE_NOTIFICATION_SECRET == ""
+    assert tell(published, message("3H"), secret="") == 404
+
+
+def test_only_small_notifications_of_known_publications_that_can_be_read_are_taken(
+    published: Publication, listening: None
+) -> None:
+    assert tell(published, b" " * 70_000) == 413
+    for body in (b"", b"[]", b"{}", b'{"Message": "[1]"}', b'{"Message": "{\\"Events\\": [1]}"}', b"[" * 10_000):
+        assert tell(published, body) == 400
+    assert tell(Publication(reference="elsewhere"), message("3H")) == 404
+    address = reverse("tasks:notifications", args=[published.reference])
+    assert Client().get(address).status_code == 405
+
+
+def test_a_flood_is_refused(
+    published: Publication, listening: None, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.RATELIMIT_ENABLE = True
+    monkeypatch.setattr(publication_views, "HEARD_RATE", "5/m")
+    assert {tell(published, b"{}", secret="guessed") for _time in range(12)} == {403, 429}
+
+
+def test_the_marketplaces_own_notification_is_understood(
+    live_server: Any,
+    page: Client,
+    published: Publication,
+    wanda: Worker,
+    requester: Requester,
+    marketplace: Marketplace,
+    settings: Any,
+) -> None:
+    settings.SITE_URL = live_server.url
+    assert page.post(at("venue_listen", published.campaign)).status_code == 409
+    settings.MARKETPLACE_NOTIFICATION_SECRET = requester.secret
+    for _time in range(2):
+        assert page.post(at("venue_listen", published.campaign)).status_code == 303
+    work(published, wanda, 2)
+    assert due(published) == set()
+    marketplace.test("tick")
+    assert due(published) == {2}
+    finish(arrive(published, wanda, 3), wanda)
+    marketplace.test("faults", script=[{"kind": "notification_doubled"}])
+    marketplace.test("tick")
+    assert due(published) == {2, 3}
