@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-PARTS = ("benchmarks.evaluation", "benchmarks.packing")
+PARTS = ("benchmarks.evaluation", "benchmarks.packing", "benchmarks.pages", "benchmarks.venue")
 
 
 def main(arguments: list[str]) -> int:

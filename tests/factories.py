@@ -4,6 +4,7 @@ import io
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from django.utils import timezone
 
@@ -33,7 +34,7 @@ def lab(name: str = "Test lab", *members: User) -> Lab:
     return made
 
 
-def user(name: str = "rita", **fields: object) -> User:
+def user(name: str = "rita", **fields: Any) -> User:
     """Somebody who can log in, with their name as password."""
     return User.objects.create_user(username=name, password=name, **fields)
 
@@ -75,9 +76,7 @@ def run(of: Collection, name: str, ranked: Mapping[str, Iterable[str]]) -> Run:
     return pools.run_import(collection=of, name=name, source=source, filename=f"{name}.txt")
 
 
-def campaign(
-    of: Collection, name: str = "pilot", *, tests: int = 6, start: bool = True, **settings: object
-) -> Campaign:
+def campaign(of: Collection, name: str = "pilot", *, tests: int = 6, start: bool = True, **settings: Any) -> Campaign:
     """A campaign over all runs of a collection, with confirmed test pairs, packed and open unless told otherwise."""
     made = pools.campaign_create(lab=of.lab, collection=of, runs=of.runs.all(), name=name, **settings)
     for number in range(tests):

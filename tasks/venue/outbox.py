@@ -50,7 +50,7 @@ def operations_run(
     """
     venue = environment(publication.environment)
     client = client_for(venue)
-    made = 0
+    made, answered = 0, False
     while made < limit:
         publication.refresh_from_db()
         if not _sendable(publication, clock()).exists():
@@ -65,7 +65,10 @@ def operations_run(
             break
         made += 1
         assert_host(client, venue)
-        _attempt(client, operation, clock)
+        if _attempt(client, operation, clock) and not answered:
+            answered = True
+            for kind in (Trouble.FUNDS, Trouble.ACCOUNT):
+                alarm_settle(publication=publication, kind=kind, subject="", at=clock())
     return made
 
 
@@ -115,17 +118,17 @@ def _take(publication: Publication, at: datetime) -> Operation | None:
     return operation
 
 
-def _attempt(client: Any, operation: Operation, clock: Callable[[], datetime]) -> None:
-    """Make a taken call and write down what came of it."""
+def _attempt(client: Any, operation: Operation, clock: Callable[[], datetime]) -> bool:
+    """Make a taken call and write down what came of it. Whether it is done now."""
     try:
         answer = _answer(client, operation, clock())
     except (BotoCoreError, ClientError) as error:
         _failed(operation, error, clock())
-        return
+        return False
     if answer is None:
         _again(operation, State.PLANNED, "", clock())
-    else:
-        operation_finish(operation=operation, answer=answer, at=clock())
+        return False
+    return operation_finish(operation=operation, answer=answer, at=clock())
 
 
 def _answer(client: Any, operation: Operation, at: datetime) -> Answer | None:

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef
 from django.utils.translation import gettext as _
 
 from pools.errors import BadRequest, NotNow
@@ -44,22 +44,31 @@ def _settle_batch(publication: Publication, at: datetime) -> int:
     )
     for submission in waiting:
         if submission.status == Status.REJECTED:
-            # Somebody rejected it at the venue itself: that is a person's decision, and it is not paid from here.
-            submission.decision, submission.decided_at = Decision.REJECT, at
-            submission.reason = _("Rejected at the venue.")
-            submission.save(update_fields=["decision", "decided_at", "reason"])
+            _reject_as_there(submission, at)
         elif not _compensated_before(submission, at):
             _approve(submission, by=None, reason="", at=at)
-    for submission in _approved_by_clock(publication):
-        _approve(submission, by=None, reason=_("Approved at the venue, before anybody decided."), at=at)
+    for submission in _decided_there(publication):
+        if submission.status == Status.APPROVED:
+            _approve(submission, by=None, reason=_("Approved at the venue, before anybody decided."), at=at)
+        else:
+            _reject_as_there(submission, at)
+        _settle_alarms(submission, at)
     return len(waiting)
 
 
-def _approved_by_clock(publication: Publication) -> list[Submission]:
-    """Work that nothing here matches, and that the venue's clock has paid: it belongs in the ledger."""
+def _reject_as_there(submission: Submission, at: datetime) -> None:
+    """Somebody rejected it at the venue itself: that is a person's decision, and it is not paid from here."""
+    submission.decision, submission.decided_at = Decision.REJECT, at
+    submission.reason = _("Rejected at the venue.")
+    submission.save(update_fields=["decision", "decided_at", "reason"])
+
+
+def _decided_there(publication: Publication) -> list[Submission]:
+    """Work that nothing here matches, and that the venue's clock has paid, or a person there has rejected."""
     return list(
         publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True)
-        .filter(assignment=None, posting__hit__isnull=False, decision=Decision.NONE, status=Status.APPROVED)
+        .filter(assignment=None, posting__hit__isnull=False, decision=Decision.NONE)
+        .exclude(status=Status.SUBMITTED)
         .select_related("posting", "publication__campaign")[:BATCH]
     )
 
@@ -269,8 +278,12 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
     lost = Assignment.objects.filter(
         campaign=publication.campaign, owed__gt=0, submission=None, payments=None, finished_at__lte=latest
     ).exclude(venue_assignment_id="")
+    # Unmatched work of that worker on that HIT may be this: a person decides on it, and it is not paid twice.
+    waiting = publication.submissions.filter(
+        assignment=None, posting__hit=OuterRef("hit"), venue_worker_id=OuterRef("worker__external_id")
+    ).exclude(decision=Decision.REJECT)
     found = 0
-    for assignment in lost.exclude(state=Assignment.State.ACTIVE).order_by("id"):
+    for assignment in lost.exclude(Exists(waiting)).exclude(state=Assignment.State.ACTIVE).order_by("id"):
         _payment_row, new = Payment.objects.get_or_create(
             assignment=assignment,
             purpose=Purpose.COMPENSATION,

@@ -9,10 +9,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import boto3
+import boto3  # type: ignore[import-untyped]
 import httpx
 import psycopg2
-from botocore.config import Config
+from botocore.config import Config  # type: ignore[import-untyped]
 
 from tests.conftest import free_port
 

@@ -476,3 +476,35 @@ def test_the_commands_sync_settle_and_compare(
     assert "Ours:      rewards $0.10, bonuses $1.90." in told
     assert "The venue: rewards $0.10, bonuses $1.90." in told
     assert len((tmp_path / "ledger.csv").read_text().splitlines()) == 3
+
+
+def test_work_whose_submission_waits_for_a_person_is_not_compensated_beside_it(
+    published: Publication, wanda: Worker
+) -> None:
+    mine = arrive(published, wanda)
+    factories.judge(mine)
+    judgments.assignment_finish(assignment=mine, at=timezone.now())
+    wanda.submit(mine.venue_assignment_id, receipt="AAAA-AAAA-AAAA")
+    clock = settle(published)
+    clock.sleep(3 * 3600)
+    settle(published, clock)
+    assert not Payment.objects.exists()
+
+    submission_reject(submission=Submission.objects.get(), by=published.campaign.lab.members.get(), why="a", at=clock())
+    settle(published, clock)
+
+    assert [payment.purpose for payment in Payment.objects.all()] == [Purpose.COMPENSATION]
+
+
+def test_unmatched_work_that_was_rejected_at_the_venue_waits_for_nobody(
+    published: Publication, requester: Requester, wanda: Worker
+) -> None:
+    assignment_id = wanda.do(posting_of(published, 1).venue_hit_id)
+    clock = settle(published)
+    assert published.alarms.filter(kind="unmatched", settled_at=None).count() == 1
+
+    requester.client.reject_assignment(AssignmentId=assignment_id, RequesterFeedback="Nothing was judged.")
+    settle(published, clock)
+
+    assert Submission.objects.get().decision == "reject"
+    assert not published.alarms.filter(settled_at=None).exists()

@@ -286,6 +286,7 @@ def test_an_empty_account_rings_and_goes_on_when_it_is_filled(
     drain(publication, clock)
 
     assert publishing_progress(publication).posted == 3
+    assert not publication.alarms.filter(settled_at=None).exists()
 
 
 @pytest.mark.parametrize("halt", [publication_pause, publication_stop])

@@ -1,0 +1,168 @@
+"""The judging pages with 100 workers at once, on the site as production runs it, on this machine.
+
+Each worker opens an item and saves a choice, over and over, through keep-alive connections. First as fast as answers
+come, which gives the requests per second; then with a pause between choices as short as nobody's, which gives the
+tail. The peer is the health page under the same load: what a request costs that does next to nothing.
+"""
+
+import argparse
+import http.client
+import os
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from selectolax.lexbor import LexborHTMLParser
+
+WORKERS = 100
+SECONDS = 15.0
+PAUSE = 4.0
+"""Seconds between a worker's choices when the tail is measured; people take longer."""
+ITEMS = 13
+SLOWEST = 1.0
+"""Seconds that 99 in 100 requests may take with pausing workers."""
+
+
+def main(arguments: list[str]) -> int:
+    """Measure with servers of its own, and return 1 if the tail is too long or anything fails."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.pages", description=__doc__)
+    parser.add_argument("--small", action="store_true", help="two seconds each, as a quick check")
+    seconds = 2.0 if parser.parse_args(arguments).small else SECONDS
+    with tempfile.TemporaryDirectory(prefix="bestknown-bench-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        os.environ.update(BESTKNOWN_VAR=folder, DEVELOPMENT="1", DJANGO_SETTINGS_MODULE="config.settings")
+        for name in ("DATABASE_URL", "REDIS_URL"):
+            os.environ.pop(name, None)
+        os.environ["RATE_LIMITS"] = "0"  # all workers have one address here
+        from config import embedded
+
+        embedded.ensure()
+        import django
+
+        django.setup()
+        from django.core.management import call_command
+
+        from config.serve import Site
+        from tests.conftest import free_port
+
+        call_command("migrate", verbosity=0)
+        tokens = _assignments(Path(folder))
+        port = free_port()
+        site = Site(port, with_jobs=False)
+        site.start()
+        try:
+            site.wait_until_ready()
+            return _measure(port, tokens, seconds)
+        finally:
+            site.stop()
+
+
+def _assignments(folder: Path) -> list[str]:
+    """A hundred workers, each at a HIT of 13 items. The addresses' tokens."""
+    from tasks.crowd.link import assignment_token
+    from tests import factories
+
+    queries = [f"q{number}" for number in range(WORKERS * 10)]
+    collection = factories.collection(
+        folder,
+        in_lab=factories.lab("bench"),
+        qrels={query: [f"{query}a"] for query in queries},
+        tops={"red": {query: [f"{query}b"] for query in queries}},
+    )
+    campaign = factories.campaign(collection, tests=30, pairs_per_hit=10, tests_per_hit=3)
+    workers = [factories.worker(campaign, f"worker {number}") for number in range(WORKERS)]
+    return [assignment_token(factories.take(worker, campaign)) for worker in workers]
+
+
+def _measure(port: int, tokens: list[str], seconds: float) -> int:
+    peer, _times, failed = _load(port, seconds, [_Health() for _ in tokens], 0)
+    rate, times, more = _load(port, seconds, [_Judge(token) for token in tokens], 0)
+    print(f"judging as fast as answers come: {rate:.0f} requests a second with {WORKERS} workers; {_tail(times)}")
+    print(f"the peer, the health page: {peer:.0f} a second; the judging pages reach {rate / peer:.2f} of that")
+    rate, times, last = _load(port, seconds, [_Judge(token) for token in tokens], PAUSE)
+    print(f"with {PAUSE:.0f} seconds between choices: {rate:.0f} requests a second; {_tail(times)}")
+    failures = failed + more + last
+    slowest = statistics.quantiles(times, n=100)[98]
+    passed = not failures and slowest <= SLOWEST
+    print(f"{'PASS' if passed else 'FAIL'}: 99% within {SLOWEST:.1f} s with pauses, and no failures ({failures} seen)")
+    return 0 if passed else 1
+
+
+def _tail(times: list[float]) -> str:
+    cuts = statistics.quantiles(times, n=100)
+    shares = ((50, cuts[49]), (95, cuts[94]), (99, cuts[98]))
+    return ", ".join(f"{share}% within {seconds * 1000:.0f} ms" for share, seconds in shares)
+
+
+class _Health:
+    """Asks for the health page."""
+
+    def step(self, ask: Callable[..., bytes]) -> None:
+        """One request."""
+        ask("GET", "/healthz")
+
+
+class _Judge:
+    """Opens the next item as a browser does, and saves a choice as the page's form does."""
+
+    def __init__(self, token: str) -> None:
+        self.token, self.position = token, 0
+        self.random = Random(token)
+
+    def step(self, ask: Callable[..., bytes]) -> None:
+        """An item and a choice: two requests."""
+        self.position = self.position % ITEMS + 1
+        address = f"/j/{self.token}/{self.position}/"
+        page = LexborHTMLParser(ask("GET", address))
+        shown = page.css("input[name=shown]")[0].attributes["value"]
+        side = self.random.choice(["left", "right"])
+        ask("POST", address, f"shown={shown}&preferred={side}")
+
+
+def _load(port: int, seconds: float, people: list[Any], pause: float) -> tuple[float, list[float], int]:
+    """All people at once for so long: requests per second, the seconds that each took, and how many failed."""
+    times: list[float] = []
+    failures: list[str] = []
+    ends = time.perf_counter() + seconds
+
+    def come(person: Any, number: int) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+
+        def ask(method: str, path: str, body: str | None = None) -> bytes:
+            headers = {"Content-Type": "application/x-www-form-urlencoded"} if body else {}
+            started = time.perf_counter()
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            content = answer.read()
+            times.append(time.perf_counter() - started)
+            if answer.status >= 400:
+                failures.append(f"{answer.status} {path}")
+            return content
+
+        time.sleep(pause * number / len(people))
+        try:
+            while time.perf_counter() < ends:
+                person.step(ask)
+                time.sleep(pause)
+        except (OSError, http.client.HTTPException, AttributeError) as error:
+            failures.append(repr(error))
+
+    threads = [threading.Thread(target=come, args=(person, number)) for number, person in enumerate(people)]
+    started = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for failure in failures[:3]:
+        print(f"failed: {failure}")
+    return len(times) / (time.perf_counter() - started), times, len(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
