@@ -17,6 +17,7 @@ from tasks import selectors as tasks
 from tasks import services as task_services
 from tasks.crowd import link as crowd
 from tasks.models import Assignment, Hit, Publication
+from tasks.money import dollars
 from tasks.venue import arriving
 
 
@@ -44,7 +45,15 @@ def _arrived(request: HttpRequest, publication: Publication, hit: Hit) -> HttpRe
     campaign = publication.campaign
     assignment_id, worker_id = request.GET.get("assignmentId", ""), request.GET.get("workerId", "")
     if assignment_id in ("", arriving.PREVIEW) or not worker_id:
-        context = {"task": judging.task_context(campaign), "example": worked_example(), "framed": True}
+        bonus = campaign.reward - publication.listed
+        context = {
+            "task": judging.task_context(campaign),
+            "example": worked_example(),
+            "framed": True,
+            "listed": dollars(publication.listed),
+            "bonus": dollars(bonus) if bonus > 0 else "",
+            "return_it": publication.pay == Publication.Pay.RETURN_AND_COMPENSATE,
+        }
         return render(request, "judgments/preview.html", context)
     text = tasks.current_consent(campaign)
     if text is None:
@@ -61,6 +70,7 @@ def _arrived(request: HttpRequest, publication: Publication, hit: Hit) -> HttpRe
             "consent": judging.consent_context(campaign),
             "post_url": request.get_full_path(),
             "decline_url": reverse("judging:declined_in_frame", args=[campaign.link]),
+            "framed": True,
         }
         return render(request, "judgments/consent.html", context)
     assignment = arriving.assignment_arrive(

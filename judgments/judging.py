@@ -6,6 +6,7 @@ read it), so these views take no CSRF cookie. GET never writes.
 
 import secrets
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from django.core import signing
@@ -198,6 +199,7 @@ def instructions(request: HttpRequest, token: str) -> HttpResponse:
     if assignment.state != Assignment.State.ACTIVE:
         return see_other("judging:done", token)
     waiting = selectors.unjudged_positions(assignment)
+    publication = venue_of(assignment)
     begun = selectors.judged_count(assignment) > 0
     next_url = reverse("judging:item", args=[token, waiting[0]]) if waiting else reverse("judging:finish", args=[token])
     context = {
@@ -207,6 +209,7 @@ def instructions(request: HttpRequest, token: str) -> HttpResponse:
         "resume": waiting[0] if waiting and begun else None,
         "next_url": next_url,
         "leave_url": reverse("judging:leave", args=[token]),
+        "framed": publication is not None,
     }
     return render(request, "judgments/instructions.html", context)
 
@@ -252,6 +255,7 @@ def finish(request: HttpRequest, token: str) -> HttpResponse:
         return see_other("judging:done", token)
     missing = selectors.unjudged_positions(assignment)
     total = assignment.hit.items.count()
+    publication = venue_of(assignment)
     context = {
         "task": task_context(assignment.campaign),
         "answered": total - len(missing),
@@ -260,7 +264,8 @@ def finish(request: HttpRequest, token: str) -> HttpResponse:
         "post_url": reverse("judging:finish", args=[token]),
         "back_url": reverse("judging:item", args=[token, total]),
         "leave_url": reverse("judging:leave", args=[token]),
-        "owed": dollars(owed(assignment.campaign.reward, total - len(missing), total)),
+        "owed": dollars(pay_for(publication, owed(assignment.campaign.reward, total - len(missing), total))),
+        "framed": publication is not None,
     }
     return render(request, "judgments/finish.html", context)
 
@@ -278,13 +283,17 @@ def leave(request: HttpRequest, token: str) -> HttpResponse:
     if assignment.state != Assignment.State.ACTIVE:
         return see_other("judging:done", token)
     answered, total = selectors.judged_count(assignment), assignment.hit.items.count()
+    publication = venue_of(assignment)
+    pay = pay_for(publication, owed(assignment.campaign.reward, answered, total))
     context = {
         "task": task_context(assignment.campaign),
         "answered": answered,
         "total": total,
-        "owed": dollars(owed(assignment.campaign.reward, answered, total)),
+        "owed": dollars(pay) if pay else "",
         "post_url": reverse("judging:leave", args=[token]),
         "back_url": reverse("judging:instructions", args=[token]),
+        "framed": publication is not None,
+        "return_it": publication is not None and publication.pay == Publication.Pay.RETURN_AND_COMPENSATE,
     }
     return render(request, "judgments/leave.html", context)
 
@@ -301,8 +310,9 @@ def done(request: HttpRequest, token: str) -> HttpResponse:
     return_it = publication is not None and _is_to_be_returned(assignment, publication)
     context = {
         "task": task_context(assignment.campaign),
-        "receipt": _receipt(assignment),
+        "receipt": _receipt(assignment, publication),
         "home_url": _home_of(assignment) if publication is None else "",
+        "framed": publication is not None,
         "late": assignment.finished_at > assignment.leased_until,
         "submit": None if publication is None or return_it else _submission(assignment, publication),
         "return_it": return_it,
@@ -336,6 +346,13 @@ def shown_from(token: str, assignment: Assignment, position: int) -> datetime:
     return datetime.fromtimestamp(timestamp, tz=timezone.get_default_timezone())
 
 
+def pay_for(publication: Publication | None, earned: Decimal) -> Decimal:
+    """What a worker gets, in dollars, who has earned so much: at a venue by its terms, once the work is handed in."""
+    if publication is None or publication.pay == Publication.Pay.RETURN_AND_COMPENSATE:
+        return earned
+    return max(earned, publication.listed)
+
+
 def saved_context(assignment: Assignment, judgment: Judgment) -> dict[str, Any]:
     """What the page's script is told once a choice is saved."""
     answered, total = selectors.judged_count(assignment), assignment.hit.items.count()
@@ -344,12 +361,13 @@ def saved_context(assignment: Assignment, judgment: Judgment) -> dict[str, Any]:
         "preferred": judgment.preferred,
         "answered": answered,
         "total": total,
-        "owed": dollars(owed(assignment.campaign.reward, answered, total)),
+        "owed": dollars(pay_for(venue_of(assignment), owed(assignment.campaign.reward, answered, total))),
     }
 
 
 def _item_context(assignment: Assignment, token: str, shown: Item, judgment: Judgment | None) -> dict[str, Any]:
     campaign = assignment.campaign
+    publication = venue_of(assignment)
     total = assignment.hit.items.count()
     answered = selectors.judged_count(assignment)
     if shown.pair is not None:
@@ -387,13 +405,18 @@ def _item_context(assignment: Assignment, token: str, shown: Item, judgment: Jud
         "last": last,
         "instructions_url": reverse("judging:instructions", args=[token]),
         "leave_url": reverse("judging:leave", args=[token]),
-        "home_url": _home_of(assignment),
+        "home_url": _home_of(assignment) if publication is None else "",
+        "receipt_url": reverse("judging:done", args=[token]),
+        # A venue counts from when the task was accepted there, and shows that itself.
         "deadline": {
             "iso": assignment.leased_until.isoformat(),
             "minutes_left": max(0, int(seconds_left // 60)),
             "late": seconds_left < 0,
-        },
-        "owed_now": dollars(owed(campaign.reward, answered, total)),
+        }
+        if publication is None
+        else None,
+        "owed_now": dollars(pay_for(publication, owed(campaign.reward, answered, total))),
+        "framed": publication is not None,
     }
 
 
@@ -431,12 +454,12 @@ def _current(assignment: Assignment) -> dict[str, Any]:
     }
 
 
-def _receipt(assignment: Assignment) -> dict[str, Any]:
+def _receipt(assignment: Assignment, publication: Publication | None = None) -> dict[str, Any]:
     return {
         "code": assignment.receipt,
         "judged": assignment.judged,
         "total": assignment.hit.items.count(),
-        "owed": dollars(assignment.owed),
+        "owed": dollars(pay_for(publication, assignment.owed)),
         "finished_at": assignment.finished_at,
         "left": assignment.state == Assignment.State.LEFT,
     }
@@ -449,11 +472,14 @@ def _is_to_be_returned(assignment: Assignment, publication: Publication) -> bool
 
 def _submission(assignment: Assignment, publication: Publication) -> dict[str, str]:
     """The form by which a venue learns that the work is done. It may be sent again: the venue takes it once."""
+    bonus = assignment.owed - publication.listed
     return {
         "action": f"{submit_host(publication)}/mturk/externalSubmit",
         "assignment_id": assignment.venue_assignment_id,
         "receipt": assignment.receipt,
         "judged": str(assignment.judged),
+        "reward": dollars(publication.listed),
+        "bonus": dollars(bonus) if bonus > 0 else "",
     }
 
 

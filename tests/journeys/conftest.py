@@ -1,0 +1,159 @@
+"""Two sites that know of each other by address alone: a marketplace, and the platform that publishes on it."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Browser
+
+from judgments import services as judgments
+from tasks.models import Publication
+from tasks.venue.ledger import ledger_compare, totals
+from tasks.venue.publishing import publication_publish, publication_write
+from tasks.venue.reviewing import publication_requeue, publication_settle
+from tasks.venue.syncing import publication_sync
+from tests import factories
+from tests.conftest import running_site
+from tests.journeys.people import Member, Visitor
+from tests.marketplace.people import chromium
+from tests.marketplace.server import Marketplace, Requester
+from tests.tasks.venues import Clock, drain
+
+__all__ = ["chromium"]
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def running_venue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marketplace]:
+    """A marketplace where anybody can register."""
+    folder = tmp_path_factory.mktemp("venue")
+    running = Marketplace(folder, MARKETPLACE_OPEN_REGISTRATION="1", MARKETPLACE_RATE_LIMITS="0")
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def platform(
+    django_db_setup: None, running_venue: Marketplace, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The platform's address: by a name that makes it another site than the marketplace's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MARKETPLACE_URL", running_venue.url)
+        with running_site(str(tmp_path_factory.mktemp("files"))) as running:
+            yield running.url.replace("127.0.0.1", "localhost")
+
+
+@pytest.fixture
+def venue(running_venue: Marketplace, platform: str, transactional_db: None, settings: Any) -> Marketplace:
+    """The marketplace, with its clock right, where this process publishes what the platform shows."""
+    running_venue.test("clock", reset=True)
+    settings.DEVELOPMENT = True
+    settings.SITE_URL = platform
+    settings.MARKETPLACE_URL = settings.MARKETPLACE_SUBMIT_HOST = running_venue.url
+    return running_venue
+
+
+@pytest.fixture
+def visitors() -> Iterator[list[Visitor]]:
+    """Everybody who came. What a script, the content policy or the browser complains of is a failure."""
+    came: list[Visitor] = []
+    yield came
+    for visitor in came:
+        visitor.context.close()
+    assert [complaint for visitor in came for complaint in visitor.complaints] == []
+
+
+@pytest.fixture
+def come(chromium: Browser, venue: Marketplace, platform: str, visitors: list[Visitor]) -> Callable[..., Visitor]:
+    """Brings somebody whom the marketplace does not know."""
+
+    def one(**options: Any) -> Visitor:
+        visitor = Visitor(chromium, venue, platform, **options)
+        visitors.append(visitor)
+        return visitor
+
+    return one
+
+
+@pytest.fixture
+def member(chromium: Browser, venue: Marketplace, platform: str, visitors: list[Visitor]) -> Callable[..., Member]:
+    """Brings a worker of the marketplace, logged in."""
+
+    def one(**options: Any) -> Member:
+        visitor = Member(chromium, venue, platform, f"member{next(_numbers)}@example.org", **options)
+        visitors.append(visitor)
+        return visitor
+
+    return one
+
+
+class Published:
+    """A campaign of HITs of 13 items at the venue, and the rounds of the jobs."""
+
+    def __init__(self, publication: Publication, requester: Requester, clock: Clock) -> None:
+        self.publication = publication
+        self.campaign = publication.campaign
+        self.title = publication.title
+        self.requester = requester
+        self.clock = clock
+
+    def jobs(self) -> None:
+        """One round: publish, sync, check, settle, ask for more, publish."""
+        drain(self.publication, self.clock)
+        publication_sync(publication=self.publication, at=self.now, everything=True)
+        judgments.confirmed_check_all(at=self.now)
+        publication_settle(publication=self.publication, at=self.now)
+        publication_requeue(publication=self.publication, at=self.now)
+        drain(self.publication, self.clock)
+
+    @property
+    def now(self) -> datetime:
+        """By our clock."""
+        return self.clock()
+
+    def paid(self) -> list[tuple[str, str]]:
+        """What was paid, oldest first: the purpose and the dollars."""
+        rows = self.publication.payments.filter(state="paid").order_by("id").values_list("purpose", "amount")
+        return [(purpose, str(amount)) for purpose, amount in rows]
+
+    def agree(self, dollars: str) -> None:
+        """Both ledgers have paid this much to workers, cent by cent, and the account is lighter by it and its fees."""
+        both = ledger_compare(publication=self.publication, at=timezone.now())
+        assert both.differences == []
+        assert both.ours_rewards + both.ours_bonuses == Decimal(dollars)
+        assert (both.ours_rewards, both.ours_bonuses) == (both.venue_rewards, both.venue_bonuses)
+        sums = totals(self.publication)
+        assert (sums.owed, sums.paid) == (Decimal(0), Decimal(dollars))
+        assert sum(map(Decimal, self.requester.money())) == Decimal("1000.00") - sums.paid - sums.fees
+
+
+@pytest.fixture
+def publish(venue: Marketplace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Published]:
+    """Publishes a campaign of so many HITs, each of ten pairs and three test pairs, at the given terms."""
+
+    def made(hits: int = 1, **terms: Any) -> Published:
+        requester = venue.requester()
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", requester.key_id)
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", requester.secret)
+        queries = [f"q{number:02}" for number in range(10 * hits)]
+        collection = factories.collection(
+            tmp_path,
+            in_lab=factories.lab("The lab"),
+            qrels={query: [f"{query}-old"] for query in queries},
+            tops={"run": {query: [f"{query}-new"] for query in queries}},
+        )
+        campaign = factories.campaign(collection, tests=3)
+        title = f"Which passage is better? No. {next(_numbers)}"
+        terms = {"title": title, "requirements": [], "rate": 1000} | terms
+        publication = publication_write(campaign=campaign, **terms)
+        clock = Clock()
+        publication_publish(publication=publication, at=clock())
+        drain(publication, clock)
+        return Published(publication, requester, clock)
+
+    return made

@@ -1,0 +1,136 @@
+"""The platform's pages in the marketplace's frame: what reloading, going back and pressing twice do, on a phone too."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+
+from judgments.models import Acceptance, Judgment
+from tasks.models import Assignment, Worker
+from tests.journeys.conftest import Published
+from tests.journeys.people import ON_A_PHONE, Member, Visitor, careful
+from tests.marketplace.server import Marketplace
+
+Come = Callable[..., Visitor]
+Join = Callable[..., Member]
+Publish = Callable[..., Published]
+
+
+def test_two_tabs_reloads_going_back_and_pressing_twice_are_one_submission(member: Join, publish: Publish) -> None:
+    published = publish()
+    nora = member()
+    nora.look_at(published.title)
+    first, second = nora.page, nora.context.new_page()
+    second.goto(first.url)
+    for tab in (first, second):
+        tab.get_by_role("button", name="Accept this task").click()
+        tab.wait_for_url("**/work/*")
+    assert first.url == second.url
+    inside = second.frame_locator("iframe")
+    expect(inside.get_by_role("button", name="I agree, begin")).to_be_visible()
+    nora.press("I agree, begin")
+    inside.get_by_role("button", name="I agree, begin").click()
+    expect(inside.get_by_role("heading", name="How to judge")).to_be_visible()
+    inside.get_by_role("link", name="Begin").click()
+    expect(inside.get_by_text("1 of 13", exact=True)).to_be_visible()
+    first.bring_to_front()
+    nora.press("Begin")
+    nora.judge(range(1, 4))
+
+    expect(nora.frame.get_by_text("4 of 13", exact=True)).to_be_visible()
+    nora.document.evaluate("location.reload()")
+    nora.choose(4, 13)
+    nora.go_back()
+    expect(nora.frame.get_by_text("3 of 13", exact=True)).to_be_visible()
+    expect(nora.frame.locator("button[aria-pressed=true]")).to_have_count(1)
+    nora.page.reload()  # the frame begins anew
+    nora.press("Continue at 4")
+    nora.judge(range(4, 14))
+    nora.press("Send my answers")
+    expect(nora.frame.get_by_role("button", name="Hand in")).to_be_visible()
+    nora.document.evaluate("location.reload()")
+    nora.frame.get_by_role("button", name="Hand in").dblclick()
+    expect(nora.frame.get_by_role("heading", name="Your work is in")).to_be_visible()
+    expect(nora.page.get_by_role("link", name="Continue", exact=True)).to_be_focused()
+
+    nora.go_back()
+    nora.hand_in()
+    nora.go_on()
+    nora.page.go_back()
+    expect(nora.page.get_by_text("Your work is in. Thank you.")).to_be_visible()
+    second.bring_to_front()
+    inside.locator("button[aria-pressed=false]").first.click()
+    expect(inside.get_by_role("alert")).to_contain_text("You have finished this task already")
+    inside.get_by_role("link", name="See your receipt").click()
+    expect(inside.locator(".receipt")).to_have_text(Assignment.objects.get().receipt)
+    published.jobs()
+
+    published.agree("2.00")
+    work = Assignment.objects.get()
+    assert (Worker.objects.count(), work.submission.status, Acceptance.objects.count()) == (1, "Approved", 10)
+    assert Judgment.objects.filter(assignment=work).count() == 13
+
+
+def test_all_of_it_works_without_javascript(member: Join, publish: Publish) -> None:
+    published = publish()
+    nora = member(java_script_enabled=False)
+    nora.accept(published.title)
+    nora.begin()
+    for position in range(1, 14):
+        side = nora.choose(position, 13)
+        nora.frame.locator(f"button[value={side}]").click()
+        expect(nora.frame.locator(f"button[value={side}]")).to_have_attribute("aria-pressed", "true")
+        nora.frame.get_by_role("link", name="Finish" if position == 13 else "Continue").click()
+    nora.finish()
+    nora.page.get_by_role("link", name="I have sent it in: continue").click()
+    expect(nora.page.get_by_text("Your work is in. Thank you.")).to_be_visible()
+
+    published.jobs()
+
+    published.agree("2.00")
+    assert Acceptance.objects.count() == 10
+    assert nora.earnings()["To be paid to you"] == "$2.00"
+    assert (nora.platforms_cookies(), nora.refusals()) == ([], [])
+
+
+def test_an_invited_worker_does_it_on_a_phone(come: Come, publish: Publish, venue: Marketplace) -> None:
+    published = publish()
+    nora = come(**ON_A_PHONE)
+    invitation = venue.run("invite_worker", "--approved", "20000").removeprefix(venue.url)
+    nora.register(invitation, "nora@phone.example.org")
+    nora.look_at(published.title)
+    nora.frame_is_well()
+    nora.page.get_by_role("button", name="Accept this task").tap()
+    for words in ("I agree, begin", "Begin"):
+        expect(nora.frame.get_by_text(words, exact=True)).to_be_visible()
+        nora.frame_is_well()
+        nora.press(words)
+    nora.judge(range(1, 6))
+    nora.choose(6, 13)
+    nora.frame_is_well()
+    expect(nora.frame.locator("#left").or_(nora.frame.get_by_text("My page"))).to_have_count(0)
+    nora.frame.locator("a.leave").tap()
+    expect(nora.frame.get_by_role("heading", name="Leave now?")).to_be_visible()
+    nora.frame_is_well()
+    nora.press("Go on judging")
+    nora.press("Continue at 6")
+    nora.judge(range(6, 13))
+    side = nora.choose(13, 13, careful)
+    nora.frame.locator(f"button[value={side}]").tap()
+    expect(nora.frame.locator("#state")).to_have_text("Saved")
+    nora.frame_is_well()
+    nora.frame.locator("#continue").tap()
+    expect(nora.frame.get_by_role("button", name="Send my answers")).to_be_visible()
+    nora.frame_is_well()
+    nora.press("Send my answers")
+    expect(nora.frame.get_by_role("button", name="Hand in")).to_be_visible()
+    nora.frame_is_well()
+    nora.hand_in()
+    nora.frame_is_well()
+    nora.go_on()
+
+    published.jobs()
+
+    published.agree("2.00")
+    assert Acceptance.objects.count() == 10
+    assert nora.earnings()["To be paid to you"] == "$2.00"
+    assert (nora.platforms_cookies(), nora.refusals()) == ([], [])
