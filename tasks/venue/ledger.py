@@ -157,15 +157,27 @@ class Comparison(NamedTuple):
         return not self.differences
 
 
-def strays(publication: Publication, client: Any) -> list[str]:
+class _Listed(NamedTuple):
+    """What the venue's list says of a HIT."""
+
+    annotation: str
+    reward: Decimal
+
+
+def _marked(publication: Publication, client: Any) -> dict[str, _Listed]:
+    """The HITs at the venue that bear the publication's mark, by id."""
+    mark = f"bestknown {publication.reference} "
+    return {
+        hit["HITId"]: _Listed(hit["RequesterAnnotation"], Decimal(hit["Reward"]))
+        for hit in listed(client.list_hits, "HITs")
+        if hit.get("RequesterAnnotation", "").startswith(mark)
+    }
+
+
+def _strays(publication: Publication, there: dict[str, _Listed]) -> list[str]:
     """HITs that bear the publication's mark and that we do not know: published twice, whatever the reason."""
     known = set(publication.postings.exclude(venue_hit_id="").values_list("venue_hit_id", flat=True))
-    mark = f"bestknown {publication.reference} "
-    unknown = {
-        hit["HITId"]: hit["RequesterAnnotation"]
-        for hit in listed(client.list_hits, "HITs")
-        if hit.get("RequesterAnnotation", "").startswith(mark) and hit["HITId"] not in known
-    }
+    unknown = {hit_id: hit.annotation for hit_id, hit in there.items() if hit_id not in known}
     if not unknown:
         return []
     on_their_way = publication.operations.filter(ended_at=None, kind__in=["create", "compensate"])
@@ -176,6 +188,13 @@ def strays(publication: Publication, client: Any) -> list[str]:
     return [pk for pk, annotation in unknown.items() if annotation not in awaited and pk not in arrived]
 
 
+def _reward(client: Any, hit_id: str, there: dict[str, _Listed]) -> Decimal:
+    """A HIT's reward; of a HIT that is listed no more, the venue is asked."""
+    if hit_id in there:
+        return there[hit_id].reward
+    return Decimal(read(client.get_hit, HITId=hit_id)["HIT"]["Reward"])
+
+
 def ledger_compare(*, publication: Publication, at: datetime) -> Comparison:
     """Ask the venue what it has paid on each HIT and compare; a difference rings.
 
@@ -184,7 +203,8 @@ def ledger_compare(*, publication: Publication, at: datetime) -> Comparison:
     client = client_for(environment(publication.environment))
     sums = {"ours_rewards": ZERO, "ours_bonuses": ZERO, "venue_rewards": ZERO, "venue_bonuses": ZERO}
     differences: list[str] = []
-    for hit_id in strays(publication, client):
+    there = _marked(publication, client)
+    for hit_id in _strays(publication, there):
         differences.append(_("HIT %(hit)s is at the venue, and is none of those that we know.") % {"hit": hit_id})
     worked_on = publication.postings.exclude(venue_hit_id="").filter(submissions__isnull=False)
     for posting in worked_on.distinct().order_by("id").iterator(chunk_size=500):
@@ -193,10 +213,9 @@ def ledger_compare(*, publication: Publication, at: datetime) -> Comparison:
             for one in listed(client.list_assignments_for_hit, "Assignments", HITId=posting.venue_hit_id)
             if one["AssignmentStatus"] == "Approved"
         }
-        reward = read(client.get_hit, HITId=posting.venue_hit_id)["HIT"]["Reward"] if approved else "0"
         bonuses = list(listed(client.list_bonus_payments, "BonusPayments", HITId=posting.venue_hit_id))
         venue = (
-            Decimal(reward) * len(approved),
+            _reward(client, posting.venue_hit_id, there) * len(approved) if approved else ZERO,
             sum((Decimal(bonus["BonusAmount"]) for bonus in bonuses), ZERO),
         )
         for payment in publication.payments.filter(
@@ -204,11 +223,10 @@ def ledger_compare(*, publication: Publication, at: datetime) -> Comparison:
         ).exclude(state=State.PAID):
             when = str(approved[payment.submission.venue_assignment_id]) if payment.submission else ""
             payment_settle(payment_id=payment.pk, evidence={"found": "Approved", "ApprovalTime": when}, at=at)
-        paid = publication.payments.filter(state=State.PAID)
-        of_hit = paid.filter(submission__posting=posting) | paid.filter(
-            purpose=Purpose.COMPENSATION, operations__posting=posting
-        )
-        rows = {row.pk: row for row in of_hit}.values()
+        # Two questions, as one with an “or” would look through all payments for each HIT.
+        offered = Payment.objects.filter(operations__posting=posting, purpose=Purpose.COMPENSATION, state=State.PAID)
+        paid = Payment.objects.filter(submission__posting=posting, state=State.PAID)
+        rows = {row.pk: row for row in [*paid, *offered]}.values()
         ours = (
             sum((row.amount for row in rows if row.purpose != Purpose.BONUS), ZERO),
             sum((row.amount for row in rows if row.purpose == Purpose.BONUS), ZERO),

@@ -4,9 +4,12 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from tasks.crowd.environments import environment
 from tasks.crowd.mturk import external_question, frame_address
 from tasks.models import Hit, Operation, Payment, Posting, Publication, Submission, Worker
+from tasks.money import dollars
 
 Kind = Operation.Kind
 LONG_AGO = 1
@@ -51,13 +54,23 @@ def hit_type_request(publication: Publication, exclusion_id: str) -> dict[str, A
     }
     return {
         "Title": publication.title,
-        "Description": publication.description,
+        "Description": described(publication),
         "Keywords": publication.keywords,
         "Reward": f"{publication.listed:.2f}",
         "AssignmentDurationInSeconds": int(publication.assignment_duration.total_seconds()),
         "AutoApprovalDelayInSeconds": int(publication.auto_approval.total_seconds()),
         "QualificationRequirements": [*publication.requirements, excluded],
     }
+
+
+def described(publication: Publication) -> str:
+    """The description, with a sentence about the bonus where the listed reward is not all of the pay."""
+    bonus = publication.campaign.reward - publication.listed
+    if publication.pay != Publication.Pay.BASE_AND_BONUS or bonus <= 0:
+        return publication.description
+    said = _("On top of the reward comes a bonus of up to %(bonus)s, for the comparisons that you make.")
+    sentence = said % {"bonus": dollars(bonus)}
+    return f"{publication.description[: 2000 - len(sentence) - 1]} {sentence}"
 
 
 def hit_request(publication: Publication, hit: Hit, round_number: int, places: int) -> dict[str, Any]:

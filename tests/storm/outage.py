@@ -1,0 +1,83 @@
+"""Servers of its own that are killed while a campaign is published: `python -m tests.storm.outage HITS`.
+
+Redis and then PostgreSQL die without a word and come back. The background workers are started once, and must go on.
+Prints one line of JSON: what came of it.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import django
+
+from config import embedded
+
+
+def main(hits: int) -> int:
+    """Publish through both outages."""
+    embedded.ensure()
+    django.setup()
+    from django.core.management import call_command
+    from django.db import Error, close_old_connections
+    from django.utils import timezone
+
+    call_command("migrate", verbosity=0)
+    from config.celery import app
+    from pools.models import Campaign, Collection, Lab
+    from tasks import jobs
+    from tasks.models import Hit, Operation
+    from tasks.venue.outbox import LEASE
+    from tasks.venue.publishing import publication_publish, publication_write
+
+    lab = Lab.objects.create(name="outage")
+    collection = Collection.objects.create(lab=lab, name="outage")
+    campaign = Campaign.objects.create(lab=lab, collection=collection, name="outage", state=Campaign.State.OPEN)
+    Hit.objects.bulk_create(Hit(campaign=campaign, number=number, needed=1) for number in range(1, hits + 1))
+    publication = publication_write(campaign=campaign, rate=40, requirements=[])
+    publication_publish(publication=publication, at=timezone.now())
+
+    workers = subprocess.Popen([sys.executable, "-m", "tests.storm.jobs"], start_new_session=True)
+    outages = {hits // 4: "redis", hits // 2: "postgres"}
+    died: list[str] = []
+    ends = time.monotonic() + 150
+    done = 0
+    try:
+        while done < hits and time.monotonic() < ends:
+            try:
+                done = Operation.objects.filter(kind="create", state="done").count()
+                jobs.publish.apply_async(retry=False, expires=20)
+            except (Error, OSError, app.connection_for_write().recoverable_connection_errors):
+                close_old_connections()
+            for point, server in list(outages.items()):
+                if done >= point:
+                    del outages[point]
+                    kill(server)
+                    time.sleep(2)
+                    embedded.ensure()
+                    close_old_connections()
+                    died.append(server)
+                    # The calls that were being made have lost their makers: let the time pass until they are repeated.
+                    held = Operation.objects.filter(state=Operation.State.SENT)
+                    held.update(sent_at=timezone.now() - LEASE - timedelta(seconds=1))
+            time.sleep(0.5)
+        alive = workers.poll() is None
+    finally:
+        os.killpg(workers.pid, signal.SIGKILL)
+        workers.wait()
+    print(json.dumps({"done": done, "died": died, "workers_alive": alive, "reference": publication.reference}))
+    return 0
+
+
+def kill(server: str) -> None:
+    """Kill one of our servers at once, as the system does when memory runs out."""
+    lock = next((Path(embedded.var_folder()) / "run").glob(f"{server}*"))
+    os.kill(int(lock.read_text()), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1])))

@@ -1,0 +1,347 @@
+"""A campaign at a marketplace whose requests meet every fault, while its processes are killed and a crowd works."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import psycopg2
+from botocore.exceptions import BotoCoreError, ClientError
+from django.db import close_old_connections, connection
+from django.urls import reverse
+from django.utils import timezone
+
+from config.celery import app
+from judgments import jobs as judgment_jobs
+from judgments import services as judgments
+from pools.errors import NotNow, Refused
+from tasks import jobs
+from tasks.models import Hit, Operation, Publication, Submission
+from tasks.venue.arriving import assignment_arrive
+from tasks.venue.ledger import ledger_compare
+from tasks.venue.notifications import notifications_ask
+from tasks.venue.outbox import LEASE
+from tests import factories
+from tests.conftest import REPOSITORY, database_url, running_site
+from tests.marketplace.server import Marketplace, Requester
+
+CHANCES = {
+    "before_commit": 0.04,
+    "after_commit": 0.04,
+    "reply_dropped": 0.04,
+    "throttled": 0.005,  # each holds the whole publication back for seconds
+    "slow": 0.03,
+    "not_ready": 0.04,
+    "notification_lost": 0.02,
+    "notification_doubled": 0.02,
+}
+CARELESS, LEAVING, RETURNING = 0.04, 0.04, 0.03
+ROUND = (jobs.publish, jobs.sync, judgment_jobs.check, jobs.settle, jobs.requeue)
+CALLS_BETWEEN_KILLS = 600
+PEOPLE = 4
+"""How many work at once."""
+
+
+class JobWorkers:
+    """Background workers on the test database that are killed, all at once and without a word, and started again."""
+
+    def __init__(self, folder: Path, *, tokens: bool) -> None:
+        self.kills = 0
+        self._log = (folder / "jobs.log").open("ab")
+        self._command = [sys.executable, "-m", "tests.storm.jobs", *([] if tokens else ["--without-token"])]
+        self._environment = os.environ | {"DATABASE_URL": database_url()}
+        self._process = self._started()
+
+    def _started(self) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            self._command,
+            cwd=REPOSITORY,
+            env=self._environment,
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,
+        )
+
+    def kill(self) -> None:
+        """Kill every process of them. Nobody holds a call any more: let the time pass after which others take it."""
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self.kills += 1
+        held = Operation.objects.filter(state=Operation.State.SENT)
+        held.update(sent_at=timezone.now() - LEASE - timedelta(seconds=1))
+        self._process = self._started()
+
+    @property
+    def are_alive(self) -> bool:
+        """Whether they run: nobody but we should end them."""
+        return self._process.poll() is None
+
+    def stop(self) -> None:
+        """End them."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._log.close()
+
+
+class Crowd:
+    """People who find HITs at the marketplace, do them here and submit there. `submitted` is what it took from them."""
+
+    def __init__(self, marketplace: Marketplace, publication: Publication, seed: int) -> None:
+        self.marketplace, self.publication, self.seed = marketplace, publication, seed
+        self.submitted: set[tuple[str, str]] = set()
+        self.did: Counter[str] = Counter()
+        self.ended = threading.Event()
+        self._threads = [threading.Thread(target=self._work, args=(number,)) for number in range(PEOPLE)]
+        self.errors: list[BaseException] = []
+
+    def __enter__(self) -> "Crowd":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.ended.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self, number: int) -> None:
+        chance = random.Random(f"{self.seed} {number}")
+        try:
+            with httpx.Client(base_url=self.marketplace.url, timeout=30, trust_env=False) as http:
+                me, done = self._somebody(http, number), 0
+                while not self.ended.is_set():
+                    careless = chance.random() < CARELESS
+                    somebody = self._somebody(http, number) if careless else me
+                    done += self._one(http, somebody, chance, careless)
+                    if done >= 200:
+                        me, done = self._somebody(http, number), 0
+        except BaseException as error:  # shown by the test
+            self.errors.append(error)
+        finally:
+            close_old_connections()
+            connection.close()
+
+    def _somebody(self, http: httpx.Client, number: int) -> str:
+        self.did["people"] += 1
+        email = f"storm{self.seed}-{number}-{time.monotonic_ns()}@example.org"
+        return str(self._asked(http, "worker", email=email, vouched_approved=20_000)["worker_id"])
+
+    def _asked(self, http: httpx.Client, action: str, **given: Any) -> dict[str, Any]:
+        """A call of test mode, made again if a killed server did not answer; `error` in it if it was refused."""
+        for _ in range(50):
+            try:
+                return dict(http.post(f"/test/{action}", json=given).json())
+            except (httpx.TransportError, ValueError):
+                time.sleep(0.1)
+        raise AssertionError(f"no answer to {action}")
+
+    def _one(self, http: httpx.Client, worker_id: str, chance: random.Random, careless: bool) -> bool:
+        found = self._asked(http, "find", worker_id=worker_id, most=40).get("hit_ids", [])
+        if not found:
+            time.sleep(0.2)
+            return False
+        hit_id = chance.choice(found)
+        accepted = self._asked(http, "accept", worker_id=worker_id, hit_id=hit_id)
+        if "error" in accepted:
+            return False
+        assignment_id = accepted["assignment_id"]
+        number = self._frames_number(hit_id)
+        if chance.random() < RETURNING:
+            self._asked(http, "return", worker_id=worker_id, assignment_id=assignment_id)
+            self.did["returned"] += 1
+            return False
+        try:
+            assignment = assignment_arrive(
+                publication=self.publication,
+                hit=Hit.objects.get(campaign=self.publication.campaign, number=number),
+                assignment_id=assignment_id,
+                worker_id=worker_id,
+                at=timezone.now(),
+            )
+        except Refused:
+            self._asked(http, "return", worker_id=worker_id, assignment_id=assignment_id)
+            self.did["refused here"] += 1
+            return False
+        leaves = not careless and chance.random() < LEAVING
+        factories.judge(assignment, only=[1] if leaves else None, fail_tests=careless)
+        end = judgments.assignment_leave if leaves else judgments.assignment_finish
+        ended = end(assignment=assignment, at=timezone.now())
+        self._submit(http, assignment_id, ended.receipt)
+        self.submitted.add((assignment_id, worker_id))
+        self.did["careless" if careless else "left" if leaves else "finished"] += 1
+        return True
+
+    def _submit(self, http: httpx.Client, assignment_id: str, receipt: str) -> None:
+        for _ in range(50):
+            try:
+                answer = http.post("/mturk/externalSubmit", data={"assignmentId": assignment_id, "receipt": receipt})
+                if answer.status_code == 200:
+                    return
+            except httpx.TransportError:
+                pass
+            time.sleep(0.1)
+        raise AssertionError(f"{assignment_id} could not be submitted: {answer.text}")
+
+    def _frames_number(self, hit_id: str) -> int:
+        """Which of our HITs the frame's address names."""
+        rows = at_the_venue(self.marketplace, "SELECT annotation FROM marketplace_hit WHERE hit_id = %s", hit_id)
+        return int(rows[0][0].split()[2].partition("/")[0])
+
+
+def at_the_venue(marketplace: Marketplace, query: str, *given: object) -> list[tuple[Any, ...]]:
+    """Rows of the marketplace's own database: the truth, whatever its replies said."""
+    found = psycopg2.connect(marketplace.database.replace("postgres://", "postgresql://", 1))
+    try:
+        with found.cursor() as cursor:
+            cursor.execute(query, given)
+            return list(cursor.fetchall())
+    finally:
+        found.close()
+
+
+def kill_one_server(marketplace: Marketplace, chance: random.Random) -> None:
+    """Kill one of the marketplace's gunicorn workers in the midst of what it does."""
+    master = marketplace.pid
+    children = Path(f"/proc/{master}/task/{master}/children").read_text().split()
+    if children:
+        os.kill(int(chance.choice(children)), signal.SIGKILL)
+
+
+@contextmanager
+def _background(folder: Path, *, tokens: bool) -> Iterator[JobWorkers]:
+    app.control.purge()
+    workers = JobWorkers(folder, tokens=tokens)
+    try:
+        yield workers
+    finally:
+        workers.stop()
+        app.control.purge()
+
+
+class Weathered(NamedTuple):
+    """What came of it."""
+
+    crowd: Crowd
+    kills: int
+    faults: dict[str, int]
+    seconds: float
+
+
+def weather(
+    publication: Publication, marketplace: Marketplace, folder: Path, *, seed: int, seconds: float, tokens: bool = True
+) -> Weathered:
+    """Run the campaign to its end through a storm. Raises AssertionError if it has not ended in time."""
+    chance = random.Random(seed)
+    started = time.monotonic()
+    marketplace.test("faults", clear=True, storm={"seed": str(seed), "chances": CHANCES, "seconds": 0.2})
+    with (
+        running_site(str(folder)) as site,
+        _background(folder, tokens=tokens) as workers,
+        Crowd(marketplace, publication, seed) as crowd,
+    ):
+        made, told = 0, False
+        while not _ended(publication):
+            assert time.monotonic() - started < seconds, _state(publication, folder)
+            assert crowd.errors == []
+            assert workers.are_alive, _state(publication, folder)
+            if app.connection_for_read().default_channel.client.llen("celery") < len(ROUND):
+                for job in ROUND:
+                    job.delay()
+            time.sleep(0.5)
+            told = told or _ask_to_be_told(publication, site.url)
+            with suppress(httpx.TransportError, AssertionError):  # the server that was asked may just have been killed
+                marketplace.test("tick")
+            # Back-off is real, and would make this long: what waits a minute waits a second.
+            soon = timezone.now() + timedelta(seconds=1)
+            Operation.objects.filter(ended_at=None, next_try__gt=soon).update(next_try=soon)
+            ended = Operation.objects.filter(publication=publication).exclude(ended_at=None).count()
+            if ended > made + CALLS_BETWEEN_KILLS:
+                workers.kill()
+                kill_one_server(marketplace, chance)
+                made = ended
+    assert crowd.errors == []
+    met = marketplace.test("faults")["met"]
+    marketplace.test("faults", clear=True)
+    return Weathered(crowd, workers.kills, met, time.monotonic() - started)
+
+
+def _ask_to_be_told(publication: Publication, url: str) -> bool:
+    publication.refresh_from_db()
+    address = f"{url}{reverse('tasks:notifications', args=[publication.reference])}"
+    try:
+        notifications_ask(publication=publication, address=address)
+    except (NotNow, BotoCoreError, ClientError):
+        return False
+    return True
+
+
+def _ended(publication: Publication) -> bool:
+    waiting = (
+        Hit.objects.filter(campaign=publication.campaign, needed__gt=0),
+        Operation.objects.filter(publication=publication, ended_at=None),
+        Submission.objects.filter(publication=publication).exclude(status="Approved"),
+        publication.payments.exclude(state="paid"),
+    )
+    return not any(rows.exists() for rows in waiting)
+
+
+def _state(publication: Publication, folder: Path) -> str:
+    hits = Hit.objects.filter(campaign=publication.campaign, needed__gt=0).count()
+    waiting = Counter(Operation.objects.filter(publication=publication, ended_at=None).values_list("kind", "state"))
+    submitted = Counter(publication.submissions.values_list("status", "decision"))
+    log = (folder / "jobs.log").read_text()[-3000:]
+    return f"{hits} HITs wait; calls {dict(waiting)}; submissions {dict(submitted)}\n{log}"
+
+
+def faults_of(publication: Publication, marketplace: Marketplace, requester: Requester, crowd: Crowd) -> list[str]:
+    """Everything that is wrong after the storm, as sentences; none if all is well."""
+    wrong = []
+    mark = f"bestknown {publication.reference} %"
+    twice = at_the_venue(
+        marketplace,
+        "SELECT annotation, count(*) FROM marketplace_hit WHERE annotation LIKE %s GROUP BY 1 HAVING count(*) > 1",
+        mark,
+    )
+    wrong += [f"HIT “{annotation}” was published {count} times" for annotation, count in twice]
+    paid_twice = at_the_venue(
+        marketplace,
+        "SELECT a.assignment_id, count(*) FROM marketplace_bonuspayment b"
+        " JOIN marketplace_assignment a ON a.id = b.assignment_id JOIN marketplace_hit h ON h.id = a.hit_id"
+        " WHERE h.annotation LIKE %s GROUP BY a.id HAVING count(*) > 1",
+        mark,
+    )
+    wrong += [f"assignment {one} got {count} bonuses" for one, count in paid_twice]
+    there = set(
+        at_the_venue(
+            marketplace,
+            "SELECT a.assignment_id, w.worker_id FROM marketplace_assignment a"
+            " JOIN marketplace_worker w ON w.id = a.worker_id JOIN marketplace_hit h ON h.id = a.hit_id"
+            " WHERE h.annotation LIKE %s AND a.submitted_at IS NOT NULL",
+            mark,
+        )
+    )
+    here = set(publication.submissions.values_list("venue_assignment_id", "venue_worker_id"))
+    wrong += [f"the worker was told that {one} was submitted, and it was not" for one in crowd.submitted - there]
+    wrong += [f"submitted assignment {one} was missed" for one in there - here]
+    wrong += [f"assignment {one} is not at the venue" for one in here - there]
+    matched = publication.submissions.filter(assignment__isnull=False).count()
+    if matched != len(there):
+        wrong.append(f"{len(there) - matched} submitted assignments match nothing here")
+    wrong += ledger_compare(publication=publication, at=timezone.now()).differences
+    spent = sum((payment.amount + payment.fee for payment in publication.payments.all()), Decimal(0))
+    available, on_hold = map(Decimal, requester.money())
+    if requester.deposit - available - on_hold != spent:
+        wrong.append(f"the account has spent ${requester.deposit - available - on_hold}, and the ledger says ${spent}")
+    return wrong
