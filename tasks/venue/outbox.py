@@ -52,17 +52,12 @@ def operations_run(
     client = client_for(venue)
     made, answered = 0, False
     while made < limit:
-        publication.refresh_from_db()
-        if not _sendable(publication, clock()).exists():
+        taken = _take(publication, clock())
+        if taken is None:
             break
-        wait = _turn(publication, clock())
-        if wait > PATIENCE:
-            break
+        operation, wait = taken
         if wait > 0:
             sleep(wait)
-        operation = _take(publication, clock())
-        if operation is None:
-            break
         made += 1
         assert_host(client, venue)
         if _attempt(client, operation, clock) and not answered:
@@ -86,36 +81,37 @@ def _sendable(publication: Publication, at: datetime) -> QuerySet[Operation]:
 
 
 @transaction.atomic
-def _turn(publication: Publication, at: datetime) -> float:
-    """Reserve the next moment at which the rate allows a call. How many seconds away it is."""
+def _take(publication: Publication, at: datetime) -> tuple[Operation, float] | None:
+    """The next operation, committed as sent before anything is sent, and the seconds until the rate allows its call.
+
+    None if nothing waits, others hold all that does, or the next turn is too far away.
+    """
     row = Publication.objects.select_for_update(no_key=True).get(pk=publication.pk)
     turn = max(at, row.next_call_at or at)
     wait = (turn - at).total_seconds()
-    if wait <= PATIENCE:
-        Publication.objects.filter(pk=row.pk).update(next_call_at=turn + timedelta(seconds=1 / row.rate))
-    return wait
-
-
-@transaction.atomic
-def _take(publication: Publication, at: datetime) -> Operation | None:
-    """The next operation, committed as sent before anything is sent. None if others hold all that wait."""
+    if wait > PATIENCE:
+        return None
     operation = (
-        _sendable(publication, at)
+        _sendable(row, at)
         .select_for_update(skip_locked=True, of=("self",), no_key=True)
-        .select_related("posting", "publication")
+        .select_related("posting")
         .order_by("next_try", "id")
         .first()
     )
     if operation is None:
         return None
-    # What was lost and may no longer be known by its token is looked for first: see _attempt.
-    operation.first_sent_at = operation.first_sent_at or at
+    Publication.objects.filter(pk=row.pk).update(next_call_at=turn + timedelta(seconds=1 / row.rate))
+    # What was lost and may no longer be known by its token is looked for first: see _answer.
+    operation.first_sent_at = operation.first_sent_at or turn
     operation.state = State.SENT
-    operation.sent_at = at
+    operation.sent_at = turn
     operation.attempts += 1
     operation.save(update_fields=["state", "sent_at", "first_sent_at", "attempts"])
-    Payment.objects.filter(operations=operation, state=Payment.State.OWED).update(state=Payment.State.SENT)
-    return operation
+    operation.publication = row
+    if operation.payment_id is not None:
+        owed = Payment.objects.filter(pk=operation.payment_id, state=Payment.State.OWED)
+        owed.update(state=Payment.State.SENT)
+    return operation, wait
 
 
 def _attempt(client: Any, operation: Operation, clock: Callable[[], datetime]) -> bool:
