@@ -2,9 +2,10 @@
 
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from pools.errors import BadRequest, NotNow
@@ -368,6 +369,21 @@ def _compensations_approve(publication: Publication, at: datetime) -> None:
 # --- asking for more work
 
 
+def _short_of_places(publication: Publication) -> QuerySet[Posting, Any]:
+    """HITs that were submitted and have fewer places than are `wanted`, in their newest round.
+
+    One question, so that a check that ends meanwhile is counted wholly or not at all.
+    """
+    done = [verdict for verdict in Assignment.Verdict if verdict != Assignment.Verdict.PENDING]
+    checked = Q(submissions__assignment=None) | Q(submissions__assignment__verdict__in=done)
+    later = Posting.objects.filter(publication=publication, hit=OuterRef("hit"), round__gt=OuterRef("round"))
+    waiting = publication.postings.filter(hit__needed__gt=0, submissions__isnull=False).exclude(venue_hit_id="")
+    counted = waiting.exclude(Exists(later)).annotate(
+        wanted=F("hit__needed") + Count("submissions", filter=checked, distinct=True)
+    )
+    return counted.filter(wanted__gt=F("places")).select_related("hit").order_by("id")
+
+
 @transaction.atomic
 def publication_requeue(*, publication: Publication, at: datetime) -> int:
     """Ask the venue for as many more assignments as excluded or unfinished work has left open. How many calls.
@@ -383,20 +399,9 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
     if publication.state != Publication.State.OPEN:
         return 0
     planned = expired = 0
-    newest: dict[int, Posting] = {}
-    waiting = publication.postings.filter(hit__needed__gt=0, submissions__isnull=False).exclude(venue_hit_id="")
-    for posting in waiting.select_related("hit").distinct().order_by("round"):
-        newest[posting.hit_id or 0] = posting
-    for posting in newest.values():
-        hit = posting.hit
+    for posting in _short_of_places(publication):
+        hit, wanted = posting.hit, posting.wanted
         assert hit is not None
-        # Of a HIT that was posted again, the newest round's place may not have been taken yet.
-        if publication.postings.filter(hit=hit, round__gt=posting.round).exists():
-            continue
-        checked = posting.submissions.exclude(assignment__verdict=Assignment.Verdict.PENDING)
-        wanted = checked.count() + hit.needed
-        if wanted <= posting.places:
-            continue
         if posting.expires_at is None or posting.expires_at <= at:
             expired += 1
         elif posting.places < LARGE <= wanted:
