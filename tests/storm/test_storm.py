@@ -62,7 +62,7 @@ def test_two_thousand_hits_come_through_a_storm(
     marketplace: Marketplace,  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    publication = published(lab, tmp_path, int(__import__("os").environ.get("N", "2000")))
+    publication = published(lab, tmp_path, 2000)
 
     came = weather(publication, marketplace, tmp_path, seed=7, seconds=2000)
 
