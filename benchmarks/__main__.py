@@ -3,7 +3,13 @@
 import subprocess
 import sys
 
-PARTS = ("benchmarks.evaluation", "benchmarks.packing", "benchmarks.pages", "benchmarks.venue")
+PARTS = (
+    "benchmarks.evaluation",
+    "benchmarks.comparing",
+    "benchmarks.packing",
+    "benchmarks.pages",
+    "benchmarks.venue",
+)
 
 
 def main(arguments: list[str]) -> int:

@@ -149,7 +149,9 @@ def _load(port: int, seconds: float, people: list[Any], pause: float) -> tuple[f
         try:
             while time.perf_counter() < ends:
                 person.step(ask)
-                time.sleep(pause)
+                if pause:
+                    connection.close()  # the server would, before the next choice; browsers open another as well
+                    time.sleep(pause)
         except (OSError, http.client.HTTPException, AttributeError) as error:
             failures.append(repr(error))
 

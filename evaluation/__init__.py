@@ -1,1 +1,1 @@
-"""Reading runs and qrels, pooling, preferences, tournaments and measures. No Django, no database, no network."""
+"""Reading runs and qrels, pools, preferences, tournaments, measures, statistics. No Django, database or network."""

@@ -13,38 +13,41 @@ import re
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from evaluation.artifact import ORDERS, RunArtifact
+from evaluation.artifact import ORDERS
+from evaluation.cli_compare import add_compare
+from evaluation.cli_leaderboard import add_leaderboard
+from evaluation.cli_wins import add_wins
+from evaluation.clitools import (
+    BAD,
+    FILES,
+    OK,
+    ORDER_HELP,
+    POOLS_HELP,
+    add_command,
+    positive,
+    print_json,
+    read_pools,
+    read_runs,
+    run_name,
+    tell,
+    tell_left_out,
+    with_names,
+)
 from evaluation.errors import BadInput, UnknownPassage
 from evaluation.measures import reciprocal_rank
 from evaluation.pooling import all_pairs, pool_queries, pool_sizes
-from evaluation.preferences import Preference, numbered_preferences, read_pairs
-from evaluation.qrels import POLICIES, Qrels, read_qrels
+from evaluation.qrels import POLICIES, read_qrels
 from evaluation.runs import Census, RunCheck, check_run
-from evaluation.textfiles import counted, shown
+from evaluation.textfiles import counted
 from evaluation.texts import read_queries
 from evaluation.tournament import METHODS, Derived, derive
 
-OK, BAD, USAGE = 0, 1, 2
-_ENDINGS = (".txt", ".trec", ".tsv", ".gz", ".bz2", ".zst")
 _MEASURE = re.compile(r"M?RR@([1-9][0-9]{0,8})", re.IGNORECASE | re.ASCII)
-
-_FILES = """
-All files may be plain or compressed (gzip, bzip2, zstandard; told by their first bytes, not by their names).
-Columns stand apart by spaces or tabs. CRLF line ends, a byte order mark and a missing last newline do no harm.
-Errors go to standard error, with file and line. Exit code: 0 if all is well, 1 if input is bad (nothing is written
-then), 2 if the command itself is wrong.
-"""
-
-_ORDER_HELP = (
-    "how the hits of a query are ordered. score: by score, descending, ties by passage id, descending, as trec_eval "
-    "does. rank: by the rank column, ascending, ties as in the file. Many published runs differ between the two. "
-    "An MS MARCO run has no scores: there both are the rank order. Default: score"
-)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -68,23 +71,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def run_name(path: str) -> str:
-    """The file's name without .txt, .trec, .tsv, .gz, .bz2, .zst at its end, in any number."""
-    name = Path(path).name
-    while True:
-        ending = next((ending for ending in _ENDINGS if name.lower().endswith(ending)), "")
-        if not ending or len(ending) == len(name):
-            return name
-        name = name[: -len(ending)]
-
-
 def _check(options: argparse.Namespace) -> int:
     queries = None
     if options.queries:
         queries = [query.id for query in read_queries(options.queries, name=options.queries)]
     check = check_run(options.file, name=options.file, queries=queries)
     if options.json:
-        _print_json(
+        print_json(
             {
                 "ok": check.ok,
                 "errors": [error._asdict() for error in check.errors],
@@ -140,20 +133,13 @@ def _census(census: Census) -> Iterator[str]:
         ("last newline missing", census.missing_last_newline),
     ]
     if census.missing_queries is not None:
-        rows.append(("queries that the run lacks", _with_names(census.missing_queries, census.missing_query_ids)))
+        rows.append(("queries that the run lacks", with_names(census.missing_queries, census.missing_query_ids)))
     if census.unknown_queries is not None:
-        rows.append(("queries that only the run has", _with_names(census.unknown_queries, census.unknown_query_ids)))
+        rows.append(("queries that only the run has", with_names(census.unknown_queries, census.unknown_query_ids)))
     width = max(len(label) for label, _ in rows)
     for label, value in rows:
         text = ("yes" if value else "no") if isinstance(value, bool) else value
         yield f"{label:<{width}}  {text:,}" if isinstance(text, int) else f"{label:<{width}}  {text}"
-
-
-def _with_names(count: int, names: list[str]) -> str:
-    if not count:
-        return "0"
-    more = " …" if count > len(names) else ""
-    return f"{count:,} ({', '.join(shown(name) for name in names)}{more})"
 
 
 def _pool(options: argparse.Namespace) -> int:
@@ -161,35 +147,26 @@ def _pool(options: argparse.Namespace) -> int:
         if options.pairs and _same_file(options.pairs, path):
             raise BadInput(options.pairs, None, "is one of the input files, and would be overwritten.")
     qrels = read_qrels(options.qrels, name=options.qrels)
-    runs = _read_runs(options.files, options.depth)
+    runs = read_runs(options.files, options.depth)
     if runs is None:
         return BAD
     tops = [run.top(options.order, options.depth) for run in runs.values()]
     pools = pool_queries(tops, qrels, options.qrel)
-    _tell_left_out(runs, qrels)
+    tell_left_out(runs, qrels)
     empty = len(qrels.queries) - len(pools)
     if empty:
-        _tell(f"{counted(empty, 'query', 'queries')} of the qrels left out: no run has them, and no qrel was taken.")
+        tell(f"{counted(empty, 'query', 'queries')} of the qrels left out: no run has them, and no qrel was taken.")
     sizes = pool_sizes(pools).as_dict()
     if options.pairs:
         with _written_whole(options.pairs) as out:
             for query in sorted(pools):
                 out.writelines("\t".join(pair) + "\n" for pair in all_pairs(query, pools[query]))
-    _print_json(sizes)
+    print_json(sizes)
     return OK
 
 
 def _qrels(options: argparse.Namespace) -> int:
-    given = _pools_from_pairs(options.pools) if options.pools else None
-    pools: dict[str, set[str]] = {} if given is None else given
-    preferences = []
-    for line, preference in numbered_preferences(options.file, name=options.file):
-        query, a, b, _ = preference
-        if given is None:
-            pools.setdefault(query, set()).update((a, b))
-        else:
-            _in_pools(given, preference, options, line)
-        preferences.append(preference)
+    pools, preferences = read_pools(options.pools, options.file)
     try:
         derived = derive(pools, preferences, options.method, options.allow_incomplete)
     except UnknownPassage as error:  # found above already; kept for the day the two disagree
@@ -198,23 +175,6 @@ def _qrels(options: argparse.Namespace) -> int:
     sys.stdout.flush()
     _summarize(derived, options)
     return OK
-
-
-def _pools_from_pairs(path: str) -> dict[str, set[str]]:
-    pools: dict[str, set[str]] = {}
-    for query, a, b in read_pairs(path, name=path):
-        pools.setdefault(query, set()).update((a, b))
-    return pools
-
-
-def _in_pools(pools: dict[str, set[str]], preference: Preference, options: argparse.Namespace, line: int) -> None:
-    query, a, b, _ = preference
-    if query not in pools:
-        raise BadInput(options.file, line, f"query {shown(query)} is not in {options.pools}.")
-    for passage in (a, b):
-        if passage not in pools[query]:
-            message = f"passage {shown(passage)} is not in the pool that {options.pools} has for query {shown(query)}."
-            raise BadInput(options.file, line, message)
 
 
 def _summarize(derived: Derived, options: argparse.Namespace) -> None:
@@ -226,70 +186,29 @@ def _summarize(derived: Derived, options: argparse.Namespace) -> None:
             "incomplete": len(derived.incomplete),
             "incomplete_queries": list(derived.incomplete),
         }
-        _tell(json.dumps(summary, ensure_ascii=False))
+        tell(json.dumps(summary, ensure_ascii=False))
         return
-    _tell(f"{counted(derived.single, 'query', 'queries')} with a single winner.")
+    tell(f"{counted(derived.single, 'query', 'queries')} with a single winner.")
     for size, count in derived.deadlocks.items():
-        _tell(f"{counted(count, 'deadlock')} of {size}.")
+        tell(f"{counted(count, 'deadlock')} of {size}.")
     if not derived.deadlocks:
-        _tell("0 deadlocks.")
-    names = _with_names(len(derived.incomplete), list(derived.incomplete[:10]))
-    _tell(f"Pools refused as incomplete, with pairs that nobody judged: {names}.")
+        tell("0 deadlocks.")
+    names = with_names(len(derived.incomplete), list(derived.incomplete[:10]))
+    tell(f"Pools refused as incomplete, with pairs that nobody judged: {names}.")
 
 
 def _score(options: argparse.Namespace) -> int:
     k = options.measure
     qrels = read_qrels(options.qrels, name=options.qrels)
-    runs = _read_runs(options.files, k)
+    runs = read_runs(options.files, k)
     if runs is None:
         return BAD
     scores = {
         name: reciprocal_rank(run, qrels, k, options.order, options.min_grade).as_dict() for name, run in runs.items()
     }
-    _tell_left_out(runs, qrels)
-    _print_json({"measure": f"RR@{k}", "queries": len(qrels.queries), "runs": scores})
+    tell_left_out(runs, qrels)
+    print_json({"measure": f"RR@{k}", "queries": len(qrels.queries), "runs": scores})
     return OK
-
-
-def _read_runs(paths: Sequence[str], depth: int) -> dict[str, RunArtifact] | None:
-    """The runs by name, or None where one is bad: then all that are bad have been told on standard error."""
-    names: dict[str, str] = {}
-    for path in paths:
-        earlier = names.setdefault(run_name(path), path)
-        if earlier is not path:
-            raise BadInput(path, None, f"a second run of the name {run_name(path)}, which {earlier} has already.")
-    runs = {}
-    good = True
-    for name, path in names.items():
-        check = check_run(path, name=path, depth=depth)
-        if check.artifact is None:
-            good = False
-            _tell(check.complaint())
-        else:
-            runs[name] = check.artifact
-    return runs if good else None
-
-
-def _tell_left_out(runs: dict[str, RunArtifact], qrels: Qrels) -> None:
-    """Say which queries of the qrels and of the runs have no counterpart."""
-    judged = set(qrels.queries)
-    seen: set[str] = set()
-    for name, run in runs.items():
-        seen.update(run.queries)
-        lacking = len(judged.difference(run.queries))
-        if lacking:
-            _tell(f"{name} lacks {counted(lacking, 'query', 'queries')} of the qrels.")
-    unjudged = len(seen - judged)
-    if unjudged:
-        _tell(f"{counted(unjudged, 'query', 'queries')} of the runs left out: not in the qrels.")
-
-
-def _tell(message: str) -> None:
-    print(message, file=sys.stderr)
-
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 @contextmanager
@@ -338,17 +257,11 @@ def _measure(text: str) -> int:
     return int(match[1])
 
 
-def _positive(text: str) -> int:
-    if not re.fullmatch(r"[1-9][0-9]{0,8}", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"{text!r} where a whole number from 1 on is needed")
-    return int(text)
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m evaluation",
         description="From run files to preference qrels: check runs, pool their top passages into pairs that people "
-        "judge, turn the judgments into qrels, and score runs with them.",
+        "judge, turn the judgments into qrels, score runs with them, and test how the runs differ.",
         epilog="""A whole round, from runs to scores:
 
   python -m evaluation check bm25.txt.gz --queries queries.tsv
@@ -356,10 +269,13 @@ def _parser() -> argparse.ArgumentParser:
   ... people judge pairs.tsv, which gives preferences.txt: query a b preferred ...
   python -m evaluation qrels --pools pairs.tsv preferences.txt > preference-qrels.txt
   python -m evaluation score --qrels preference-qrels.txt bm25.txt.gz dense.txt.gz
+  python -m evaluation compare --qrels preference-qrels.txt --k 10 bm25.txt.gz dense.txt.gz
+  python -m evaluation wins --qrels qrels.txt --preferences preferences.txt bm25.txt.gz dense.txt.gz
+  python -m evaluation leaderboard --qrels qrels.txt --preference-qrels preference-qrels.txt bm25.txt.gz dense.txt.gz
 
 `python -m evaluation COMMAND --help` tells more about each.
 """
-        + _FILES,
+        + FILES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -367,25 +283,14 @@ def _parser() -> argparse.ArgumentParser:
     _add_pool(commands)
     _add_qrels(commands)
     _add_score(commands)
+    add_compare(commands)
+    add_wins(commands)
+    add_leaderboard(commands)
     return parser
 
 
-def _command(
-    commands: Any, name: str, run: Callable[[argparse.Namespace], int], summary: str, text: str, example: Iterable[str]
-) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=summary,
-        description=text,
-        epilog="Example:\n\n" + "".join(f"  {line}\n" for line in example) + _FILES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    command.set_defaults(run=run)
-    return command
-
-
 def _add_check(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands,
         "check",
         _check,
@@ -408,7 +313,7 @@ whether the rank or the score is believed, short lists, missing queries, and so 
 
 
 def _add_pool(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands,
         "pool",
         _pool,
@@ -424,8 +329,8 @@ left out, and counted on standard error. A query that no run has keeps a pool of
     )
     command.add_argument("files", metavar="RUN", nargs="+", help="the run files")
     command.add_argument("--qrels", metavar="FILE", required=True, help="qrels (query 0 passage grade)")
-    command.add_argument("--order", choices=ORDERS, default="score", help=_ORDER_HELP)
-    command.add_argument("--depth", metavar="N", type=_positive, default=1, help="top passages of each run; default: 1")
+    command.add_argument("--order", choices=ORDERS, default="score", help=ORDER_HELP)
+    command.add_argument("--depth", metavar="N", type=positive, default=1, help="top passages of each run; default: 1")
     command.add_argument(
         "--qrel",
         choices=POLICIES,
@@ -442,7 +347,7 @@ left out, and counted on standard error. A query that no run has keeps a pool of
 
 
 def _add_qrels(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands,
         "qrels",
         _qrels,
@@ -465,9 +370,7 @@ A pool with two passages that nobody compared is refused: it gives no qrels, and
     command.add_argument(
         "--pools",
         metavar="PAIRS.tsv",
-        help="the pools, as pairs (query a b), such as `pool --pairs` writes: a query's pool is the passages that its "
-        "pairs name (a pool of one has no pair, so it is not there, and gets no line). Judgments outside these pools "
-        "are bad input. Without this option, a query's pool is the passages that its judgments name",
+        help=POOLS_HELP,
     )
     command.add_argument(
         "--allow-incomplete",
@@ -478,7 +381,7 @@ A pool with two passages that nobody compared is refused: it gives no qrels, and
 
 
 def _add_score(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands,
         "score",
         _score,
@@ -495,8 +398,11 @@ ignored. `answered` counts the queries with a relevant passage within k. <run> i
     command.add_argument("files", metavar="RUN", nargs="+", help="the run files")
     command.add_argument("--qrels", metavar="FILE", required=True, help="qrels (query 0 passage grade)")
     command.add_argument("--measure", metavar="RR@k", type=_measure, default=10, help="for any k; default: RR@10")
-    command.add_argument("--order", choices=ORDERS, default="score", help=_ORDER_HELP)
+    command.add_argument("--order", choices=ORDERS, default="score", help=ORDER_HELP)
     command.add_argument(
         "--min-grade", metavar="N", type=int, default=1, help="the least grade that is relevant; default: 1"
     )
     command.add_argument("--json", action="store_true", help="print JSON, which this command always does")
+
+
+__all__ = ["main", "run_name"]

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from evaluation.artifact import Order
-from evaluation.cli import run_name
+from evaluation.clitools import run_name
 from evaluation.measures import reciprocal_rank
 from evaluation.preferences import read_preferences
 from evaluation.qrels import Entry, Qrels, read_qrels

@@ -18,7 +18,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_ratelimit.decorators import ratelimit
 
-from evaluation.cli import run_name
+from evaluation.clitools import run_name
 from pools import selectors, services
 from pools.census import census_sentences
 from pools.errors import NotYours, Refused

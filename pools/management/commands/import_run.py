@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from evaluation.cli import run_name
+from evaluation.clitools import run_name
 from pools.management.files import collection_called, refusals_as_errors
 from pools.services import BadRun, run_import
 

@@ -1,0 +1,333 @@
+"""Comparing runs two by two: the statistics against scipy and exact arithmetic, the verdicts, the edges."""
+
+import io
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from evaluation.comparing import Compared, Comparison, compare
+from evaluation.qrels import Qrels, read_qrels
+from evaluation.ranks import Board, Ranks
+from evaluation.runs import check_run
+
+from .test_real_runs import judged_by_pytrec_eval, scores_of
+
+SCALE = 2520  # lcm(1..10)
+TESTS = ("esl_wsr", "esl_t", "rr_wsr", "rr_t")
+
+
+def pair_of(a: list[int], b: list[int], k: int = 10, alpha: float = 0.05) -> Compared:
+    return comparison_of({"a": a, "b": b}, k, alpha).pairs[0]
+
+
+def comparison_of(runs: dict[str, list[int]], k: int = 10, alpha: float = 0.05) -> Comparison:
+    ranks = {name: {str(query): rank for query, rank in enumerate(own)} for name, own in runs.items()}
+    return compare(Ranks.of(ranks, k), alpha)
+
+
+def joint_ranks(k: int) -> st.SearchStrategy[list[tuple[int, int]]]:
+    near = st.integers(0, min(k, 3))
+    rank = st.one_of(near, st.integers(0, k))
+    pair = st.one_of(st.tuples(rank, rank), rank.map(lambda both: (both, both)))
+    return st.lists(pair, min_size=1, max_size=80)
+
+
+def same(ours: float | None, theirs: float) -> None:
+    assert ours == pytest.approx(theirs, rel=1e-12, abs=1e-300)
+
+
+def same_t(ours: float | None, theirs: float | None) -> None:
+    assert (ours is None) == (theirs is None)
+    if ours is not None:
+        assert ours == pytest.approx(theirs, rel=1e-10, abs=1e-300)
+
+
+def wilcoxon(differences: list[int]) -> float:
+    if not any(differences):
+        return 1.0
+    return float(stats.wilcoxon(differences, zero_method="wilcox", correction=False, method="asymptotic").pvalue)
+
+
+def paired_t(a: list[int], b: list[int]) -> float | None:
+    differences = [y - x for x, y in zip(a, b, strict=True)]
+    if not any(differences):
+        return 1.0
+    if len(differences) == 1:
+        return None
+    return 0.0 if len(set(differences)) == 1 else float(stats.ttest_rel(a, b).pvalue)
+
+
+@given(joint_ranks(10))
+def test_every_p_value_is_that_of_scipy_on_whole_numbers(ranks: list[tuple[int, int]]) -> None:
+    a, b = (list(side) for side in zip(*ranks, strict=True))
+    x, y = ([SCALE // rank if rank else 0 for rank in side] for side in (a, b))
+    found = pair_of(a, b)
+    same(found.wrs, stats.ranksums(x, y).pvalue)
+    plain = len({*x, *y}) > 1
+    same(found.wrs_tie_corrected, stats.mannwhitneyu(x, y, use_continuity=False).pvalue if plain else 1.0)
+    same(found.wsr, wilcoxon([q - p for p, q in zip(x, y, strict=True)]))
+    same_t(found.t, paired_t(x, y))
+    one_sided = found.outcomes.a_only, found.outcomes.b_only
+    same(found.outcomes.p, stats.binomtest(one_sided[0], sum(one_sided)).pvalue if sum(one_sided) else 1.0)
+
+
+@given(joint_ranks(10))
+def test_where_both_find_it_the_tests_are_those_of_scipy(ranks: list[tuple[int, int]]) -> None:
+    found = pair_of(*(list(side) for side in zip(*ranks, strict=True)))
+    both = [(a, b) for a, b in ranks if a and b]
+    assert found.outcomes[:4] == (
+        sum(not a and not b for a, b in ranks),
+        sum(a > 0 and not b for a, b in ranks),
+        sum(b > 0 and not a for a, b in ranks),
+        len(both),
+    )
+    if not both:
+        assert set(found.both) == {None}
+        return
+    a, b = (list(side) for side in zip(*both, strict=True))
+    x, y = ([SCALE // rank for rank in side] for side in (a, b))
+    assert found.both[:4] == pytest.approx((np.mean(a), np.mean(b), np.mean(x) / SCALE, np.mean(y) / SCALE), rel=1e-12)
+    same(found.both.esl_wsr, wilcoxon([q - p for p, q in both]))
+    same(found.both.rr_wsr, wilcoxon([q - p for p, q in zip(x, y, strict=True)]))
+    same_t(found.both.esl_t, paired_t(a, b))
+    same_t(found.both.rr_t, paired_t(x, y))
+
+
+@pytest.mark.parametrize("k", [19, 100])
+@given(data=st.data())
+def test_at_greater_k_ties_are_those_of_fractions(k: int, data: st.DataObject) -> None:
+    ranks = data.draw(joint_ranks(k))
+    values = [tuple(Fraction(1, rank) if rank else Fraction() for rank in pair) for pair in ranks]
+    exact = [b - a for a, b in values]
+    sizes = {size: place for place, size in enumerate(sorted({abs(own) for own in exact if own}), 1)}
+    signs = [sizes[abs(own)] * (1 if own > 0 else -1) if own else 0 for own in exact]
+    found = pair_of(*(list(side) for side in zip(*ranks, strict=True)), k=k)
+    same(found.wsr, wilcoxon(signs))
+    assert found.delta == float(sum(exact, Fraction()) / len(exact))
+    spread = sum((own - sum(exact, Fraction()) / len(exact)) ** 2 for own in exact)
+    if len(exact) > 1 and spread:
+        square = sum(exact, Fraction()) ** 2 / len(exact) / (spread / (len(exact) - 1))
+        expected = 2 * stats.t.sf(math.sqrt(square), len(exact) - 1)
+        assert found.t == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+def test_differences_that_are_equal_as_fractions_are_ties_though_their_floats_differ() -> None:
+    assert 1 / 2 - 1 / 3 != 1 / 3 - 1 / 6
+    # Two differences of 1/6, in opposite directions, and one of 1/2 that decides.
+    found = pair_of([3, 3, 2], [2, 6, 1])
+    same(found.wsr, wilcoxon([1, -1, 3]))
+    assert found.wsr != pytest.approx(wilcoxon([1, -2, 3]), rel=1e-3)
+
+
+@given(joint_ranks(10), st.randoms())
+def test_the_order_of_the_queries_changes_nothing_and_that_of_the_runs_only_sides(
+    ranks: list[tuple[int, int]], random: Any
+) -> None:
+    shuffled = ranks[:]
+    random.shuffle(shuffled)
+    found, other = (pair_of(*(list(side) for side in zip(*own, strict=True))) for own in (ranks, shuffled))
+    assert found == other
+    turned = pair_of(*(list(side) for side in zip(*[(b, a) for a, b in ranks], strict=True)))
+    assert (turned.delta, turned.wsr, turned.t) == (-found.delta, found.wsr, found.t)
+    assert turned.outcomes[1:3] == found.outcomes[2:0:-1]
+    swap = {"a": "b", "b": "a", None: None}
+    assert (turned.strict, turned.do_no_harm) == (swap[found.strict], swap[found.do_no_harm])
+
+
+def test_identical_runs_have_p_1_everywhere() -> None:
+    found = pair_of([1, 2, 0, 7], [1, 2, 0, 7])
+    assert found.identical
+    assert (found.delta, found.wrs, found.wrs_tie_corrected, found.wsr, found.t, found.outcomes.p) == (0, 1, 1, 1, 1, 1)
+    assert found.both[4:] == (1, 1, 1, 1)
+    assert (found.strict, found.do_no_harm) == (None, None)
+
+
+def test_one_query_has_no_t_where_it_differs() -> None:
+    assert pair_of([1], [2]).t is None
+    assert pair_of([1], [2]).wsr == pytest.approx(0.31731050786291415)
+    assert pair_of([2], [2]).t == 1
+
+
+def test_nothing_found_has_nothing_to_compare_where_both_find() -> None:
+    found = pair_of([0, 0], [0, 0])
+    assert found.outcomes == (2, 0, 0, 0, 1)
+    assert set(found.both) == {None}
+    assert (found.wrs, found.wrs_tie_corrected, found.alignment.correlation) == (1, 1, None)
+    assert found.identical
+
+
+def test_the_same_difference_everywhere_is_beyond_doubt_for_t() -> None:
+    assert pair_of([2, 2, 2], [1, 1, 1]).t == 0
+    assert pair_of([2, 4, 2], [2, 4, 2]).t == 1
+    assert pair_of([3] * 5, [7] * 5, k=100).both.esl_t == 0
+
+
+@pytest.mark.parametrize("k", [10, 100])
+def test_json_has_no_nan(k: int) -> None:
+    for a, b in ([0], [0]), ([1], [2]), ([0, 1], [1, 0]), ([k, k], [k, k]), ([1, 1], [2, 2]):
+        text = json.dumps(comparison_of({"a": a, "b": b}, k).as_dict(), allow_nan=False)
+        assert json.loads(text)["queries"] == len(a)
+
+
+def test_a_run_that_finds_more_and_sooner_is_strictly_better() -> None:
+    found = pair_of([5] * 40 + [0] * 20, [1] * 40 + [1] * 20)
+    assert (found.found, found.ranked, found.strict, found.do_no_harm) == ("b", "b", "b", "b")
+
+
+def test_a_run_that_only_finds_more_does_no_harm() -> None:
+    found = pair_of([2] * 40 + [0] * 20, [2] * 40 + [9] * 20)
+    assert (found.found, found.ranked, found.strict, found.do_no_harm) == ("b", None, None, "b")
+
+
+def test_a_run_that_is_only_sooner_does_no_harm() -> None:
+    found = pair_of([2] * 40 + [0, 1], [4] * 40 + [1, 0])
+    assert (found.found, found.ranked, found.strict, found.do_no_harm) == (None, "a", None, "a")
+
+
+def test_a_run_that_finds_more_but_later_does_harm() -> None:
+    found = pair_of([1] * 40 + [0] * 20, [3] * 40 + [9] * 20)
+    assert (found.found, found.ranked, found.strict, found.do_no_harm) == ("b", "a", None, None)
+
+
+def test_a_lower_mean_against_the_signed_ranks_is_no_better_rank() -> None:
+    # b is one place later in most queries, and far sooner in a few: a lower mean, but signed ranks against it.
+    found = pair_of([1] * 60 + [100] * 3, [2] * 60 + [1] * 3, k=100)
+    assert found.both.esl_a is not None
+    assert found.both.esl_b is not None
+    assert found.both.esl_b < found.both.esl_a
+    assert found.both.esl_wsr is not None
+    assert found.both.esl_wsr < 0.05
+    assert found.ranked is None
+
+
+def test_a_verdict_takes_alpha_over_the_number_of_pairs() -> None:
+    runs = {"a": [0] * 7 + [1] * 10, "b": [1] * 17, "c": [1] * 17}
+    alone = comparison_of({name: runs[name] for name in "ab"})
+    assert alone.pairs[0].outcomes.p == 2 / 2**7
+    assert (alone.threshold, alone.pairs[0].found) == (0.05, "b")
+    three = comparison_of(runs)
+    assert [(pair.a, pair.b) for pair in three.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert (three.threshold, three.pairs[0].found) == (0.05 / 3, "b")
+    assert comparison_of(runs, alpha=0.04).pairs[0].found is None
+
+
+def test_runs_joined_by_line_look_unrelated() -> None:
+    random = np.random.default_rng(1)
+    hard = random.integers(1, 11, 400)
+    a = [int(rank) % 11 for rank in hard + random.integers(0, 2, 400)]
+    b = [int(rank) % 11 for rank in hard + random.integers(0, 2, 400)]
+    aligned = pair_of(a, b).alignment
+    assert aligned.correlation == pytest.approx(
+        np.corrcoef(*([1 / r if r else 0 for r in own] for own in (a, b)))[0, 1]
+    )
+    assert not aligned.unrelated
+    assert aligned.joint_misses is not None
+    assert aligned.joint_misses > 2
+    apart = pair_of(a, [b[place] for place in random.permutation(400)]).alignment
+    assert apart.unrelated
+    assert apart.joint_misses == pytest.approx(1, abs=0.6)
+
+
+def test_other_queries_or_ranks_are_refused() -> None:
+    with pytest.raises(ValueError, match="other queries"):
+        Ranks.of({"a": {"q": 1}, "b": {"r": 1}}, 10)
+    with pytest.raises(ValueError, match="0 to 10"):
+        Ranks.of({"a": {"q": 11}}, 10)
+    with pytest.raises(ValueError, match="1 to 1000"):
+        Ranks.of({"a": {"q": 1}}, 1001)
+    with pytest.raises(ValueError, match="no queries"):
+        compare(Ranks.of({"a": {}, "b": {}}, 10))
+
+
+def test_ranks_are_joined_by_id_whatever_their_order() -> None:
+    ranks = Ranks.of({"a": {"q": 1, "r": 2}, "b": {"r": 3, "q": 4}}, 10)
+    assert ranks.places.tolist() == [[1, 2], [4, 3]]
+    assert ranks.only(["r"]).places.tolist() == [[2], [3]]
+
+
+@pytest.mark.parametrize("order", ["score", "rank"])
+@pytest.mark.parametrize("qrels_name", ["sparse-qrels.txt", "qrels.txt.gz"])
+def test_a_board_of_real_runs_ranks_as_each_run_alone(data: Path, qrels_name: str, order: Any) -> None:
+    qrels = read_qrels(data / qrels_name)
+    runs = {path.name: check_run(path).artifact for path in sorted((data / "runs").glob("*.gz"))}
+    artifacts = {name: run for name, run in runs.items() if run is not None}
+    assert len(artifacts) == 16
+    for k, min_grade in ((10, 1), (100, 2)):
+        ranks = Board(artifacts, k, order).ranks(qrels, min_grade)
+        for name, own in zip(ranks.runs, ranks.places, strict=True):
+            alone = artifacts[name].ranks(order, qrels.relevant("all", min_grade), k)
+            assert dict(zip(ranks.queries, own.tolist(), strict=True)) == alone, name
+
+
+def test_means_and_deltas_of_real_runs_agree_with_ir_measures_and_pytrec_eval(data: Path) -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    qrels = read_qrels(data / "qrels.txt.gz")
+    paths = sorted((data / "runs").glob("*.gz"))[:6]
+    runs = {path.name: check_run(path).artifact for path in paths}
+    artifacts = {name: run for name, run in runs.items() if run is not None}
+    found = compare(Board(artifacts, 10, "score").ranks(qrels))
+    grades = [ir_measures.Qrel(*entry) for entry in qrels.entries()]
+    for path in paths:
+        # Ties are broken the other way round there, so what ties is told apart by our order first.
+        own = artifacts[path.name].top("score", 100)
+        scored = [
+            ir_measures.ScoredDoc(query, passage, 100.0 - place)
+            for query, passages in own.items()
+            for place, passage in enumerate(passages)
+        ]
+        mean = ir_measures.calc_aggregate([ir_measures.RR @ 10], grades, scored)[ir_measures.RR @ 10]
+        assert found.means[path.name] == pytest.approx(mean, abs=1e-12)
+        ordered: dict[str, dict[str, float]] = {}
+        for doc in scored:
+            ordered.setdefault(doc.query_id, {})[doc.doc_id] = doc.score
+        ranks = judged_by_pytrec_eval(qrels, ordered, 10)
+        assert found.means[path.name] == pytest.approx(sum(1 / r for r in ranks.values() if r) / found.queries)
+        assert scores_of(path).keys() == own.keys()
+    for pair in found.pairs:
+        assert pair.delta == pytest.approx(found.means[pair.b] - found.means[pair.a], abs=1e-15)
+
+
+PASSAGES = "abcdef"
+GENERATED = st.dictionaries(
+    st.sampled_from(["q1", "q2", "q3", "q4"]),
+    st.dictionaries(st.sampled_from(PASSAGES), st.integers(1, 3), min_size=1),
+    min_size=1,
+)
+
+
+@given(
+    st.lists(GENERATED, min_size=1, max_size=3),
+    st.dictionaries(
+        st.sampled_from(["q1", "q2", "q3", "q5"]),
+        st.dictionaries(st.sampled_from(PASSAGES), st.integers(0, 2), min_size=1),
+        min_size=1,
+    ),
+    st.sampled_from([1, 3, 10]),
+)
+def test_a_board_ranks_as_pytrec_eval_does_with_ties_gaps_and_missing_queries(
+    runs: list[dict[str, dict[str, int]]], grades: dict[str, dict[str, int]], k: int
+) -> None:
+    artifacts, qrels = {}, Qrels(grades)
+    for number, run in enumerate(runs):
+        lines = [f"{query} Q0 {passage} 1 {score} t" for query, own in run.items() for passage, score in own.items()]
+        artifact = check_run(io.BytesIO("\n".join(lines).encode())).artifact
+        assert artifact is not None
+        artifacts[str(number)] = artifact
+    ranks = Board(artifacts, k, "score").ranks(qrels)
+    for run, own in zip(runs, ranks.places, strict=True):
+        scores = {query: {passage: float(score) for passage, score in hits.items()} for query, hits in run.items()}
+        theirs = dict.fromkeys(grades, 0) | judged_by_pytrec_eval(qrels, scores, k)
+        assert dict(zip(ranks.queries, own.tolist(), strict=True)) == theirs
+
+
+def test_a_query_that_no_run_has_counts_as_a_miss() -> None:
+    board = Board({}, 10, "score")
+    assert board.ranks(Qrels({"q": {"p": 1}})).places.shape == (0, 1)

@@ -1,0 +1,221 @@
+"""compare, wins and leaderboard, run as users and programs run them."""
+
+import json
+import random
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluation.cli import main
+
+from .conftest import Write
+
+QRELS = "".join(f"q{number} 0 p{number} 1\n" for number in range(30))
+
+
+def run_text(rank_of: Any, without: range = range(0)) -> str:
+    """A run that has the relevant passage of query n at rank_of(n), 0 for nowhere."""
+    lines = []
+    for number in range(30):
+        if number in without:
+            continue
+        passages = [f"x{number}-{place}" for place in range(5)]
+        if rank := rank_of(number):
+            passages.insert(rank - 1, f"p{number}")
+        lines += [f"q{number} Q0 {passage} {at} {50 - at} t\n" for at, passage in enumerate(passages, 1)]
+    return "".join(lines)
+
+
+@pytest.fixture
+def files(write: Write) -> dict[str, str]:
+    sure = [
+        f"q{number} {a} {b} {a}\n" for number in range(30) for a, b in combinations((f"x{number}-0", f"p{number}"), 2)
+    ]
+    return {
+        "qrels": write("qrels.txt", QRELS),
+        "good": write("good.txt", run_text(lambda number: 1 + number % 2)),
+        "fair": write("fair.txt", run_text(lambda number: (3 + number % 2) if number < 20 else 0)),
+        "short": write("short.txt", run_text(lambda number: 1, without=range(25, 30))),
+        "preferences": write("preferences.txt", "".join(sure)),
+        "new": write("new-qrels.txt", "".join(f"q{number} 0 x{number}-0 1\n" for number in range(28))),
+    }
+
+
+def good(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main(arguments) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_compare_prints_all_that_it_promises(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    found = good(capsys, "compare", "--json", "--qrels", files["qrels"], "--k", "10", files["good"], files["fair"])
+    (pair,) = found["pairs"]
+    assert (found["k"], found["queries"], found["family"], found["threshold"]) == (10, 30, 1, 0.05)
+    assert (pair["a"], pair["b"]) == ("good", "fair")
+    assert pair["delta"] == pytest.approx((10 / 3 + 10 / 4) / 30 - 0.75)
+    assert set(pair["p"]) == {"wrs", "wrs_tie_corrected", "wsr", "t"}
+    assert pair["outcomes"] == {"neither": 0, "a_only": 10, "b_only": 0, "both": 20, "p": 2 / 2**10}
+    assert (pair["both"]["esl_a"], pair["both"]["esl_b"]) == (1.5, 3.5)
+    assert set(pair["both"]["p"]) == {"esl_wsr", "esl_t", "rr_wsr", "rr_t"}
+    assert pair["verdict"] == {"strict": "a", "do_no_harm": "a"}
+
+
+def test_compare_says_the_verdicts_in_words(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "--qrels", files["qrels"], files["good"], files["fair"], files["short"]]) == 0
+    out, err = capsys.readouterr()
+    assert "RR@100 over 30 queries: 3 runs, 3 pairs." in out
+    assert "p < 0.0167 as significant: 0.05 over 3 pairs (Bonferroni)" in out
+    assert "good is better than fair, strictly: it finds significantly more, and significantly sooner." in out
+    assert "short is better than good by doing no harm: where both find, it is significantly sooner" in out
+    assert "short lacks 5 queries of the qrels." in err
+
+
+def test_compare_joins_by_query_whatever_the_order_of_the_lines(
+    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = Path(files["fair"]).read_text().splitlines(keepends=True)
+    random.Random(4).shuffle(lines)
+    (Path(files["fair"]).parent / "shuffled").mkdir()
+    shuffled = write("shuffled/fair.txt", "".join(lines))
+    arguments = ["compare", "--json", "--qrels", files["qrels"], files["good"]]
+    assert good(capsys, *arguments, files["fair"]) == good(capsys, *arguments, shuffled)
+
+
+def test_compare_counts_a_query_that_a_run_lacks_as_missed(
+    files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = good(capsys, "compare", "--json", "--qrels", files["qrels"], files["short"], files["good"])
+    assert found["queries"] == 30
+    assert found["pairs"][0]["outcomes"]["b_only"] == 5
+
+
+def test_compare_of_many_pairs_tells_only_those_with_a_verdict(
+    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = [write(f"same{number}.txt", Path(files["good"]).read_text()) for number in range(5)]
+    assert main(["compare", "--qrels", files["qrels"], files["good"], files["fair"], *more]) == 0
+    out = capsys.readouterr().out
+    assert out.count("is better than fair, strictly") == 6
+    assert "15 more pairs: neither run is better by either standard." in out
+
+
+def test_identical_runs_are_told(files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    twin = write("twin.txt", Path(files["good"]).read_text())
+    assert main(["compare", "--qrels", files["qrels"], files["good"], twin]) == 0
+    assert "good and twin are identical in RR in every query." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["good"], "one run where at least two are needed"),
+        (["--k", "0", "good", "fair"], "'0' where a whole number from 1 to 1,000 is needed"),
+        (["--k", "1001", "good", "fair"], "'1001' where a whole number from 1 to 1,000 is needed"),
+        (["--k", "x", "good", "fair"], "'x' where a whole number from 1 to 1,000 is needed"),
+        (["--alpha", "1", "good", "fair"], "'1' where a number between 0 and 1 is needed"),
+        (["--alpha", "nan", "good", "fair"], "'nan' where a number between 0 and 1 is needed"),
+    ],
+)
+def test_a_wrong_compare_command_leaves_with_2(
+    files: dict[str, str], arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["compare", "--qrels", files["qrels"], *(files.get(word, word) for word in arguments)])
+    assert left.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_bad_input_leaves_with_1_and_prints_nothing(
+    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (Path(files["good"]).parent / "again").mkdir()
+    twice = write("again/good.txt.gz", Path(files["good"]).read_text())
+    broken = write("broken.txt", "q1 Q0 p1 1\n")
+    graded = write("graded.txt", "q1 0 p1 0\n")
+    foreign = write("foreign.txt", "other 0 p1 1\n")
+    vote = write("votes.txt", "q1 a b c\n")
+    both = [files["good"], files["fair"]]
+    cases = {
+        f"{twice}: a second run of the name good": ["compare", "--qrels", files["qrels"], files["good"], twice],
+        f"{broken}, line 1: 4 columns where": ["compare", "--qrels", files["qrels"], files["good"], broken],
+        f"{graded}: no passage of grade 1 or more": ["compare", "--qrels", graded, *both],
+        f"{files['qrels']}: no passage of grade 3 or more": [
+            *("compare", "--min-grade", "3", "--qrels", files["qrels"]),
+            *both,
+        ],
+        f"{broken}, line 1: 4 columns where a TREC run": [
+            *("wins", "--qrels", files["qrels"], "--preferences", files["preferences"]),
+            broken,
+        ],
+        f"{vote}, line 1: c is preferred, which is neither a nor b.": [
+            *("wins", "--qrels", files["qrels"], "--preferences", vote),
+            *both,
+        ],
+        f"{foreign}: names no query that": [
+            *("leaderboard", "--qrels", files["qrels"], "--preference-qrels", foreign),
+            *both,
+        ],
+    }
+    for message, arguments in cases.items():
+        assert main(arguments) == 1, arguments
+        out, err = capsys.readouterr()
+        assert message in err
+        assert out == ""
+
+
+def test_wins_are_a_matrix_with_the_perfect_ranking(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["wins", "--qrels", files["qrels"], "--preferences", files["preferences"], files["good"], files["fair"]]
+    found = good(capsys, *arguments, "--json")
+    assert found["runs"] == ["perfect ranking", "good", "fair"]
+    assert (found["family"], found["queries"]) == (3, 30)
+    # Everybody prefers x to p: the perfect ranking and good put p first, good only in every other query.
+    assert found["ratios"] == [[None, 1.0, 1.0], [0.0, None, 1.0], [0.0, 0.0, None]]
+    assert found["wins"] == {"perfect ranking": 0, "good": 1, "fair": 2}
+    assert [(pair["a_wins"], pair["b_wins"]) for pair in found["pairs"]] == [(0, 15), (0, 30), (0, 15)]
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert "fair was preferred to perfect ranking 30 times to 0 (p = 1.9e-09)." in out
+    assert "   wins" in out
+
+
+def test_a_run_may_not_take_the_name_of_the_perfect_ranking(
+    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = write("perfect ranking.txt", Path(files["good"]).read_text())
+    assert main(["wins", "--qrels", files["qrels"], "--preferences", files["preferences"], taken]) == 1
+    assert "rename the file" in capsys.readouterr().err
+
+
+def test_leaderboard_compares_both_qrels_over_common_queries(
+    files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["new"]]
+    arguments += ["--preferences", files["preferences"], files["good"], files["fair"]]
+    found = good(capsys, *arguments, "--json")
+    assert (found["k"], found["queries"], found["perfect"]) == (10, 28, 0.0)
+    assert found["runs"]["good"]["original"]["mean"] == 0.75
+    assert found["runs"]["good"]["preference"]["mean"] == 0.75
+    assert found["runs"]["fair"]["preference"] == {
+        "mean": 1.0,
+        "place": 1,
+        "t": [1.0, 1.0],
+        "bootstrap": [1.0, 1.0],
+    }
+    assert found["tau"] == -1
+    assert [pair["changed"] for pair in found["neighbours"]] == [True]
+    assert found["pairings"]["preference"] == {"wins": 28, "pairings": 28, "share": 1.0}
+    assert found["pairings"]["original"] == {"wins": 0, "pairings": 30, "share": 0.0}
+    assert [own["run"] for own in found["own"]] == ["good", "fair"]
+    assert main(arguments) == 0
+    out, err = capsys.readouterr()
+    assert "1 of 1 neighbouring pair changed places" in out
+    assert "fair is now above good, by 0.2500 (significantly" in out
+    assert "2 queries of" in err
+
+
+def test_leaderboard_is_the_same_for_the_same_seed(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["leaderboard", "--json", "--qrels", files["qrels"], "--preference-qrels", files["new"]]
+    arguments += [files["good"], files["fair"], "--draws", "200"]
+    assert good(capsys, *arguments, "--seed", "1") == good(capsys, *arguments, "--seed", "1")
+    assert good(capsys, *arguments, "--seed", "1") != good(capsys, *arguments, "--seed", "2")

@@ -1,0 +1,192 @@
+"""Leaderboards on original and preference qrels: correlation, intervals, neighbours, pairings, own contributions."""
+
+import io
+from itertools import pairwise, permutations, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from evaluation.artifact import RunArtifact
+from evaluation.contributions import contributions
+from evaluation.correlation import kendall_tau, tau_ap
+from evaluation.leaderboards import common_queries, leaderboard, pairings, perfect_score
+from evaluation.pooling import pool_queries
+from evaluation.preferences import Preference, read_preferences
+from evaluation.qrels import Qrels, read_qrels
+from evaluation.ranks import Board, Ranks
+from evaluation.resampling import bootstrap_intervals, t_intervals
+from evaluation.runs import check_run
+from evaluation.tournament import derive
+
+SCORES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=7)
+
+
+def artifact(text: str) -> RunArtifact:
+    run = check_run(io.BytesIO(text.encode())).artifact
+    assert run is not None
+    return run
+
+
+@given(SCORES)
+def test_kendalls_tau_is_that_of_scipy(scores: list[tuple[int, int]]) -> None:
+    a, b = zip(*scores, strict=True)
+    ours = kendall_tau(a, b)
+    if len(set(a)) == 1 or len(set(b)) == 1:
+        assert ours is None
+    else:
+        assert ours == pytest.approx(stats.kendalltau(a, b).statistic, abs=1e-12)
+
+
+@given(SCORES.filter(lambda scores: len(scores) < 6))
+def test_tau_ap_is_its_definition_taken_over_all_orders_of_the_tied(scores: list[tuple[int, int]]) -> None:
+    reference, values = zip(*scores, strict=True)
+    n = len(scores)
+    found = []
+    for order in permutations(range(n)):
+        if any(values[above] < values[below] for above, below in pairwise(order)):
+            continue
+        total = 0.0
+        for place in range(1, n):
+            item = order[place]
+            right = sum(
+                1.0 if reference[above] > reference[item] else 0.5 if reference[above] == reference[item] else 0.0
+                for above in order[:place]
+            )
+            total += right / place
+        found.append(2 * total / (n - 1) - 1)
+    assert tau_ap(reference, values) == pytest.approx(sum(found) / len(found), abs=1e-12)
+
+
+def test_tau_ap_weighs_the_top_more() -> None:
+    reference = [5, 4, 3, 2, 1]
+    assert tau_ap(reference, reference) == 1
+    assert tau_ap(reference, [1, 2, 3, 4, 5]) == -1
+    top, bottom = tau_ap(reference, [4, 5, 3, 2, 1]), tau_ap(reference, [5, 4, 3, 1, 2])
+    assert top is not None
+    assert bottom is not None
+    assert top < bottom
+    assert kendall_tau(reference, [4, 5, 3, 2, 1]) == kendall_tau(reference, [5, 4, 3, 1, 2])
+    assert tau_ap([1], [1]) is None
+
+
+def ranks_of(k: int = 10, **runs: list[int]) -> Ranks:
+    return Ranks.of({run: {str(at): rank for at, rank in enumerate(own)} for run, own in runs.items()}, k)
+
+
+def test_t_intervals_are_those_of_scipy() -> None:
+    ranks = ranks_of(a=[1, 2, 0, 4, 1], b=[3, 3, 3, 3, 0])
+    for interval, own in zip(t_intervals(ranks), ranks.reciprocals(), strict=True):
+        expected = stats.ttest_1samp(own, 0).confidence_interval(0.95)
+        assert interval == pytest.approx((expected.low, expected.high))
+    assert t_intervals(ranks_of(a=[1])) == [None]
+
+
+def test_bootstrap_intervals_are_seeded_and_near_those_of_t() -> None:
+    random = np.random.default_rng(3)
+    ranks = ranks_of(a=random.integers(0, 11, 500).tolist(), b=[1] * 500)
+    first = bootstrap_intervals(ranks, seed=1, draws=2000)
+    assert first == bootstrap_intervals(ranks, seed=1, draws=2000)
+    assert first != bootstrap_intervals(ranks, seed=2, draws=2000)
+    assert first[0] == pytest.approx(t_intervals(ranks)[0], abs=0.004)
+    assert first[1] == (1, 1)
+
+
+def test_neighbours_that_change_places_are_told_with_their_p() -> None:
+    original = ranks_of(a=[1] * 30, b=[2] * 30, c=[3] * 30)
+    preference = ranks_of(a=[5] * 30, b=[1] * 29 + [9], c=[0] * 30)
+    board = leaderboard(original, preference, 0.5)
+    changed, kept = board.neighbours
+    assert (changed.upper, changed.lower, changed.changed, changed.significant) == ("a", "b", True, True)
+    assert (kept.upper, kept.lower, kept.changed) == ("b", "c", False)
+    assert board.threshold == 0.025
+    differences = [5 - 1] * 29 + [-(9 - 5)]
+    values = [round(2520 / 1 - 2520 / 5)] * 29 + [round(2520 / 9 - 2520 / 5)]
+    assert len(differences) == len(values)
+    expected = stats.wilcoxon(values, correction=False, method="asymptotic").pvalue
+    assert changed.preference_p == pytest.approx(expected)
+    assert [board.preference[run].place for run in "abc"] == [2, 1, 3]
+    assert board.tau == pytest.approx(1 / 3)
+
+
+def test_runs_of_the_same_score_share_a_place_and_do_not_change_places() -> None:
+    board = leaderboard(ranks_of(a=[1, 2], b=[2, 1]), ranks_of(a=[0, 2], b=[1, 1]), 0)
+    assert [board.original[run].place for run in "ab"] == [1, 1]
+    assert not board.neighbours[0].changed
+    assert board.tau is None
+
+
+def test_boards_of_other_queries_are_refused() -> None:
+    with pytest.raises(ValueError, match="other runs, queries or k"):
+        leaderboard(ranks_of(a=[1]), ranks_of(a=[1, 2]), 0)
+
+
+def test_the_perfect_ranking_scores_where_its_first_qrel_is_preferred() -> None:
+    original = Qrels({"q": {"a": 1, "b": 1}, "r": {"c": 1}, "s": {"d": 0}, "t": {"e": 1}})
+    preference = Qrels({"q": {"b": 1}, "r": {"c": 1, "x": 1}, "s": {"d": 1}})
+    queries = common_queries(original, preference)
+    assert queries == ("q", "r", "s")
+    assert perfect_score(original, preference, queries) == 1 / 3
+
+
+def test_pairings_count_each_judgment_of_a_qrel() -> None:
+    judged = [
+        Preference("q", "a", "b", "a"),
+        Preference("q", "c", "a", "c"),
+        Preference("q", "a", "d", None),
+        Preference("q", "b", "c", "b"),
+        Preference("r", "a", "b", "a"),
+    ]
+    assert pairings({"q": ["a"]}, judged) == (1.5, 3)
+    assert pairings({"q": ["a", "b"]}, judged) == (2.5, 5)
+    assert pairings({}, judged).share is None
+
+
+def test_a_run_whose_own_passage_won_loses_it_and_the_others_keep_theirs() -> None:
+    runs = {
+        "one": artifact("q Q0 own 1 9 t\nq Q0 good 2 8 t\nr Q0 x 1 9 t\ns Q0 shared 1 9 t\n"),
+        "two": artifact("q Q0 good 1 9 t\nr Q0 x 1 9 t\ns Q0 shared 1 9 t\n"),
+    }
+    qrels = Qrels({"q": {"old": 1}, "r": {"x": 1}, "s": {"old": 1}})
+    tops = {name: run.top("score") for name, run in runs.items()}
+    pools = pool_queries(tops.values(), qrels)
+    judged = [Preference("q", "own", "good", "own"), Preference("q", "own", "old", "own")]
+    judged += [Preference("q", "good", "old", "good"), Preference("s", "shared", "old", "shared")]
+    one, two = contributions(Board(runs, 10, "score"), tops, qrels, pools, judged)
+    assert one == ("one", 1, 1, 1.0, 2.5 / 3, 1, 2)
+    assert two == ("two", 1, 0, 2 / 3, 2 / 3, 2, 2)
+
+
+def test_own_contributions_on_real_data_are_what_deriving_by_hand_gives(data: Path) -> None:
+    qrels = read_qrels(data / "sparse-qrels.txt")
+    paths = sorted((data / "runs").glob("*.gz"))
+    runs = {path.name: found for path in paths if (found := check_run(path).artifact) is not None}
+    tops = {name: run.top("score") for name, run in runs.items()}
+    pools = pool_queries(tops.values(), qrels)
+    judged = [
+        own
+        for own in read_preferences(data / "oracle-preferences.txt.gz")
+        if {own.a, own.b} <= set(pools.get(own.query, ()))
+    ]
+    board = Board(runs, 10, "score")
+    found = {own.run: own for own in contributions(board, tops, qrels, pools, judged)}
+    for name in ("pash_f3.txt.gz", "watprp.txt.gz"):
+        others = [top for other, top in tops.items() if other != name]
+        kept = pool_queries(others, qrels)
+        left = [own for own in judged if {own.a, own.b} <= set(kept[own.query])]
+        again: dict[str, dict[str, int]] = {}
+        for query, passage in derive(kept, left).qrels:
+            again.setdefault(query, {})[passage] = 1
+        assert found[name].mean_without == pytest.approx(board.ranks(Qrels(again)).means()[name])
+        assert found[name].own == sum(len(set(pools[query]) - set(kept[query])) for query in pools)
+
+
+def test_places_of_more_runs_than_queries() -> None:
+    every = {f"{a}{b}": [a, b] for a, b in product(range(3), repeat=2)}
+    board = leaderboard(ranks_of(**every), ranks_of(**every), 1)
+    assert board.tau == pytest.approx(1)
+    assert board.original["11"].place == 1
+    assert board.original["00"].place == 9

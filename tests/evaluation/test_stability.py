@@ -1,0 +1,252 @@
+"""Resampled judgments and queries, agreement of workers, the champion check, and plans."""
+
+import io
+from decimal import Decimal
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluation.agreement import Vote, agreement, side_bias
+from evaluation.champion import champion_outcomes
+from evaluation.errors import UnknownPassage
+from evaluation.manytournaments import by_size, winners
+from evaluation.planning import plan
+from evaluation.pooling import pool_queries
+from evaluation.preferences import Preference, read_preferences
+from evaluation.qrels import Qrels, read_qrels
+from evaluation.ranks import Board
+from evaluation.runs import check_run
+from evaluation.stability import answer_stability, order_stability
+from evaluation.tournament import Judged, Judgment, Tied, best_known
+
+JUDGMENTS = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 4), st.booleans()).filter(lambda own: own[0] != own[1]), max_size=25
+)
+
+
+def complete(query: str, order: str, times: int = 1) -> list[Preference]:
+    """Everybody prefers the earlier letter."""
+    return [Preference(query, a, b, a) for a, b in combinations(order, 2) for _ in range(times)]
+
+
+@given(JUDGMENTS)
+def test_many_tournaments_end_as_each_alone(drawn: list[tuple[int, int, bool]]) -> None:
+    pool = "abcde"
+    judgments: list[Judgment] = [Tied(pool[a], pool[b]) if tie else Judged(pool[a], pool[b]) for a, b, tie in drawn]
+    preferences = [Preference("q", pool[a], pool[b], None if tie else pool[a]) for a, b, tie in drawn]
+    (group,) = by_size({"q": pool}, preferences)
+    (won,) = winners(group.halves(group.counts))
+    assert {passage for passage, best in zip(group.pools["q"], won, strict=True) if best} == best_known(pool, judgments)
+
+
+def test_a_judgment_outside_its_pool_is_refused() -> None:
+    with pytest.raises(UnknownPassage):
+        by_size({"q": "ab"}, [Preference("q", "a", "c", "a")])
+
+
+def test_unanimous_answers_are_certain_and_split_ones_are_not() -> None:
+    split = [Preference("r", "a", "b", won) for won in "aaabb"]
+    found = answer_stability({"q": "abc", "r": "ab", "s": "x"}, complete("q", "abc", 3) + split, draws=4000)
+    assert found["q"] == {"a": 1.0}
+    assert found["s"] == {"x": 1.0}
+    # Of five drawn from three for a and two for b, at least three are for a: binomial(5, 0.6) >= 3.
+    assert found["r"]["a"] == pytest.approx(0.68256, abs=0.03)
+
+
+def test_one_judgment_a_pair_varies_only_within_the_pool() -> None:
+    pools, judged = {"q": "abc"}, complete("q", "abc")
+    assert answer_stability(pools, judged, draws=500) == {"q": {"a": 1.0}}
+    within_pool = answer_stability(pools, judged, within="pool", draws=4000)["q"]["a"]
+    # a is among the winners unless b's win over c comes up more often than both of a's, or as a tie broken against it.
+    assert 0.7 < within_pool < 1
+    with pytest.raises(ValueError, match="pair and pool"):
+        answer_stability(pools, judged, within="query")  # type: ignore[arg-type]
+
+
+def test_resamples_depend_on_the_seed_alone() -> None:
+    judged = [Preference(query, "a", "b", won) for query in ("q", "r") for won in "aab"]
+    pools = {"q": ["a", "b"], "r": ["b", "a"]}
+    first = answer_stability(pools, judged, draws=300, seed=5)
+    assert first == answer_stability(dict(reversed(pools.items())), judged[::-1], draws=300, seed=5)
+    assert first != answer_stability(pools, judged, draws=300, seed=6)
+
+
+def test_incomplete_pools_are_left_out_unless_allowed() -> None:
+    pools, judged = {"q": "abc"}, [Preference("q", "a", "b", "a")]
+    assert answer_stability(pools, judged) == {}
+    assert answer_stability(pools, judged, allow_incomplete=True) == {"q": {"a": 1.0}}
+
+
+def board_of(**runs: str) -> Board:
+    artifacts = {}
+    for name, ranking in runs.items():
+        lines = [
+            f"q{query} Q0 {passage} 1 {9 - place} t\n" for query in range(20) for place, passage in enumerate(ranking)
+        ]
+        found = check_run(io.BytesIO("".join(lines).encode())).artifact
+        assert found is not None
+        artifacts[name] = found
+    return Board(artifacts, 10, "score")
+
+
+def test_the_order_of_runs_is_certain_where_judgments_are_and_open_where_they_are_not() -> None:
+    board = board_of(best="abc", second="bac", same="abc")
+    pools = {f"q{query}": "abc" for query in range(20)}
+    sure = [own for query in pools for own in complete(query, "abc", 3)]
+    best, second, same = order_stability(board, pools, sure, draws=200)
+    assert (best.mean, best.interval, best.first_place, best.last_place) == (1.0, (1.0, 1.0), 1, 1)
+    assert (best.first, same.first, second.first) == (0.5, 0.5, 0.0)
+    assert (second.mean, second.first_place, second.last_place) == (0.5, 3, 3)
+    open_ = [
+        Preference(query, a, b, won)
+        for query in pools
+        for a, b in combinations("abc", 2)
+        for won in ((a, b) if b != "c" else (a, a))
+    ]
+    found = order_stability(board, pools, open_, draws=400, seed=2)
+    assert found == order_stability(board, pools, open_, draws=400, seed=2)
+    assert 0.2 < found[1].first < 0.8
+    assert sum(own.first for own in found) == pytest.approx(1)
+    assert (found[1].first_place, found[1].last_place) == (1, 3)
+
+
+def test_queries_drawn_again_widen_the_interval_of_a_run_that_is_right_in_half_of_them() -> None:
+    board = board_of(run="a")
+    pools = {f"q{query}": "ab" for query in range(20)}
+    sure = [own for at, query in enumerate(pools) for own in complete(query, "ab" if at % 2 else "ba", 3)]
+    (found,) = order_stability(board, pools, sure, draws=2000)
+    assert found.mean == 0.5
+    # Of 20 queries, binomial(20, 0.5): 95% of it lies from 6 to 14.
+    assert found.interval == pytest.approx((0.3, 0.7), abs=0.051)
+
+
+def test_order_stability_on_real_data_has_the_means_of_the_qrels_in_its_intervals(data: Path) -> None:
+    qrels = read_qrels(data / "sparse-qrels.txt")
+    paths = sorted((data / "runs").glob("*.gz"))[:8]
+    runs = {path.name: found for path in paths if (found := check_run(path).artifact) is not None}
+    pools = pool_queries([run.top("score") for run in runs.values()], qrels)
+    judged = [
+        own
+        for own in read_preferences(data / "oracle-preferences.txt.gz")
+        if {own.a, own.b} <= set(pools.get(own.query, ()))
+    ]
+    board = Board(runs, 10, "score")
+    best: dict[str, dict[str, int]] = {}
+    for query, own in answer_stability(pools, judged, draws=1).items():
+        best[query] = dict.fromkeys(own, 1)
+    means = board.ranks(Qrels(best)).means()
+    found = order_stability(board, pools, judged, draws=300)
+    for own in found:
+        assert own.mean == pytest.approx(means[own.run])
+        assert own.interval.low < own.mean < own.interval.high
+        assert 1 <= own.first_place <= own.last_place <= 8
+    assert sum(own.first for own in found) == pytest.approx(1)
+
+
+def votes(*cast: str) -> list[Vote]:
+    """A string a pair: a letter a worker, - where the worker did not judge."""
+    return [
+        Vote("q", f"a{pair}", f"b{pair}", f"worker{at}", f"{letter}{pair}")
+        for pair, own in enumerate(cast)
+        for at, letter in enumerate(own)
+        if letter != "-"
+    ]
+
+
+def test_agreement_is_counted_over_workers_on_the_same_pair() -> None:
+    found = agreement(votes("aa", "ab", "bb", "a-"))
+    assert found[:3] == (3, 3, 2 / 3)
+    # Observed disagreement 1/3; expected, of the six votes three a and three b: 2 * 3 * 3 / (6 * 5) = 0.6.
+    assert found.alpha == pytest.approx(1 - (1 / 3) / 0.6)
+
+
+def test_agreement_does_not_depend_on_the_order_of_a_pair_and_takes_a_last_vote() -> None:
+    turned = [Vote("q", own.b, own.a, own.worker, own.preferred) for own in votes("aa", "ab", "bb")]
+    assert agreement(turned) == agreement(votes("aa", "ab", "bb"))
+    again = [*votes("ab", "bb"), Vote("q", "a0", "b0", "worker1", "a0")]
+    assert agreement(again) == agreement(votes("aa", "bb"))
+
+
+def test_agreement_without_overlap_or_variety_has_no_alpha() -> None:
+    assert agreement(votes("a-", "-b")) == (0, 0, None, None)
+    assert agreement(votes("aa", "aa")) == (2, 2, 1.0, None)
+
+
+def test_side_bias_is_tested_exactly() -> None:
+    assert side_bias(["left"] * 9 + ["right"]) == (9, 1, 0.9, pytest.approx(22 / 1024))
+    assert side_bias([]) == (0, 0, None, 1.0)
+
+
+def test_the_champion_check_splits_queries_as_the_paper_does() -> None:
+    top_two = {"q1": ("a", "b"), "q2": ("a", "b"), "q3": ("x", "y"), "q4": ("x", "y"), "q5": ("x", "y"), "q6": ("x",)}
+    qrels = Qrels({"q1": {"a": 1}, "q2": {"a": 1}, "q3": {"z": 1}, "q4": {"z": 1}, "q5": {"z": 1}, "q6": {"z": 1}})
+    judged = [
+        Preference("q1", "b", "a", "a"),
+        Preference("q2", "a", "b", "b"),
+        Preference("q3", "x", "z", "x"),
+        Preference("q4", "z", "x", "z"),
+        Preference("q5", "z", "x", "z"),
+        Preference("q5", "z", "x", "x"),
+        Preference("q5", "z", "y", "y"),
+    ]
+    found = champion_outcomes(top_two, qrels, judged)
+    assert (found.a, found.b, found.unjudged) == ((1, 1, 0), (1, 1, 1), 1)
+    assert found.slices() == (1, 1, 1, 1)
+    assert found.crowd_error == 0.5
+    assert found.as_dict()["b"]["queries"] == 3
+
+
+def test_the_papers_figures_come_out_of_its_counts() -> None:
+    top_two, relevant, judged = {}, {}, []
+    counts = {("top", "top"): 1228, ("top", "second"): 640, ("other", "other"): 2116, ("other", "top"): 2996}
+    for (qrel, won), count in counts.items():
+        for number in range(count):
+            query = f"{qrel}{won}{number}"
+            top_two[query], relevant[query] = ("top", "second"), {qrel: 1}
+            judged.append(Preference(query, "top", "second" if qrel == "top" else "other", won))
+    found = champion_outcomes(top_two, Qrels(relevant), judged)
+    assert found.slices() == (2996, 2116, 640, 1228)
+    assert found.crowd_error == pytest.approx(0.3426, abs=1e-4)
+    assert found.b.other_share == pytest.approx(0.586, abs=1e-3)
+    assert found.b.p < 1e-30
+
+
+def test_a_plan_without_error_gives_the_true_qrels() -> None:
+    plans = plan([1, 2, 5, 5], 0, dollars_per_assignment=Decimal("2.40"))
+    assert [(own.overlap, own.pairs, own.judgments, own.assignments) for own in plans] == [
+        (1, 21, 21, 3),
+        (3, 21, 63, 9),
+        (5, 21, 105, 15),
+    ]
+    assert [own.dollars for own in plans] == [Decimal("7.20"), Decimal("21.60"), Decimal("36.00")]
+    assert {own.same for own in plans} == {1.0}
+
+
+def test_plans_of_pools_of_two_are_binomial() -> None:
+    one, three = plan([2], 0.2, dollars_per_assignment=Decimal(1), overlaps=(1, 3), draws=20_000)
+    assert one.same == pytest.approx(0.8, abs=0.015)
+    assert three.same == pytest.approx(0.8**3 + 3 * 0.8**2 * 0.2, abs=0.015)
+    mixed = plan([1, 2], 0.2, dollars_per_assignment=Decimal(1), overlaps=(1,), draws=20_000)[0]
+    assert mixed.same == pytest.approx(0.9, abs=0.01)
+
+
+def test_more_judgments_make_larger_pools_surer_at_the_papers_error_rate() -> None:
+    sizes = [2] * 50 + [4] * 50 + [8] * 50
+    plans = plan(sizes, 0.33, dollars_per_assignment=Decimal("2.40"), seed=1)
+    assert plans == plan(sizes, 0.33, dollars_per_assignment=Decimal("2.40"), seed=1)
+    assert plans[0].same < plans[1].same < plans[2].same
+    assert all(own.same <= own.kept for own in plans)
+
+
+def test_impossible_plans_are_refused() -> None:
+    for sizes, error, overlaps in (([], 0.1, (1,)), ([0], 0.1, (1,)), ([2], 1.5, (1,)), ([2], 0.1, (0,))):
+        with pytest.raises(ValueError, match="needed"):
+            plan(sizes, error, dollars_per_assignment=Decimal(1), overlaps=overlaps)
+
+
+def test_winners_keep_the_shape_of_what_they_are_given() -> None:
+    assert winners(np.zeros((2, 3, 4, 4), np.int64)).shape == (2, 3, 4)
