@@ -86,6 +86,7 @@ def _take(publication: Publication, at: datetime) -> list[Posting]:
         publication.postings.select_for_update(skip_locked=True, of=("self",), no_key=True)
         .filter(next_poll_at__lte=at)
         .exclude(venue_hit_id="")
+        .select_related("publication__campaign")
         .order_by("next_poll_at", "id")[:BATCH]
     )
     Posting.objects.filter(pk__in=[posting.pk for posting in postings]).update(next_poll_at=at + POLL_EVERY)
@@ -94,17 +95,19 @@ def _take(publication: Publication, at: datetime) -> list[Posting]:
 
 def posting_poll(*, client: Any, posting: Posting, at: datetime) -> int:
     """Store what the venue says was submitted on a HIT, page by page. How many submissions were new."""
-    new = 0
+    new, undecided = 0, False
     for said in listed(client.list_assignments_for_hit, "Assignments", HITId=posting.venue_hit_id):
         new += submission_store(posting=posting, said=said, at=at)
-    _close_if_over(posting, at)
+        undecided = undecided or said["AssignmentStatus"] == Status.SUBMITTED
+    if not undecided:
+        _close_if_over(posting, at)
     return new
 
 
 @transaction.atomic
 def submission_store(*, posting: Posting, said: Answer, at: datetime) -> bool:
     """Store one assignment as the API says it, matched with ours by worker and receipt. Whether it was new."""
-    publication = Publication.objects.select_related("campaign").get(pk=posting.publication_id)
+    publication = posting.publication
     submission, new = Submission.objects.select_for_update(of=("self",), no_key=True).get_or_create(
         publication=publication,
         venue_assignment_id=said["AssignmentId"],
@@ -117,14 +120,17 @@ def submission_store(*, posting: Posting, said: Answer, at: datetime) -> bool:
             "receipt": answers_of(said.get("Answer", "")).get("receipt", "")[:64],
         },
     )
-    submission.status = said["AssignmentStatus"]
-    submission.save(update_fields=["status"])
+    if submission.status != said["AssignmentStatus"]:
+        submission.status = said["AssignmentStatus"]
+        submission.save(update_fields=["status"])
     if posting.hit_id is None:
         _compensated(posting, submission, said, at)
     else:
         if submission.assignment_id is None and not submission.decision:
             _match(submission, posting, at)
-        _ring_before_auto_approval(submission, at)
+            if not new and submission.assignment_id is not None:
+                alarm_settle(publication=publication, kind="unmatched", subject=f"submission {submission.pk}", at=at)
+        _ring_before_auto_approval(submission, new, at)
     return new
 
 
@@ -159,10 +165,9 @@ def _match(submission: Submission, posting: Posting, at: datetime) -> None:
     if ours.venue_assignment_id != submission.venue_assignment_id:
         ours.venue_assignment_id = submission.venue_assignment_id
         ours.save(update_fields=["venue_assignment_id"])
-    alarm_settle(publication=publication, kind="unmatched", subject=f"submission {submission.pk}", at=at)
 
 
-def _ring_before_auto_approval(submission: Submission, at: datetime) -> None:
+def _ring_before_auto_approval(submission: Submission, new: bool, at: datetime) -> None:
     """The venue's clock must not pay for work whose test pairs nobody checked."""
     checked = (
         submission.assignment is not None and submission.assignment.verdict != Assignment.Verdict.PENDING
@@ -178,7 +183,7 @@ def _ring_before_auto_approval(submission: Submission, at: datetime) -> None:
             text=text % {"id": submission.venue_assignment_id, "time": f"{submission.auto_approval_at:%Y-%m-%d %H:%M}"},
             at=at,
         )
-    elif checked or submission.status != Status.SUBMITTED:
+    elif not new and (checked or submission.status != Status.SUBMITTED):
         alarm_settle(publication=submission.publication, kind="auto-approval", subject=subject, at=at)
 
 
