@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
+from django_ratelimit.decorators import ratelimit
 
 from judgments import judging
 from judgments.example import worked_example
@@ -24,6 +25,7 @@ from tasks.venue import arriving
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@ratelimit(key="ip", rate="120/m", method="POST", block=False)  # type: ignore[untyped-decorator]
 def arrive(request: HttpRequest, link: str, number: int) -> HttpResponse:
     """A HIT in a venue's frame. Nothing is stored until the worker, who has accepted it there, agrees here."""
     publication = Publication.objects.select_related("campaign__collection", "campaign__lab").filter(
@@ -44,7 +46,7 @@ def arrive(request: HttpRequest, link: str, number: int) -> HttpResponse:
 def _arrived(request: HttpRequest, publication: Publication, hit: Hit) -> HttpResponse:
     campaign = publication.campaign
     assignment_id, worker_id = request.GET.get("assignmentId", ""), request.GET.get("workerId", "")
-    if assignment_id in ("", arriving.PREVIEW) or not worker_id:
+    if not (arriving.may_be_an_id(assignment_id) and arriving.may_be_an_id(worker_id)):
         bonus = campaign.reward - publication.listed
         context = {
             "task": judging.task_context(campaign),

@@ -64,6 +64,7 @@ def failed_meanwhile(assignment: Assignment) -> Ruling | None:
         kind=Ruling.Kind.EXCLUDED,
         by=None,
         at__gt=assignment.taken_at,
+        assignment__verdict=Assignment.Verdict.EXCLUDED,  # a person may have taken it back
     )
     others = rulings.exclude(assignment=assignment).select_related("assignment").order_by("id")
     return next((one for one in others if one.assignment is not None and failed_tests(one.assignment)), None)

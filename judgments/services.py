@@ -92,6 +92,10 @@ def confirmed_check_all(*, at: datetime, campaign: Campaign | None = None) -> in
 @transaction.atomic
 def confirmed_check(*, assignment_id: int, at: datetime) -> bool:
     """Check the test pairs of work that a venue has confirmed. Returns False where it was checked before."""
+    # One worker's work is checked one after the other: what one check decides may exclude the next.
+    worker = Worker.objects.filter(assignments=assignment_id)
+    if worker.select_for_update(of=("self",), no_key=True).first() is None:
+        return False
     assignment = (
         selectors.confirmed_unchecked()
         .select_for_update(of=("self",), skip_locked=True)

@@ -1,6 +1,7 @@
 """What runs in the background. The rows are the queue: a job may find nothing to do."""
 
 import logging
+import time
 from collections.abc import Callable
 
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
@@ -19,8 +20,8 @@ from tasks.venue.reviewing import publication_requeue, publication_settle
 from tasks.venue.syncing import finished_end, publication_sync
 
 log = logging.getLogger(__name__)
-CALLS = 500
-"""Made by one job for one publication, before the others get their turn."""
+SECONDS = 20.0
+"""For which one job makes the calls of one publication, before the others, and other jobs, get their turn."""
 
 
 @shared_task
@@ -36,10 +37,11 @@ def publish() -> str:
     """Plan HITs and make planned calls, at each publication's rate. Safe to run many at once, and to be killed."""
 
     def one(publication: Publication) -> int:
-        made = 0
-        while made < CALLS:
+        made, ends = 0, time.monotonic() + SECONDS
+        at_once = max(1, min(100, int(publication.rate * 5)))
+        while time.monotonic() < ends:
             publication_plan(publication_id=publication.pk, at=timezone.now())
-            calls = operations_run(publication=publication, limit=min(100, CALLS - made))
+            calls = operations_run(publication=publication, limit=at_once)
             if not calls:
                 break
             made += calls
@@ -51,7 +53,13 @@ def publish() -> str:
 @shared_task
 def sync() -> str:
     """Ask the venues what was submitted. Safe to run many at once."""
-    return _each("new submissions", lambda one: publication_sync(publication=one, at=timezone.now()).new)
+
+    def one(publication: Publication) -> int:
+        if not publication.postings.filter(next_poll_at__isnull=False).exists():
+            return 0  # nothing more can come
+        return publication_sync(publication=publication, at=timezone.now()).new
+
+    return _each("new submissions", one)
 
 
 @shared_task
@@ -96,4 +104,6 @@ def _each(what: str, act: Callable[[Publication], int], chosen: QuerySet[Publica
             done += act(publication)
         except (Refused, BotoCoreError, ClientError) as error:
             log.warning("Publication %s: %s", publication.pk, error)
+        except Exception:
+            log.exception("Publication %s", publication.pk)
     return f"{what}: {done}"

@@ -210,7 +210,7 @@ ADVICE = {
     "unmatched": Advice(gettext_lazy("Compare what is stored here, then approve or reject it."), "submission", _DECIDE),
     "auto-approval": Advice(gettext_lazy("Decide before the venue does."), "submission", _DECIDE),
     "compensation": Advice(
-        gettext_lazy("Offer the compensation, if the worker had really taken the HIT."),
+        gettext_lazy("Offer the compensation if the worker had really taken the HIT; else decline it."),
         "compensations",
         gettext_lazy("See the compensations"),
     ),
@@ -496,13 +496,28 @@ def compensations(request: Request, pk: int) -> HttpResponse:
 @require_POST
 def compensate(request: Request, pk: int, payment_pk: int) -> HttpResponse:
     """Offer one compensation. Again is the same offer."""
+    reviewing.compensation_offer(payment=_compensation_of(request, pk, payment_pk), at=timezone.now())
+    messages.success(request, _("The compensation is offered: only its worker can take it, within 30 days."))
+    return see_other("tasks:venue_compensations", pk)
+
+
+@login_required
+@require_POST
+def decline(request: Request, pk: int, payment_pk: int) -> HttpResponse:
+    """Decide that a compensation is not owed, with a reason that is kept."""
+    payment = _compensation_of(request, pk, payment_pk)
+    why = request.POST.get("why", "")[:1000]
+    reviewing.compensation_decline(payment=payment, by=request.user, why=why, at=timezone.now())
+    messages.success(request, _("The compensation is declined: nothing is paid."))
+    return see_other("tasks:venue_compensations", pk)
+
+
+def _compensation_of(request: Request, pk: int, payment_pk: int) -> Payment:
     publication = _publication_of(campaign_of(request, pk))
     payment = publication.payments.filter(pk=payment_pk, purpose=Payment.Purpose.COMPENSATION).first()
     if payment is None:
         raise NotYours(_("This publication has no such compensation."))
-    reviewing.compensation_offer(payment=payment, at=timezone.now())
-    messages.success(request, _("The compensation is offered: only its worker can take it, within 30 days."))
-    return see_other("tasks:venue_compensations", pk)
+    return payment
 
 
 # --- the ledger

@@ -29,6 +29,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/venue/submissions/<int:submission_pk>/", venue.submission, name="venue_submission"),
     path("campaigns/<int:pk>/venue/compensations/", venue.compensations, name="venue_compensations"),
     path("campaigns/<int:pk>/venue/compensations/<int:payment_pk>/", venue.compensate, name="venue_compensate"),
+    path("campaigns/<int:pk>/venue/compensations/<int:payment_pk>/decline/", venue.decline, name="venue_decline"),
     path("campaigns/<int:pk>/venue/ledger/", venue.ledger, name="venue_ledger"),
     path("campaigns/<int:pk>/venue/ledger/payments.csv", venue.ledger_csv, name="venue_ledger_csv"),
     path("campaigns/<int:pk>/venue/ledger/compare/", venue.compare, name="venue_compare"),

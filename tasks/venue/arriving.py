@@ -35,9 +35,8 @@ def assignment_arrive(
 
     Raises BadRequest for a preview or ids that cannot be, and NoWork where the worker may not do this HIT.
     """
-    for given in (assignment_id, worker_id):
-        if given == PREVIEW or not (0 < len(given) <= 64 and given.isascii() and given.isalnum()):
-            raise BadRequest(_("This task was not accepted at the venue yet. Accept it there, then begin."))
+    if not (may_be_an_id(assignment_id) and may_be_an_id(worker_id)):
+        raise BadRequest(_("This task was not accepted at the venue yet. Accept it there, then begin."))
     if hit.campaign_id != publication.campaign_id:
         raise BadRequest(_("This task belongs to other work."))
     worker = worker_of(publication=publication, worker_id=worker_id)
@@ -45,8 +44,16 @@ def assignment_arrive(
         with transaction.atomic():
             return _arrive(publication, hit, assignment_id, worker, at)
     except IntegrityError:  # the same worker's other tab was first
-        with transaction.atomic():
-            return _arrive(publication, hit, assignment_id, worker, at)
+        try:
+            with transaction.atomic():
+                return _arrive(publication, hit, assignment_id, worker, at)
+        except IntegrityError:
+            raise BadRequest(_("This id belongs to another task of yours. Open the task at the venue again.")) from None
+
+
+def may_be_an_id(given: str) -> bool:
+    """Whether a venue could have made this id: not the preview's, no odd letters, not too long."""
+    return given != PREVIEW and 0 < len(given) <= 64 and given.isascii() and given.isalnum()
 
 
 def worker_of(*, publication: Publication, worker_id: str) -> Worker:

@@ -37,10 +37,20 @@ def found(client: Any, operation: Operation) -> Answer | None:
     return None if answer is None else as_json(answer) | {"found": True}
 
 
-def repeated(error: Exception, operation: Operation) -> Answer:
-    """The answer of a call whose token the venue has seen: what was done the first time."""
+def repeated(client: Any, error: Exception, operation: Operation) -> Answer:
+    """The answer of a call whose token the venue has seen: what was done the first time.
+
+    Raises the error again where it is about a HIT that it does not name, and that is not found.
+    """
     again: Answer = {"repeated": code_of(error)}
-    return again | {"HIT": {"HITId": existing_hit(error)}} if operation.kind == Kind.CREATE else again
+    if operation.kind not in (Kind.CREATE, Kind.COMPENSATE):
+        return again
+    if hit_id := existing_hit(error):
+        return again | {"HIT": {"HITId": hit_id}}
+    there = found(client, operation)
+    if there is None:
+        raise error
+    return again | there
 
 
 # --- making

@@ -36,7 +36,7 @@ def _hit_type(operation: Operation, answer: Answer, at: datetime) -> None:
 
 
 def _posted(operation: Operation, answer: Answer, at: datetime) -> None:
-    posting = Posting.objects.select_for_update(no_key=True, of=("self",)).get(operations=operation)
+    publication, posting = _locked(operation)
     hit = answer["HIT"]
     lifetime = operation.request.get("hit", operation.request)["LifetimeInSeconds"]
     said = hit.get("Expiration")
@@ -45,17 +45,28 @@ def _posted(operation: Operation, answer: Answer, at: datetime) -> None:
     posting.expires_at = (parse_datetime(said) if said else None) or (at + timedelta(seconds=lifetime))
     posting.next_poll_at = at + FIRST_POLL
     posting.save(update_fields=["venue_hit_id", "posted_at", "expires_at", "next_poll_at"])
-    if operation.kind == Kind.CREATE:
-        publication = Publication.objects.get(pk=operation.publication_id)
-        if publication.state != Publication.State.OPEN:  # paused or stopped while the call was on its way
-            end_plan(publication=publication, postings=[posting], at=at)
+    # Paused or stopped while the call was on its way; or the work that it compensates has arrived after all.
+    halted = publication.state == Publication.State.STOPPED or (
+        operation.kind == Kind.CREATE and publication.state != Publication.State.OPEN
+    )
+    if halted or (operation.payment is not None and operation.payment.state == Payment.State.REFUSED):
+        end_plan(publication=publication, postings=[posting], at=at)
+
+
+def _locked(operation: Operation) -> tuple[Publication, Posting]:
+    """The publication and then the posting, locked: a halt that comes meanwhile sees what is stored here."""
+    publication = Publication.objects.select_for_update(no_key=True).get(pk=operation.publication_id)
+    return publication, Posting.objects.select_for_update(no_key=True, of=("self",)).get(operations=operation)
 
 
 def _ended(operation: Operation, answer: Answer, at: datetime) -> None:
+    publication, posting = _locked(operation)
     ends = datetime.fromtimestamp(operation.request["ExpireAt"], tz=at.tzinfo)
-    Posting.objects.filter(operations=operation).update(
-        expires_at=at if operation.kind == Kind.EXPIRE else ends, next_poll_at=at
-    )
+    posting.expires_at, posting.next_poll_at = at if operation.kind == Kind.EXPIRE else ends, at
+    posting.save(update_fields=["expires_at", "next_poll_at"])
+    newest = operation.subject == f"{posting.pk}/{posting.turn}"
+    if operation.kind == Kind.REOPEN and newest and publication.state != Publication.State.OPEN:
+        end_plan(publication=publication, postings=[posting], at=at)
 
 
 def _paid(operation: Operation, answer: Answer, at: datetime) -> None:

@@ -198,7 +198,7 @@ def _reward(client: Any, hit_id: str, there: dict[str, _Listed]) -> Decimal:
 def ledger_compare(*, publication: Publication, at: datetime) -> Comparison:
     """Ask the venue what it has paid on each HIT and compare; a difference rings.
 
-    Payments that the venue has made and whose answer was lost are marked paid on the way.
+    Rewards that the venue has paid and whose answer was lost are marked paid on the way.
     """
     client = client_for(environment(publication.environment))
     sums = {"ours_rewards": ZERO, "ours_bonuses": ZERO, "venue_rewards": ZERO, "venue_bonuses": ZERO}

@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 from django.db import transaction
@@ -33,8 +33,18 @@ log = logging.getLogger(__name__)
 Kind, State = Operation.Kind, Operation.State
 SPENDS_MORE = (Kind.CREATE, Kind.EXTEND, Kind.REOPEN)
 """What a pause holds back."""
+SPEND = (Kind.CREATE, Kind.EXTEND, Kind.APPROVE, Kind.BONUS, Kind.COMPENSATE)
+"""What needs money in the account."""
 WHEN_STOPPED = (Kind.EXPIRE, Kind.EXCLUDE)
 """All that the kill switch lets through."""
+
+
+class Taken(NamedTuple):
+    """An operation whose call is to be made in `wait` seconds; `in_doubt` if an earlier call may have done it."""
+
+    operation: Operation
+    wait: float
+    in_doubt: bool
 
 
 def operations_run(
@@ -50,25 +60,26 @@ def operations_run(
     """
     venue = environment(publication.environment)
     client = client_for(venue)
-    made, answered = 0, False
+    made, settled = 0, set[Trouble]()
     while made < limit:
         taken = _take(publication, clock())
         if taken is None:
             break
-        operation, wait = taken
-        if wait > 0:
-            sleep(wait)
+        operation = taken.operation
+        if taken.wait > 0:
+            sleep(taken.wait)
         made += 1
         assert_host(client, venue)
-        if _attempt(client, operation, clock) and not answered:
-            answered = True
-            for kind in (Trouble.FUNDS, Trouble.ACCOUNT):
+        if _attempt(client, taken, clock):
+            over = {Trouble.ACCOUNT, Trouble.FUNDS} if operation.kind in SPEND else {Trouble.ACCOUNT}
+            for kind in over - settled:
                 alarm_settle(publication=publication, kind=kind, subject="", at=clock())
+            settled |= over
     return made
 
 
 def _sendable(publication: Publication, at: datetime) -> QuerySet[Operation]:
-    """What may be sent now. Paused or stopped, calls whose outcome is unknown are still looked for, never repeated."""
+    """What may be sent now. Paused or stopped, a HIT whose creation is in doubt is looked for, not created again."""
     lost = Q(state=State.UNKNOWN, next_try__lte=at) | Q(state=State.SENT, sent_at__lte=at - LEASE)
     ready = Operation.objects.filter(lost | Q(state=State.PLANNED, next_try__lte=at), publication_id=publication.pk)
     if publication.state == Publication.State.OPEN:
@@ -81,8 +92,8 @@ def _sendable(publication: Publication, at: datetime) -> QuerySet[Operation]:
 
 
 @transaction.atomic
-def _take(publication: Publication, at: datetime) -> tuple[Operation, float] | None:
-    """The next operation, committed as sent before anything is sent, and the seconds until the rate allows its call.
+def _take(publication: Publication, at: datetime) -> Taken | None:
+    """The next operation, committed as sent before anything is sent.
 
     None if nothing waits, others hold all that does, or the next turn is too far away.
     """
@@ -101,7 +112,8 @@ def _take(publication: Publication, at: datetime) -> tuple[Operation, float] | N
     if operation is None:
         return None
     Publication.objects.filter(pk=row.pk).update(next_call_at=turn + timedelta(seconds=1 / row.rate))
-    # What was lost and may no longer be known by its token is looked for first: see _answer.
+    # Since when it may have been done: what may no longer be known by its token is looked for first (see _answer).
+    in_doubt = operation.first_sent_at is not None
     operation.first_sent_at = operation.first_sent_at or turn
     operation.state = State.SENT
     operation.sent_at = turn
@@ -111,20 +123,22 @@ def _take(publication: Publication, at: datetime) -> tuple[Operation, float] | N
     if operation.payment_id is not None:
         owed = Payment.objects.filter(pk=operation.payment_id, state=Payment.State.OWED)
         owed.update(state=Payment.State.SENT)
-    return operation, wait
+    return Taken(operation, wait, in_doubt)
 
 
-def _attempt(client: Any, operation: Operation, clock: Callable[[], datetime]) -> bool:
-    """Make a taken call and write down what came of it. Whether it is done now."""
+def _attempt(client: Any, taken: Taken, clock: Callable[[], datetime]) -> bool:
+    """Make a taken call and write down what came of it. Whether the venue took it."""
+    operation = taken.operation
     try:
         answer = _answer(client, operation, clock())
     except (BotoCoreError, ClientError) as error:
-        _failed(operation, error, clock())
+        _failed(taken, error, clock())
         return False
     if answer is None:
         _again(operation, State.PLANNED, "", clock())
         return False
-    return operation_finish(operation=operation, answer=answer, at=clock())
+    operation_finish(operation=operation, answer=answer, at=clock())
+    return "superseded" not in answer
 
 
 def _answer(client: Any, operation: Operation, at: datetime) -> Answer | None:
@@ -144,7 +158,7 @@ def _answer(client: Any, operation: Operation, at: datetime) -> Answer | None:
     except (BotoCoreError, ClientError) as error:
         trouble = trouble_of(error)
         if trouble == Trouble.REPEATED:
-            return calls.repeated(error, operation)
+            return calls.repeated(client, error, operation)
         if trouble in (Trouble.STATE, Trouble.REFUSED):
             there = calls.found(client, operation)
             if there is not None:
@@ -170,8 +184,8 @@ def operation_finish(*, operation: Operation, answer: Answer, at: datetime) -> b
     return bool(done)
 
 
-def _failed(operation: Operation, error: Exception, at: datetime) -> None:
-    trouble = trouble_of(error)
+def _failed(taken: Taken, error: Exception, at: datetime) -> None:
+    operation, trouble = taken.operation, trouble_of(error)
     text = f"{code_of(error)}: {error}"[:2000]
     publication = operation.publication
     log.warning("%s of publication %s: %s", operation, publication.pk, text)
@@ -179,7 +193,7 @@ def _failed(operation: Operation, error: Exception, at: datetime) -> None:
         pause = _wait(operation.attempts)
         slower = at + min(pause, timedelta(seconds=PATIENCE))
         Publication.objects.filter(pk=publication.pk, next_call_at__lt=slower).update(next_call_at=slower)
-        _again(operation, State.PLANNED, text, at)
+        _not_done(taken, text, at)
     elif trouble in (Trouble.FUNDS, Trouble.ACCOUNT):
         words = {
             Trouble.FUNDS: _(
@@ -188,11 +202,11 @@ def _failed(operation: Operation, error: Exception, at: datetime) -> None:
             Trouble.ACCOUNT: _("The venue does not take our access key. Set AWS_ACCESS_KEY_ID or AWS_PROFILE."),
         }[trouble]
         alarm_raise(publication=publication, kind=trouble, subject="", text=words, at=at)
-        _again(operation, State.PLANNED, text, at)
+        _not_done(taken, text, at)
     elif trouble == Trouble.UNKNOWN:
         _again(operation, State.UNKNOWN, text, at)
     elif trouble == Trouble.STATE and operation.attempts < 12:  # within minutes of a submission, reviews can fail
-        _again(operation, State.PLANNED, text, at)
+        _not_done(taken, text, at)
     else:
         _refuse(operation, text, at)
 
@@ -207,6 +221,15 @@ def _refuse(operation: Operation, text: str, at: datetime) -> None:
         alarm_raise(
             publication=operation.publication, kind="refused", subject=f"operation {operation.pk}", text=words, at=at
         )
+
+
+def _not_done(taken: Taken, error: str, at: datetime) -> None:
+    """This attempt did nothing. An earlier one may have: then it stays in doubt."""
+    if taken.in_doubt:
+        _again(taken.operation, State.UNKNOWN, error, at)
+    else:
+        Operation.objects.filter(pk=taken.operation.pk, state=State.SENT).update(first_sent_at=None)
+        _again(taken.operation, State.PLANNED, error, at)
 
 
 def _again(operation: Operation, state: str, error: str, at: datetime) -> None:
@@ -225,7 +248,10 @@ def _wait(attempts: int) -> timedelta:
 @transaction.atomic
 def operation_retry(*, operation: Operation, at: datetime) -> bool:
     """Let a person try a refused operation again, with the same token. Returns whether it was refused."""
-    again = Operation.objects.filter(pk=operation.pk, state=State.REFUSED).update(state=State.PLANNED, next_try=at)
+    # Not its first attempt: what it was to do may have been done, and is looked for once the token is old.
+    again = Operation.objects.filter(pk=operation.pk, state=State.REFUSED).update(
+        state=State.PLANNED, next_try=at, ended_at=None, attempts=1
+    )
     if again:
         Payment.objects.filter(operations=operation, state=Payment.State.REFUSED).update(state=Payment.State.OWED)
         alarm_settle(publication=operation.publication, kind="refused", subject=f"operation {operation.pk}", at=at)

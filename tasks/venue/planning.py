@@ -1,7 +1,7 @@
 """Writing operations into the outbox. Planning one again is not an error: it is there once."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -12,6 +12,8 @@ from tasks.models import Hit, Operation, Payment, Posting, Publication, Submissi
 from tasks.money import dollars
 
 Kind = Operation.Kind
+COMPENSATION_TIME = timedelta(hours=1)
+"""What a worker has to take a compensation once it is accepted."""
 LONG_AGO = 1
 """A time that is past for every venue, in seconds: a HIT that expires then has expired."""
 
@@ -84,15 +86,17 @@ def hit_request(publication: Publication, hit: Hit, round_number: int, places: i
     }
 
 
-def postings_plan(*, publication: Publication, hits: Iterable[Hit], at: datetime, round_number: int = 1) -> int:
-    """Plan the publication of HITs, as many assignments each as it still needs. How many were planned now.
+def postings_plan(
+    *, publication: Publication, hits: Iterable[Hit], at: datetime, round_number: int = 1, places: int | None = None
+) -> int:
+    """Plan the publication of HITs, with `places` assignments each, or as many as it still needs. How many now.
 
     The caller holds the transaction.
     """
     wanted = list(hits)
     Posting.objects.bulk_create(
         [
-            Posting(publication=publication, hit=hit, round=round_number, places=hit.needed)
+            Posting(publication=publication, hit=hit, round=round_number, places=places or hit.needed)
             for hit in wanted
             if hit.needed
         ],
@@ -152,8 +156,13 @@ def exclusion_name(publication: Publication) -> str:
     return f"No further tasks of {publication.campaign.lab.name[:100]} ({publication.campaign.lab_id})"
 
 
-def compensation_request(publication: Publication, payment: Payment, worker_id: str, question: str) -> dict[str, Any]:
-    """The steps of a compensation: a qualification that one worker gets, a HIT type that asks for it, one HIT."""
+def compensation_request(
+    publication: Publication, payment: Payment, turn: int, worker_id: str, question: str
+) -> dict[str, Any]:
+    """The steps of a compensation: a qualification that one worker gets, a HIT type that asks for it, one HIT.
+
+    `turn` counts the offers of one payment.
+    """
     venue = environment(publication.environment)
     name = f"Compensation {payment.token} ({venue.name})"
     return {
@@ -167,13 +176,13 @@ def compensation_request(publication: Publication, payment: Payment, worker_id: 
             "Title": f"Compensation: {publication.title}"[:128],
             "Description": "Payment for work that could not be submitted. Only you can see this task.",
             "Reward": f"{payment.amount:.2f}",
-            "AssignmentDurationInSeconds": 3600,
+            "AssignmentDurationInSeconds": int(COMPENSATION_TIME.total_seconds()),
             "AutoApprovalDelayInSeconds": 3 * 24 * 3600,
         },
         "hit": {
             "MaxAssignments": 1,
             "LifetimeInSeconds": 30 * 24 * 3600,
             "Question": question,
-            "RequesterAnnotation": f"bestknown {publication.reference} compensation {payment.token}",
+            "RequesterAnnotation": f"bestknown {publication.reference} compensation {payment.token}/{turn}",
         },
     }

@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import QuerySet, Sum
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum, TextField, Value
+from django.db.models.functions import Cast, Concat
 from django.utils.translation import gettext as _
 
 from pools.errors import NotNow, Refused
 from pools.models import Campaign
 from tasks.crowd.environments import bonus_fee, environment, paper_requirements, reward_fee
 from tasks.crowd.mturk import assert_host, client_for, frame_address, read
-from tasks.models import Hit, Operation, Posting, Publication
+from tasks.models import Hit, Operation, Payment, Posting, Publication
 from tasks.money import dollars
 from tasks.venue.planning import (
     end_plan,
@@ -28,6 +29,10 @@ from tasks.venue.planning import (
 
 State = Publication.State
 Kind = Operation.Kind
+TERMS = (
+    "environment pay base requirements title description keywords lifetime assignment_duration auto_approval "
+    "approve_after rate"
+).split()
 BATCH = 500
 """HITs that are planned ahead of their calls: what bounds the memory."""
 
@@ -144,12 +149,13 @@ def balance_of(publication: Publication) -> Decimal:
 def publication_publish(*, publication: Publication, at: datetime, typed_name: str = "") -> Publication:
     """Begin to publish: what is planned goes out at the set rate, by the background jobs. Again is not an error.
 
-    Raises Refused if the campaign is not open, its pages are not https, the name was not typed (production), or the
-    account does not hold all of the bill.
+    Raises Refused if the campaign is not open, its pages are not https, the name was not typed (production), the
+    account does not hold all of the bill, or the stored terms are not those of `publication` any more.
     """
-    publication.refresh_from_db()
     campaign = publication.campaign
-    if publication.state != State.DRAFT:
+    campaign.refresh_from_db()
+    if Publication.objects.filter(pk=publication.pk).exclude(state=State.DRAFT).exists():
+        publication.refresh_from_db()
         return publication
     if campaign.state != Campaign.State.OPEN:
         raise NotNow(_("The campaign is “%(state)s”. Start it before it is published.") % {"state": campaign.state})
@@ -165,9 +171,11 @@ def publication_publish(*, publication: Publication, at: datetime, typed_name: s
             % {"balance": dollars(balance), "bill": dollars(owed)}
         )
     with transaction.atomic():
-        if Publication.objects.filter(pk=publication.pk, state=State.DRAFT).update(
-            state=State.OPEN, published_at=at, next_call_at=at
-        ):
+        locked = _locked(publication)
+        if locked.state == State.DRAFT:
+            if any(getattr(locked, name) != getattr(publication, name) for name in TERMS):
+                raise NotNow(_("The terms were changed meanwhile. Look at them, then publish."))
+            Publication.objects.filter(pk=publication.pk).update(state=State.OPEN, published_at=at, next_call_at=at)
             operation_plan(
                 publication=publication,
                 kind=Kind.EXCLUSION_TYPE,
@@ -226,8 +234,7 @@ def _halt(publication: Publication, state: str, at: datetime) -> Publication:
     publication = _locked(publication)
     if publication.state == State.DRAFT:
         raise NotNow(_("The campaign is not published yet."))
-    if publication.state == State.OPEN:
-        end_plan(publication=publication, postings=open_postings(publication, at), at=at)
+    end_plan(publication=publication, postings=_to_end(publication, at, all_of_them=state == State.STOPPED), at=at)
     if publication.state != State.STOPPED:  # a pause does not lift the kill switch
         publication.state = state
         publication.save(update_fields=["state"])
@@ -243,8 +250,8 @@ def publication_resume(*, publication: Publication, at: datetime) -> Publication
     if publication.state != State.OPEN:
         publication.state = State.OPEN
         publication.save(update_fields=["state"])
-        until = at + publication.lifetime
-        reopen_plan(publication=publication, postings=_needed(publication), until=until, at=at)
+        postings = [*_needed(publication), *_offered(publication)]
+        reopen_plan(publication=publication, postings=postings, until=at + publication.lifetime, at=at)
     return publication
 
 
@@ -268,9 +275,7 @@ def publication_extend(*, publication: Publication, until: datetime, at: datetim
 def publication_expire(*, publication: Publication, at: datetime) -> int:
     """End every open HIT at the venue now. Accepted work may still arrive, and is taken."""
     publication = _locked(publication)
-    ending = Operation.objects.filter(publication=publication, kind=Kind.EXPIRE, ended_at=None).values("posting")
-    postings = open_postings(publication, at).exclude(pk__in=ending)
-    return end_plan(publication=publication, postings=postings, at=at)
+    return end_plan(publication=publication, postings=_to_end(publication, at), at=at)
 
 
 def open_postings(publication: Publication, at: datetime) -> QuerySet[Posting]:
@@ -278,9 +283,27 @@ def open_postings(publication: Publication, at: datetime) -> QuerySet[Posting]:
     return publication.postings.filter(hit__isnull=False, expires_at__gt=at).exclude(venue_hit_id="")
 
 
+def _to_end(publication: Publication, at: datetime, *, all_of_them: bool = False) -> QuerySet[Posting]:
+    """HITs that are open or about to be, but for those that an end is planned for already. With `all_of_them`,
+    compensations, too.
+    """
+    slash = Value("/", output_field=TextField())
+    turn = Concat(Cast(OuterRef("pk"), TextField()), slash, Cast(OuterRef("turn"), TextField()))
+    waiting = Operation.objects.filter(posting=OuterRef("pk"), ended_at=None)
+    ending, turning = Exists(waiting.filter(kind=Kind.EXPIRE, subject=turn)), Exists(waiting.filter(kind=Kind.REOPEN))
+    postings = publication.postings.exclude(venue_hit_id="").filter(Q(expires_at__gt=at) | turning).exclude(ending)
+    return postings if all_of_them else postings.filter(hit__isnull=False)
+
+
 def _needed(publication: Publication) -> QuerySet[Posting]:
     """The postings whose HITs still need work."""
     return publication.postings.filter(hit__needed__gt=0).exclude(venue_hit_id="")
+
+
+def _offered(publication: Publication) -> QuerySet[Posting]:
+    """Compensations that were offered and not taken yet."""
+    offered = Operation.objects.filter(posting=OuterRef("pk"), payment__state=Payment.State.SENT)
+    return publication.postings.filter(Exists(offered), hit=None, submissions=None).exclude(venue_hit_id="")
 
 
 def _locked(publication: Publication) -> Publication:

@@ -5,7 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from pools.errors import BadRequest, NotNow
@@ -14,7 +15,7 @@ from tasks.crowd.environments import bonus_fee, environment, reward_fee
 from tasks.crowd.mturk import compensation_question
 from tasks.models import Assignment, Operation, Payment, Posting, Publication, Submission, Worker
 from tasks.venue.alarms import alarm_raise, alarm_settle
-from tasks.venue.planning import compensation_request, operation_plan, postings_plan
+from tasks.venue.planning import COMPENSATION_TIME, compensation_request, end_plan, operation_plan, postings_plan
 
 Kind, Purpose, Decision, Status = Operation.Kind, Payment.Purpose, Submission.Decision, Submission.Status
 BATCH = 200
@@ -46,14 +47,16 @@ def _settle_batch(publication: Publication, at: datetime) -> int:
     for submission in waiting:
         if submission.status == Status.REJECTED:
             _reject_as_there(submission, at)
-        elif not _compensated_before(submission, at):
+        elif _compensated_before(submission, at):
+            _approve(submission, by=None, reason=_("Compensated before: no bonus."), at=at, bonus=False)
+        else:
             _approve(submission, by=None, reason="", at=at)
     for submission in _decided_there(publication):
         if submission.status == Status.APPROVED:
             _approve(submission, by=None, reason=_("Approved at the venue, before anybody decided."), at=at)
+            _settle_alarms(submission, at)
         else:
             _reject_as_there(submission, at)
-        _settle_alarms(submission, at)
     return len(waiting)
 
 
@@ -62,6 +65,7 @@ def _reject_as_there(submission: Submission, at: datetime) -> None:
     submission.decision, submission.decided_at = Decision.REJECT, at
     submission.reason = _("Rejected at the venue.")
     submission.save(update_fields=["decision", "decided_at", "reason"])
+    _settle_alarms(submission, at)
 
 
 def _decided_there(publication: Publication) -> list[Submission]:
@@ -75,27 +79,33 @@ def _decided_there(publication: Publication) -> list[Submission]:
 
 
 def _compensated_before(submission: Submission, at: datetime) -> bool:
-    """Whether late work was compensated already. A compensation that was not offered yet is dropped instead."""
-    payment = Payment.objects.filter(assignment=submission.assignment, purpose=Purpose.COMPENSATION).first()
+    """Whether late work was compensated already. A compensation that nobody has taken yet is withdrawn instead."""
+    payment = (
+        Payment.objects.select_for_update(of=("self",), no_key=True)
+        .filter(assignment=submission.assignment, purpose=Purpose.COMPENSATION)
+        .first()
+    )
     if payment is None:
         return False
-    if not payment.operations.exists():
+    offers = Operation.objects.filter(payment=payment, kind=Kind.COMPENSATE)
+    if payment.state == Payment.State.PAID or Submission.objects.filter(posting__operations__in=offers).exists():
+        return True
+    subject = f"assignment {submission.assignment_id}"
+    alarm_settle(publication=submission.publication, kind="compensation", subject=subject, at=at)
+    if not offers.exists():
         payment.delete()
-        subject = f"assignment {submission.assignment_id}"
-        alarm_settle(publication=submission.publication, kind="compensation", subject=subject, at=at)
         return False
-    text = _("Assignment %(id)s was submitted after a compensation was offered for it: approve or reject it.")
-    alarm_raise(
-        publication=submission.publication,
-        kind="unmatched",
-        subject=f"submission {submission.pk}",
-        text=text % {"id": submission.venue_assignment_id},
-        at=at,
+    payment.state, payment.evidence = Payment.State.REFUSED, {"withdrawn": "the work was submitted after all"}
+    payment.save(update_fields=["state", "evidence"])
+    offers.filter(state=Operation.State.PLANNED, first_sent_at=None).update(
+        state=Operation.State.REFUSED, ended_at=at, error="withdrawn"
     )
-    return True
+    open_offers = Posting.objects.filter(operations__in=offers).exclude(venue_hit_id="")
+    end_plan(publication=submission.publication, postings=open_offers, at=at)
+    return False
 
 
-def _approve(submission: Submission, *, by: User | None, reason: str, at: datetime) -> None:
+def _approve(submission: Submission, *, by: User | None, reason: str, at: datetime, bonus: bool = True) -> None:
     """Write down the decision and every payment that follows from it. The caller holds the row."""
     submission.decision, submission.decided_by = Decision.APPROVE, by
     submission.decided_at, submission.reason = at, reason
@@ -117,9 +127,9 @@ def _approve(submission: Submission, *, by: User | None, reason: str, at: dateti
             payment=reward,
             submission=submission,
         )
-    bonus = bonus_owed(submission)
-    if bonus > 0:
-        payment = _payment(submission, Purpose.BONUS, bonus, bonus_fee(bonus), at)
+    owed = bonus_owed(submission) if bonus else Decimal(0)
+    if owed > 0:
+        payment = _payment(submission, Purpose.BONUS, owed, bonus_fee(owed), at)
         assert submission.assignment is not None
         said = _("For the comparisons that you made: receipt %(receipt)s.") % {"receipt": submission.assignment.receipt}
         operation_plan(
@@ -129,7 +139,7 @@ def _approve(submission: Submission, *, by: User | None, reason: str, at: dateti
             request={
                 "AssignmentId": submission.venue_assignment_id,
                 "WorkerId": submission.venue_worker_id,
-                "BonusAmount": f"{bonus:.2f}",
+                "BonusAmount": f"{owed:.2f}",
                 "Reason": said,
             },
             at=at,
@@ -273,8 +283,12 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
     """Write down what is owed for work that was finished or left here and can no longer be submitted at the venue.
 
     A person offers it (`compensation_offer`): the venue does not say whether the worker had really accepted the HIT.
-    How many were found now.
+    Nothing is found while the venue is yet to be asked about HITs: what is missing may be there. How many were found
+    now.
     """
+    _lapsed_ring(publication, at)
+    if publication.postings.filter(next_poll_at__lt=at - GRACE).exclude(venue_hit_id="").exists():
+        return 0
     latest = at - publication.assignment_duration - GRACE
     lost = Assignment.objects.filter(
         campaign=publication.campaign, owed__gt=0, submission=None, payments=None, finished_at__lte=latest
@@ -307,6 +321,57 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
     return found
 
 
+def _lapsed_ring(publication: Publication, at: datetime) -> None:
+    """An offer that nobody took in its time can be made again."""
+    lapsed = publication.payments.select_for_update(of=("self",), no_key=True).filter(
+        Exists(
+            Operation.objects.filter(
+                payment=OuterRef("pk"),
+                kind=Kind.COMPENSATE,
+                state=Operation.State.DONE,
+                posting__expires_at__lte=at - COMPENSATION_TIME - GRACE,
+                posting__submissions=None,
+            )
+        ),
+        purpose=Purpose.COMPENSATION,
+        state=Payment.State.SENT,
+    )
+    if publication.state != Publication.State.OPEN:
+        return
+    for payment in lapsed:
+        payment.state = Payment.State.OWED
+        payment.save(update_fields=["state"])
+        text = _("The compensation for assignment %(id)s was not taken in its time: offer it again, or decline it.")
+        alarm_raise(
+            publication=publication,
+            kind="compensation",
+            subject=f"assignment {payment.assignment_id}",
+            text=text % {"id": payment.assignment_id},
+            at=at,
+        )
+
+
+@transaction.atomic
+def compensation_decline(*, payment: Payment, by: User, why: str, at: datetime) -> Payment:
+    """A person decides that nothing is owed: the ids were made up, or it was paid otherwise. Again is not an error.
+
+    Raises NotNow if it was offered and can still be taken, or was paid.
+    """
+    payment = Payment.objects.select_for_update(of=("self",), no_key=True).get(pk=payment.pk)
+    reason = _reason(why)
+    if payment.purpose != Purpose.COMPENSATION:
+        raise BadRequest(_("This payment is not a compensation."))
+    if payment.state == Payment.State.REFUSED:
+        return payment
+    if payment.state != Payment.State.OWED or payment.operations.filter(ended_at=None).exists():
+        raise NotNow(_("This compensation was offered already, and may have been taken."))
+    payment.state, payment.evidence = Payment.State.REFUSED, {"declined": reason, "by": by.get_username()}
+    payment.save(update_fields=["state", "evidence"])
+    subject = f"assignment {payment.assignment_id}"
+    alarm_settle(publication=payment.publication, kind="compensation", subject=subject, at=at)
+    return payment
+
+
 @transaction.atomic
 def compensation_offer(*, payment: Payment, at: datetime) -> Operation:
     """Offer a compensation as a HIT that only its worker can take. Offering again gives the same operation.
@@ -323,8 +388,11 @@ def compensation_offer(*, payment: Payment, at: datetime) -> Operation:
         raise BadRequest(_("This payment is not a compensation."))
     if Submission.objects.filter(assignment=assignment).exists():
         raise NotNow(_("This work was submitted meanwhile, and is paid as such."))
-    known = Operation.objects.filter(publication=publication, kind=Kind.COMPENSATE, payment=payment).first()
-    if known is not None:
+    if payment.state == Payment.State.REFUSED:
+        raise NotNow(_("This compensation was declined, withdrawn or refused."))
+    offers = Operation.objects.filter(publication=publication, kind=Kind.COMPENSATE, payment=payment).order_by("-id")
+    known, turn = offers.first(), offers.count() + 1
+    if known is not None and (known.ended_at is None or payment.state != Payment.State.OWED):
         return known
     text = _("This pays %(amount)s for work that could not be submitted: receipt %(receipt)s. Press the button.")
     question = compensation_question(
@@ -336,8 +404,8 @@ def compensation_offer(*, payment: Payment, at: datetime) -> Operation:
     return operation_plan(
         publication=publication,
         kind=Kind.COMPENSATE,
-        subject=f"payment {payment.pk}",
-        request=compensation_request(publication, payment, assignment.worker.external_id, question),
+        subject=f"payment {payment.pk}/{turn}",
+        request=compensation_request(publication, payment, turn, assignment.worker.external_id, question),
         at=at,
         payment=payment,
         posting=Posting.objects.create(publication=publication, places=1),
@@ -351,7 +419,17 @@ def _compensations_approve(publication: Publication, at: datetime) -> None:
         posting__hit=None, decision=Decision.NONE
     )
     for submission in taken:
-        offered = submission.posting.operations.filter(kind=Kind.COMPENSATE).first()
+        offered = submission.posting.operations.filter(kind=Kind.COMPENSATE).select_related("payment").first()
+        if offered is not None and offered.payment is not None and offered.payment.state == Payment.State.REFUSED:
+            text = _("Compensation %(id)s was taken after it had been withdrawn: approve or reject it.")
+            alarm_raise(
+                publication=publication,
+                kind="unmatched",
+                subject=f"submission {submission.pk}",
+                text=text % {"id": submission.venue_assignment_id},
+                at=at,
+            )
+            continue
         submission.decision, submission.decided_at = Decision.APPROVE, at
         submission.save(update_fields=["decision", "decided_at"])
         if submission.status == Status.SUBMITTED and offered is not None:
@@ -370,18 +448,35 @@ def _compensations_approve(publication: Publication, at: datetime) -> None:
 
 
 def _short_of_places(publication: Publication) -> QuerySet[Posting, Any]:
-    """HITs that were submitted and have fewer places than are `wanted`, in their newest round.
+    """The newest round of each HIT that has fewer places than it needs, with how many are `missing`, over all rounds.
 
     One question, so that a check that ends meanwhile is counted wholly or not at all.
     """
     done = [verdict for verdict in Assignment.Verdict if verdict != Assignment.Verdict.PENDING]
-    checked = Q(submissions__assignment=None) | Q(submissions__assignment__verdict__in=done)
-    later = Posting.objects.filter(publication=publication, hit=OuterRef("hit"), round__gt=OuterRef("round"))
-    waiting = publication.postings.filter(hit__needed__gt=0, submissions__isnull=False).exclude(venue_hit_id="")
-    counted = waiting.exclude(Exists(later)).annotate(
-        wanted=F("hit__needed") + Count("submissions", filter=checked, distinct=True)
+    rounds = Posting.objects.filter(publication=publication, hit=OuterRef("hit")).order_by().values("hit")
+    submitted = Submission.objects.filter(posting__publication=publication, posting__hit=OuterRef("hit"))
+    checked = submitted.filter(Q(assignment=None) | Q(assignment__verdict__in=done)).order_by().values("posting__hit")
+    counted = _newest_rounds(publication).annotate(
+        missing=F("hit__needed")
+        + Coalesce(Subquery(checked.annotate(n=Count("pk")).values("n")), 0)
+        - Subquery(rounds.annotate(n=Sum("places")).values("n"))
     )
-    return counted.filter(wanted__gt=F("places")).select_related("hit").order_by("id")
+    return counted.filter(Exists(submitted), missing__gt=0).select_related("hit").order_by("id")
+
+
+def _newest_rounds(publication: Publication) -> QuerySet[Posting]:
+    """The last posting of each HIT that needs work."""
+    later = Posting.objects.filter(publication=publication, hit=OuterRef("hit"), round__gt=OuterRef("round"))
+    return publication.postings.filter(hit__needed__gt=0).exclude(venue_hit_id="").exclude(Exists(later))
+
+
+def _expired(publication: Publication, at: datetime) -> QuerySet[Posting]:
+    """HITs that need work, are over at the venue, and have nobody at them or waiting for a check."""
+    at_work = Assignment.objects.filter(hit=OuterRef("hit"), verdict=Assignment.Verdict.PENDING).filter(
+        Q(leased_until__gt=at) | Q(submission__isnull=False)
+    )
+    reopening = Operation.objects.filter(posting=OuterRef("pk"), kind=Kind.REOPEN, ended_at=None)
+    return _newest_rounds(publication).filter(expires_at__lte=at).exclude(Exists(at_work)).exclude(Exists(reopening))
 
 
 @transaction.atomic
@@ -398,16 +493,18 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
     )
     if publication.state != Publication.State.OPEN:
         return 0
-    planned = expired = 0
+    planned = 0
     for posting in _short_of_places(publication):
-        hit, wanted = posting.hit, posting.wanted
+        hit, wanted = posting.hit, posting.places + posting.missing
         assert hit is not None
         if posting.expires_at is None or posting.expires_at <= at:
-            expired += 1
-        elif posting.places < LARGE <= wanted:
-            planned += postings_plan(publication=publication, hits=[hit], at=at, round_number=posting.round + 1)
+            continue
+        if posting.places < LARGE <= wanted:
+            planned += postings_plan(
+                publication=publication, hits=[hit], at=at, round_number=posting.round + 1, places=posting.missing
+            )
         else:
-            call = {"HITId": posting.venue_hit_id, "NumberOfAdditionalAssignments": wanted - posting.places}
+            call = {"HITId": posting.venue_hit_id, "NumberOfAdditionalAssignments": posting.missing}
             operation_plan(
                 publication=publication,
                 kind=Kind.EXTEND,
@@ -416,8 +513,9 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
                 at=at,
                 posting=posting,
             )
-            Posting.objects.filter(pk=posting.pk).update(places=F("places") + wanted - posting.places, next_poll_at=at)
+            Posting.objects.filter(pk=posting.pk).update(places=F("places") + posting.missing, next_poll_at=at)
             planned += 1
+    expired = _expired(publication, at).count()
     if expired:
         text = _("%(count)d HITs have expired and still need work. Extend the publication.") % {"count": expired}
         alarm_raise(publication=publication, kind="expired", subject="", text=text, at=at)

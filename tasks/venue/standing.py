@@ -137,6 +137,13 @@ class CompensationRow(NamedTuple):
     state: str
     submission: Submission | None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a person may offer or decline it now."""
+        return self.payment.state == Payment.State.OWED and (
+            self.operation is None or self.operation.ended_at is not None
+        )
+
 
 def compensations_of(publication: Publication) -> QuerySet[Payment]:
     """A publication's compensations: those that wait for an offer first, then the newest."""
@@ -148,7 +155,9 @@ def compensation_rows(payments: list[Payment]) -> list[CompensationRow]:
     """Compensations with the state of their offers, in the order given."""
     offers = {
         one.payment_id: one
-        for one in Operation.objects.filter(kind=Kind.COMPENSATE, payment__in=payments).select_related("posting")
+        for one in Operation.objects.filter(kind=Kind.COMPENSATE, payment__in=payments)
+        .select_related("posting")
+        .order_by("id")
     }
     taken = set(Submission.objects.filter(posting__operations__in=offers.values()).values_list("posting", flat=True))
     ids = [payment.assignment.venue_assignment_id for payment in payments if payment.assignment]

@@ -1,11 +1,12 @@
 """Asking the venue what was submitted. Polling is the truth; a notification only makes the next poll come sooner."""
 
+import logging
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, NamedTuple
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils.dateparse import parse_datetime
@@ -18,6 +19,7 @@ from tasks.venue.alarms import alarm_raise, alarm_settle
 from tasks.venue.effects import payment_settle
 from tasks.venue.planning import end_plan
 
+log = logging.getLogger(__name__)
 POLL_EVERY = timedelta(minutes=30)
 """For HITs that nothing is heard of. Those that the venue calls reviewable are polled at once."""
 ALARM_BEFORE = timedelta(days=1)
@@ -54,7 +56,10 @@ def publication_sync(*, publication: Publication, at: datetime, limit: int = 200
             break
         for posting in postings:
             polled += 1
-            new += posting_poll(client=client, posting=posting, at=at)
+            try:
+                new += posting_poll(client=client, posting=posting, at=at)
+            except (DatabaseError, KeyError, ValueError):  # the trouble of one keeps no other waiting
+                log.exception("HIT %s of publication %s", posting.venue_hit_id, publication.pk)
     return Synced(polled, new)
 
 
@@ -90,6 +95,8 @@ def _take(publication: Publication, at: datetime) -> list[Posting]:
         .order_by("next_poll_at", "id")[:BATCH]
     )
     Posting.objects.filter(pk__in=[posting.pk for posting in postings]).update(next_poll_at=at + POLL_EVERY)
+    for posting in postings:
+        posting.next_poll_at = at + POLL_EVERY
     return postings
 
 
@@ -163,6 +170,13 @@ def _match(submission: Submission, posting: Posting, at: datetime) -> None:
     submission.assignment, submission.why_unmatched = ours, ""
     submission.save(update_fields=["assignment", "why_unmatched"])
     if ours.venue_assignment_id != submission.venue_assignment_id:
+        # The id was typed into another HIT's frame, where it does not belong: the venue's word wins.
+        elsewhere = Assignment.objects.filter(
+            worker_id=ours.worker_id, venue_assignment_id=submission.venue_assignment_id
+        ).exclude(pk=ours.pk)
+        for typed in elsewhere:
+            typed.venue_assignment_id = f"typed {typed.pk}"
+            typed.save(update_fields=["venue_assignment_id"])
         ours.venue_assignment_id = submission.venue_assignment_id
         ours.save(update_fields=["venue_assignment_id"])
 
@@ -172,10 +186,13 @@ def _ring_before_auto_approval(submission: Submission, new: bool, at: datetime) 
     checked = (
         submission.assignment is not None and submission.assignment.verdict != Assignment.Verdict.PENDING
     ) or submission.decision
+    stopped = submission.publication.state == Publication.State.STOPPED
     subject = f"submission {submission.pk}"
     near = submission.auto_approval_at is not None and submission.auto_approval_at - at <= ALARM_BEFORE
-    if submission.status == Status.SUBMITTED and near and not checked:
+    if submission.status == Status.SUBMITTED and near and (stopped or not checked):
         text = _("The venue approves assignment %(id)s by itself at %(time)s, and its test pairs were not checked.")
+        if stopped:
+            text = _("The venue approves assignment %(id)s by itself at %(time)s, although all spending is stopped.")
         alarm_raise(
             publication=submission.publication,
             kind="auto-approval",
@@ -202,7 +219,9 @@ def _close_if_over(posting: Posting, at: datetime) -> None:
     )
     full = posting.submissions.exclude(status=Status.SUBMITTED).count() >= posting.places
     if (over or full) and not posting.submissions.filter(status=Status.SUBMITTED).exists():
-        Posting.objects.filter(pk=posting.pk).update(next_poll_at=None)
+        # Not if it was asked for again, or hinted at, since it was read.
+        unchanged = Posting.objects.filter(pk=posting.pk, places=posting.places, turn=posting.turn)
+        unchanged.filter(next_poll_at=posting.next_poll_at).update(next_poll_at=None)
 
 
 @transaction.atomic

@@ -3,12 +3,14 @@
 import csv
 import io
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 from django.utils import timezone
 
 from judgments import services as judgments
@@ -494,6 +496,53 @@ def test_work_whose_submission_waits_for_a_person_is_not_compensated_beside_it(
     settle(published, clock)
 
     assert [payment.purpose for payment in Payment.objects.all()] == [Purpose.COMPENSATION]
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_work_that_arrives_after_a_compensation_was_offered_is_paid_once(
+    published: Publication, requester: Requester, wanda: Worker, taken: bool
+) -> None:
+    clock = Clock()
+    mine = arrive(published, wanda)
+    factories.judge(mine)
+    mine = judgments.assignment_finish(assignment=mine, at=timezone.now())
+    clock.sleep(3 * 3600)
+    settle(published, clock)
+    offer = compensation_offer(payment=mine.payments.get(), at=clock())
+    drain(published, clock)
+    offer.refresh_from_db()
+    assert offer.posting is not None
+    if taken:
+        wanda.do(offer.posting.venue_hit_id)
+    wanda.submit(mine.venue_assignment_id, receipt=mine.receipt)
+    for _ in range(3):
+        settle(published, clock)
+
+    sums = totals(published)
+    assert sums.paid == Decimal("2.10" if taken else "2.00")  # the listed reward comes with the submission
+    assert not published.alarms.filter(settled_at=None).exists()
+    if not taken:
+        assert "no more of this HIT" in wanda.cannot_accept(offer.posting.venue_hit_id)
+    agree(published, requester)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_checks_at_once_exclude_all_of_a_worker_who_failed(published: Publication, wanda: Worker) -> None:
+    bad, good = arrive(published, wanda), arrive(published, wanda, 2)
+    finish(bad, wanda, fail_tests=True)
+    finish(good, wanda)
+    type(published.campaign).objects.update(exclusion="worker")
+    publication_sync(publication=published, at=timezone.now(), everything=True)
+
+    def check(one: Assignment) -> None:
+        judgments.confirmed_check(assignment_id=one.pk, at=timezone.now())
+        connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(check, [bad, good]))
+    judgments.confirmed_check_all(at=timezone.now())
+
+    assert set(Assignment.objects.values_list("verdict", flat=True)) == {"excluded"}
 
 
 def test_unmatched_work_that_was_rejected_at_the_venue_waits_for_nobody(

@@ -34,7 +34,7 @@ from tasks.venue.arriving import assignment_arrive
 from tasks.venue.outbox import operations_run
 from tasks.venue.publishing import bill, dry_run, publication_plan, publication_publish, publication_write
 from tasks.venue.reviewing import publication_requeue
-from tasks.venue.syncing import finished_end, hints_take, publication_sync
+from tasks.venue.syncing import finished_end, hints_take, posting_poll, publication_sync
 from tests import factories
 from tests.marketplace.server import Marketplace, Requester
 from tests.marketplace.server import Worker as VenueWorker
@@ -447,3 +447,64 @@ def test_the_jobs_do_all_of_it(publication: Publication, wanda: VenueWorker) -> 
     assert jobs.reconcile() == "differences: 0"
     assert publication_plan(publication_id=publication.pk, at=timezone.now()) == 0
     assert sum(publication.payments.values_list("amount", flat=True)) == Decimal("2.00")
+
+
+def test_what_was_asked_for_again_while_it_was_being_asked_about_is_still_polled(
+    published: Publication, wanda: VenueWorker
+) -> None:
+    work(published, wanda)
+    at = timezone.now()
+    publication_sync(publication=published, at=at)
+    published.submissions.update(status="Approved", decision="approve")
+    client = client_for(environment("marketplace"))
+    client.approve_assignment(AssignmentId=published.submissions.get().venue_assignment_id)
+    stale = posting_of(published, 1)
+    published.postings.filter(pk=stale.pk).update(places=2, next_poll_at=at)
+
+    posting_poll(client=client, posting=stale, at=at)
+
+    assert posting_of(published, 1).next_poll_at is not None
+
+
+def test_an_id_typed_into_another_frame_stops_nobody(published: Publication, wanda: VenueWorker) -> None:
+    first, second = posting_of(published, 1), posting_of(published, 2)
+    real = wanda.accept(first.venue_hit_id)
+    for posting, typed in ((second, real), (first, "3MADEUP")):
+        assert posting.hit is not None
+        assignment_arrive(
+            publication=published, hit=posting.hit, assignment_id=typed, worker_id=wanda.id, at=timezone.now()
+        )
+    mine = Assignment.objects.get(hit=first.hit)
+    factories.judge(mine)
+    mine = judgments.assignment_finish(assignment=mine, at=timezone.now())
+    wanda.submit(real, receipt=mine.receipt)
+
+    assert publication_sync(publication=published, at=timezone.now(), everything=True).new == 1
+    assert published.submissions.get().assignment == mine
+
+
+def test_hits_that_expire_without_enough_work_ring(published: Publication) -> None:
+    publication_requeue(publication=published, at=timezone.now() + timedelta(days=13))
+    assert not published.alarms.exists()
+    publication_requeue(publication=published, at=timezone.now() + timedelta(days=15))
+    assert "3 HITs have expired" in published.alarms.get(settled_at=None).text
+
+
+def test_a_later_round_asks_only_for_what_is_missing(published: Publication) -> None:
+    posting = posting_of(published, 1)
+    Hit.objects.filter(number=1).update(needed=5)
+    published.postings.filter(pk=posting.pk).update(places=9)
+    for number in range(5):
+        published.submissions.create(
+            posting=posting,
+            venue_assignment_id=f"3A{number}",
+            venue_worker_id=f"A{number}",
+            status="Submitted",
+            submitted_at=timezone.now(),
+        )
+
+    for _ in range(2):
+        publication_requeue(publication=published, at=timezone.now())
+
+    second = published.postings.get(round=2)
+    assert second.places == 1

@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from pools.models import Campaign
-from tasks.models import Hit, Operation, Publication
+from tasks.models import Hit, Operation, Payment, Publication
 from tasks.venue import calls
 from tasks.venue.ledger import ledger_compare
 from tasks.venue.outbox import LEASE, operation_retry, operations_run
@@ -27,6 +27,7 @@ from tasks.venue.publishing import (
     publication_stop,
     publishing_progress,
 )
+from tasks.venue.reviewing import compensation_offer
 from tests.marketplace.server import Marketplace, Requester, Worker
 from tests.tasks.venues import Clock, drain, posting_of, work
 
@@ -376,3 +377,57 @@ def test_a_refused_call_rings_and_can_be_tried_again(published: Publication, req
 
 def test_work_goes_on_while_publishing(published: Publication, wanda: Worker) -> None:
     assert work(published, wanda).receipt
+
+
+def test_a_stop_while_hits_are_being_opened_again_leaves_none_open(
+    published: Publication, requester: Requester, marketplace: Marketplace
+) -> None:
+    clock = Clock()
+    publication_pause(publication=published, at=clock())
+    drain(published, clock)
+    publication_resume(publication=published, at=clock())
+    marketplace.test("faults", script=[{"kind": "reply_dropped", "operation": "UpdateExpirationForHIT"}])
+    operations_run(publication=published, limit=1, clock=clock, sleep=clock.sleep)
+
+    publication_stop(publication=published, at=clock())
+    drain(published, clock, rounds=10)
+
+    assert {hit["HITStatus"] for hit in venue_hits(requester)} == {"Reviewable"}
+
+
+def test_a_hit_in_doubt_stays_in_doubt_when_its_repeat_is_throttled(
+    publication: Publication, requester: Requester, marketplace: Marketplace
+) -> None:
+    clock = Clock()
+    begin(publication, clock)
+    script = [{"kind": kind, "operation": "CreateHITWithHITType"} for kind in ("reply_dropped", "throttled")]
+    marketplace.test("faults", script=script)
+    operations_run(publication=publication, limit=1, clock=clock, sleep=clock.sleep)
+    Operation.objects.filter(kind=Kind.CREATE, state=State.PLANNED).update(next_try=clock() + timedelta(hours=1))
+    clock.sleep(60)
+    operations_run(publication=publication, limit=1, clock=clock, sleep=clock.sleep)
+    assert Operation.objects.get(attempts=2).state == State.UNKNOWN
+
+    publication_stop(publication=publication, at=clock())
+    drain(publication, clock, rounds=10)
+
+    assert [hit["HITStatus"] for hit in venue_hits(requester)] == ["Reviewable"]
+
+
+def test_a_compensation_whose_reply_was_lost_is_found_by_its_token(
+    published: Publication, marketplace: Marketplace, wanda: Worker
+) -> None:
+    clock = Clock()
+    mine = work(published, wanda)
+    Payment.objects.create(
+        publication=published, assignment=mine, purpose="compensation", amount="1.00", fee="0.20", owed_at=clock()
+    )
+    offer = compensation_offer(payment=Payment.objects.get(), at=clock())
+    marketplace.test("faults", script=[{"kind": "reply_dropped", "operation": "CreateHITWithHITType"}])
+
+    drain(published, clock)
+
+    offer.refresh_from_db()
+    assert (offer.state, offer.result["repeated"]) == (State.DONE, "HitAlreadyExists")
+    assert offer.posting is not None
+    assert offer.posting.venue_hit_id

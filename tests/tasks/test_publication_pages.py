@@ -509,7 +509,10 @@ def test_a_compensation_is_offered_once(page: Client, published: Publication, wa
     assignment = arrive(published, wanda)
     factories.judge(assignment)
     judgments.assignment_finish(assignment=assignment, at=timezone.now())  # and never submitted there
-    compensations_find(publication=published, at=timezone.now() + timedelta(hours=3))
+    later = timezone.now() + timedelta(hours=3)
+    assert compensations_find(publication=published, at=later) == 0  # the venue was not asked yet: it may be there
+    publication_sync(publication=published, at=later, everything=True)
+    compensations_find(publication=published, at=later)
     payment = Payment.objects.get(purpose="compensation")
     assert "not offered" in text_of(page, at("venue_compensations", campaign))
     for _time in range(2):
@@ -524,6 +527,27 @@ def test_a_compensation_is_offered_once(page: Client, published: Publication, wa
     synced(published)
     assert "<td>paid</td>" in text_of(page, at("venue_compensations", campaign))
     assert page.post(at("venue_compensate", campaign, 0)).status_code == 404
+
+
+def test_a_compensation_for_made_up_ids_is_declined_with_a_reason(
+    page: Client, published: Publication, wanda: Worker
+) -> None:
+    campaign = published.campaign
+    assignment = arrive(published, wanda)
+    factories.judge(assignment)
+    judgments.assignment_finish(assignment=assignment, at=timezone.now())
+    later = timezone.now() + timedelta(hours=3)
+    publication_sync(publication=published, at=later, everything=True)
+    compensations_find(publication=published, at=later)
+    payment = Payment.objects.get(purpose="compensation")
+    assert page.post(at("venue_decline", campaign, payment.pk), {"why": " "}).status_code == 400
+    for _time in range(2):
+        assert page.post(at("venue_decline", campaign, payment.pk), {"why": "never accepted"}).status_code == 303
+    payment.refresh_from_db()
+    assert (payment.state, payment.evidence["declined"]) == ("refused", "never accepted")
+    assert page.post(at("venue_compensate", campaign, payment.pk)).status_code == 409
+    assert not published.alarms.filter(settled_at=None).exists()
+    assert compensations_find(publication=published, at=later) == 0
 
 
 def test_work_that_may_have_been_submitted_after_all_is_pointed_out(
