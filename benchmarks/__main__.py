@@ -8,6 +8,7 @@ PARTS = (
     "benchmarks.comparing",
     "benchmarks.packing",
     "benchmarks.pages",
+    "benchmarks.results",
     "benchmarks.venue",
 )
 

@@ -107,6 +107,7 @@ def _main_job(data: Path, crowd: str, port: int, market: Market, console: Consol
     from evaluation.textfiles import counted
     from judgments import demonstration as demo
     from judgments import selectors
+    from judgments.results.storing import result_refresh
     from pools.errors import Refused
     from pools.models import Campaign
     from pools.selectors import stored_sizes
@@ -198,6 +199,12 @@ def _main_job(data: Path, crowd: str, port: int, market: Market, console: Consol
         for path in paths:
             out.print(f"  {path.name}", highlight=False)
     site = f"http://localhost:{port}"
+    if progress.done == progress.pairs:
+        result_refresh(campaign=campaign)
+        out.print(
+            f"What the preferences say about the runs: {site}/campaigns/{campaign.pk}/results/",
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
     out.print(f"\nAfter {time.monotonic() - started:.0f} seconds, the site is at {site}", highlight=False)
     operator = market.kept()
     ways = [(name, f"{site}/login/  user {name}, password {password}") for name, password in logins.items()]

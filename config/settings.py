@@ -131,10 +131,13 @@ CELERY_BEAT_SCHEDULE = {
     "publish HITs and send what is planned": {"task": "tasks.jobs.publish", "schedule": 15.0},
     "ask venues what was submitted": {"task": "tasks.jobs.sync", "schedule": 60.0},
     "check the test pairs of confirmed work": {"task": "judgments.jobs.check", "schedule": 60.0},
+    "compute results": {"task": "judgments.jobs.compute_results", "schedule": 60.0},
     "decide on submitted work and pay": {"task": "tasks.jobs.settle", "schedule": 60.0},
     "ask for more work where it is needed": {"task": "tasks.jobs.requeue", "schedule": 120.0},
     "compare with the venues": {"task": "tasks.jobs.reconcile", "schedule": 6 * 3600.0},
 }
+for _entry in CELERY_BEAT_SCHEDULE.values():  # where the workers are behind, the next of its kind does the work
+    _entry["options"] = {"expires": _entry["schedule"]}
 
 # Files
 FILES_BUCKET = env.str("FILES_BUCKET", default="")

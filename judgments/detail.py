@@ -10,8 +10,10 @@ from typing import NamedTuple
 from django.core.cache import cache
 from django.utils import timezone
 
+from evaluation.tournament import Judged, most_wins
 from judgments import exports, selectors
 from judgments.models import Judgment
+from judgments.results import selectors as results
 from judgments.selectors import JudgmentRow
 from pools.models import Campaign, Pair, Passage, Pool, Qrel
 from tasks.models import Assignment, Item
@@ -25,7 +27,10 @@ REST_FACTOR = 30
 
 @dataclass(frozen=True)
 class CandidateDetail:
-    """A passage of a pool. `number` names it on the page; `grade` is that of its original qrel, None without one."""
+    """A passage of a pool. `number` names it on the page; `grade` is that of its original qrel, None without one.
+
+    `runs` are those that put it first, as of the stored results.
+    """
 
     number: int
     passage: Passage
@@ -33,6 +38,7 @@ class CandidateDetail:
     losses: int
     best: bool
     grade: int | None
+    runs: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -66,9 +72,21 @@ class MatrixCell(NamedTuple):
     judged: int
 
 
+class Round(NamedTuple):
+    """One round of a tournament: between whom, and who won most, with how many wins each."""
+
+    playing: Sequence[CandidateDetail]
+    leaders: Sequence[CandidateDetail]
+    wins: int
+
+
 @dataclass(frozen=True)
 class PoolDetail:
-    """A pool: its candidates (most wins first), who beat whom, and whether a best known answer follows already."""
+    """A pool: its candidates (most wins first), who beat whom, and whether a best known answer follows already.
+
+    `rounds` are the tournament's, while there is a winner and that is the method. `certainty` is the share of draws of
+    the judgments in which the best known answers stay, as of the stored results.
+    """
 
     candidates: Sequence[CandidateDetail]
     matrix: Sequence[tuple[CandidateDetail, Sequence[MatrixCell | None]]]
@@ -76,6 +94,8 @@ class PoolDetail:
     complete: bool
     filled: int
     places: int
+    rounds: Sequence[Round]
+    certainty: float | None
 
     @property
     def best(self) -> list[CandidateDetail]:
@@ -92,6 +112,7 @@ def pool_detail(pool: Pool) -> PoolDetail:
     pids = [passage.pid for passage in passages]
     outcome = selectors.derived(campaign, pool)
     best = {pid for _query, pid in outcome.qrels}
+    tops = results.tops_of(pool)
     grades = dict(
         Qrel.objects.filter(query=pool.query, passage__in=passages).values_list("passage__pid", "grade").order_by()
     )
@@ -111,6 +132,7 @@ def pool_detail(pool: Pool) -> PoolDetail:
             lost[passage.pid],
             passage.pid in best,
             grades.get(passage.pid),
+            tops.get(passage.pid, ()),
         )
         for number, passage in enumerate(passages, start=1)
     ]
@@ -128,7 +150,37 @@ def pool_detail(pool: Pool) -> PoolDetail:
     details.sort(key=lambda pair: (pair.a.number, pair.b.number))
     matrix = [(row, [_cell(row, column, wins, asked) for column in candidates]) for row in candidates]
     filled = sum(pair.for_a + pair.for_b for pair in details)
-    return PoolDetail(candidates, matrix, details, not outcome.incomplete, filled, len(pairs) * campaign.overlap)
+    settled = bool(best) and len(candidates) > 1 and campaign.method == Campaign.Method.TOURNAMENT
+    return PoolDetail(
+        candidates=candidates,
+        matrix=matrix,
+        pairs=details,
+        complete=not outcome.incomplete,
+        filled=filled,
+        places=len(pairs) * campaign.overlap,
+        rounds=_rounds(by_pid, wins) if settled else [],
+        certainty=results.certainty_of(pool, best),
+    )
+
+
+def _rounds(candidates: dict[str, CandidateDetail], wins: dict[tuple[str, str], int]) -> list[Round]:
+    """The rounds that lead to the best known answers: those who win most play again, while they are fewer."""
+    rounds: list[Round] = []
+    playing = set(candidates)
+    while True:
+        between = [Judged(*pair) for pair, count in wins.items() if playing.issuperset(pair) for _win in range(count)]
+        leaders = most_wins(playing, between)
+        won = sum(judged.winner in leaders for judged in between) // len(leaders)
+        rounds.append(
+            Round(
+                [candidate for pid, candidate in candidates.items() if pid in playing],
+                [candidate for pid, candidate in candidates.items() if pid in leaders],
+                won,
+            )
+        )
+        if len(leaders) in (1, len(playing)):
+            return rounds
+        playing = set(leaders)
 
 
 def _cell(

@@ -12,7 +12,7 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +82,15 @@ def _files(campaign: Campaign) -> dict[str, bytes]:
 
 
 def export_zip(campaign: Campaign) -> bytes:
-    """All export files in one archive, without times of its own."""
+    """All export files in one archive."""
+    return zipped(export_files(campaign))
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """Files by name as one archive, without times of its own."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in export_files(campaign).items():
+        for name, content in files.items():
             entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
@@ -94,16 +99,22 @@ def export_zip(campaign: Campaign) -> bytes:
 
 
 def export_to(campaign: Campaign, folder: Path) -> list[Path]:
-    """Write all export files into a folder, each whole or not at all, and return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write all export files into a folder and return their paths."""
+    return write_to(folder, export_files(campaign))
+
+
+def write_to(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Write files by name into a folder, each whole or not at all, and return their paths."""
     paths = []
-    for name, content in export_files(campaign).items():
-        handle, draft = tempfile.mkstemp(dir=folder, prefix=f".{name}.")
+    for name, content in files.items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         with os.fdopen(handle, "wb") as file:
             file.write(content)
         path = Path(draft)
         path.chmod(0o644)
-        paths.append(path.replace(folder / name))
+        paths.append(path.replace(target))
     return paths
 
 

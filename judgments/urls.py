@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from judgments import api, arrival, judging, views
+from judgments import api, arrival, judging, results_views, views
 
 judging_patterns = (
     [
@@ -32,6 +32,15 @@ judgment_patterns = (
         path("campaigns/<int:pk>/work/<int:assignment_pk>/", views.assignment, name="assignment"),
         path("campaigns/<int:pk>/workers/<int:worker_pk>/", views.worker, name="worker"),
         path("campaigns/<int:pk>/exports/<str:name>", views.export, name="export"),
+        path("campaigns/<int:pk>/results/", results_views.results, name="results"),
+        path("campaigns/<int:pk>/results/compute/", results_views.compute, name="results_compute"),
+        path("campaigns/<int:pk>/results/plan/", results_views.plan, name="results_plan"),
+        path("campaigns/<int:pk>/results/report.zip", results_views.report, name="results_report"),
+        path("campaigns/<int:pk>/results/tables/<slug:name>/", results_views.table, name="results_table"),
+        path(
+            "campaigns/<int:pk>/results/tables/<slug:name>.<slug:form>", results_views.table_file, name="results_file"
+        ),
+        path("campaigns/<int:pk>/results/figures/<slug:name>.<slug:form>", results_views.figure, name="results_figure"),
     ],
     "judgments",
 )

@@ -1,0 +1,220 @@
+"""The results of a campaign of 16 runs and 6,980 queries: how long the job takes, and how fast its pages answer.
+
+The pages are asked one after the other on the site as production runs it. The peers are the campaign's own page, which
+counts what it shows when it is asked, and the health page. What is judged is the time of an answer in the median.
+"""
+
+import argparse
+import http.client
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+from benchmarks.packing import PAIRS, QUERIES, sizes
+
+if TYPE_CHECKING:
+    from pools.models import Campaign
+
+RUNS = 16
+DEPTH = 10
+ASKED = 40
+LIMIT_SECONDS = 0.3
+WORKERS = 100
+
+
+def main(arguments: list[str]) -> int:
+    """Measure with servers of its own, and return 1 if a page takes too long."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.results", description=__doc__)
+    parser.add_argument("--small", action="store_true", help="a hundredth of it, as a quick check")
+    share = 100 if parser.parse_args(arguments).small else 1
+    with tempfile.TemporaryDirectory(prefix="bestknown-bench-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        os.environ.update(BESTKNOWN_VAR=folder, DEVELOPMENT="1", DJANGO_SETTINGS_MODULE="config.settings")
+        for name in ("DATABASE_URL", "REDIS_URL"):
+            os.environ.pop(name, None)
+        from config import embedded
+
+        embedded.ensure()
+        import django
+
+        django.setup()
+        from django.core.management import call_command
+
+        from config.serve import Site
+        from tests.conftest import free_port
+
+        call_command("migrate", verbosity=0)
+        campaign = _judged(Path(folder), QUERIES // share, PAIRS // share)
+        _job(campaign)
+        port = free_port()
+        site = Site(port, with_jobs=False)
+        site.start()
+        try:
+            site.wait_until_ready()
+            return _pages(port, campaign)
+        finally:
+            site.stop()
+
+
+def _judged(folder: Path, queries: int, pairs: int) -> "Campaign":
+    """A packed campaign, each of its pairs judged once."""
+    from pools.models import Campaign
+    from tasks import services
+    from tasks.models import TestPair
+    from tests import factories
+
+    pool_sizes = sizes(queries, pairs)
+    collection = factories.collection(
+        folder,
+        in_lab=factories.lab("bench"),
+        qrels={f"q{query}": [f"q{query}-0"] for query in range(queries)},
+        tops={f"run{number}": dict(_ranked(number, pool_sizes)) for number in range(RUNS)},
+        texts=False,
+    )
+    campaign = factories.campaign(collection, tests=0, start=False)
+    TestPair.objects.bulk_create(
+        TestPair(campaign=campaign, question=f"test {n}", relevant_text="r", off_topic_text="o", state="confirmed")
+        for n in range(30)
+    )
+    Campaign.objects.update(state="packing")
+    services.campaign_pack(campaign_id=campaign.pk)
+    _judge(campaign)
+    campaign.refresh_from_db()
+    return campaign
+
+
+def _ranked(number: int, pool_sizes: list[int]) -> Iterator[tuple[str, list[str]]]:
+    """A run that puts a passage of the pool first, and others of it and of its own below."""
+    random = Random(number)
+    for query, size in enumerate(pool_sizes):
+        top = number + 1 if number + 1 < size else random.randrange(size)
+        others = [place for place in random.sample(range(size), size) if place != top]
+        filled = [f"q{query}-{place}" for place in (top, *others)] + [f"q{query}-{number}-{n}" for n in range(DEPTH)]
+        yield f"q{query}", filled[:DEPTH]
+
+
+def _judge(campaign: "Campaign") -> None:
+    """One accepted assignment a HIT; the passage with the lower number is preferred two times of three."""
+    from django.db import connection
+
+    from tasks.models import Worker
+
+    workers = Worker.objects.bulk_create(Worker(lab=campaign.lab) for _ in range(WORKERS))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO tasks_assignment (campaign_id, hit_id, worker_id, state, verdict, taken_at, leased_until,
+              finished_at, judged, owed, receipt, venue_assignment_id)
+            SELECT campaign_id, id, %s + number %% %s, 'submitted', 'accepted', now(), now(), now(), 13, 2, '', ''
+            FROM tasks_hit WHERE campaign_id = %s
+            """,
+            [workers[0].pk, WORKERS, campaign.pk],
+        )
+        cursor.execute(
+            """
+            INSERT INTO judgments_judgment (assignment_id, item_id, preferred, shown_at, made_at)
+            SELECT assignment.id, item.id,
+              CASE WHEN item.a_left = (item.test_id IS NOT NULL OR abs(hashint8(item.id)) %% 3 > 0)
+                THEN 'left' ELSE 'right' END,
+              now() - interval '1 second' * (5 + abs(hashint8(item.id + 1)) %% 10), now()
+            FROM tasks_assignment assignment JOIN tasks_item item ON item.hit_id = assignment.hit_id
+            WHERE assignment.campaign_id = %s
+            """,
+            [campaign.pk],
+        )
+        cursor.execute(
+            """
+            INSERT INTO judgments_acceptance (pair_id, place, judgment_id, worker_id, assignment_id)
+            SELECT DISTINCT ON (item.pair_id) item.pair_id, 1, judgment.id, assignment.worker_id, assignment.id
+            FROM judgments_judgment judgment JOIN tasks_assignment assignment ON assignment.id = judgment.assignment_id
+            JOIN tasks_item item ON item.id = judgment.item_id
+            WHERE assignment.campaign_id = %s AND item.pair_id IS NOT NULL ORDER BY item.pair_id, judgment.id
+            """,
+            [campaign.pk],
+        )
+        cursor.execute("UPDATE tasks_hit SET needed = 0 WHERE campaign_id = %s", [campaign.pk])
+        cursor.execute("ANALYZE")
+
+
+def _job(campaign: "Campaign") -> None:
+    from django.db import connection
+
+    from judgments.results import storing
+    from judgments.results.inputs import digest_of
+
+    started = time.perf_counter()
+    assert storing.result_refresh(campaign=campaign)
+    seconds = time.perf_counter() - started
+    result = campaign.result
+    data = result.data
+    print(
+        f"{len(data['leaderboard'])} runs, {data['queries']:,} queries, {data['judgments']:,} judgments: results "
+        f"computed in {seconds:.1f} s"
+    )
+    started = time.perf_counter()
+    digest_of(campaign)
+    print(f"telling whether they are in step: {(time.perf_counter() - started) * 1000:.0f} ms")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT length(data::text), length(figures::text), length(tops::text) FROM judgments_result")
+        print("stored: {:,} bytes of data, {:,} of figures, {:,} of tops".format(*cursor.fetchone()))
+
+
+def _pages(port: int, campaign: "Campaign") -> int:
+    from django.conf import settings
+    from django.test import Client
+
+    from tests import factories
+
+    member = factories.user("member")
+    campaign.lab.members.add(member)
+    browser = Client()
+    browser.force_login(member)
+    cookie = f"{settings.SESSION_COOKIE_NAME}={browser.cookies[settings.SESSION_COOKIE_NAME].value}"
+    pool = campaign.pools.latest("id")
+    own = f"/campaigns/{campaign.pk}/results/"
+    health = _asked(port, "/healthz", cookie)
+    peer = _asked(port, f"/campaigns/{campaign.pk}/", cookie)
+    print(f"the peers: the health page {_times(health)}; the campaign's page {_times(peer)}")
+    passed = True
+    for path in (
+        own, f"{own}tables/pairs/?run=run3&sort=-wsr", f"{own}tables/stability/?page=70", f"{own}plan/",
+        f"/campaigns/{campaign.pk}/queries/{pool.pk}/",
+    ):  # fmt: skip
+        times = _asked(port, path, cookie)
+        good = statistics.median(times) <= LIMIT_SECONDS
+        passed = passed and good
+        ratio, small = (statistics.median(times) / statistics.median(other) for other in (peer, health))
+        print(
+            f"{'PASS' if good else 'FAIL'}: {path}: {_times(times)}; "
+            f"{ratio:.2f} of the campaign's page, {small:.0f} health pages"
+        )
+    return 0 if passed else 1
+
+
+def _asked(port: int, path: str, cookie: str) -> list[float]:
+    """The seconds of each answer, after two that do not count."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    times = []
+    for _ in range(ASKED + 2):
+        started = time.perf_counter()
+        connection.request("GET", path, headers={"Cookie": cookie, "Host": "localhost"})
+        answer = connection.getresponse()
+        answer.read()
+        times.append(time.perf_counter() - started)
+        assert answer.status == 200, (path, answer.status)
+    return times[2:]
+
+
+def _times(times: list[float]) -> str:
+    cuts = statistics.quantiles(times, n=20)
+    return f"{statistics.median(times) * 1000:.0f} ms in the median, 95% within {cuts[-1] * 1000:.0f} ms"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,37 @@
+"""manage.py report_campaign: figures, tables, data and a page that shows them, as a folder."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.utils.text import slugify
+
+from judgments.results.report import report_to
+from judgments.results.storing import result_refresh
+from pools.management.files import campaign_called, refusals_as_errors
+
+
+class Command(BaseCommand):
+    """Compute a campaign's results and write the report on them into a folder."""
+
+    help = (
+        "Write a report on a campaign's results into a folder that needs nothing else: index.html, every figure and "
+        "table, the exports and a manifest. Results are computed first where they are not in step with the judgments. "
+        "Doing it twice gives the same bytes."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The command line."""
+        parser.add_argument("campaign", help="the campaign's name")
+        parser.add_argument("--to", type=Path, help="the folder; made if it is new (report- and the campaign's name)")
+        parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Compute, write, and name the files."""
+        with refusals_as_errors():
+            campaign = campaign_called(options["campaign"], options["lab"])
+            result_refresh(campaign=campaign)
+            folder = options["to"] or Path(f"report-{slugify(campaign.name) or campaign.pk}")
+            for path in report_to(campaign, folder):
+                self.stdout.write(str(path))

@@ -1,0 +1,70 @@
+"""Keeping the results of campaigns in step with their judgments."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from time import perf_counter
+
+from django.db import connection
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from judgments.models import Acceptance, Result
+from judgments.results import figures
+from judgments.results.computing import compute, tops
+from judgments.results.inputs import digest_of, inputs_of
+from pools.models import Campaign, Pair
+from pools.snapshot import one_moment
+
+REST_FACTOR = 10
+"""While judgments come in, results are computed again once this many times their computing time has passed."""
+
+
+def result_refresh(*, campaign: Campaign) -> bool:
+    """Compute and store the results unless they are in step. False where nothing was done, or another does it now."""
+    with _alone(campaign) as alone:
+        if not alone:
+            return False
+        started = perf_counter()
+        with one_moment():
+            at, digest = timezone.now(), digest_of(campaign)
+            if Result.objects.filter(campaign=campaign, digest=digest).exists():
+                return False
+            inputs = inputs_of(campaign)
+        data = compute(inputs)
+        drawn = {figure.name: figures.svg(figure.name, data).decode() for figure in figures.drawable(data)}
+        seconds = perf_counter() - started
+        kept = {"data": data, "figures": drawn, "tops": tops(inputs), "digest": digest, "computed_at": at}
+        Result.objects.update_or_create(campaign=campaign, defaults=kept | {"seconds": seconds})
+        return True
+
+
+def due(*, at: datetime) -> Iterator[Campaign]:
+    """Campaigns whose results are not in step, and have rested long enough since the last time.
+
+    Of those that were packed and have a judgment that counts, or need none.
+    """
+    started = Campaign.objects.exclude(state__in=[Campaign.State.DRAFT, Campaign.State.PACKING])
+    judged = Exists(Acceptance.objects.filter(assignment__campaign=OuterRef("pk")))
+    asks = Exists(Pair.objects.filter(pool__campaign=OuterRef("pk")))
+    for campaign in list(started.filter(judged | ~asks).select_related("collection").order_by("id")):
+        result = Result.objects.filter(campaign=campaign).defer("data").first()
+        if result is not None and at < result.computed_at + timedelta(seconds=REST_FACTOR * result.seconds):
+            continue
+        if result is None or result.digest != digest_of(campaign):
+            yield campaign
+
+
+@contextmanager
+def _alone(campaign: Campaign) -> Iterator[bool]:
+    """Whether no other process computes this campaign's results. Whoever is killed lets go."""
+    lock = f"results of campaign {campaign.pk}"
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [lock])
+        (got,) = cursor.fetchone()
+    try:
+        yield got
+    finally:
+        if got:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [lock])

@@ -1,0 +1,121 @@
+"""Results as they are stored, made up: true to their form, and the same every time."""
+
+import random
+from itertools import combinations, pairwise
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def sample(runs: int, *, names: list[str] | None = None, champion: bool = False) -> Json:
+    """Results of that many runs, some of them close together, some with long names."""
+    draw = random.Random(runs)
+    names = names or [_name(number) for number in range(runs)]
+    queries = 500
+    true = sorted((0.2 + 0.2 * draw.betavariate(3, 1.5) for _ in names), reverse=True)
+    before = {name: round(mean + draw.gauss(0.02, 0.02), 4) for name, mean in zip(names, true, strict=True)}
+    after = dict(zip(names, (round(mean, 4) for mean in true), strict=True))
+    original = sorted(names, key=lambda name: (-before[name], name))
+    found: Json = {
+        "version": 1, "k": 10, "order": "score", "min_grade": 1, "overlap": 1, "seed": 1, "qrel_policy": "first",
+        "queries": queries, "answered": 480, "incomplete": 20,
+        "pairs": 4210, "judgments": 4210, "best": {"1": 434, "3": 46}, "changed": 300,
+        "leaderboard": [
+            {
+                "run": name, "original": _standing(before[name]), "preference": _standing(after[name]),
+                "place_original": original.index(name) + 1, "place_preference": place,
+            }
+            for place, name in enumerate(names, 1)
+        ],
+        "perfect": {"preference": _standing(0.332)}, "tau": 0.65, "tau_ap": 0.6,
+        "neighbours": [
+            {"above": above, "below": below, "swapped": before[above] < before[below], "p": 0.2, "significant": False}
+            for above, below in pairwise(names)
+        ],
+        "bonferroni": {"alpha": 0.05, "family": max(1, runs - 1), "threshold": 0.05 / max(1, runs - 1)},
+        "pairings": {
+            "preference": {"won": 1598, "of": 1740, "share": 1598 / 1740},
+            "original": {"won": 809, "of": 1736, "share": 809 / 1736},
+        },
+        "wins": _wins([*names, "perfect"], [*true, 0.332], draw),
+        "compare": _compare(names, after), "compare_original": _compare(names, before),
+        "contributions": [
+            {"run": name, "preference": after[name], "without_own": after[name] - 0.01, "change": -0.01,
+             "own": 40, "won": 12, "place": place, "place_without": place}
+            for place, name in enumerate(names, 1)
+        ],
+        "champion": None,
+        "pool_sizes": [[size, draw.randint(5, 90)] for size in range(1, min(runs, 40) + 2)],
+        "ranks": [
+            {
+                "run": name, "low": max(1, place - draw.randint(0, 4)), "high": min(runs, place + draw.randint(0, 4)),
+                "median": place, "first": round(0.7 * 0.35 ** (place - 1), 4),
+            }
+            for place, name in enumerate(names, 1)
+        ],
+        "stability": [{"qid": f"q{number}", "best": [f"p{number}"], "share": 0.97} for number in range(8)],
+        "agreement": {"pairs": 300, "raw": 0.8, "alpha": 0.6},
+        "quality": {
+            "tests": 1263, "tests_passed": 1200, "left_share": 0.51, "left_p": 0.3, "seconds_median": 9.0,
+            "positions": [[position, 0.95, 9.0] for position in range(1, 14)],
+        },
+    }  # fmt: skip
+    if champion:
+        found["champion"] = {
+            "a": {"for_qrel": 88, "against": 46, "p": 0.0004}, "b": {"for_qrel": 152, "against": 214, "p": 0.001},
+            "slices": [{"name": "b against", "share": 0.428}], "crowd_error": 0.343,
+        }  # fmt: skip
+    return found
+
+
+def _name(number: int) -> str:
+    tail = ["", "-large-distilled-reranked", ".v2", "_expando-mono-duo-T5-run-with-a-very-long-name"][number % 4]
+    return f"team{number:02}{tail}"
+
+
+def _standing(mean: float) -> Json:
+    return {"mean": mean, "t": [mean - 0.035, mean + 0.035], "bootstrap": [mean - 0.034, mean + 0.034]}
+
+
+def _wins(names: list[str], strengths: list[float], draw: random.Random) -> Json:
+    size = len(names)
+    won, of = ([[0] * size for _ in range(size)] for _ in range(2))
+    p: list[list[float | None]] = [[None] * size for _ in range(size)]
+    for a, b in combinations(range(size), 2):
+        met = draw.randint(50, 350)
+        won[a][b] = round(met * min(1, max(0, 0.5 + 2 * (strengths[a] - strengths[b]) + draw.gauss(0, 0.03))))
+        won[b][a] = met - won[a][b]
+        of[a][b] = of[b][a] = met
+        p[a][b] = p[b][a] = 1e-6 if abs(won[a][b] / met - 0.5) > 0.15 else 0.4
+    return {
+        "names": names, "won": won, "of": of, "p": p, "alpha": 0.05, "family": size * (size - 1) // 2,
+        "threshold": 0.05 / (size * (size - 1) / 2),
+        "row": [
+            {"name": name, "won": sum(won[row]), "of": sum(of[row]), "share": sum(won[row]) / sum(of[row]),
+             "beats": sum(2 * a > b for a, b in zip(won[row], of[row], strict=True)), "beats_significantly": 0}
+            for row, name in enumerate(names)
+        ],
+    }  # fmt: skip
+
+
+def _compare(names: list[str], means: dict[str, float]) -> Json:
+    pairs = [
+        {
+            "a": a, "b": b, "delta": means[b] - means[a],
+            "p": {"wrs": 0.3, "wrs_tie_corrected": 0.29, "wsr": 0.2, "t": 0.21},
+            "outcomes": {"neither": 100, "a_only": 60, "b_only": 40, "both": 280, "p": 0.05},
+            "both": {
+                "esl_a": 2.1, "esl_b": 2.3, "rr_a": 0.61, "rr_b": 0.6,
+                "p": {"esl_wsr": 0.4, "esl_t": 0.41, "rr_wsr": 0.5, "rr_t": None},
+            },
+            "identical": False, "significant": {"outcomes": None, "esl": None},
+            "alignment": {"correlation": 0.6, "joint_misses": 1.4, "unrelated": False},
+            "verdict": {"strict": None, "do_no_harm": "a" if a == names[0] else None},
+        }
+        for a, b in combinations(names, 2)
+    ]  # fmt: skip
+    threshold = 0.05 / max(1, len(pairs))
+    return {
+        "k": 10, "queries": 480, "alpha": 0.05, "family": len(pairs), "threshold": threshold, "means": means,
+        "pairs": pairs,
+    }  # fmt: skip
