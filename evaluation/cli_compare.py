@@ -20,7 +20,7 @@ from evaluation.clitools import (
     tell_left_out,
 )
 from evaluation.comparing import Compared, Comparison, compare
-from evaluation.ranks import Board
+from evaluation.ranks import ranks_of
 from evaluation.textfiles import counted
 
 _TESTS = "a|b|delta|WRS|WRS ties|WSR|t|correlation".split("|")
@@ -69,7 +69,8 @@ def _compare(options: argparse.Namespace) -> int:
     runs = read_runs(options.files, options.k)
     if runs is None:
         return BAD
-    comparison = compare(Board(runs, options.k, options.order).ranks(qrels, options.min_grade), options.alpha)
+    ranks = ranks_of(runs, qrels, options.k, options.order, options.min_grade)
+    comparison = compare(ranks, options.alpha)
     tell_left_out(runs, qrels)
     if options.json:
         print_json(comparison.as_dict())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -69,6 +70,42 @@ class Ranks:
             raise ValueError("a mean over no queries")
         totals, scale = self.totals()
         return {run: total / (scale * len(self.queries)) for run, total in zip(self.runs, totals, strict=True)}
+
+
+def ranks_of(runs: Mapping[str, RunArtifact], qrels: Qrels, k: int, order: Order, min_grade: int = 1) -> Ranks:
+    """Score runs once, straight from their artifacts: as `reciprocal_rank` finds them, a query that a run lacks has
+    rank 0. To score the same runs with many qrels, make a `Board`.
+
+    Raises ValueError if an artifact keeps less than the top k.
+    """
+    _checked(k)
+    relevant = qrels.relevant("all", min_grade)
+    numbers: dict[str, int] = {}
+    sought = [
+        (column, numbers.setdefault(passage, len(numbers)))
+        for column, own in enumerate(relevant.values())
+        for passage in own
+    ]
+    passages, queries = pa.array(list(numbers), pa.string()), pa.array(list(relevant), pa.string())
+    pairs = np.unique(np.array([column * len(numbers) + number for column, number in sought], np.int64))
+    places = np.full((len(runs), len(relevant)), k + 1, np.int64)
+    for own, run in zip(places, runs.values(), strict=True):
+        top = run.matrix(order, k)
+        columns = _found(pa.array(run.queries, pa.string()), queries)
+        # One more at the end, for the -1 of a list that is shorter than k.
+        known = np.append(_found(run.passages, passages), -1)[top]
+        rows, at = np.nonzero((known >= 0) & (columns >= 0)[:, None])
+        keys = columns[rows] * len(numbers) + known[rows, at]
+        hit = np.isin(keys, pairs)
+        np.minimum.at(own, columns[rows[hit]], at[hit] + 1)
+    places[places > k] = 0
+    return Ranks(k, tuple(runs), tuple(relevant), places)
+
+
+def _found(ids: Any, among: Any) -> NDArray[np.int64]:
+    """For each id, where it stands in `among`; -1 if it does not."""
+    found = arrow_compute.index_in(ids, value_set=among)
+    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
 
 
 def reciprocals(k: int) -> NDArray[np.float64]:

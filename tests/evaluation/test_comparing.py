@@ -15,7 +15,7 @@ from scipy import stats
 
 from evaluation.comparing import Compared, Comparison, compare
 from evaluation.qrels import Qrels, read_qrels
-from evaluation.ranks import Board, Ranks
+from evaluation.ranks import Board, Ranks, ranks_of
 from evaluation.runs import check_run
 
 from .test_real_runs import judged_by_pytrec_eval, scores_of
@@ -262,6 +262,7 @@ def test_a_board_of_real_runs_ranks_as_each_run_alone(data: Path, qrels_name: st
     assert len(artifacts) == 16
     for k, min_grade in ((10, 1), (100, 2)):
         ranks = Board(artifacts, k, order).ranks(qrels, min_grade)
+        assert ranks_of(artifacts, qrels, k, order, min_grade).places.tolist() == ranks.places.tolist()
         for name, own in zip(ranks.runs, ranks.places, strict=True):
             alone = artifacts[name].ranks(order, qrels.relevant("all", min_grade), k)
             assert dict(zip(ranks.queries, own.tolist(), strict=True)) == alone, name
@@ -273,7 +274,7 @@ def test_means_and_deltas_of_real_runs_agree_with_ir_measures_and_pytrec_eval(da
     paths = sorted((data / "runs").glob("*.gz"))[:6]
     runs = {path.name: check_run(path).artifact for path in paths}
     artifacts = {name: run for name, run in runs.items() if run is not None}
-    found = compare(Board(artifacts, 10, "score").ranks(qrels))
+    found = compare(ranks_of(artifacts, qrels, 10, "score"))
     grades = [ir_measures.Qrel(*entry) for entry in qrels.entries()]
     for path in paths:
         # Ties are broken the other way round there, so what ties is told apart by our order first.
@@ -322,6 +323,7 @@ def test_a_board_ranks_as_pytrec_eval_does_with_ties_gaps_and_missing_queries(
         assert artifact is not None
         artifacts[str(number)] = artifact
     ranks = Board(artifacts, k, "score").ranks(qrels)
+    assert ranks_of(artifacts, qrels, k, "score").places.tolist() == ranks.places.tolist()
     for run, own in zip(runs, ranks.places, strict=True):
         scores = {query: {passage: float(score) for passage, score in hits.items()} for query, hits in run.items()}
         theirs = dict.fromkeys(grades, 0) | judged_by_pytrec_eval(qrels, scores, k)
