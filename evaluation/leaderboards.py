@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from evaluation.correlation import kendall_tau, tau_ap
 from evaluation.jointranks import Differences, joint_histograms
 from evaluation.preferences import Preference
@@ -175,23 +173,37 @@ def _standings(ranks: Ranks, seed: int, draws: int, confidence: float) -> dict[s
 def _neighbours(
     original: Ranks, preference: Ranks, means: list[list[float]], pairs: list[tuple[int, int]], threshold: float
 ) -> Iterator[Neighbours]:
-    before, after = (_signed_ranks(ranks, pairs) for ranks in (original, preference))
+    before, after = (signed_rank_tests(ranks, pairs) for ranks in (original, preference))
     for (upper, lower), was, now in zip(pairs, before, after, strict=True):
         old, new = (own[upper] - own[lower] for own in means)
         yield Neighbours(
             upper=original.runs[upper],
             lower=original.runs[lower],
             original_delta=old,
-            original_p=was,
+            original_p=was.p,
             preference_delta=new,
-            preference_p=now,
+            preference_p=now.p,
             changed=old > 0 > new,
-            significant=now < threshold,
+            significant=now.p < threshold and now.better * new > 0,
         )
 
 
-def _signed_ranks(ranks: Ranks, pairs: list[tuple[int, int]]) -> list[float]:
+class RankTest(NamedTuple):
+    """The signed-rank test of two runs: `p`, and `better`, 1 where the first ranks higher, -1 where the second does.
+
+    The test may favour the run that has the lower mean: then its p says nothing for the other.
+    """
+
+    p: float
+    better: float
+
+
+def signed_rank_tests(ranks: Ranks, pairs: list[tuple[int, int]]) -> list[RankTest]:
+    """Test pairs of rows of `ranks` on RR."""
     differences = Differences.of_reciprocal_ranks(ranks.k)
-    found = [signed_ranks(differences.tally(batch)).p for batch in joint_histograms(ranks, pairs)]
-    values: list[float] = np.concatenate(found).tolist() if found else []
-    return values
+    found = [signed_ranks(differences.tally(batch)) for batch in joint_histograms(ranks, pairs)]
+    return [
+        RankTest(p, -direction)
+        for signed in found
+        for p, direction in zip(signed.p.tolist(), signed.direction.tolist(), strict=True)
+    ]

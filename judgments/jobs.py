@@ -21,9 +21,9 @@ def check() -> str:
 
 @shared_task
 def compute_results(campaign_id: int | None = None) -> str:
-    """Compute what the preferences say about the runs, of one campaign, or of all where it changed since.
+    """Compute what the preferences say about the runs, of a campaign, or of the next one where it changed since.
 
-    Safe to run many at once, and to be killed.
+    One at a time, so that other jobs get their turn. Safe to run many at once, and to be killed.
     """
     if campaign_id is None:
         campaigns = storing.due(at=timezone.now())
@@ -35,4 +35,8 @@ def compute_results(campaign_id: int | None = None) -> str:
             computed += storing.result_refresh(campaign=campaign)
         except (OSError, BadInput) as error:  # a run's file is away; the others' results do not wait for it
             log.warning("The results of campaign %s: %s", campaign.pk, error)
+        except Exception:
+            log.exception("The results of campaign %s", campaign.pk)
+        if computed:
+            break
     return f"results computed: {computed}"

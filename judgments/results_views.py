@@ -140,7 +140,15 @@ def table(request: Request, pk: int, name: str) -> HttpResponse:
         _rows(campaign, found, page.object_list),
         len(found.rows),
     )
-    context = {"campaign": campaign, "shown": shown, "page": page, "runs": runs, "run": run, "order": order}
+    context = {
+        "campaign": campaign,
+        "standing": selectors.standing(campaign),
+        "shown": shown,
+        "page": page,
+        "runs": runs,
+        "run": run,
+        "order": order,
+    }
     return render(request, "judgments/results/table.html", context)
 
 

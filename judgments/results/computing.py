@@ -1,6 +1,7 @@
 """The results of a campaign as data: a pure function of the inputs, all mathematics being evaluation's."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, cast
@@ -10,7 +11,7 @@ import numpy as np
 from evaluation.agreement import agreement
 from evaluation.artifact import Order
 from evaluation.champion import champion_outcomes
-from evaluation.comparing import Comparison, compare
+from evaluation.comparing import compare
 from evaluation.contributions import contributions
 from evaluation.leaderboards import (
     Leaderboard,
@@ -19,6 +20,7 @@ from evaluation.leaderboards import (
     leaderboard,
     pairings,
     perfect_score,
+    signed_rank_tests,
 )
 from evaluation.manytournaments import Within
 from evaluation.pooling import pool_sizes
@@ -78,7 +80,7 @@ def tops(inputs: Inputs) -> dict[str, dict[str, list[str]]]:
 
 def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
     best = preference.relevant()
-    top = perfect_top(inputs.qrels, inputs.campaign.min_grade)
+    relevant = inputs.qrels.relevant("all", inputs.campaign.min_grade)
     outcomes = ({1: derived.single} if derived.single else {}) | derived.deadlocks
     return {
         "version": FORMAT,
@@ -94,7 +96,9 @@ def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
         "pairs": inputs.pairs,
         "judgments": len(inputs.preferences),
         "best": {str(size): count for size, count in outcomes.items()},
-        "changed": sum(top[query][0] not in passages for query, passages in best.items() if query in top),
+        "changed": sum(
+            not set(relevant[query]).intersection(passages) for query, passages in best.items() if relevant.get(query)
+        ),
         "pool_sizes": list(pool_sizes(inputs.pools).histogram.items()),
     }
 
@@ -137,7 +141,7 @@ def _scores(
         "perfect": {"preference": _perfect(after, inputs.qrels, preference, campaign.min_grade, seed)},
         "tau": standings.tau,
         "tau_ap": standings.tau_ap,
-        **_neighbours(runs, standings, compared),
+        **_neighbours(runs, standings, _in_order(after, runs)),
         "pairings": {
             "preference": _share(pairings(preference.relevant(), judgments)),
             "original": _share(pairings(inputs.qrels.relevant("all", campaign.min_grade), judgments)),
@@ -205,6 +209,7 @@ def _certainty(
     within: Within = "pool" if inputs.campaign.overlap == 1 else "pair"
     orders = order_stability(board, pools, judgments, within=within, seed=seed)
     answers = answer_stability(pools, judgments, within=within, seed=seed)
+    judged = Counter(row.query for row in judgments)
     return {
         "within": within,
         "ranks": [
@@ -218,7 +223,9 @@ def _certainty(
             for one in sorted(orders, key=lambda one: runs.index(one.run))
         ],
         "stability": [
-            {"qid": query, "best": sorted(shares), "share": min(shares.values())} for query, shares in answers.items()
+            {"qid": query, "best": sorted(shares), "share": min(shares.values())}
+            for query, shares in answers.items()
+            if judged[query] > 1  # a single judgment, drawn again, is always itself: that says nothing
         ],
     }
 
@@ -243,8 +250,8 @@ def _perfect(after: Ranks, original: Qrels, preference: Qrels, min_grade: int, s
     }
 
 
-def _neighbours(runs: Sequence[str], standings: Leaderboard, compared: Comparison) -> Json:
-    p = {frozenset((pair.a, pair.b)): pair.wsr for pair in compared.pairs}
+def _neighbours(runs: Sequence[str], standings: Leaderboard, after: Ranks) -> Json:
+    tests = signed_rank_tests(after, list(pairwise(range(len(runs)))))
     return {
         "neighbours": [
             {
@@ -252,10 +259,10 @@ def _neighbours(runs: Sequence[str], standings: Leaderboard, compared: Compariso
                 "below": below,
                 "swapped": standings.original[above].mean < standings.original[below].mean
                 and standings.preference[above].mean > standings.preference[below].mean,
-                "p": p[frozenset((above, below))],
-                "significant": p[frozenset((above, below))] < standings.threshold,
+                "p": test.p,
+                "significant": test.p < standings.threshold and test.better > 0,
             }
-            for above, below in pairwise(runs)
+            for (above, below), test in zip(pairwise(runs), tests, strict=True)
         ],
         "neighbours_before": [one._asdict() for one in standings.neighbours],
         "bonferroni": {

@@ -45,7 +45,8 @@ class Observed(NamedTuple):
 def observed_error(data: dict[str, Any]) -> Observed | None:
     """What the champion check or the agreement of workers says about errors; None where neither says anything."""
     champion, agreement = data["champion"], data["agreement"]
-    if champion is not None and champion["crowd_error"] is not None:
+    # With several judgments a pair, the check speaks of their majority, which errs less than one of them.
+    if data["overlap"] == 1 and champion is not None and champion["crowd_error"] is not None:
         return Observed(champion["crowd_error"], _("the champion check, where run and qrels agree"))
     if agreement is not None and agreement["raw"] >= 0.5:
         # Two who err independently with rate e agree in (1 - e)² + e² of the cases.

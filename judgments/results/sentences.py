@@ -41,7 +41,7 @@ def findings(data: Data) -> list[Finding]:
 def percent(share: float) -> str:
     """A share in percent, with a decimal where it matters."""
     value = 100 * share
-    text = f"{value:.0f}" if value in (0, 100) or 1 <= value <= 99 else f"{value:.1f}"
+    text = f"{value:.0f}" if value in (0, 100) or 1 <= value <= 99 else f"{min(max(value, 0.1), 99.9):.1f}"
     return _("%(percent)s\N{NO-BREAK SPACE}%%") % {"percent": text}
 
 
@@ -50,8 +50,8 @@ def _field(data: Data) -> Iterator[str]:
         return
     compared = data["compare"]["queries"]
     yield ngettext(
-        "In %(changed)s of %(answered)s query the original qrel is not among the best known answers.",
-        "In %(changed)s of %(answered)s queries the original qrel is not among the best known answers.",
+        "In %(changed)s of %(answered)s query no original qrel is among the best known answers.",
+        "In %(changed)s of %(answered)s queries no original qrel is among the best known answers.",
         compared,
     ) % {"changed": f"{data['changed']:,}", "answered": f"{compared:,}"}
     won, lost = data["pairings"]["preference"], data["pairings"]["original"]
@@ -188,15 +188,15 @@ def _certainty(data: Data) -> Iterator[str]:
         before = sum(pair["verdict"]["strict"] is not None for pair in data["compare_original"]["pairs"])
         yield _(
             "Of %(all)d pairs of runs, one is strictly better in %(strict)d (on the original qrels: %(before)d), and "
-            "better by doing no harm in %(harmless)d."
+            "better by doing no harm in %(harmless)d (these included)."
         ) % {"all": len(pairs), "strict": strict, "before": before, "harmless": harmless}
     if data["stability"]:
         unsure = sum(one["share"] < 0.9 for one in data["stability"])
         yield ngettext(
-            "With judgments drawn again, the best known answers of %(count)s query of %(all)s stay in less than 90 %% "
-            "of the draws.",
-            "With judgments drawn again, the best known answers of %(count)s queries of %(all)s stay in less than "
-            "90 %% of the draws.",
+            "With judgments drawn again, the best known answers of %(count)s query of %(all)s stay among the best in "
+            "less than 90 %% of the draws.",
+            "With judgments drawn again, the best known answers of %(count)s queries of %(all)s stay among the best in "
+            "less than 90 %% of the draws.",
             unsure,
         ) % {"count": f"{unsure:,}", "all": f"{len(data['stability']):,}"}
 
@@ -230,8 +230,8 @@ def _crowd(data: Data) -> Iterator[str]:
 def _limits(data: Data) -> Iterator[str]:
     if data["incomplete"]:
         yield ngettext(
-            "%(count)s of %(all)s queries still waits for judgments, and is left out of every number.",
-            "%(count)s of %(all)s queries still wait for judgments, and are left out of every number.",
+            "%(count)s of %(all)s queries still waits for judgments, and is left out of every score.",
+            "%(count)s of %(all)s queries still wait for judgments, and are left out of every score.",
             data["incomplete"],
         ) % {"count": f"{data['incomplete']:,}", "all": f"{data['queries']:,}"}
     if data["answered"] < FEW_QUERIES:
@@ -251,6 +251,13 @@ def _limits(data: Data) -> Iterator[str]:
             "The places of %(count)d runs depend on passages that each alone brought: %(named)s.",
             len(own),
         ) % {"count": len(own), "named": named + (", …" if len(own) > MOST_NAMED else "")}
+    single = data["answered"] - len(data["stability"] or ()) if data["stability"] is not None else 0
+    if single:
+        yield ngettext(
+            "The answer of %(count)s query rests on one judgment or none: drawing it again says nothing about it.",
+            "The answers of %(count)s queries rest on one judgment or none: drawing it again says nothing about them.",
+            single,
+        ) % {"count": f"{single:,}"}
     if data["overlap"] == 1 and data["judgments"]:
         yield _(
             "Every pair was judged once, so how far people agree is not known. Where judgments are drawn again, those "

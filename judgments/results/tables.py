@@ -330,8 +330,9 @@ def _stability(data: Data) -> Table:
     least = sorted(data["stability"], key=lambda one: (one["share"], one["qid"]))
     rows = [[one["qid"], ", ".join(one["best"]), one["share"]] for one in least]
     about = _(
-        "In how many of many draws of the judgments (bootstrap) the best known answers stay the same. The least "
-        "certain come first: judge those again if you judge any."
+        "In how many of many draws of the judgments (bootstrap) each best known answer stays among the best; of "
+        "several, the least. The least certain come first: judge those again if you judge any. Answers that rest on a "
+        "single judgment are not here: drawing it again says nothing."
     )
     return Table("stability", _("How sure the best known answers are"), about, columns, rows)
 

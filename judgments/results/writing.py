@@ -93,7 +93,8 @@ def _alignment(columns: Sequence[Column]) -> str:
 
 
 def _tex_row(cells: Sequence[str]) -> str:
-    return " & ".join(map(tex_escape, cells)) + r" \\"
+    row = " & ".join(map(tex_escape, cells)) + r" \\"
+    return "{}" + row if row[0] in "[*" else row  # after the end of a row, LaTeX would take these for its options
 
 
 def tex_escape(text: str) -> str:

@@ -13,7 +13,7 @@ from scipy import stats
 from evaluation.artifact import RunArtifact
 from evaluation.contributions import contributions
 from evaluation.correlation import kendall_tau, tau_ap
-from evaluation.leaderboards import common_queries, leaderboard, pairings, perfect_score
+from evaluation.leaderboards import common_queries, leaderboard, pairings, perfect_score, signed_rank_tests
 from evaluation.pooling import pool_queries
 from evaluation.preferences import Preference, read_preferences
 from evaluation.qrels import Qrels, read_qrels
@@ -190,3 +190,17 @@ def test_places_of_more_runs_than_queries() -> None:
     assert board.tau == pytest.approx(1)
     assert board.original["11"].place == 1
     assert board.original["00"].place == 9
+
+
+def test_a_test_that_favours_the_run_below_is_not_called_significant_for_the_one_above() -> None:
+    """In a few queries one run is far better, in many the other a little: means and signed ranks disagree."""
+    queries = [f"q{number}" for number in range(70)]
+    above = {query: 1 if number < 10 else 10 for number, query in enumerate(queries)}
+    below = {query: 0 if number < 10 else 9 for number, query in enumerate(queries)}
+    after = Ranks.of({"above": above, "below": below}, 10)
+    board = leaderboard(Ranks.of({"above": below, "below": above}, 10), after, 0.5)
+    (found,) = board.neighbours
+    assert found.preference_p < board.threshold
+    assert not found.significant
+    (test,) = signed_rank_tests(after, [(0, 1)])
+    assert test.better == -1

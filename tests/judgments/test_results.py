@@ -116,7 +116,10 @@ def test_places_and_best_known_answers_come_with_their_certainty(demo: Campaign)
         assert 1 <= one["low"] <= one["median"] <= one["high"] <= 11
     qrels = exports.export_files(demo)["preference-qrels.txt"].decode().split()
     best = sorted(zip(qrels[::4], qrels[2::4], strict=True))
-    assert [(one["qid"], pid) for one in data["stability"] for pid in one["best"]] == best
+    # The one pool of two passages rests on a single judgment: drawing that again says nothing.
+    (single,) = {query for query, _pid in best} - {one["qid"] for one in data["stability"]}
+    answers = [(one["qid"], pid) for one in data["stability"] for pid in one["best"]]
+    assert answers == [(query, pid) for query, pid in best if query != single]
     assert all(0 <= one["share"] <= 1 for one in data["stability"])
     Campaign.objects.update(method=Campaign.Method.MOST_WINS)
     demo.refresh_from_db()
