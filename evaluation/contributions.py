@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from evaluation.leaderboards import places
 from evaluation.pooling import Tops
 from evaluation.preferences import Preference
-from evaluation.qrels import Qrels
+from evaluation.qrels import Policy, Qrels
 from evaluation.ranks import Board
 from evaluation.tournament import Method, derive
 
@@ -44,9 +44,11 @@ def contributions(
     *,
     method: Method = "tournament",
     allow_incomplete: bool = False,
+    policy: Policy = "all",
     min_grade: int = 1,
 ) -> tuple[Contribution, ...]:
-    """For every run of the board. `tops` are the top passages, by run, that the pools were made of.
+    """For every run of the board. `tops` are the top passages, by run, that the pools were made of, beside the qrels
+    that `policy` takes.
 
     Scores are over the queries whose pool gives qrels. Raises ValueError where none does, and UnknownPassage as
     `derive` does.
@@ -59,7 +61,7 @@ def contributions(
     if not winners:
         raise ValueError("no pool gives qrels")
     means = _means(board, winners)
-    alone = _alone(tops, qrels, pools, min_grade)
+    alone = _alone(tops, qrels.relevant(policy, min_grade), pools)
     found = []
     for run, at in zip(board.runs, range(len(board.runs)), strict=True):
         own = {query: passages for query, passages in alone[run].items() if query in winners}
@@ -88,10 +90,9 @@ def contributions(
 
 
 def _alone(
-    tops: Mapping[str, Tops], qrels: Qrels, pools: Mapping[str, Collection[str]], min_grade: int
+    tops: Mapping[str, Tops], relevant: Mapping[str, Collection[str]], pools: Mapping[str, Collection[str]]
 ) -> dict[str, dict[str, set[str]]]:
     """By run and query, the pool's passages that only this run surfaced."""
-    relevant = qrels.relevant("all", min_grade)
     alone: dict[str, dict[str, set[str]]] = {run: {} for run in tops}
     for query, pool in pools.items():
         surfaced = Counter(passage for top in tops.values() for passage in set(top.get(query, ())))

@@ -25,7 +25,7 @@ from evaluation.leaderboards import (
 from evaluation.manytournaments import Within
 from evaluation.pooling import pool_sizes
 from evaluation.preferences import Preference
-from evaluation.qrels import Entry, Qrels
+from evaluation.qrels import Entry, Policy, Qrels
 from evaluation.ranks import Board, Ranks
 from evaluation.resampling import bootstrap_intervals, t_intervals
 from evaluation.significance import sign_test
@@ -125,7 +125,7 @@ def _scores(
     brought = {run: inputs.runs[run].top(order, campaign.depth) for run in runs}
     own = contributions(
         board, brought, inputs.qrels, pools, judgments,
-        method=cast(Method, campaign.method), min_grade=campaign.min_grade,
+        method=cast(Method, campaign.method), policy=cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade,
     )  # fmt: skip
     return {
         "leaderboard": [

@@ -160,6 +160,20 @@ def test_a_run_whose_own_passage_won_loses_it_and_the_others_keep_theirs() -> No
     assert two == ("two", 1, 0, 2 / 3, 2 / 3, 2, 2)
 
 
+def test_where_the_pool_took_no_qrels_what_one_run_surfaced_is_its_own_even_if_it_is_a_qrel() -> None:
+    runs = {
+        "one": artifact("q Q0 old 1 9 t\nr Q0 x 1 9 t\n"),
+        "two": artifact("q Q0 good 1 9 t\nr Q0 x 1 9 t\n"),
+    }
+    qrels = Qrels({"q": {"old": 1}, "r": {"x": 1}})
+    tops = {name: run.top("score") for name, run in runs.items()}
+    pools = {"q": ("good", "old"), "r": ("x",)}
+    judged = [Preference("q", "good", "old", "old")]
+    for policy, own in (("none", 1), ("first", 0)):
+        one, _two = contributions(Board(runs, 10, "score"), tops, qrels, pools, judged, policy=policy)
+        assert one.own == own
+
+
 def test_own_contributions_on_real_data_are_what_deriving_by_hand_gives(data: Path) -> None:
     qrels = read_qrels(data / "sparse-qrels.txt")
     paths = sorted((data / "runs").glob("*.gz"))
