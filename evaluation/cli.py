@@ -33,7 +33,6 @@ from evaluation.clitools import (
     print_json,
     read_pools,
     read_runs,
-    run_name,
     tell,
     tell_left_out,
     with_names,
@@ -403,6 +402,3 @@ ignored. `answered` counts the queries with a relevant passage within k. <run> i
         "--min-grade", metavar="N", type=int, default=1, help="the least grade that is relevant; default: 1"
     )
     command.add_argument("--json", action="store_true", help="print JSON, which this command always does")
-
-
-__all__ = ["main", "run_name"]

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import zstandard
 
-from evaluation.cli import _written_whole, main, run_name
+from evaluation.cli import _written_whole, main
+from evaluation.clitools import run_name
 
 from .conftest import Write
 

@@ -11,6 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from evaluation import cli
+from evaluation.clitools import run_name
 from judgments import exports, jobs, services
 from judgments.models import Result
 from judgments.results import storing
@@ -38,7 +39,7 @@ def printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 
     def run(campaign: Campaign, command: str, *options: str, runs: Sequence[str] = ()) -> dict[str, Any]:
         exports.export_to(campaign, tmp_path / "exported")
-        files = {cli.run_name(str(path)): str(path) for path in sorted((DEMO / "runs").iterdir())}
+        files = {run_name(str(path)): str(path) for path in sorted((DEMO / "runs").iterdir())}
         words = [option.format(demo=DEMO, files=tmp_path / "exported") for option in options]
         assert cli.main([command, *words, "--json", *(files[name] for name in runs or files)]) == 0
         found: dict[str, Any] = json.loads(capsys.readouterr().out)

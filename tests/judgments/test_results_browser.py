@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.urls import reverse
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
@@ -13,8 +12,7 @@ from judgments.results import storing
 from pools.models import Campaign, User
 from tests import browser
 from tests.judgments.judged import demo_campaign, judge_all
-
-SIZES = ({"width": 360, "height": 740}, {"width": 1280, "height": 800})
+from tests.looking import SIZES, looks_right
 
 
 @pytest.fixture(scope="module")
@@ -68,22 +66,7 @@ def look(researchers: Page) -> Callable[[str], None]:
         answer = researchers.goto(path)
         assert answer is not None
         assert answer.ok, path
-        for size in SIZES:
-            for scheme in ("light", "dark"):
-                researchers.set_viewport_size(size)  # type: ignore[arg-type]
-                researchers.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-                where = (path, size, scheme)
-                beyond = researchers.evaluate(
-                    "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-                )
-                assert beyond == 0, where
-                small = researchers.locator("main button, main a.button").evaluate_all(
-                    "all => all.filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 43.5)"
-                    ".map(one => one.outerHTML)"
-                )
-                assert small == [], where
-                found = Axe().run(researchers).response["violations"]
-                assert [f"{one['id']}: {node['html']}" for one in found for node in one["nodes"]] == [], where
+        looks_right(researchers)
 
     return looked
 

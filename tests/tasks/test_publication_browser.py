@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -18,10 +17,9 @@ from tasks.venue.alarms import alarm_raise
 from tasks.venue.reviewing import compensations_find, publication_settle
 from tasks.venue.syncing import publication_sync
 from tests import browser, factories
+from tests.looking import SIZES, looks_right
 from tests.marketplace.server import Worker
 from tests.tasks.venues import Clock, arrive, drain, work
-
-SIZES = ({"width": 360, "height": 740}, {"width": 1280, "height": 800})
 
 
 @pytest.fixture(scope="module")
@@ -61,26 +59,9 @@ def look(ritas: Page) -> Callable[[str], None]:
         answer = ritas.goto(path)
         assert answer is not None
         assert answer.ok, path
-        _looks_right(ritas)
+        looks_right(ritas)
 
     return looked
-
-
-def _looks_right(page: Page) -> None:
-    for size in SIZES:
-        for scheme in ("light", "dark"):
-            page.set_viewport_size(size)  # type: ignore[arg-type]
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            where = (page.url, size, scheme)
-            beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            assert beyond == 0, where
-            small = page.locator("main button, main a.button").evaluate_all(
-                "all => all.filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 43.5)"
-                ".map(one => one.outerHTML)"
-            )
-            assert small == [], where
-            found = Axe().run(page).response["violations"]
-            assert [f"{one['id']}: {node['html']}" for one in found for node in one["nodes"]] == [], where
 
 
 def test_the_pages_before_publishing_fit_and_can_be_read(
@@ -91,7 +72,7 @@ def test_the_pages_before_publishing_fit_and_can_be_read(
     ritas.fill("#id_auto_approval", "2")
     ritas.locator("form.loose").evaluate("one => { one.noValidate = true; one.submit() }")
     ritas.get_by_text("“2” was given. It must be a number of days from 3 to 30.").wait_for()
-    _looks_right(ritas)
+    looks_right(ritas)
     look(reverse("tasks:venue_publish", args=[pk]))
 
 
