@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from tests.marketplace.production import Production, production_running
 from tests.marketplace.server import Marketplace, Requester, Worker
 
 
@@ -23,6 +24,12 @@ def marketplace(running_marketplace: Marketplace) -> Marketplace:
     running_marketplace.test("clock", reset=True)
     running_marketplace.test("faults", clear=True)
     return running_marketplace
+
+
+@pytest.fixture(scope="session")
+def production(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Production]:
+    """A marketplace in production mode, behind a proxy."""
+    yield from production_running(tmp_path_factory.mktemp("production"))
 
 
 @pytest.fixture

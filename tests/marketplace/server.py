@@ -61,8 +61,8 @@ class Marketplace:
             "MARKETPLACE_SECRET_KEY": "a key for tests, and only for tests, long enough to be one",
             **environment,
         }
-        self.http = httpx.Client(base_url=self.url, timeout=30, trust_env=False)
-        self.run("migrate", "--verbosity", "0")
+        self.http = self.visitor()
+        self.prepare()
         options = f"--bind 127.0.0.1:{self.port} --workers {workers} --worker-class gthread --threads 4"
         self._log = (folder / "marketplace.log").open("ab")
         self._process = subprocess.Popen(
@@ -73,6 +73,14 @@ class Marketplace:
             stderr=self._log,
         )
         self._wait()
+
+    def prepare(self) -> None:
+        """What is done before the first start."""
+        self.run("migrate", "--verbosity", "0")
+
+    def visitor(self) -> httpx.Client:
+        """A new visitor, without cookies."""
+        return httpx.Client(base_url=self.url, timeout=30, trust_env=False)
 
     def _wait(self) -> None:
         for _ in range(300):

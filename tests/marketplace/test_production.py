@@ -1,0 +1,143 @@
+"""What only production mode does: https everywhere, cookies that stay on it, slow hashes, and nothing of test mode."""
+
+import subprocess
+import sys
+from http.cookiejar import Cookie
+
+import httpx
+import psycopg2
+
+from tests.marketplace.conftest import refusing
+from tests.marketplace.production import HOST, OPERATOR, PASSWORD, Production
+from tests.marketplace.server import EXTERNAL_QUESTION, HTML_QUESTION, REPOSITORY, hit_type_facts
+
+
+def rows(production: Production, statement: str, *values: object) -> list[tuple[object, ...]]:
+    """What a statement finds in the database, asked as the application's role."""
+    connection = psycopg2.connect(production.database.replace("postgres://", "postgresql://", 1))
+    with connection, connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        found = cursor.fetchall()
+    connection.close()
+    return found
+
+
+def cookies_of(client: httpx.Client) -> dict[str, Cookie]:
+    """A visitor's cookies by name."""
+    return {cookie.name: cookie for cookie in client.cookies.jar}
+
+
+def test_http_is_sent_on_to_https_and_gets_no_cookie(production: Production) -> None:
+    visitor = production.visitor()
+
+    answer = visitor.get(f"http://{HOST}/login?next=/tasks")
+
+    assert (answer.status_code, answer.headers["Location"]) == (301, f"https://{HOST}/login?next=/tasks")
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_browsers_are_told_to_stay_on_https(production: Production) -> None:
+    answer = production.visitor().get("/login")
+
+    assert int(answer.headers["Strict-Transport-Security"].partition("max-age=")[2].split(";")[0]) >= 31_536_000
+
+
+def test_the_health_check_needs_no_https(production: Production) -> None:
+    assert production.visitor().get(f"http://{HOST}/healthz").status_code == 200
+
+
+def test_a_host_that_is_not_ours_gets_no_page(production: Production) -> None:
+    answer = production.visitor().get("/login", headers={"Host": "elsewhere.example.org"})
+
+    assert answer.status_code == 400
+
+
+def test_cookies_are_kept_from_http_and_from_scripts(production: Production) -> None:
+    olga = production.person()
+
+    assert olga.log_in(OPERATOR).status_code == 302
+
+    kept = cookies_of(olga.http)
+    assert kept["marketplace_session"].secure
+    assert kept["marketplace_csrf"].secure
+    assert kept["marketplace_session"].has_nonstandard_attr("HttpOnly")
+    assert olga.get("/operator/").status_code == 200
+    assert olga.http.get(f"http://{HOST}/operator/").status_code == 301
+
+
+def test_a_form_from_another_site_is_refused(production: Production) -> None:
+    olga = production.person()
+    olga.get("/login")
+    token = olga.http.cookies["marketplace_csrf"]
+    form = {"username": OPERATOR, "password": PASSWORD}
+
+    answer = olga.http.post(
+        "/login", data=form, headers={"X-CSRFToken": token, "Origin": "https://elsewhere.example.org"}
+    )
+
+    assert answer.status_code == 403
+    assert "marketplace_session" not in cookies_of(olga.http)
+
+
+def test_passwords_are_hashed_slowly(production: Production) -> None:
+    worker = production.registered()
+
+    ((stored,),) = rows(production, "SELECT password FROM marketplace_account WHERE email = %s", worker.email)
+
+    algorithm, work, *_ = str(stored).split("$")
+    assert algorithm == "pbkdf2_sha256"
+    assert int(work) >= 600_000
+    assert production.person().log_in(worker.email).status_code == 302
+    assert production.person().log_in(worker.email, "wrong horse battery").status_code == 200
+
+
+def test_nothing_of_test_mode_is_there(production: Production) -> None:
+    for action in ("clock", "faults", "tick", "requester", "deposit", "worker", "find", "accept", "return", "look"):
+        assert production.http.post(f"/test/{action}", json={}).status_code == 404
+
+
+def test_test_mode_does_not_start_in_production(production: Production) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "marketplace", "check"],
+        cwd=REPOSITORY,
+        env=production.environment | {"MARKETPLACE_TEST_MODE": "1"},
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode != 0
+    assert "It works with DEVELOPMENT=1 only" in done.stderr
+
+
+def test_a_question_on_an_insecure_page_is_refused(production: Production) -> None:
+    client = production.requester_client()
+    insecure = EXTERNAL_QUESTION.replace("https://example.org", "http://example.org")
+
+    with refusing("XMLParseError", "https://"):
+        client.create_hit(LifetimeInSeconds=60, Question=insecure, **hit_type_facts())
+
+    assert client.list_hits()["NumResults"] == 0
+    client.create_hit(LifetimeInSeconds=60, Question=EXTERNAL_QUESTION, **hit_type_facts())
+
+
+def test_the_api_takes_signatures_for_its_public_address(production: Production) -> None:
+    client = production.requester_client("7.50")
+    assert client.get_account_balance()["AvailableBalance"] == "7.50"
+
+    with refusing("UnrecognizedClientException"):
+        production.client("MKPNOBODY", "no secret").get_account_balance()
+
+
+def test_an_id_that_was_given_back_is_not_given_to_somebody_else(production: Production) -> None:
+    client = production.requester_client()
+    hit_id = client.create_hit(LifetimeInSeconds=600, Question=HTML_QUESTION, **hit_type_facts())["HIT"]["HITId"]
+    wanda, will = production.registered(), production.registered()
+    first = wanda.accept(hit_id)
+    assert wanda.post(f"/work/{first}/return").status_code == 303
+
+    second = will.accept(hit_id)
+
+    assert second != first
+    late = wanda.http.post("/mturk/externalSubmit", data={"assignmentId": first, "answer": "left"})
+    assert late.status_code == 409
+    assert will.get(f"/work/{second}/state").json()["state"] == "Accepted"
