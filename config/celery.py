@@ -1,11 +1,68 @@
-"""The Celery application. Jobs live in each app's jobs.py; rows hold their state."""
+"""The Celery application. Jobs live in each app's jobs.py; rows hold their state.
 
+The clock, the workers and the jobs write down in Redis that they have done something, for the checks of health.
+"""
+
+import logging
 import os
+import time
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
-from celery import Celery
+from celery import Celery, signals
+from redis import Redis, RedisError
+
+from config import job_status
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("bestknown")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(related_name="jobs")
+
+log = logging.getLogger(__name__)
+_state = {"is the clock": False, "worker reported": 0.0}
+
+
+@signals.beat_init.connect
+@signals.beat_embedded_init.connect
+def _clock_starts(**_named: object) -> None:
+    _state["is the clock"] = True
+    entries = app.conf.beat_schedule.items()
+    _write(job_status.write_beat_started, {entry["task"]: (what, float(entry["schedule"])) for what, entry in entries})
+
+
+@signals.after_task_publish.connect
+def _job_sent(**_named: object) -> None:
+    if _state["is the clock"]:
+        _write(job_status.write_beat)
+
+
+@signals.heartbeat_sent.connect
+def _worker_lives(**_named: object) -> None:
+    now = time.monotonic()
+    if now - _state["worker reported"] >= job_status.WORKER_EVERY:
+        _state["worker reported"] = now
+        _write(job_status.write_worker)
+
+
+@signals.task_postrun.connect
+def _job_ended(task: Any = None, state: str | None = None, retval: object = None, **_named: object) -> None:
+    error = "" if state == "SUCCESS" else f"{type(retval).__name__}: {retval}"
+    _write(job_status.write_job, task.name, error)
+
+
+@cache
+def _redis() -> "Redis":
+    from django.conf import settings
+
+    return job_status.redis_at(settings.REDIS_URL)
+
+
+def _write(act: Callable[..., None], *arguments: object) -> None:
+    """Write it down if Redis is there; no job fails because it is not."""
+    try:
+        act(_redis(), *arguments)
+    except RedisError as error:
+        log.warning("What the jobs did could not be written down: %s", error)

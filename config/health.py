@@ -1,20 +1,138 @@
-"""Whether this process can serve: it reaches its database and its Redis."""
+"""Whether this process can serve, and whether jobs are done. Answers within two seconds, whatever hangs."""
 
+import threading
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django_redis import get_redis_connection
+from redis import Redis
+
+from config.job_status import JobStatus, read_status, redis_at
+
+PATIENCE = 1.5  # seconds in which all parts must have answered
+FRESH = 1.0  # seconds for which an answer is given again: many may ask, and the parts are not asked more often
+Answer = TypeVar("Answer")
 
 
-def healthz(request: HttpRequest) -> HttpResponse:
-    """200 and {"ok": true}, or 503 naming what cannot be reached."""
-    down = []
+def healthz(_request: HttpRequest) -> HttpResponse:
+    """Whether this process reaches its database and Redis, for load balancers: 200, or 503 naming what is down.
+
+    It says in words how the jobs are, but stays 200 without them: a web server is no worse for it.
+    """
+    parts, down, _jobs = _look()
+    return JsonResponse({"ok": not down, "down": down, "parts": parts}, status=503 if down else 200)
+
+
+def healthz_all(_request: HttpRequest) -> HttpResponse:
+    """Whether everything works, for alarms and for people: also 503 where jobs are not done, or late."""
+    parts, down, jobs = _look()
+    down += jobs
+    return JsonResponse({"ok": not down, "down": down, "parts": parts}, status=503 if down else 200)
+
+
+def job_problems() -> list[str]:
+    """What keeps jobs from being done, a sentence each. Empty while that cannot be known."""
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        return _REDIS.answer(_REDIS.ask(), PATIENCE).problems(time.time())
     except Exception:
+        return []
+
+
+def _look() -> tuple[dict[str, str], list[str], list[str]]:
+    """Every part in words, the names of those that are down, and `jobs` if they are."""
+    ends = time.monotonic() + PATIENCE
+    asked = _DATABASE.ask(), _REDIS.ask()
+    parts, down, jobs = {"web": "answers"}, [], []
+    try:
+        _DATABASE.answer(asked[0], ends - time.monotonic())
+        parts["database"] = "answers"
+    except Exception as error:
         down.append("database")
+        parts["database"] = _in_words(error)
     try:
-        get_redis_connection().ping()
-    except Exception:
+        status = _REDIS.answer(asked[1], ends - time.monotonic())
+        parts["redis"] = "answers"
+        now = time.time()
+        problems = status.problems(now)
+        jobs = ["jobs"] if problems else []
+        parts["jobs"] = " ".join(problems) or f"are done; workers alive: {status.workers_alive(now)}"
+    except Exception as error:
         down.append("redis")
-    return JsonResponse({"ok": not down, "down": down}, status=503 if down else 200)
+        parts["redis"] = _in_words(error)
+        parts["jobs"] = "are not known while Redis is down"
+        jobs = ["jobs"]
+    return parts, down, jobs
+
+
+def _in_words(error: Exception) -> str:
+    """What is said to anybody who asks: no addresses and no names of databases."""
+    return str(error) if isinstance(error, Unanswered) else f"cannot be reached ({type(error).__name__})"
+
+
+class Unanswered(Exception):
+    """A part has not answered in time."""
+
+
+class _Question(Generic[Answer]):
+    def __init__(self) -> None:
+        self.asked_at = time.monotonic()
+        self.answered = threading.Event()
+        self.answer: Answer | None = None
+        self.error: Exception | None = None
+
+
+class _Part(Generic[Answer]):
+    """A part of the installation, asked by one thread at a time: what hangs holds that thread, and nobody else."""
+
+    def __init__(self, question: Callable[[], Answer]) -> None:
+        self._question = question
+        self._lock = threading.Lock()
+        self._last: _Question[Answer] | None = None
+
+    def ask(self) -> "_Question[Answer]":
+        """Ask now, unless an answer is on its way, or fresh."""
+        with self._lock:
+            last = self._last
+            if last is not None and (not last.answered.is_set() or time.monotonic() - last.asked_at < FRESH):
+                return last
+            self._last = _Question()
+            threading.Thread(target=self._find_out, args=(self._last,), name="health", daemon=True).start()
+            return self._last
+
+    def answer(self, asked: "_Question[Answer]", seconds: float) -> Answer:
+        """The answer, or the exception that came instead. Raises Unanswered if there is none within so many seconds."""
+        if not asked.answered.wait(max(0.0, seconds)):
+            raise Unanswered(f"has not answered for {time.monotonic() - asked.asked_at:.0f} seconds")
+        if asked.error is not None:
+            raise asked.error
+        assert asked.answer is not None
+        return asked.answer
+
+    def _find_out(self, asked: "_Question[Answer]") -> None:
+        try:
+            asked.answer = self._question()
+        except Exception as error:
+            asked.error = error
+        asked.answered.set()
+
+
+def _ask_database() -> bool:
+    try:
+        with connection.cursor() as cursor:  # this thread's own connection
+            cursor.execute("SELECT 1")
+        return True
+    finally:
+        connection.close()
+
+
+def _ask_redis() -> JobStatus:
+    redis: Redis = redis_at(settings.REDIS_URL)
+    with redis:
+        return read_status(redis)
+
+
+_DATABASE = _Part(_ask_database)
+_REDIS = _Part(_ask_redis)

@@ -1,44 +1,69 @@
-"""Whether this container does its work: exit code 0 or 1. `beat` looks if it ticks.
+"""Whether this container does its work: exit code 0, or 1 with a sentence that says what is wrong.
 
-`web` (the default) and `marketplace` ask /healthz.
+`web` (the default) and `marketplace` ask /healthz. `beat` and `worker` read what the clock and this worker have written
+into Redis, and `jobs` everything about jobs, whichever container it runs in. None of them loads the application.
 """
 
 import http.client
 import os
+import socket
 import sys
 import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
-SCHEDULE = Path(os.environ.get("BEAT_SCHEDULE", "/tmp/schedule"))  # noqa: S108 - the one writable place
-BEAT_SECONDS = 600  # the clock saves its schedule every three minutes
+PATIENCE = 3.0  # seconds; /healthz itself answers within two
 
 
-def web() -> bool:
-    """Whether the web server answers, and reaches its database and Redis."""
-    return _healthy(os.environ.get("ALLOWED_HOSTS", "localhost").split(",")[0].strip().lstrip("."))
+def web() -> list[str]:
+    """What keeps the web server from answering, or from reaching its database and Redis."""
+    return _ask(os.environ.get("ALLOWED_HOSTS", "localhost").split(",")[0].strip().lstrip("."))
 
 
-def marketplace() -> bool:
-    """Whether the marketplace's web server answers, and reaches its database."""
-    return _healthy(urlsplit(os.environ.get("MARKETPLACE_URL", "")).hostname or "localhost")
+def marketplace() -> list[str]:
+    """What keeps the marketplace's web server from answering, or from reaching its database."""
+    return _ask(urlsplit(os.environ.get("MARKETPLACE_URL", "")).hostname or "localhost")
 
 
-def _healthy(host: str) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", 8000, timeout=8)
+def beat() -> list[str]:
+    """What is wrong with the clock."""
+    return _job_status().beat_problems(time.time())
+
+
+def worker() -> list[str]:
+    """What is wrong with the worker in this container."""
+    return _job_status().worker_problems(time.time(), socket.gethostname())
+
+
+def jobs() -> list[str]:
+    """What keeps jobs from being done."""
+    return _job_status().problems(time.time())
+
+
+def _ask(host: str) -> list[str]:
+    connection = http.client.HTTPConnection("127.0.0.1", 8000, timeout=PATIENCE)
     connection.request("GET", "/healthz", headers={"Host": host, "X-Forwarded-Proto": "https"})
-    return connection.getresponse().status == http.client.OK
+    answer = connection.getresponse()
+    text = answer.read().decode(errors="replace")[:500]
+    return [] if answer.status == http.client.OK else [f"/healthz answers {answer.status}: {text}"]
 
 
-def beat() -> bool:
-    """Whether the clock still ticks."""
-    return time.time() - max(path.stat().st_mtime for path in SCHEDULE.parent.glob("schedule*")) < BEAT_SECONDS
+def _job_status():  # type: ignore[no-untyped-def]  # imported only where it is needed: the marketplace has no Redis
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    from config.job_status import read_status, redis_at
 
+    return read_status(redis_at(os.environ["REDIS_URL"]))
+
+
+CHECKS = {check.__name__: check for check in (web, marketplace, beat, worker, jobs)}
 
 if __name__ == "__main__":
+    name = sys.argv[1] if len(sys.argv) > 1 else "web"
+    if name not in CHECKS:
+        sys.exit(f"There is no check named {name}. There are: {', '.join(CHECKS)}.")
     try:
-        healthy = {"web": web, "beat": beat, "marketplace": marketplace}[sys.argv[1] if len(sys.argv) > 1 else "web"]()
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        print(error)
-        healthy = False
-    sys.exit(0 if healthy else 1)
+        wrong = CHECKS[name]()
+    except Exception as error:  # whatever it is, this container cannot be called healthy
+        wrong = [f"{type(error).__name__}: {error}"]
+    print("\n".join(wrong) or "healthy")
+    sys.exit(1 if wrong else 0)

@@ -1,0 +1,150 @@
+"""What the clock, the workers and the jobs last did. Each writes it into Redis itself, so a fresh entry is proof.
+
+Nothing of Django is imported here: a container's check reads this within a fraction of a second.
+"""
+
+import json
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+from redis import Redis
+
+JOBS = "bestknown:jobs"  # a hash: what the clock and the jobs of each kind last did
+WORKERS = "bestknown:workers"  # a sorted set: each worker by the time at which it last reported
+TIMEOUT = 1.0  # seconds for Redis to answer
+BEAT_LATE = 300.0  # seconds; the shortest schedule is 15
+WORKER_LATE = 60.0
+WORKER_EVERY = 10.0
+JOB_LATE = 600.0  # besides twice its own schedule: one long job may keep the only worker busy for minutes
+FORGET_AFTER = 86_400.0
+
+
+class Kind(NamedTuple):
+    """A kind of job that the clock sends every `every` seconds, in words, and when one last ended well or failed."""
+
+    what: str
+    every: float
+    ended_at: float | None
+    failed_at: float | None
+    error: str
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    """What Redis holds, with all times in seconds since 1970."""
+
+    beat_started_at: float | None
+    beat_at: float | None
+    workers: Mapping[str, float]
+    kinds: tuple[Kind, ...]
+
+    def beat_problems(self, now: float) -> list[str]:
+        """What is wrong with the clock, a sentence each."""
+        if self.beat_at is None:
+            return ["The clock (Celery Beat) has not sent a job yet."]
+        if now - self.beat_at > BEAT_LATE:
+            return [f"The clock (Celery Beat) last sent a job {_ago(now - self.beat_at)}."]
+        return []
+
+    def workers_alive(self, now: float) -> int:
+        """How many workers have reported within the last minute."""
+        return sum(now - at <= WORKER_LATE for at in self.workers.values())
+
+    def worker_problems(self, now: float, host: str) -> list[str]:
+        """What is wrong with the worker on one machine. That no job is sent is the clock's fault, not the worker's."""
+        reported = self.workers.get(host)
+        if reported is None:
+            return [f"The worker on {host} has not reported yet."]
+        if now - reported > WORKER_LATE:
+            return [f"The worker on {host} last reported {_ago(now - reported)}."]
+        if self.beat_problems(now) or self.beat_started_at is None or not self.kinds:
+            return []
+        latest = max(kind.ended_at or 0 for kind in self.kinds)
+        silent = now - max(latest, self.beat_started_at)
+        soonest = min(kind.every for kind in self.kinds)
+        return [f"No job has ended for {_span(silent)}."] if silent > JOB_LATE + 2 * soonest else []
+
+    def problems(self, now: float) -> list[str]:
+        """Everything that keeps jobs from being done, a sentence each."""
+        found = self.beat_problems(now)
+        if not self.workers_alive(now):
+            latest = max(self.workers.values(), default=None)
+            found.append(
+                "No worker has reported yet."
+                if latest is None
+                else f"No worker is alive: the last one reported {_ago(now - latest)}."
+            )
+        for kind in self.kinds:
+            since = max(kind.ended_at or 0, self.beat_started_at or 0)
+            if now - since > JOB_LATE + 2 * kind.every:
+                last = "never ended well" if kind.ended_at is None else f"last ended well {_ago(now - kind.ended_at)}"
+                failed = "" if kind.failed_at is None else f" It failed {_ago(now - kind.failed_at)}: {kind.error}"
+                found.append(f"“{kind.what}” {last}; it is due every {_span(kind.every)}.{failed}")
+        return found
+
+
+def redis_at(url: str) -> "Redis":
+    """A client that waits for no answer longer than `TIMEOUT`."""
+    return Redis.from_url(url, socket_timeout=TIMEOUT, socket_connect_timeout=TIMEOUT, decode_responses=True)
+
+
+def read_status(redis: "Redis") -> JobStatus:
+    """What is known of the jobs. Raises RedisError."""
+    with redis.pipeline(transaction=False) as pipe:
+        pipe.hgetall(JOBS)
+        pipe.zrange(WORKERS, 0, -1, withscores=True)
+        known, workers = cast(tuple[dict[str, str], list[tuple[str, float]]], pipe.execute())
+    kinds = []
+    for name, (what, every) in json.loads(known.get("schedule", "{}")).items():
+        failed_at, _space, error = known.get(f"failed {name}", "").partition(" ")
+        kinds.append(Kind(what, every, _time(known.get(f"ended {name}")), _time(failed_at), error))
+    return JobStatus(_time(known.get("beat started")), _time(known.get("beat")), dict(workers), tuple(kinds))
+
+
+def write_beat_started(redis: "Redis", schedule: Mapping[str, tuple[str, float]]) -> None:
+    """The clock starts. `schedule` gives each job's kind in words, and how many seconds lie between two."""
+    redis.hset(JOBS, mapping={"beat started": time.time(), "schedule": json.dumps(schedule)})
+
+
+def write_beat(redis: "Redis") -> None:
+    """The clock has sent a job."""
+    redis.hset(JOBS, "beat", str(time.time()))
+
+
+def write_job(redis: "Redis", name: str, error: str = "") -> None:
+    """A job of this name has ended well, or failed."""
+    if error:
+        redis.hset(JOBS, f"failed {name}", f"{time.time()} {error[:200]}")
+    else:
+        with redis.pipeline(transaction=False) as pipe:
+            pipe.hset(JOBS, f"ended {name}", str(time.time()))
+            pipe.hdel(JOBS, f"failed {name}")
+            pipe.execute()
+
+
+def write_worker(redis: "Redis") -> None:
+    """The worker on this machine is alive. Workers that have been silent for a day are forgotten."""
+    now = time.time()
+    with redis.pipeline(transaction=False) as pipe:
+        pipe.zadd(WORKERS, {socket.gethostname(): now})
+        pipe.zremrangebyscore(WORKERS, 0, now - FORGET_AFTER)
+        pipe.execute()
+
+
+def _time(text: str | None) -> float | None:
+    return float(text) if text else None
+
+
+def _ago(seconds: float) -> str:
+    return f"{_span(seconds)} ago"
+
+
+def _span(seconds: float) -> str:
+    for unit, size in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+        if seconds >= size:
+            count = int(seconds // size)
+            return f"{count} {unit}{'' if count == 1 else 's'}"
+    return f"{int(seconds)} seconds"

@@ -1,0 +1,202 @@
+"""What load balancers, container checks and people are told of the installation's health."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from config import health, job_status
+from config.serve import Site
+from tests.conftest import database_url, free_port
+
+REPOSITORY = Path(__file__).parents[2]
+SCHEDULE = {"tasks.jobs.publish": ("publish HITs", 15.0), "tasks.jobs.reconcile": ("compare ledgers", 21_600.0)}
+
+
+@pytest.fixture(autouse=True)
+def clean_slate(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing is known of any job, and every question is asked anew."""
+    monkeypatch.setattr(health, "FRESH", 0.0)
+    redis = job_status.redis_at(settings.REDIS_URL)
+    redis.delete(job_status.JOBS, job_status.WORKERS)
+    yield
+    redis.delete(job_status.JOBS, job_status.WORKERS)
+
+
+def wrote(name: str, seconds_ago: float, monkeypatch: pytest.MonkeyPatch, *arguments: object) -> None:
+    """The clock, a worker or a job wrote something down a while ago."""
+    now = time.time()
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "time", lambda: now - seconds_ago)
+        getattr(job_status, f"write_{name}")(job_status.redis_at(settings.REDIS_URL), *arguments)
+
+
+def problems() -> list[str]:
+    return job_status.read_status(job_status.redis_at(settings.REDIS_URL)).problems(time.time())
+
+
+def test_a_site_whose_jobs_are_done_is_healthy(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrote("beat_started", 3600, monkeypatch, SCHEDULE)
+    wrote("beat", 5, monkeypatch)
+    wrote("worker", 5, monkeypatch)
+    wrote("job", 10, monkeypatch, "tasks.jobs.publish")
+    answer = Client().get("/healthz/all")
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "ok": True,
+        "down": [],
+        "parts": {
+            "web": "answers",
+            "database": "answers",
+            "redis": "answers",
+            "jobs": "are done; workers alive: 1",
+        },
+    }
+
+
+def test_jobs_that_nobody_does_are_said_and_take_no_web_server_out_of_service(db: None) -> None:
+    web, everything = Client().get("/healthz"), Client().get("/healthz/all")
+    assert (web.status_code, web.json()["ok"], web.json()["down"]) == (200, True, [])
+    assert (everything.status_code, everything.json()["ok"], everything.json()["down"]) == (503, False, ["jobs"])
+    said = "The clock (Celery Beat) has not sent a job yet. No worker has reported yet."
+    assert web.json()["parts"]["jobs"] == everything.json()["parts"]["jobs"] == said
+
+
+def test_a_clock_that_stopped_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrote("beat_started", 7200, monkeypatch, SCHEDULE)
+    wrote("beat", 3600, monkeypatch)
+    wrote("worker", 5, monkeypatch)
+    wrote("job", 3590, monkeypatch, "tasks.jobs.publish")
+    assert problems() == [
+        "The clock (Celery Beat) last sent a job 1 hour ago.",
+        "“publish HITs” last ended well 59 minutes ago; it is due every 15 seconds.",
+    ]
+
+
+def test_a_worker_that_died_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrote("beat_started", 3600, monkeypatch, SCHEDULE)
+    wrote("beat", 5, monkeypatch)
+    wrote("worker", 300, monkeypatch)
+    wrote("job", 300, monkeypatch, "tasks.jobs.publish")
+    assert problems() == ["No worker is alive: the last one reported 5 minutes ago."]
+
+
+def test_a_kind_of_job_that_always_fails_is_said_with_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrote("beat_started", 7200, monkeypatch, SCHEDULE)
+    wrote("beat", 5, monkeypatch)
+    wrote("worker", 5, monkeypatch)
+    wrote("job", 3600, monkeypatch, "tasks.jobs.publish")
+    wrote("job", 10, monkeypatch, "tasks.jobs.publish", "ValueError: no such thing")
+    assert problems() == [
+        "“publish HITs” last ended well 1 hour ago; it is due every 15 seconds. "
+        "It failed 10 seconds ago: ValueError: no such thing"
+    ]
+
+
+def test_a_job_that_is_due_seldom_is_not_missed_after_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrote("job", 86_400, monkeypatch, "tasks.jobs.reconcile")
+    wrote("beat_started", 60, monkeypatch, SCHEDULE)
+    wrote("beat", 5, monkeypatch)
+    wrote("worker", 5, monkeypatch)
+    assert problems() == []
+
+
+def test_what_cannot_be_reached_is_named(db: None, settings: object) -> None:
+    settings.REDIS_URL = "unix:///nowhere/redis.sock"  # type: ignore[attr-defined]
+    answer = Client().get("/healthz")
+    assert (answer.status_code, answer.json()["down"]) == (503, ["redis"])
+    assert answer.json()["parts"]["redis"] == "cannot be reached (ConnectionError)"
+    assert "nowhere" not in answer.content.decode(), "anybody may ask"
+
+
+@contextmanager
+def silent_server() -> Iterator[int]:
+    """A server that takes every connection and never says a word, as one that hangs."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(64)
+        yield int(listener.getsockname()[1])
+
+
+@pytest.mark.parametrize("hung", ["database", "redis"])
+def test_health_answers_within_two_seconds_while_a_server_hangs(
+    db: None, monkeypatch: pytest.MonkeyPatch, hung: str
+) -> None:
+    port = free_port()
+    with silent_server() as silent:
+        monkeypatch.setenv("DATABASE_URL", database_url())
+        if hung == "database":
+            monkeypatch.setenv("DATABASE_URL", f"postgres://nobody@127.0.0.1:{silent}/nothing")
+        else:
+            monkeypatch.setenv("REDIS_URL", f"redis://127.0.0.1:{silent}/0")
+        site = Site(port, workers=1, with_jobs=False).start()
+        try:
+            ends = time.monotonic() + 60
+            while True:  # until the program is loaded, nobody answers
+                begun = time.monotonic()
+                try:
+                    status, body = site._ask(port, "/healthz")
+                    break
+                except OSError:
+                    assert time.monotonic() < ends
+            first = time.monotonic() - begun
+            times = []
+            for _again in range(3):
+                begun = time.monotonic()
+                status, body = site._ask(port, "/healthz")
+                times.append(time.monotonic() - begun)
+        finally:
+            site.stop()
+    said = json.loads(body)
+    assert (status, said["down"]) == (503, [hung]), f"the first answer took {first:.1f} s"
+    assert max(times) < 2
+    assert "answered" in said["parts"][hung] or "cannot be reached" in said["parts"][hung]
+
+
+def check(name: str) -> subprocess.CompletedProcess[str]:
+    """What a container's check says."""
+    environment = {**os.environ, "REDIS_URL": settings.REDIS_URL}
+    environment.pop("DATABASE_URL", None)  # it needs none
+    command = [sys.executable, str(REPOSITORY / "docker" / "healthcheck.py"), name]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd="/")
+
+
+def test_the_clock_the_worker_and_the_jobs_write_down_what_they_did(db: None, tmp_path: Path) -> None:
+    for name in ("beat", "worker", "jobs"):
+        assert check(name).returncode == 1, "nothing runs yet"
+    program = (
+        "from config.celery import app; app.conf.beat_schedule = "
+        "{'pack campaigns': {'task': 'tasks.jobs.pack_waiting_campaigns', 'schedule': 1.0}}; "
+        f"app.worker_main(['worker', '--beat', '--concurrency', '1', '--schedule', '{tmp_path}/schedule'])"
+    )
+    environment = {**os.environ, "REDIS_URL": settings.REDIS_URL, "DATABASE_URL": database_url()}
+    jobs = subprocess.Popen([sys.executable, "-c", program], env=environment, cwd=REPOSITORY, stderr=subprocess.PIPE)
+    try:
+        ends = time.monotonic() + 60
+        ended = None
+        while ended is None and time.monotonic() < ends:
+            time.sleep(0.2)
+            status = job_status.read_status(job_status.redis_at(settings.REDIS_URL))
+            ended = next((kind.ended_at for kind in status.kinds), None)
+        assert ended is not None and time.time() - ended < 60
+        for name in ("beat", "worker", "jobs"):
+            assert check(name).stdout == "healthy\n"
+    finally:
+        jobs.terminate()
+        jobs.communicate(timeout=60)
+    assert [kind.what for kind in status.kinds] == ["pack campaigns"]
+
+
+def test_a_check_that_does_not_exist_is_refused() -> None:
+    refused = check("moon")
+    assert refused.returncode == 1
+    assert "There are: web, marketplace, beat, worker, jobs." in refused.stderr
