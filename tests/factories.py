@@ -44,21 +44,26 @@ def collection(
     *,
     in_lab: Lab,
     tops: Mapping[str, Mapping[str, Iterable[str]]],
-    qrels: Mapping[str, Iterable[str]],
+    qrels: Mapping[str, Iterable[str] | Mapping[str, int]],
     name: str = "small",
     texts: bool = True,
 ) -> Collection:
-    """A collection with qrels by query, and runs by name, each with its ranked passages by query."""
+    """A collection with qrels by query (graded, or all of grade 1), and runs by name, each with its ranked passages by
+    query.
+    """
+    graded = {qid: pids if isinstance(pids, Mapping) else dict.fromkeys(pids, 1) for qid, pids in qrels.items()}
     queries = tmp_path / f"{name}-queries.tsv"
     queries.write_text("".join(f"{qid}\t{QUERIES.get(qid, 'question ' + qid)}\n" for qid in qrels))
     qrels_file = tmp_path / f"{name}-qrels.txt"
-    qrels_file.write_text("".join(f"{qid} 0 {pid} 1\n" for qid, pids in qrels.items() for pid in pids))
+    qrels_file.write_text(
+        "".join(f"{qid} 0 {pid} {grade}\n" for qid, pids in graded.items() for pid, grade in pids.items())
+    )
     made = pools.collection_import(lab=in_lab, name=name, language="en", queries=queries, qrels=qrels_file).collection
     for run_name, ranked in tops.items():
         run(made, run_name, ranked)
     if texts:
         pids = {pid for ranked in tops.values() for listed in ranked.values() for pid in listed}
-        pids |= {pid for listed in qrels.values() for pid in listed}
+        pids |= {pid for listed in graded.values() for pid in listed}
         passages = tmp_path / f"{name}-passages.tsv"
         passages.write_text("".join(f"{pid}\t{passage_text(pid)}\n" for pid in sorted(pids)))
         pools.collection_import(lab=in_lab, name=name, passages=passages, keep="all")

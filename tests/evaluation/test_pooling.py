@@ -35,6 +35,13 @@ def test_the_policy_says_which_qrels_join_and_the_qrels_say_which_queries(
     assert pool_queries([RED, BLUE], QRELS, policy) == pools
 
 
+@pytest.mark.parametrize(("min_grade", "joining"), [(0, {"p1", "p5"}), (1, {"p1", "p6"}), (2, {"p2"}), (3, set())])
+def test_only_passages_of_the_least_grade_join_a_pool(min_grade: int, joining: set[str]) -> None:
+    assert QRELS.grades["q1"] == {"p1": 1, "p2": 2}
+    pools = pool_queries([{"q1": ("p3",)}, {"q2": ("p9",)}], QRELS, min_grade=min_grade)
+    assert set(pools["q1"] + pools["q2"]) == {"p3", "p9"} | joining
+
+
 def test_all_pairs_are_in_canonical_order() -> None:
     assert list(all_pairs("q", ["b", "10", "9"])) == [Pair("q", "10", "9"), Pair("q", "10", "b"), Pair("q", "9", "b")]
 

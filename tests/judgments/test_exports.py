@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 
 from judgments import exports
-from pools.models import Campaign
+from pools.models import Campaign, Lab
 from pools.services import campaign_create
 from tasks.models import Worker
 from tests import factories
@@ -54,6 +54,36 @@ def test_original_and_preference_qrels_stand_together_once_each(
         "q1 0 p1 1", "q2 0 p4 1", "q3 0 p7 1", "q4 0 p9 1",
         "q1 0 p3 1", "q2 0 p6 1", "q3 0 p8 1",
     ]  # fmt: skip
+
+
+def test_graded_qrels_keep_their_grades_beside_the_best_known_answers(lab: Lab, tmp_path: Path) -> None:
+    qrels = {"q1": {"p1": 3, "p2": 0}, "q2": {"p4": 2, "p5": 1}}
+    tops = {"red": {"q1": ["p1"], "q2": ["p5"]}, "green": {"q1": ["p2"], "q2": ["p6"]}}
+    graded = factories.campaign(factories.collection(tmp_path, in_lab=lab, qrels=qrels, tops=tops))
+    while graded.hits.filter(needed__gt=0).exists():
+        factories.do(factories.worker(graded, f"judge {graded.assignments.count()}"), graded)
+    files = exports.export_files(graded)
+    assert files["preference-qrels.txt"].decode().splitlines() == ["q1 0 p1 1", "q2 0 p4 1"]
+    merged = files["original-and-preference-qrels.txt"].decode().splitlines()
+    assert merged == ["q1 0 p1 3", "q1 0 p2 0", "q2 0 p4 2", "q2 0 p5 1"]
+
+
+@pytest.mark.parametrize(("votes", "best"), [("aab", ["p1"]), ("abb", ["p2"]), ("ab", ["p1", "p2"])])
+def test_several_judgments_a_pair_are_counted_one_by_one_and_a_tie_stays_one(
+    lab: Lab, tmp_path: Path, votes: str, best: list[str]
+) -> None:
+    tops = {"red": {"q1": ["p1"]}, "green": {"q1": ["p2"]}}
+    collection = factories.collection(tmp_path, in_lab=lab, qrels={"q1": {"p1": 2}}, tops=tops)
+    campaign = factories.campaign(collection, overlap=len(votes))
+    for number, preferred in enumerate(votes):
+        factories.do(factories.worker(campaign, f"judge {number}"), campaign, prefer=preferred)
+    files = exports.export_files(campaign)
+    assert files["preference-qrels.txt"].decode().splitlines() == [f"q1 0 {pid} 1" for pid in best]
+    (pair,) = rows(files["pairs.tsv"])
+    outcome = (pair["a_preferred"], pair["b_preferred"], pair["needed"])
+    assert outcome == (str(votes.count("a")), str(votes.count("b")), str(len(votes)))
+    merged = files["original-and-preference-qrels.txt"].decode().splitlines()
+    assert merged == ["q1 0 p1 2"] + (["q1 0 p2 1"] if "p2" in best else [])
 
 
 def test_every_judgment_is_there_with_what_became_of_it(judged: Campaign) -> None:

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ from django.utils import timezone
 from evaluation import cli
 from evaluation.clitools import run_name
 from judgments import exports, jobs, services
-from judgments.models import Result
+from judgments.models import Acceptance, Result
 from judgments.results import storing
 from judgments.results.inputs import digest_of
-from pools.models import Campaign, Collection
+from pools.models import Campaign, Collection, User
 from tasks.models import Assignment, Worker
 from tests import factories
 from tests.judgments.judged import DEMO, demo_campaign, judge_all
@@ -159,6 +160,22 @@ def test_excluding_work_and_using_it_again_leads_back_to_the_same_results(
     services.assignment_restore(assignment=Assignment.objects.get(), why="fine", by=rita, at=timezone.now())
     assert digest_of(campaign) == digest
     assert computed(campaign) == before
+
+
+def test_excluding_work_that_filled_no_slot_makes_the_results_stale(
+    campaign: Campaign, alice: Worker, bob: Worker, rita: User
+) -> None:
+    early = factories.take(alice, campaign, timezone.now() - timedelta(hours=3))
+    factories.do(bob, campaign)
+    factories.judge(early, prefer="b")
+    late = services.assignment_finish(assignment=early, at=timezone.now())
+    assert not Acceptance.objects.filter(assignment=late).exists()
+    before, digest = computed(campaign), digest_of(campaign)
+    services.assignment_exclude(assignment=late, by=rita, why="late, and careless", at=timezone.now())
+    assert digest_of(campaign) != digest
+    after = computed(campaign)
+    assert after != before
+    assert after["judgments"] == before["judgments"]
 
 
 def test_what_is_not_accepted_yet_changes_nothing(campaign: Campaign, alice: Worker, bob: Worker) -> None:

@@ -71,11 +71,49 @@ def test_one_rule_excludes_only_the_assignment_that_failed(campaign: Campaign, a
 def test_saying_the_same_again_adds_nothing_and_a_changed_mind_adds_a_row(campaign: Campaign, alice: Worker) -> None:
     assignment = factories.take(alice, campaign)
     now = timezone.now()
-    for side in ("left", "left", "right", "right", "left"):
+    for side in ("left", "left", "right", "right", "left", "right"):
         services.judgment_save(assignment=assignment, position=1, preferred=side, shown_at=now, at=now)
-    assert list(Judgment.objects.order_by("id").values_list("preferred", flat=True)) == ["left", "right", "left"]
+    sides = list(Judgment.objects.order_by("id").values_list("preferred", flat=True))
+    assert sides == ["left", "right", "left", "right"]
     (judgment,) = selectors.effective(assignment).values()
-    assert judgment.preferred == "left"
+    assert judgment.preferred == "right"
+
+
+@pytest.mark.parametrize("fails_first", [True, False])
+def test_on_a_test_pair_the_last_answer_counts_and_no_slip_before_it(
+    campaign: Campaign, alice: Worker, fails_first: bool
+) -> None:
+    assignment = factories.take(alice, campaign)
+    factories.judge(assignment, fail_tests=fails_first)
+    factories.judge(assignment, fail_tests=not fails_first)
+    ended = services.assignment_finish(assignment=assignment, at=timezone.now())
+    alice.refresh_from_db()
+    accepted = ended.verdict == Assignment.Verdict.ACCEPTED
+    assert (accepted, alice.barred_at is None) == (fails_first, fails_first)
+    assert Acceptance.objects.exists() == fails_first
+
+
+@pytest.mark.parametrize("first", ["bob", "carol"])
+def test_a_free_slot_goes_to_the_work_that_was_finished_first(
+    campaign: Campaign, alice: Worker, bob: Worker, carol: Worker, rita: User, first: str
+) -> None:
+    now = timezone.now()
+    workers = {"alice": alice, "bob": bob, "carol": carol}
+    order = ["alice", first, *({"bob", "carol"} - {first})]
+    # One HIT, handed on as each lease ends: all three may still finish it, in an order of their own.
+    taken = {
+        name: factories.take(worker, campaign, now - timedelta(hours=9 - 3 * turn))
+        for turn, (name, worker) in enumerate(workers.items())
+    }
+    assert len({assignment.hit_id for assignment in taken.values()}) == 1
+    for turn, name in enumerate(order):
+        factories.judge(taken[name], prefer="b" if name == "carol" else "a")
+        services.assignment_finish(assignment=taken[name], at=now + timedelta(minutes=turn))
+    assert {row.assignment_id for row in Acceptance.objects.all()} == {taken["alice"].pk}
+    services.assignment_exclude(assignment=taken["alice"], by=rita, why="careless", at=now + timedelta(hours=1))
+    assert {row.assignment_id for row in Acceptance.objects.all()} == {taken[first].pk}
+    wins = {row.preferred == row.b for row in selectors.accepted_preferences(campaign)}
+    assert wins == {first == "carol"}
 
 
 def test_the_newest_judgment_of_an_item_is_the_one_that_counts(campaign: Campaign, alice: Worker) -> None:

@@ -103,6 +103,14 @@ def test_without_a_qrel_policy_only_the_runs_speak(collection: Collection) -> No
     assert pools_of(create(collection, qrel_policy="none"))["q2"] == {"p4", "p5", "p6"}
 
 
+def test_the_least_grade_of_a_qrel_is_a_setting(lab: Lab, tmp_path: Path) -> None:
+    qrels, tops = {"q1": {"p1": 1, "p2": 3}}, {"red": {"q1": ["p9"]}}
+    graded = factories.collection(tmp_path, in_lab=lab, qrels=qrels, tops=tops)
+    assert pools_of(create(graded)) == {"q1": {"p1", "p9"}}
+    Campaign.objects.all().delete()
+    assert pools_of(create(graded, min_grade=2)) == {"q1": {"p2", "p9"}}
+
+
 def test_settings_that_make_no_sense_are_refused_by_name(collection: Collection) -> None:
     with pytest.raises(Refused, match="overlap"):
         create(collection, overlap=0)

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -103,6 +104,42 @@ def test_another_lab_sees_and_changes_nothing(published: Publication, wanda: Wor
     assert (published.state, one.decision) == ("open", "")
     for address in addresses:
         assert Client().get(address).status_code in (302, 405)
+
+
+@pytest.mark.parametrize("whose", ["the same lab's", "another lab's"])
+def test_a_campaigns_pages_reach_nothing_of_another_publication(
+    page: Client, published: Publication, tmp_path: Path, whose: str
+) -> None:
+    lab = published.campaign.lab if whose == "the same lab's" else factories.lab("Another lab")
+    tops = {"red": {"q1": ["p1"]}, "green": {"q1": ["p2"]}}
+    collection = factories.collection(tmp_path, in_lab=lab, name="other", qrels={"q1": ["p1"]}, tops=tops)
+    other = publication_unsaved(factories.campaign(collection, "other"))
+    other.state = Publication.State.OPEN
+    other.save()
+    now = timezone.now()
+    posting = other.postings.create(hit=other.campaign.hits.get(), places=1, venue_hit_id="3THEIRS")
+    said = {"venue_assignment_id": "3A", "venue_worker_id": "A1", "status": "Submitted", "submitted_at": now}
+    submission = other.submissions.create(posting=posting, **said)
+    money = {"amount": Decimal("1.00"), "fee": Decimal("0.20"), "owed_at": now}
+    payment = other.payments.create(submission=submission, purpose="compensation", **money)
+    operation = other.operations.create(kind="hit-type", subject="once", state="refused", next_try=now)
+    alarm = alarm_raise(publication=other, kind="funds", subject="", text="Empty", at=now)
+    things = {
+        "venue_submission": submission,
+        "venue_retry": operation,
+        "venue_set_aside": alarm,
+        "venue_compensate": payment,
+        "venue_decline": payment,
+    }
+    for name, thing in things.items():
+        for decision in ("approve", "reject"):
+            answer = page.post(at(name, published.campaign, thing.pk), {"why": "because", "decision": decision})
+            assert answer.status_code == 404, name
+        before = type(thing).objects.filter(pk=thing.pk).values().get()
+        assert before == {field: getattr(thing, field) for field in before}, name
+    assert page.get(at("venue_submission", published.campaign, submission.pk)).status_code == 404
+    assert list(other.operations.all()) == [operation]
+    assert not other.operations.exclude(state="refused").exists()
 
 
 def test_nothing_is_changed_by_opening_an_address(page: Client, published: Publication) -> None:
