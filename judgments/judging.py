@@ -255,16 +255,17 @@ def finish(request: HttpRequest, token: str) -> HttpResponse:
         return see_other("judging:done", token)
     missing = selectors.unjudged_positions(assignment)
     total = assignment.hit.items.count()
+    answered = total - len(missing)
     publication = venue_of(assignment)
     context = {
         "task": task_context(assignment.campaign),
-        "answered": total - len(missing),
+        "answered": answered,
         "total": total,
         "missing": [{"position": n, "url": reverse("judging:item", args=[token, n])} for n in missing],
         "post_url": reverse("judging:finish", args=[token]),
         "back_url": reverse("judging:item", args=[token, total]),
         "leave_url": reverse("judging:leave", args=[token]),
-        "owed": dollars(pay_for(publication, owed(assignment.campaign.reward, total - len(missing), total))),
+        "owed": dollars(pay_for(publication, owed(assignment.campaign.reward, answered, total), answered)),
         "framed": publication is not None,
     }
     return render(request, "judgments/finish.html", context)
@@ -284,7 +285,7 @@ def leave(request: HttpRequest, token: str) -> HttpResponse:
         return see_other("judging:done", token)
     answered, total = selectors.judged_count(assignment), assignment.hit.items.count()
     publication = venue_of(assignment)
-    pay = pay_for(publication, owed(assignment.campaign.reward, answered, total))
+    pay = pay_for(publication, owed(assignment.campaign.reward, answered, total), answered)
     context = {
         "task": task_context(assignment.campaign),
         "answered": answered,
@@ -293,7 +294,7 @@ def leave(request: HttpRequest, token: str) -> HttpResponse:
         "post_url": reverse("judging:leave", args=[token]),
         "back_url": reverse("judging:instructions", args=[token]),
         "framed": publication is not None,
-        "return_it": publication is not None and publication.pay == Publication.Pay.RETURN_AND_COMPENSATE,
+        "return_it": publication is not None and _leaving_returns(publication, answered),
     }
     return render(request, "judgments/leave.html", context)
 
@@ -307,7 +308,8 @@ def done(request: HttpRequest, token: str) -> HttpResponse:
     if assignment.finished_at is None:
         return see_other("judging:instructions", token)
     publication = venue_of(assignment)
-    return_it = publication is not None and _is_to_be_returned(assignment, publication)
+    left = assignment.state == Assignment.State.LEFT
+    return_it = publication is not None and left and _leaving_returns(publication, assignment.judged)
     context = {
         "task": task_context(assignment.campaign),
         "receipt": _receipt(assignment, publication),
@@ -346,9 +348,11 @@ def shown_from(token: str, assignment: Assignment, position: int) -> datetime:
     return datetime.fromtimestamp(timestamp, tz=timezone.get_default_timezone())
 
 
-def pay_for(publication: Publication | None, earned: Decimal) -> Decimal:
-    """What a worker gets, in dollars, who has earned so much: at a venue by its terms, once the work is handed in."""
-    if publication is None or publication.pay == Publication.Pay.RETURN_AND_COMPENSATE:
+def pay_for(publication: Publication | None, earned: Decimal, answered: int) -> Decimal:
+    """What a worker gets, in dollars, who has earned so much with so many answers: nothing without one, and at a
+    platform by its terms, once the work is handed in.
+    """
+    if not answered or publication is None or publication.pay == Publication.Pay.RETURN_AND_COMPENSATE:
         return earned
     return max(earned, publication.listed)
 
@@ -361,7 +365,7 @@ def saved_context(assignment: Assignment, judgment: Judgment) -> dict[str, Any]:
         "preferred": judgment.preferred,
         "answered": answered,
         "total": total,
-        "owed": dollars(pay_for(venue_of(assignment), owed(assignment.campaign.reward, answered, total))),
+        "owed": dollars(pay_for(venue_of(assignment), owed(assignment.campaign.reward, answered, total), answered)),
     }
 
 
@@ -415,7 +419,7 @@ def _item_context(assignment: Assignment, token: str, shown: Item, judgment: Jud
         }
         if publication is None
         else None,
-        "owed_now": dollars(pay_for(publication, owed(campaign.reward, answered, total))),
+        "owed_now": dollars(pay_for(publication, owed(campaign.reward, answered, total), answered)),
         "framed": publication is not None,
     }
 
@@ -459,15 +463,15 @@ def _receipt(assignment: Assignment, publication: Publication | None = None) -> 
         "code": assignment.receipt,
         "judged": assignment.judged,
         "total": assignment.hit.items.count(),
-        "owed": dollars(pay_for(publication, assignment.owed)),
+        "owed": dollars(pay_for(publication, assignment.owed, assignment.judged)),
         "finished_at": assignment.finished_at,
         "left": assignment.state == Assignment.State.LEFT,
     }
 
 
-def _is_to_be_returned(assignment: Assignment, publication: Publication) -> bool:
-    """Whether work that was left early is to be returned at the venue, which would pay the full reward for it."""
-    return publication.pay == Publication.Pay.RETURN_AND_COMPENSATE and assignment.state == Assignment.State.LEFT
+def _leaving_returns(publication: Publication, answered: int) -> bool:
+    """Whether whoever leaves after so many answers returns the task at the platform, which would pay for it in full."""
+    return not answered or publication.pay == Publication.Pay.RETURN_AND_COMPENSATE
 
 
 def _submission(assignment: Assignment, publication: Publication) -> dict[str, str]:

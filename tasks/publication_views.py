@@ -208,6 +208,11 @@ ADVICE = {
         may_be_set_aside=True,
     ),
     "unmatched": Advice(gettext_lazy("Compare what is stored here, then approve or reject it."), "submission", _DECIDE),
+    "no-answers": Advice(
+        gettext_lazy("Nothing was done, so nothing needs to be paid. Rejecting is for a person to decide."),
+        "submission",
+        _DECIDE,
+    ),
     "auto-approval": Advice(gettext_lazy("Decide before the venue does."), "submission", _DECIDE),
     "compensation": Advice(
         gettext_lazy("Offer the compensation if the worker had really taken the HIT; else decline it."),

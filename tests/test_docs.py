@@ -205,7 +205,7 @@ def test_every_export_file_and_column_is_explained() -> None:
 
 def test_the_version_is_the_same_everywhere() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
-    newest = re.search(r"^## \[([^\]]+)\]", (REPOSITORY / "CHANGELOG.md").read_text(), re.MULTILINE)
+    newest = re.search(r"^## \[(\d[^\]]*)\]", (REPOSITORY / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert newest is not None
     assert VERSION == project["version"] == newest[1]
 

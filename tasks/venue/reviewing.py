@@ -39,7 +39,7 @@ def publication_settle(*, publication: Publication, at: datetime) -> int:
 def _settle_batch(publication: Publication, at: datetime) -> int:
     waiting = list(
         publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True)
-        .filter(assignment__isnull=False, decision=Decision.NONE, submitted_at__lte=at - publication.approve_after)
+        .filter(assignment__judged__gt=0, decision=Decision.NONE, submitted_at__lte=at - publication.approve_after)
         .exclude(assignment__verdict=Assignment.Verdict.PENDING)
         .select_related("assignment", "posting", "publication__campaign")
         .order_by("submitted_at", "id")[:BATCH]
@@ -69,10 +69,10 @@ def _reject_as_there(submission: Submission, at: datetime) -> None:
 
 
 def _decided_there(publication: Publication) -> list[Submission]:
-    """Work that nothing here matches, and that the venue's clock has paid, or a person there has rejected."""
+    """Work that waits for a person here, and that the venue's clock has paid, or a person there has rejected."""
     return list(
         publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True)
-        .filter(assignment=None, posting__hit__isnull=False, decision=Decision.NONE)
+        .filter(Q(assignment=None) | Q(assignment__judged=0), posting__hit__isnull=False, decision=Decision.NONE)
         .exclude(status=Status.SUBMITTED)
         .select_related("posting", "publication__campaign")[:BATCH]
     )
@@ -219,7 +219,7 @@ def _undecided(submission: Submission, wanted: str) -> Submission:
 
 
 def _settle_alarms(submission: Submission, at: datetime) -> None:
-    for kind in ("unmatched", "auto-approval"):
+    for kind in ("unmatched", "no-answers", "auto-approval"):
         alarm_settle(publication=submission.publication, kind=kind, subject=f"submission {submission.pk}", at=at)
 
 
@@ -450,12 +450,15 @@ def _compensations_approve(publication: Publication, at: datetime) -> None:
 def _short_of_places(publication: Publication) -> QuerySet[Posting, Any]:
     """The newest round of each HIT that has fewer places than it needs, with how many are `missing`, over all rounds.
 
-    One question, so that a check that ends meanwhile is counted wholly or not at all.
+    One question, so that a check that ends meanwhile is counted wholly or not at all. Work without an answer is not
+    asked for again before a person has decided on it: whoever leaves at once must not keep a HIT going round.
     """
     done = [verdict for verdict in Assignment.Verdict if verdict != Assignment.Verdict.PENDING]
     rounds = Posting.objects.filter(publication=publication, hit=OuterRef("hit")).order_by().values("hit")
     submitted = Submission.objects.filter(posting__publication=publication, posting__hit=OuterRef("hit"))
-    checked = submitted.filter(Q(assignment=None) | Q(assignment__verdict__in=done)).order_by().values("posting__hit")
+    waiting = Q(assignment__judged=0, decision=Decision.NONE, status=Status.SUBMITTED)
+    counted_once = Q(assignment=None) | Q(assignment__verdict__in=done)
+    checked = submitted.filter(counted_once).exclude(waiting).order_by().values("posting__hit")
     counted = _newest_rounds(publication).annotate(
         missing=F("hit__needed")
         + Coalesce(Subquery(checked.annotate(n=Count("pk")).values("n")), 0)

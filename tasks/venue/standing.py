@@ -102,7 +102,9 @@ def submissions_of(publication: Publication) -> QuerySet[Submission]:
 
 
 def for_a_person(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
-    """Those that nothing decides by itself: no work stored here matches, or it was compensated before."""
+    """Those that nothing decides by itself: no work stored here matches, it holds no answer, or it was compensated
+    before.
+    """
     ringing = Alarm.objects.filter(
         publication=OuterRef("publication"), kind="unmatched", settled_at=None, subject=OuterRef("subject")
     )
@@ -110,7 +112,7 @@ def for_a_person(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
         subject=Concat(Value("submission "), Cast("id", TextField()), output_field=TextField())
     )
     undecided = named.filter(decision=Decision.NONE, status=Status.SUBMITTED)
-    return undecided.filter(Q(assignment=None) | Exists(ringing))
+    return undecided.filter(Q(assignment=None) | Q(assignment__judged=0) | Exists(ringing))
 
 
 def stored_work(submission: Submission) -> Assignment | None:

@@ -168,6 +168,9 @@ def _match(submission: Submission, posting: Posting, at: datetime) -> None:
         alarm_raise(publication=publication, kind="unmatched", subject=f"submission {submission.pk}", text=text, at=at)
         return
     submission.assignment, submission.why_unmatched = ours, ""
+    if ours.judged == 0:
+        submission.why_unmatched = _("It was submitted without a single answer.")
+        _alarm_no_answers(submission, at)
     submission.save(update_fields=["assignment", "why_unmatched"])
     if ours.venue_assignment_id != submission.venue_assignment_id:
         # The id was typed into another HIT's frame, where it does not belong: the venue's word wins.
@@ -179,6 +182,24 @@ def _match(submission: Submission, posting: Posting, at: datetime) -> None:
             typed.save(update_fields=["venue_assignment_id"])
         ours.venue_assignment_id = submission.venue_assignment_id
         ours.save(update_fields=["venue_assignment_id"])
+
+
+def _alarm_no_answers(submission: Submission, at: datetime) -> None:
+    """Nothing here pays for work without an answer: a person decides before the platform's clock does."""
+    text = _("Assignment %(id)s was submitted without a single answer. Approve or reject it.")
+    if submission.auto_approval_at is not None:
+        text = _(
+            "Assignment %(id)s was submitted without a single answer. Approve or reject it before %(time)s UTC: the "
+            "platform approves and pays it by itself then."
+        )
+    values = {"id": submission.venue_assignment_id, "time": f"{submission.auto_approval_at or at:%Y-%m-%d %H:%M}"}
+    alarm_raise(
+        publication=submission.publication,
+        kind="no-answers",
+        subject=f"submission {submission.pk}",
+        text=text % values,
+        at=at,
+    )
 
 
 def _ring_before_auto_approval(submission: Submission, new: bool, at: datetime) -> None:

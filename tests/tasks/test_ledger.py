@@ -102,18 +102,6 @@ def test_who_leaves_after_6_of_13_gets_92_cents(
     agree(publication, requester)
 
 
-def test_who_leaves_at_once_gets_the_base_and_no_bonus(
-    thirteen: Callable[..., Publication], requester: Requester, wanda: Worker
-) -> None:
-    publication = thirteen()
-    work(publication, wanda, only=range(0))
-
-    settle(publication)
-
-    assert paid(publication) == {"reward": Decimal("0.10")}
-    agree(publication, requester)
-
-
 def test_with_full_pay_on_exit_who_leaves_gets_all(
     thirteen: Callable[..., Publication], requester: Requester, wanda: Worker
 ) -> None:
