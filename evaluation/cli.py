@@ -39,10 +39,11 @@ from evaluation.clitools import (
 )
 from evaluation.errors import BadInput, UnknownPassage
 from evaluation.measures import reciprocal_rank
+from evaluation.metadata import flattened
 from evaluation.pooling import all_pairs, pool_queries, pool_sizes
 from evaluation.qrels import POLICIES, read_qrels
 from evaluation.runs import Census, RunCheck, check_run
-from evaluation.textfiles import counted
+from evaluation.textfiles import counted, shown
 from evaluation.texts import read_queries
 from evaluation.tournament import METHODS, Derived, derive
 
@@ -83,6 +84,7 @@ def _check(options: argparse.Namespace) -> int:
                 "error_count": check.error_count,
                 "stopped": check.stopped,
                 "census": check.census.as_dict(),
+                "metadata": check.metadata,
             }
         )
     else:
@@ -106,6 +108,10 @@ def _report(check: RunCheck) -> Iterator[str]:
             yield "  The file was not read to its end."
     yield ""
     yield from _census(check.census)
+    if check.metadata:
+        yield ""
+        yield "What the header says:"
+        yield from (f"  {shown(name)}: {shown(value)}" for name, value in flattened(check.metadata))
 
 
 def _census(census: Census) -> Iterator[str]:

@@ -17,11 +17,13 @@ import pyarrow as pa
 
 from evaluation.artifact import RunArtifact
 from evaluation.errors import BadInput
+from evaluation.metadata import UnfinishedHeader, split_header
 from evaluation.rungroups import Ints, Ranked, rank_queries, starts_of
 from evaluation.runlines import MS_MARCO, TREC, Format, Rows, Seen, detect_format, joined, parse
 from evaluation.textfiles import (
     COLUMN_LIMITS,
     NAMED_LINES,
+    Block,
     Limits,
     Source,
     TextFile,
@@ -95,7 +97,8 @@ class RunCheck:
     """The outcome of `check_run`.
 
     `errors`: the first 100, in line order. `error_count`: how many there are; at least, if `stopped`, which says that
-    the file was not read to its end. `artifact`: None if there are errors.
+    the file was not read to its end. `metadata`: what an ir_metadata header says, as plain JSON values; empty without
+    one, or if there are errors. `artifact`: None if there are errors.
     """
 
     name: str
@@ -103,6 +106,7 @@ class RunCheck:
     error_count: int
     stopped: bool
     census: Census
+    metadata: dict[str, Any]
     artifact: RunArtifact | None
 
     @property
@@ -198,6 +202,7 @@ class _Check:
         self.queries = _Queries()
         self.order: list[Ints] = []  # numbers of the queries ranked, in the order they were
         self.ranked: list[Ranked] = []
+        self.metadata: dict[str, Any] = {}
 
     def read(self, grouping: Any) -> None:
         try:
@@ -223,8 +228,13 @@ class _Check:
     def _rows(self) -> Iterator[Rows]:
         first = True
         try:
-            for block in self.file.blocks():
+            blocks = self.file.blocks()
+            for block in blocks:
                 if first:
+                    if block.data.startswith(b"#"):
+                        block = self._without_header(block, blocks)
+                    if not block.data:
+                        continue
                     self.form = detect_format(block)
                     first = False
                 for parsed in parse(block, self.form):
@@ -236,12 +246,22 @@ class _Check:
                         return
                     if len(parsed.rows):
                         yield parsed.rows
+            if first:
+                self.errors.add(self.file.lines + 1, "no line of a run follows the ir_metadata header.")
         except BadInput as error:
             self.stopped = True
             if error.line is None:
                 self.fatal.append(LineError(None, error.message))
             else:
                 self.errors.add(error.line, error.message)
+
+    def _without_header(self, block: Block, following: Iterator[Block]) -> Block:
+        try:
+            self.metadata, rest = split_header(block, self.file.name)
+        except UnfinishedHeader:
+            next(following, None)  # raises what is wrong with the file itself, where that is why the block ends
+            raise
+        return rest
 
     def _see(self, seen: Seen) -> None:
         self.census.crlf_lines += seen.crlf
@@ -285,6 +305,7 @@ class _Check:
             error_count=self.errors.count + len(self.fatal),
             stopped=self.stopped,
             census=census,
+            metadata={} if errors else self.metadata,
             artifact=None if errors else self._artifact(ids, order, sizes),
         )
 

@@ -108,6 +108,9 @@ class Run(models.Model):
     artifact = models.FileField(upload_to=run_path, max_length=255)
     sha256 = models.CharField(max_length=64)
     census = models.JSONField(help_text=_("What the check counted: evaluation.runs.Census."))
+    metadata = models.JSONField(
+        default=dict, blank=True, help_text=_("What the file's ir_metadata header says: evaluation.metadata.")
+    )
     imported_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -221,6 +221,7 @@ def run_import(
         notes=notes,
         sha256=digest.hexdigest(),
         census=check.census.as_dict(),
+        metadata=check.metadata,
     )
     try:
         run.full_clean(exclude=["original", "artifact"])

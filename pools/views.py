@@ -19,6 +19,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_ratelimit.decorators import ratelimit
 
 from evaluation.clitools import run_name
+from evaluation.metadata import flattened
 from pools import selectors, services
 from pools.census import census_sentences
 from pools.errors import NotYours, Refused
@@ -146,6 +147,7 @@ def run(request: Request, pk: int) -> HttpResponse:
     context = {
         "run": found,
         "sentences": census_sentences(found.census),
+        "metadata": list(flattened(found.metadata)),
         "campaigns": found.campaigns.order_by("-id"),
         "file_name": str(found.original.name).rpartition("/")[2],
         "file_size": selectors.file_size(found),

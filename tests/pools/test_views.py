@@ -4,6 +4,7 @@ import io
 from pathlib import Path
 
 import pytest
+from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
@@ -120,6 +121,30 @@ def test_a_bad_run_is_refused_with_its_errors_by_line_and_the_input_kept(page: C
     assert '<td class="number">4</td><td>3 columns where a TREC run has 6' in text
     assert 'value="ours &amp; theirs"' in text
     assert not Run.objects.filter(name="orange").exists()
+
+
+HEADER = b"# ir_metadata.start\n# actor:\n#   team: <b>Ours</b>\n# runs: [a, b]\n# ir_metadata.end\n"
+
+
+def test_an_ir_metadata_header_is_kept_and_shown_as_text(page: Client, collection: Collection) -> None:
+    upload(page, collection, HEADER + RUN)
+    run = Run.objects.get(name="orange")
+    assert run.metadata == {"actor": {"team": "<b>Ours</b>"}, "runs": ["a", "b"]}
+    assert run.census["hits"] == 3
+    shown = page.get(reverse("pools:run", args=[run.pk])).content.decode()
+    assert "actor.team" in shown
+    assert "&lt;b&gt;Ours&lt;/b&gt;" in shown
+    assert "<b>Ours</b>" not in shown
+
+
+def test_a_bad_header_is_told_by_line_and_nothing_is_stored(page: Client, collection: Collection) -> None:
+    files = set(default_storage.listdir("runs")[0])
+    answer = upload(page, collection, HEADER.replace(b"runs:", b"actor:") + RUN)
+    text = answer.content.decode()  # type: ignore[attr-defined]
+    assert answer.status_code == 400  # type: ignore[attr-defined]
+    assert '<td class="number">4</td><td>“actor” is given twice' in text
+    assert not Run.objects.filter(name="orange").exists()
+    assert set(default_storage.listdir("runs")[0]) == files
 
 
 def test_a_name_that_is_taken_is_refused_beside_the_form(page: Client, collection: Collection) -> None:
