@@ -371,3 +371,29 @@ def test_review_policies_and_uploads_are_refused_clearly(rosa: Requester, wanda:
 
 def test_hit_type_facts_are_complete() -> None:
     assert set(hit_type_facts()) >= {"Title", "Description", "Reward", "AssignmentDurationInSeconds"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<crowd-form><p>Which one?</p></crowd-form>",
+        "<form><CROWD-Text-Area name='a'></CROWD-Text-Area></form>",
+        "<!-- plain --><script src='https://assets.crowd.aws/crowd-html-elements.js'></script><form></form>",
+    ],
+)
+def test_a_page_with_crowd_elements_is_refused_before_any_money_is_held(rosa: Requester, body: str) -> None:
+    question = HTML_QUESTION.replace("<!doctype html><form><input name='answer'></form>", body)
+
+    with refusing("UnsupportedOperation", "Crowd HTML Elements"):
+        rosa.hit(Question=question)
+    with refusing("UnsupportedOperation", "Write the form with plain HTML"):
+        rosa.client.create_hit_with_hit_type(HITTypeId=rosa.hit_type(), LifetimeInSeconds=60, Question=question)
+
+    assert rosa.money() == ("1000.00", "0.00")
+    assert rosa.client.list_hits()["NumResults"] == 0
+
+
+def test_a_page_that_only_speaks_of_crowd_elements_is_taken(rosa: Requester) -> None:
+    body = "<!-- once a <crowd-form> --><!-- <!-- <crowd-input> --><form>The crowd-form of old <input name='a'></form>"
+
+    rosa.hit(Question=HTML_QUESTION.replace("<!doctype html><form><input name='answer'></form>", body))
