@@ -11,9 +11,11 @@
 | DATABASE_STATEMENT_SECONDS | how long a statement may take, see below; 0 for no limit | web 60, jobs 1800, else 0 |
 | DATABASE_CONNECT_SECONDS | how long connecting to PostgreSQL may take | 5 |
 | REDIS_SECONDS | how long the cache and the rate limits wait for Redis | 1 |
+| DATABASE_POOLER | whether a pooler such as PgBouncer stands before PostgreSQL, in transaction mode | off |
 | BESTKNOWN_VAR | where embedded servers, files and logs live | var/ beside manage.py |
 | MEDIA_ROOT | where run files and artifacts are stored | the folder files/ in BESTKNOWN_VAR |
 | FILES_BUCKET | an S3 bucket for run files and artifacts, reached with the usual AWS variables | none: a folder |
+| HSTS_SUBDOMAINS | whether https is asked of all names below this one too, and preloading allowed | off |
 | CLIENT_ADDRESS_HEADER | where the proxy puts the client's address, such as HTTP_X_REAL_IP | REMOTE_ADDR |
 | RATE_LIMITS | limits on log-ins and on opening campaign links | on |
 | MARKETPLACE_URL | the marketplace that campaigns are published to | http://localhost:8001 in development |
@@ -126,6 +128,8 @@ DATABASES["default"]["OPTIONS"] = _bounds | _given
 if "options" in _bounds and "options" in _given:  # of two values of a setting, the last counts
     DATABASES["default"]["OPTIONS"]["options"] = f"{_bounds['options']} {_given['options']}"
 REDIS_SECONDS = float(env.str("REDIS_SECONDS", default="") or 1)
+# A pooler in transaction mode gives each transaction another connection: cursors must not outlive one.
+DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = env.bool("DATABASE_POOLER", default=False)
 REDIS_URL = env.str("REDIS_URL", default="redis://localhost:6379/0")
 CACHES = {
     "default": {
@@ -225,8 +229,8 @@ if not DEVELOPMENT:
     SECURE_REDIRECT_EXEMPT = [r"^healthz(/all)?$"]
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 31_536_000
-    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
-    SECURE_HSTS_PRELOAD = True
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.bool("HSTS_SUBDOMAINS", default=False)
+    SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # the names below this one may be somebody else's
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 RATELIMIT_ENABLE = env.bool("RATE_LIMITS", default=True)

@@ -2,9 +2,32 @@
 
 import os
 
+from gunicorn.workers.gthread import ThreadWorker
+
+
+class Worker(ThreadWorker):
+    """A worker that closes the door when it leaves.
+
+    gunicorn's own leaves the listening socket open until its last request is answered, and takes nothing from it any
+    more: connections made meanwhile are reset. A proxy may send a GET again then, but no POST. Here the workers take
+    what has come, and close. Whoever comes later is refused at once, and the proxy goes to another container.
+    """
+
+    def set_accept_enabled(self, enabled):
+        """Begin or end to take connections; at the end of the worker, for good."""
+        super().set_accept_enabled(enabled)
+        if not enabled and not self.alive:
+            for listener in self.sockets:
+                before = -1
+                while before != self.nr_conns:
+                    before = self.nr_conns
+                    self.accept(listener)
+                listener.close()
+
+
 bind = "0.0.0.0:8000"
 workers = int(os.environ.get("WEB_WORKERS") or 3)
-worker_class = "gthread"
+worker_class = Worker
 threads = int(os.environ.get("WEB_THREADS") or 8)
 timeout = 120
 graceful_timeout = 20

@@ -1,7 +1,8 @@
 """Whether this container does its work: exit code 0, or 1 with a sentence that says what is wrong.
 
 `web` (the default) and `marketplace` ask /healthz. `beat` and `worker` read what the clock and this worker have written
-into Redis, and `jobs` everything about jobs, whichever container it runs in. None of them loads the application.
+into Redis, and `jobs` everything about jobs, whichever container it runs in. `heartbeat` looks at the file that a
+program touches after each round of its work. None of them loads the application.
 """
 
 import http.client
@@ -12,6 +13,8 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
+HEARTBEAT = Path("/tmp/heartbeat")  # noqa: S108 - the one writable place
+HEARTBEAT_SECONDS = 120.0
 PATIENCE = 3.0  # seconds; /healthz itself answers within two
 
 
@@ -40,6 +43,16 @@ def jobs() -> list[str]:
     return _job_status().problems(time.time())
 
 
+def heartbeat() -> list[str]:
+    """How long ago the program in this container ended a round of its work, if that is too long."""
+    if not HEARTBEAT.exists():
+        return ["No round of work has ended well yet."]
+    silent = time.time() - HEARTBEAT.stat().st_mtime
+    return (
+        [f"The last round of work that ended well was {silent:.0f} seconds ago."] if silent > HEARTBEAT_SECONDS else []
+    )
+
+
 def _ask(host: str) -> list[str]:
     connection = http.client.HTTPConnection("127.0.0.1", 8000, timeout=PATIENCE)
     connection.request("GET", "/healthz", headers={"Host": host, "X-Forwarded-Proto": "https"})
@@ -55,7 +68,7 @@ def _job_status():  # type: ignore[no-untyped-def]  # imported only where it is 
     return read_status(redis_at(os.environ["REDIS_URL"]))
 
 
-CHECKS = {check.__name__: check for check in (web, marketplace, beat, worker, jobs)}
+CHECKS = {check.__name__: check for check in (web, marketplace, beat, worker, jobs, heartbeat)}
 
 if __name__ == "__main__":
     name = sys.argv[1] if len(sys.argv) > 1 else "web"

@@ -1,9 +1,11 @@
 """Makes the marketplace's role and database on the server of DATABASE_URL, and keeps its role out of all others.
 
-Safe to run again: then the role has the password that MARKETPLACE_POSTGRES_PASSWORD says now.
+Safe to run again: then the role has the password that MARKETPLACE_POSTGRES_PASSWORD says now. With
+MARKETPLACE_DATABASE_URL set there is nothing to make: the database is somebody else's.
 """
 
 import os
+import sys
 
 import psycopg2
 from psycopg2 import sql
@@ -14,7 +16,11 @@ LEAST = "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS"
 
 def main() -> None:
     """Make what is missing."""
-    connection = psycopg2.connect(os.environ["DATABASE_URL"])
+    if os.environ.get("MARKETPLACE_DATABASE_URL"):
+        return
+    if not os.environ.get("MARKETPLACE_POSTGRES_PASSWORD"):
+        sys.exit("Set MARKETPLACE_POSTGRES_PASSWORD in .env - see docker/env.example")
+    connection = psycopg2.connect(os.environ["DATABASE_URL"].replace("postgres://", "postgresql://", 1))
     connection.autocommit = True  # databases are not made in transactions
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = 'marketplace'")

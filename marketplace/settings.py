@@ -5,6 +5,7 @@
 | DEVELOPMENT | conveniences for one machine: http, a generated secret key, localhost | off |
 | MARKETPLACE_DATABASE_URL | the marketplace's own PostgreSQL database | the database `marketplace` on this machine |
 | MARKETPLACE_STATEMENT_SECONDS | how long a statement may take there; 0 for no limit | web servers 60, commands 0 |
+| MARKETPLACE_DATABASE_POOLER | whether a pooler such as PgBouncer stands before it, in transaction mode | off |
 | MARKETPLACE_SECRET_KEY | signs sessions; access keys are derived from it | required, except in development |
 | MARKETPLACE_URL | its public address: where requesters and workers find it | http://localhost:8001 in development |
 | MARKETPLACE_ALLOWED_HOSTS | host names that are served, with commas between | that of MARKETPLACE_URL |
@@ -12,6 +13,7 @@
 | MARKETPLACE_TEST_MODE | a clock that can be moved, faults on order, a crowd on order; only with DEVELOPMENT | off |
 | MARKETPLACE_RATE_LIMITS | limits on log-ins, registrations, workers' messages and API requests | on |
 | MARKETPLACE_API_RATE | API requests a second of one access key, over ten seconds; 0 for no limit | 200 |
+| MARKETPLACE_HSTS_SUBDOMAINS | whether https is asked of all names below this one too, and preloading allowed | off |
 | MARKETPLACE_CLIENT_ADDRESS_HEADER | where the proxy puts the client's address, such as HTTP_X_REAL_IP | REMOTE_ADDR |
 | BESTKNOWN_VAR | where the generated key lives in development | var/ beside manage.py |
 """
@@ -139,6 +141,8 @@ if STATEMENT_SECONDS:
     _options = [f"-c {name}={seconds * 1000:.0f}" for name, seconds in _limits.items()]
     _options.append(DATABASES["default"]["OPTIONS"].get("options", ""))  # of two values of a setting, the last counts
     DATABASES["default"]["OPTIONS"]["options"] = " ".join(_options).strip()
+# A pooler in transaction mode gives each transaction another connection: cursors must not outlive one.
+DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = env.bool("MARKETPLACE_DATABASE_POOLER", default=False)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Limits, which all web processes count together: see services.limits
@@ -208,8 +212,8 @@ if not DEVELOPMENT:
     SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 31_536_000
-    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
-    SECURE_HSTS_PRELOAD = True
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.bool("MARKETPLACE_HSTS_SUBDOMAINS", default=False)
+    SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # the names below this one may be somebody else's
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 

@@ -4,61 +4,121 @@ import os
 import re
 import subprocess
 import sys
+import time
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import psycopg2
 import pytest
+import yaml
 
 from config import embedded
 
 REPOSITORY = Path(__file__).parents[2]
 DOCKER = REPOSITORY / "docker"
+COMPOSE = yaml.safe_load((REPOSITORY / "docker-compose.yml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+OURS = {name: service for name, service in SERVICES.items() if service["image"].startswith("bestknown-")}
+MARKETPLACE = {"marketplace", "marketplace-tick", "marketplace-migrate", "marketplace-database"}
+EXAMPLE = (DOCKER / "env.example").read_text()
 
 
-def services() -> dict[str, str]:
-    """The services of docker-compose.yml, each as its text with that of the block that it takes over."""
-    text = (REPOSITORY / "docker-compose.yml").read_text()
-    shared = dict(re.findall(r"^x-\w+: &(\w+)\n((?:[ #].*\n|\n(?= ))+)", text, re.MULTILINE))
-    listed = text.partition("\nservices:\n")[2].partition("\nvolumes:\n")[0]
-    blocks = dict(re.findall(r"^  ([a-z-]+):\n((?:    .*\n)+)", listed, re.MULTILINE))
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_service_is_hardened_bounded_and_says_if_it_is_healthy(name: str) -> None:
+    service = SERVICES[name]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert "cap_add" not in service and service.get("user") != "root"
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert re.fullmatch(r"(\$\{\w+:-)?\d+[mg]\}?", service["mem_limit"])
+    assert all("size=" in mount for mount in service["tmpfs"])
+    once = service["restart"] == "no"
+    assert once == (service.get("healthcheck") == {"disable": True})
+    assert once or "healthcheck" in service or name == "web"  # the image's own is for `web`
 
-    def whole(block: str) -> str:
-        taken = re.search(r"<<: \*(\w+)", block)
-        return block + (whole(shared[taken[1]]) if taken else "")
 
-    return {name: whole(block) for name, block in blocks.items()}
+def test_each_image_is_built_by_one_service_and_has_the_projects_version() -> None:
+    version = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
+    builders: dict[str, list[str]] = {}
+    for name, service in OURS.items():
+        image, _, tag = service["image"].partition(":")
+        assert tag == f"${{BESTKNOWN_VERSION:-{version}}}"
+        if "build" in service:
+            assert service["build"]["target"] == image.removeprefix("bestknown-")
+            builders.setdefault(image, []).append(name)
+        else:
+            assert service["pull_policy"] == "never", name
+    assert builders.keys() == {service["image"].partition(":")[0] for service in OURS.values()}
+    assert all(len(names) == 1 for names in builders.values())
 
 
-def test_every_service_is_hardened_and_says_if_it_is_healthy() -> None:
-    assert {"proxy", "web", "worker", "beat", "postgres", "redis", "marketplace", "marketplace-tick"} < set(services())
-    for name, text in services().items():
-        for must in ("read_only: true", "cap_drop: [ALL]", "no-new-privileges:true"):
-            assert must in text, name
-        assert "healthcheck:" in text or name == "web", name  # the image's own is for `web`
-        assert ('restart: "no"' in text) == ("healthcheck: {disable: true}" in text), name
+def test_bases_are_pinned_to_whole_versions() -> None:
+    bases = re.findall(r"^FROM (\S+)", (REPOSITORY / "Dockerfile").read_text(), re.MULTILINE)
+    bases += [service["image"] for service in SERVICES.values() if not service["image"].startswith("bestknown-")]
+    assert len(bases) >= 5
+    for base in bases:
+        assert re.search(r":\d+\.\d+\.\d+|postgres:\d+\.\d+", base), base
+
+
+def test_the_marketplace_can_be_left_out_and_so_can_the_servers() -> None:
+    profiles = {name: set(service.get("profiles", ())) for name, service in SERVICES.items()}
+    assert {name for name in SERVICES if profiles[name] == {"marketplace"}} >= MARKETPLACE
+    assert profiles["postgres"] == {"postgres"} and profiles["redis"] == {"redis"}
+    for name in ("proxy", "web", "worker", "beat", "migrate"):
+        assert not profiles[name]
+    for name, service in SERVICES.items():
+        for needed, how in service.get("depends_on", {}).items():
+            optional = not profiles[needed] or profiles[needed] <= profiles[name]
+            assert optional or how["required"] is False, f"{name} needs {needed}"
+    wanted = re.search(r"^COMPOSE_PROFILES=(.*)$", EXAMPLE, re.MULTILINE)
+    assert wanted is not None
+    assert set(wanted[1].split(",")) == set().union(*profiles.values())
+
+
+def test_the_proxy_waits_for_no_site() -> None:
+    assert "depends_on" not in SERVICES["proxy"]
 
 
 def test_secrets_have_no_defaults_and_stand_in_the_example() -> None:
-    text, example = (REPOSITORY / "docker-compose.yml").read_text(), (DOCKER / "env.example").read_text()
-    for name in ("SECRET_KEY", "POSTGRES_PASSWORD", "REDIS_PASSWORD"):
+    text = (REPOSITORY / "docker-compose.yml").read_text()
+    for name in ("SITE_HOST", "SECRET_KEY"):
         assert f"${{{name}:?" in text
-    for name in ("SITE_HOST", "MARKETPLACE_HOST", "MARKETPLACE_SECRET_KEY", "MARKETPLACE_POSTGRES_PASSWORD"):
-        assert f"${{{name}:?" in text
-        assert f"\n{name}=\n" in example
-        assert f"${{{name}:-" not in text
+    for name in ("POSTGRES_PASSWORD", "REDIS_PASSWORD", "MARKETPLACE_SECRET_KEY", "MARKETPLACE_POSTGRES_PASSWORD"):
+        assert set(re.findall(rf"\$\{{{name}(.*?)\}}", text)) == {":-"}
+    for name in re.findall(r"\$\{(\w+)", text):
+        assert re.search(rf"^#?{name}=", EXAMPLE, re.MULTILINE), f"{name} is not in docker/env.example"
 
 
 def test_the_marketplace_and_the_application_know_no_secret_of_each_other() -> None:
-    for name in ("marketplace", "marketplace-tick", "marketplace-migrate"):
-        text = services()[name]
-        assert "networks: [front, records]" in text
+    for name in MARKETPLACE - {"marketplace-database"}:
+        assert "data" not in SERVICES[name]["networks"]
+        environment = str(SERVICES[name]["environment"])
         for secret in ("${SECRET_KEY", "${POSTGRES_PASSWORD", "REDIS", "AWS_"):
-            assert secret not in text, name
+            assert secret not in environment, name
     for name in ("web", "worker", "beat", "migrate"):
         for secret in ("MARKETPLACE_SECRET_KEY", "MARKETPLACE_POSTGRES_PASSWORD"):
-            assert secret not in services()[name], name
+            assert secret not in str(SERVICES[name]["environment"]), name
+
+
+def test_a_heartbeat_is_healthy_while_it_is_fresh(tmp_path: Path) -> None:
+    beat = tmp_path / "heartbeat"
+    script = (DOCKER / "healthcheck.py").read_text().replace("/tmp/heartbeat", str(beat))
+    (tmp_path / "healthcheck.py").write_text(script)
+
+    def check() -> tuple[int, str]:
+        command = [sys.executable, tmp_path / "healthcheck.py", "heartbeat"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+    assert check() == (1, "No round of work has ended well yet.\n")
+    beat.touch()
+    assert check() == (0, "healthy\n")
+    os.utime(beat, (time.time(), time.time() - 300))
+    code, said = check()
+    assert code == 1 and "300 seconds ago" in said
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import logging
 import time
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -25,8 +26,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Once, or again and again."""
         parser.add_argument("--every", type=float, default=0, metavar="SECONDS", help="do not end; wait in between")
+        parser.add_argument("--heartbeat", type=Path, metavar="FILE", help="touch this file whenever all was done")
 
-    def handle(self, *_args: Any, every: float, **_options: Any) -> None:
+    def handle(self, *_args: Any, every: float, heartbeat: Path | None, **_options: Any) -> None:
         """Do what is due."""
         while True:
             try:
@@ -37,6 +39,8 @@ class Command(BaseCommand):
                 log.exception("The database did not answer; trying again in %s seconds", every)
                 close_old_connections()
             else:
+                if heartbeat is not None:
+                    heartbeat.touch()
                 if not every or done or delivered:
                     self.stdout.write(f"{done} due, {delivered} notifications")
             if not every:

