@@ -11,11 +11,14 @@ from functools import cache
 from typing import Any
 
 from celery import Celery, signals
+from django.conf import settings
 from redis import Redis, RedisError
 
 from config import job_status
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+if not settings.configured:  # this is Celery itself, and not a web server or a command that hands it work
+    os.environ.setdefault("DATABASE_STATEMENT_SECONDS", "1800")
 
 app = Celery("bestknown")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -8,6 +8,9 @@
 | CSRF_TRUSTED_ORIGINS | origins with scheme behind a proxy, with commas between | none |
 | SITE_URL | the address that people see, in links that are printed or sent | http://localhost:PORT in development |
 | DATABASE_URL, REDIS_URL | PostgreSQL and Redis | embedded servers, see config/embedded.py |
+| DATABASE_STATEMENT_SECONDS | how long a statement may take, see below; 0 for no limit | web 60, jobs 1800, else 0 |
+| DATABASE_CONNECT_SECONDS | how long connecting to PostgreSQL may take | 5 |
+| REDIS_SECONDS | how long the cache and the rate limits wait for Redis | 1 |
 | DATABASE_POOLER | whether a pooler such as PgBouncer stands before PostgreSQL, in transaction mode | off |
 | BESTKNOWN_VAR | where embedded servers, files and logs live | var/ beside manage.py |
 | MEDIA_ROOT | where run files and artifacts are stored | the folder files/ in BESTKNOWN_VAR |
@@ -15,7 +18,7 @@
 | HSTS_SUBDOMAINS | whether https is asked of all names below this one too, and preloading allowed | off |
 | CLIENT_ADDRESS_HEADER | where the proxy puts the client's address, such as HTTP_X_REAL_IP | REMOTE_ADDR |
 | RATE_LIMITS | limits on log-ins and on opening campaign links | on |
-| MARKETPLACE_URL | the marketplace that campaigns are published to | http://localhost:8100 in development |
+| MARKETPLACE_URL | the marketplace that campaigns are published to | http://localhost:8001 in development |
 | MARKETPLACE_SUBMIT_HOST | where its frames post finished work | MARKETPLACE_URL |
 | MARKETPLACE_NOTIFICATION_SECRET | the secret of the access key that its notifications are signed with | none taken |
 """
@@ -27,13 +30,17 @@ from pathlib import Path
 import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from config.database import connection_options
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 
 DEVELOPMENT = env.bool("DEVELOPMENT", default=False)
 DEBUG = False
-VAR = Path(env.str("BESTKNOWN_VAR", default=str(BASE_DIR / "var")))
+VAR = Path(env.str("BESTKNOWN_VAR", default="") or BASE_DIR / "var").expanduser().resolve()
 
 
 def _development_key() -> str:
@@ -59,7 +66,7 @@ if not SECRET_KEY:
         raise ImproperlyConfigured("Set SECRET_KEY to a long random text (or DEVELOPMENT=1 on your own machine).")
     SECRET_KEY = _development_key()
 
-PORT = env.int("PORT", default=8000)
+PORT = int(env.str("PORT", default="") or 8000)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if DEVELOPMENT else [])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 SITE_URL = env.str("SITE_URL", default=f"http://localhost:{PORT}" if DEVELOPMENT else "").rstrip("/")
@@ -112,6 +119,15 @@ TEMPLATES = [
 DATABASES = {"default": env.db_url("DATABASE_URL", default="postgres://localhost/bestknown")}
 DATABASES["default"]["CONN_MAX_AGE"] = 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+# No process waits for ever. A web server (config/wsgi.py) gives up sooner than a job (config/celery.py); commands such
+# as migrate have no limit. Limits go to the server with the connection: a pooler that refuses `options` needs 0 here.
+DATABASE_STATEMENT_SECONDS = float(env.str("DATABASE_STATEMENT_SECONDS", default="") or 0)
+_bounds = connection_options(DATABASE_STATEMENT_SECONDS, int(env.str("DATABASE_CONNECT_SECONDS", default="") or 5))
+_given = DATABASES["default"].get("OPTIONS", {})
+DATABASES["default"]["OPTIONS"] = _bounds | _given
+if "options" in _bounds and "options" in _given:  # of two values of a setting, the last counts
+    DATABASES["default"]["OPTIONS"]["options"] = f"{_bounds['options']} {_given['options']}"
+REDIS_SECONDS = float(env.str("REDIS_SECONDS", default="") or 1)
 # A pooler in transaction mode gives each transaction another connection: cursors must not outlive one.
 DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = env.bool("DATABASE_POOLER", default=False)
 REDIS_URL = env.str("REDIS_URL", default="redis://localhost:6379/0")
@@ -119,12 +135,21 @@ CACHES = {
     "default": {
         "BACKEND": "django_redis.cache.RedisCache",
         "LOCATION": REDIS_URL,
-        "OPTIONS": {"IGNORE_EXCEPTIONS": True},  # pages are served, and choices saved, while Redis is away
+        "OPTIONS": {
+            "IGNORE_EXCEPTIONS": True,  # pages are served, and choices saved, while Redis is away
+            "SOCKET_CONNECT_TIMEOUT": REDIS_SECONDS,
+            "SOCKET_TIMEOUT": REDIS_SECONDS,
+            "CONNECTION_POOL_KWARGS": {"retry": Retry(NoBackoff(), 0)},
+            "REDIS_CLIENT_CLASS": "config.cache.PausingRedis",  # one page asks several times
+        },
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1) if REDIS_URL.startswith("unix") else REDIS_URL
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 5.0, "socket_connect_timeout": 5.0}
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.2}  # a page may be waiting
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # workers wait for Redis as long as it takes
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True
@@ -228,7 +253,7 @@ LOGGING = {
 }
 
 # The venue that campaigns are published to. Its access keys come the AWS way (AWS_ACCESS_KEY_ID …, or a profile).
-MARKETPLACE_URL = env.str("MARKETPLACE_URL", default="http://localhost:8100" if DEVELOPMENT else "").rstrip("/")
+MARKETPLACE_URL = env.str("MARKETPLACE_URL", default="http://localhost:8001" if DEVELOPMENT else "").rstrip("/")
 MARKETPLACE_SUBMIT_HOST = env.str("MARKETPLACE_SUBMIT_HOST", default=MARKETPLACE_URL).rstrip("/")
 # Without it no notifications are taken, and submitted work is found by asking.
 MARKETPLACE_NOTIFICATION_SECRET = env.str("MARKETPLACE_NOTIFICATION_SECRET", default="")

@@ -3,6 +3,7 @@
 No DOCTYPE is taken, so there are no entities to expand and nothing to fetch; documents are small and shallow.
 """
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -19,6 +20,7 @@ HTML = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11
 ANSWERS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd"
 PREVIEW_ASSIGNMENT = "ASSIGNMENT_ID_NOT_AVAILABLE"
 FRAME_LIMIT = 10_000  # pixels
+_CROWD = re.compile(r"<crowd-[a-z]|crowd-html-elements", re.IGNORECASE)
 
 
 class Question(NamedTuple):
@@ -62,6 +64,18 @@ def question_read(document: str, *, insecure_urls: bool = False) -> Question:
     return Question(url=_address(fields[content].strip(), insecure_urls), html="", frame_height=int(height))
 
 
+def question_check(question: Question) -> None:
+    """Refuse what could be stored, and would be a page that nobody can work on. Raises Unsupported.
+
+    Crowd HTML Elements are drawn by a script of Amazon's. Without it, a worker sees neither fields nor a button.
+    """
+    if _CROWD.search(_without_comments(question.html)):
+        raise Unsupported(
+            "The page uses Crowd HTML Elements (<crowd-form> and the like), which are not supported here: workers "
+            "would see no fields and no button. Write the form with plain HTML elements."
+        )
+
+
 def answers_write(fields: Iterable[tuple[str, str]]) -> str:
     """The QuestionFormAnswers document of a submitted form. A name that comes several times is joined by `|`."""
     values: dict[str, list[str]] = {}
@@ -75,6 +89,16 @@ def answers_write(fields: Iterable[tuple[str, str]]) -> str:
     return (
         f'<?xml version="1.0" encoding="UTF-8"?>\n<QuestionFormAnswers xmlns="{ANSWERS}">\n{rows}</QuestionFormAnswers>'
     )
+
+
+def _without_comments(html: str) -> str:
+    kept, comment = [], False
+    for part in re.split("(<!--|-->)", html):
+        if part in ("<!--", "-->"):
+            comment = part == "<!--"
+        elif not comment:
+            kept.append(part)
+    return " ".join(kept)
 
 
 def _text(value: str) -> str:

@@ -4,9 +4,10 @@
 |---|---|---|
 | DEVELOPMENT | conveniences for one machine: http, a generated secret key, localhost | off |
 | MARKETPLACE_DATABASE_URL | the marketplace's own PostgreSQL database | the database `marketplace` on this machine |
+| MARKETPLACE_STATEMENT_SECONDS | how long a statement may take there; 0 for no limit | web servers 60, commands 0 |
 | MARKETPLACE_DATABASE_POOLER | whether a pooler such as PgBouncer stands before it, in transaction mode | off |
 | MARKETPLACE_SECRET_KEY | signs sessions; access keys are derived from it | required, except in development |
-| MARKETPLACE_URL | its public address: where requesters and workers find it | http://localhost:8100 in development |
+| MARKETPLACE_URL | its public address: where requesters and workers find it | http://localhost:8001 in development |
 | MARKETPLACE_ALLOWED_HOSTS | host names that are served, with commas between | that of MARKETPLACE_URL |
 | MARKETPLACE_OPEN_REGISTRATION | whether workers may register without an invitation | off |
 | MARKETPLACE_TEST_MODE | a clock that can be moved, faults on order, a crowd on order; only with DEVELOPMENT | off |
@@ -40,7 +41,7 @@ if TEST_MODE and not DEVELOPMENT:
 
 def _development_key() -> str:
     """This folder's own secret key, made on the first start and kept where only its owner can read it."""
-    folder = Path(env.str("BESTKNOWN_VAR", default=str(BASE_DIR / "var")))
+    folder = Path(env.str("BESTKNOWN_VAR", default="") or BASE_DIR / "var").expanduser().resolve()
     path = folder / "marketplace_secret_key"
     folder.mkdir(parents=True, exist_ok=True)
     draft = folder / f".marketplace_secret_key.{os.getpid()}.{secrets.token_hex(4)}"
@@ -64,7 +65,7 @@ if not SECRET_KEY:
         )
     SECRET_KEY = _development_key()
 
-MARKETPLACE_URL = env.str("MARKETPLACE_URL", default="http://localhost:8100" if DEVELOPMENT else "").rstrip("/")
+MARKETPLACE_URL = env.str("MARKETPLACE_URL", default="http://localhost:8001" if DEVELOPMENT else "").rstrip("/")
 _address = urlsplit(MARKETPLACE_URL)
 if not DEVELOPMENT and (_address.scheme != "https" or not _address.hostname):
     raise ImproperlyConfigured("Set MARKETPLACE_URL to the marketplace's public address, starting with https://.")
@@ -121,6 +122,25 @@ TEMPLATES = [
 DATABASES = {"default": env.db_url("MARKETPLACE_DATABASE_URL", default="postgres://localhost/marketplace")}
 DATABASES["default"]["CONN_MAX_AGE"] = 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+# No process waits for ever: for a connection, for a machine that is gone, and (web servers, see wsgi.py) for a
+# statement, for a lock, or inside a transaction.
+STATEMENT_SECONDS = float(env.str("MARKETPLACE_STATEMENT_SECONDS", default="") or 0)
+DATABASES["default"]["OPTIONS"] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+} | DATABASES["default"].get("OPTIONS", {})
+if STATEMENT_SECONDS:
+    _limits = {
+        "statement_timeout": STATEMENT_SECONDS,
+        "lock_timeout": STATEMENT_SECONDS / 3,
+        "idle_in_transaction_session_timeout": STATEMENT_SECONDS * 4,
+    }
+    _options = [f"-c {name}={seconds * 1000:.0f}" for name, seconds in _limits.items()]
+    _options.append(DATABASES["default"]["OPTIONS"].get("options", ""))  # of two values of a setting, the last counts
+    DATABASES["default"]["OPTIONS"]["options"] = " ".join(_options).strip()
 # A pooler in transaction mode gives each transaction another connection: cursors must not outlive one.
 DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = env.bool("MARKETPLACE_DATABASE_POOLER", default=False)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -1,6 +1,7 @@
 """Pages of lists. A NextToken is opaque to clients, signed, and good for the same list of the same requester only.
 
-It holds the last row of its page, so that rows which come and go meanwhile neither repeat nor hide others.
+It holds the last row of its page, so that rows which come and go meanwhile neither repeat nor hide others. Every page
+that is not empty has one, the last included: clients of Mechanical Turk ask on until a page is empty.
 """
 
 import base64
@@ -26,7 +27,7 @@ class InvalidToken(InvalidValue):
 
 
 class Page(NamedTuple):
-    """Some rows, and the token of the next page; empty if this is the last."""
+    """Some rows, and the token of the next page; both empty after the last row."""
 
     rows: list[Any]
     next_token: str
@@ -43,12 +44,12 @@ def page(rows: QuerySet[Row], given: Mapping[str, Any], *, of: str, by: str = ""
     rows = rows.order_by(*([sign + by] if by else []), sign + "pk")
     if token := given.get("NextToken"):
         rows = rows.filter(_after(_read(token, scope), by, "lt" if newest_first else "gt"))
-    found = list(rows[: size + 1])
-    if len(found) <= size:
-        return Page(found, "")
-    last = found[size - 1]
+    found = list(rows[:size])
+    if not found:
+        return Page([], "")
+    last = found[-1]
     key = [getattr(last, by).isoformat() if by else "", last.pk]
-    return Page(found[:size], _write(key, scope))
+    return Page(found, _write(key, scope))
 
 
 def _after(key: list[Any], by: str, comparison: str) -> Q:

@@ -28,15 +28,30 @@ from marketplace.services.due import catch_up
 from marketplace.services.limits import api_rate_exceeded
 
 CONTENT_TYPE = "application/x-amz-json-1.1"
+# Scripts of any origin may call and read: what proves a caller is the signature, and no cookie is looked at.
+CROSS_ORIGIN = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": "x-amzn-RequestId, Date",
+}
+PREFLIGHT = CROSS_ORIGIN | {
+    "Access-Control-Allow-Methods": "POST",
+    "Access-Control-Allow-Headers": (
+        "Authorization, Content-Type, X-Amz-Date, X-Amz-Target, X-Amz-Content-Sha256, X-Amz-Security-Token, "
+        "X-Amz-User-Agent, amz-sdk-invocation-id, amz-sdk-request"
+    ),
+    "Access-Control-Max-Age": "7200",
+}
 MOST_BYTES = 1024 * 1024
 log = logging.getLogger(__name__)
 
 
 @csrf_exempt
 def requests(request: HttpRequest) -> HttpResponse:
-    """Answer one request of the API."""
+    """Answer one request of the API, or a browser that asks whether a page's script may make one."""
+    if request.method == "OPTIONS":
+        return HttpResponse(status=204, headers=PREFLIGHT)
     if request.method != "POST":
-        return HttpResponseNotAllowed(["POST"])
+        return HttpResponseNotAllowed(["POST", "OPTIONS"])
     request_id = str(uuid.uuid4())
     name = ""
     try:
@@ -131,7 +146,7 @@ def _hang_up(request: HttpRequest) -> None:
 
 
 def _reply(body: dict[str, Any], request_id: str, *, status: int = 200) -> HttpResponse:
-    response = HttpResponse(json.dumps(body), content_type=CONTENT_TYPE, status=status)
+    response = HttpResponse(json.dumps(body), content_type=CONTENT_TYPE, status=status, headers=CROSS_ORIGIN)
     response["x-amzn-RequestId"] = request_id
     response["Cache-Control"] = "no-store"
     return response

@@ -65,6 +65,7 @@ def requester(request: HttpRequest, _operator: Account, account_id: str) -> Http
     context = {
         "requester": found,
         "balance": selectors.requester_balance(found),
+        "rejections": selectors.requester_rejections(found),
         "keys": selectors.requester_keys(found),
         "letters": messages_to(found)[:20],
         "undecided": 0 if found.is_active else selectors.work_undecided(found).count(),

@@ -33,6 +33,13 @@ class RequesterRow(NamedTuple):
     open_hits: int
 
 
+class Rejections(NamedTuple):
+    """How much work a requester rejected, and how much of that without a reason."""
+
+    total: int
+    without_reason: int
+
+
 class Owed(NamedTuple):
     """A worker and what is to be paid out to the worker, in dollars."""
 
@@ -114,6 +121,13 @@ def requester_of(account_id: str) -> Requester:
 def requester_balance(requester: Requester) -> Balance:
     """What a requester has now."""
     return balance(requester.pk)
+
+
+def requester_rejections(requester: Requester) -> Rejections:
+    """What the requester rejected and did not approve after all."""
+    rejected = Assignment.objects.filter(hit__requester=requester, state=Assignment.State.REJECTED)
+    counts = rejected.aggregate(total=Count("pk"), without_reason=Count("pk", filter=Q(feedback="")))
+    return Rejections(**counts)
 
 
 def requester_entries(requester: Requester) -> QuerySet[Entry]:

@@ -129,6 +129,14 @@ def group_of(hit_id: str) -> str:
     return Hit.objects.filter(hit_id=hit_id).values_list("hit_type__group_id", flat=True).first() or ""
 
 
+def hit_type_linked(kind_id: str) -> HitType:
+    """The HIT type that a link names, as tools print it: by its own id or by its group's. Raises DoesNotExist."""
+    found = HitType.objects.filter(Q(group_id=kind_id) | Q(type_id=kind_id)).first() if kind_id else None
+    if found is None:
+        raise DoesNotExist("HITType", kind_id)
+    return found
+
+
 def hit_next_locked(worker: Worker, *, group_id: str, passing_over: bool) -> Hit | None:
     """As hit_next, locked until the transaction ends. Locked ones are passed over, or else waited for."""
     hit_type = HitType.objects.filter(group_id=group_id).first()

@@ -195,7 +195,7 @@ def assignments_approve(
 
 @transaction.atomic(savepoint=False)
 def assignment_reject(*, requester: Requester, assignment_id: str, feedback: str) -> Assignment:
-    """Do not pay for submitted work, and say why. Raises WrongState."""
+    """Do not pay for submitted work, and say why; `feedback` may be empty. Raises WrongState."""
     hit, assignment = _lock_of(requester, assignment_id)
     if assignment.state != State.SUBMITTED:
         raise WrongState("Assignment", State.SUBMITTED)
@@ -216,8 +216,6 @@ def bonus_send(
     """Pay a worker something on top, for submitted work. Raises DoesNotExist, InvalidValue, InsufficientFunds."""
     if amount <= 0:
         raise InvalidValue("BonusAmount must be more than 0.")
-    if not reason.strip():
-        raise InvalidValue("Reason must not be empty.")
     assignment = (
         Assignment.objects.select_related("hit", "worker")
         .filter(hit__requester=requester, assignment_id=assignment_id, worker__worker_id=worker_id)
@@ -235,7 +233,7 @@ def bonus_send(
         requester=requester,
         amount=amount,
         fee=bonus_fee(amount),
-        reason=reason,
+        reason=reason if reason.strip() else "",
         granted_at=at,
     )
     entries_write(requester_pk=requester.pk, movements=bonus_movements(bonus), at=at)

@@ -17,7 +17,7 @@ from marketplace.errors import DoesNotExist, InvalidIncrease, InvalidValue, Wron
 from marketplace.models import Assignment, Entry, Hit, HitType, Requester
 from marketplace.money import LARGE_HIT, ZERO, reward_fee
 from marketplace.qualifying import MOST_REQUIREMENTS, SYSTEM, requirement_read
-from marketplace.questions import question_read
+from marketplace.questions import question_check, question_read
 from marketplace.selectors.lookups import hit_type_of, qualification_type_known
 from marketplace.services.events import Event, events_note
 from marketplace.services.ledger import Movement, entries_write
@@ -105,7 +105,7 @@ def hit_create(
     _between("LifetimeInSeconds", lifetime_seconds, 30, YEAR)
     _between("MaxAssignments", max_assignments, 1, MOST_ASSIGNMENTS)
     _not_longer("RequesterAnnotation", annotation, 255)
-    question_read(question, insecure_urls=settings.DEVELOPMENT)
+    question_check(question_read(question, insecure_urls=settings.DEVELOPMENT))
     at = clock.now()
     hit = Hit(
         hit_id=hit_id,

@@ -36,9 +36,13 @@ from marketplace.site.words import refusal_said
 
 ALLOWED = "allow-forms allow-scripts allow-popups allow-popups-to-escape-sandbox allow-modals allow-downloads"
 """What a requester's page may do. Not: move the page around it, or, served from here, have our origin."""
+FEATURES = "autoplay; camera; clipboard-write; fullscreen; microphone"
+"""What a requester's page may ask the worker's browser for. The browser asks the worker, where it matters."""
 PREVIEW_SECONDS = 86_400
 _SALT = "marketplace.question"
 _ID = re.compile("[A-Za-z0-9]{1,64}")
+# Comments and white space, and a doctype: nothing that puts anything on the page.
+_BEFORE_HTML = re.compile(r"\ufeff?(?:\s|<!--(?:(?!-->).)*-->)*<!doctype[^>]*>", re.IGNORECASE | re.DOTALL)
 _HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]")
 
 
@@ -49,6 +53,7 @@ class Frame(NamedTuple):
     sandbox: str
     height: int
     origins: Sequence[str]
+    allow: str = FEATURES
 
 
 def frame_of(hit: Hit, question: Question, *, worker: Worker, assignment: Assignment | None = None) -> Frame:
@@ -107,11 +112,18 @@ def question(request: HttpRequest, token: str) -> HttpResponse:
     except Refused as refused:
         said = refusal_said(refused)
         return _framed(request, said.title, said.text, status=said.status)
-    script = f'\n<script src="{request.build_absolute_uri(static("marketplace/question.js"))}"></script>\n'
-    response = HttpResponse(html + script, content_type="text/html; charset=utf-8")
+    before, after = (_script(request, name) for name in ("turk.js", "question.js"))
+    start = _BEFORE_HTML.match(html)
+    head = start.end() if start else 0  # a script before the doctype would change how the page is drawn
+    page = f"{html[:head]}{before}{html[head:]}\n{after}\n"
+    response = HttpResponse(page, content_type="text/html; charset=utf-8")
     response[HEADER] = f"sandbox {ALLOWED}; frame-ancestors 'self'"
     add_never_cache_headers(response)
     return response
+
+
+def _script(request: HttpRequest, name: str) -> str:
+    return f'<script src="{request.build_absolute_uri(static(f"marketplace/{name}"))}"></script>'
 
 
 @require_http_methods(["GET", "POST"])

@@ -174,6 +174,23 @@ def preview(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
     return show(request, "site/preview.html", context, frames=frame.origins)
 
 
+@require_GET
+@worker_page
+def linked(request: HttpRequest, worker: Worker, kind_id: str = "") -> HttpResponse:
+    """Where the links of Mechanical Turk lead: to a task of a kind, to look at it first, or to the one at hand.
+
+    Those that accepted a task at once do not here: what changes something is never a GET.
+    """
+    hit_type = work.hit_type_linked(kind_id or asked_for(request, "groupId"))
+    held = work.assignments_held(worker).filter(hit__hit_type=hit_type).first()
+    if held is not None:
+        return see_other("site:work", held.assignment_id)
+    hit = work.hit_next(worker, group_id=hit_type.group_id)
+    if hit is None:
+        raise NothingLeft("There is no task of this kind left for you.")
+    return see_other("site:preview", hit.hit_id)
+
+
 @require_POST
 @worker_page
 def accept(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:

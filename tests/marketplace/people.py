@@ -1,5 +1,6 @@
 """People at the marketplace's pages: a browser, who is logged in, and a requester's own site on another origin."""
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from html import escape
@@ -13,7 +14,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests import browser
-from tests.marketplace.server import Marketplace
+from tests.marketplace.server import Marketplace, Worker
 
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1280, "height": 800}
@@ -22,6 +23,7 @@ OPERATOR = "olga@example.org"
 EXTERNAL = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
 HTML = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"
 BLOCKED = "--test-third-party-cookie-phaseout"
+_numbers = itertools.count(1)
 
 
 class Person:
@@ -44,6 +46,17 @@ class Person:
     def session(self) -> dict[str, str]:
         """The session's cookie."""
         return {"name": "marketplace_session", "value": self.http.cookies["marketplace_session"]}
+
+
+class Wanda(Worker):
+    """A worker who can also log in."""
+
+    def __init__(self, marketplace: Marketplace, **facts: Any) -> None:
+        self.marketplace = marketplace
+        self.email = f"wanda{next(_numbers)}@example.org"
+        made = marketplace.test("worker", email=self.email, password=PASSWORD, **facts)
+        self.id = str(made["worker_id"])
+        self.person = Person(marketplace, self.email)
 
 
 class RequestersSite:

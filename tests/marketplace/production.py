@@ -6,6 +6,7 @@ the server, and says in X-Forwarded-Proto and X-Forwarded-For how and from where
 
 import io
 import itertools
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -145,11 +145,19 @@ def test_approval_pays_and_comes_once(rosa: Requester, wanda: Worker) -> None:
     assert wanda.look()["earnings"]["owed"] == "1.00"
 
 
-def test_rejection_needs_a_reason_and_gives_the_money_back(rosa: Requester, wanda: Worker) -> None:
+def test_a_rejection_without_a_reason_is_taken_as_one(rosa: Requester, wanda: Worker) -> None:
     assignment_id = wanda.do(rosa.hit()["HITId"])
 
-    with refusing("InvalidParameterValue", "RequesterFeedback"):
-        rosa.client.reject_assignment(AssignmentId=assignment_id, RequesterFeedback=" ")
+    rosa.client.reject_assignment(AssignmentId=assignment_id, RequesterFeedback=" ")
+
+    found = rosa.assignment(assignment_id)
+    assert found["AssignmentStatus"] == "Rejected"
+    assert "RequesterFeedback" not in found
+
+
+def test_a_rejection_gives_its_reason_and_the_money_back(rosa: Requester, wanda: Worker) -> None:
+    assignment_id = wanda.do(rosa.hit()["HITId"])
+
     rosa.client.reject_assignment(AssignmentId=assignment_id, RequesterFeedback="Every test pair was wrong")
 
     found = rosa.assignment(assignment_id)

@@ -1,6 +1,7 @@
 """HIT types and HITs through the API: made, listed, extended, expired, deleted."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -149,9 +150,56 @@ def test_lists_come_in_pages_without_gaps_or_repeats(rosa: Requester) -> None:
     pages = list(rosa.client.get_paginator("list_hits").paginate(PaginationConfig={"PageSize": 5}))
 
     assert (first["NumResults"], second["NumResults"]) == (10, 2)
-    assert "NextToken" not in second
     assert [hit["HITId"] for page in (first, second) for hit in page["HITs"]] == made[::-1]
-    assert [page["NumResults"] for page in pages] == [5, 5, 3]
+    assert [page["NumResults"] for page in pages] == [5, 5, 3, 0]
+
+
+def test_each_page_that_is_not_empty_has_a_next_token_and_the_empty_one_has_none(rosa: Requester) -> None:
+    rosa.hit()
+
+    only = rosa.client.list_hits()
+    after = rosa.client.list_hits(NextToken=only["NextToken"])
+
+    assert (only["NumResults"], after["NumResults"]) == (1, 0)
+    assert "NextToken" not in after
+    assert "NextToken" not in rosa.client.list_worker_blocks()
+
+
+def test_all_nine_paginators_of_boto3_end_and_give_each_row_once(
+    marketplace: Marketplace, rosa: Requester, wanda: Worker, will: Worker
+) -> None:
+    kind = rosa.client.create_qualification_type(
+        Name="Did the pilot", Description="Took part", QualificationTypeStatus="Active"
+    )["QualificationType"]["QualificationTypeId"]
+    rosa.client.create_qualification_type(Name="Did more", Description="Took part", QualificationTypeStatus="Active")
+    needs = [{"QualificationTypeId": kind, "Comparator": "DoesNotExist"}]
+    hits = [rosa.hit(MaxAssignments=2, QualificationRequirements=needs)["HITId"] for _ in range(2)]
+    for worker in (wanda, will):
+        assignment_id = worker.do(hits[0])
+        rosa.client.send_bonus(AssignmentId=assignment_id, WorkerId=worker.id, BonusAmount="0.10", Reason="Thanks")
+        rosa.client.associate_qualification_with_worker(QualificationTypeId=kind, WorkerId=worker.id)
+        rosa.client.create_worker_block(WorkerId=worker.id, Reason="Enough")
+        asking = marketplace.worker()
+        marketplace.test("request-qualification", worker_id=asking.id, qualification_type_id=kind)
+    marketplace.test("tick")
+    rosa.client.update_expiration_for_hit(HITId=hits[1], ExpireAt=0)
+    lists: dict[str, dict[str, Any]] = {
+        "list_assignments_for_hit": {"HITId": hits[0]},
+        "list_bonus_payments": {"HITId": hits[0]},
+        "list_hits": {},
+        "list_hits_for_qualification_type": {"QualificationTypeId": kind},
+        "list_qualification_requests": {"QualificationTypeId": kind},
+        "list_qualification_types": {"MustBeRequestable": False, "MustBeOwnedByCaller": True},
+        "list_reviewable_hits": {},
+        "list_worker_blocks": {},
+        "list_workers_with_qualification_type": {"QualificationTypeId": kind},
+    }
+    paginated = [name for name in dir(rosa.client) if name.startswith("list_") and rosa.client.can_paginate(name)]
+    assert sorted(paginated) == sorted(lists)
+    for name, given in lists.items():
+        pages = list(rosa.client.get_paginator(name).paginate(**given, PaginationConfig={"PageSize": 1}))
+        assert [page["NumResults"] for page in pages] == [1, 1, 0], name
+        assert ["NextToken" in page for page in pages] == [True, True, False], name
 
 
 def test_a_next_token_is_good_for_its_own_list_only(rosa: Requester, omar: Requester) -> None:
@@ -323,3 +371,29 @@ def test_review_policies_and_uploads_are_refused_clearly(rosa: Requester, wanda:
 
 def test_hit_type_facts_are_complete() -> None:
     assert set(hit_type_facts()) >= {"Title", "Description", "Reward", "AssignmentDurationInSeconds"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<crowd-form><p>Which one?</p></crowd-form>",
+        "<form><CROWD-Text-Area name='a'></CROWD-Text-Area></form>",
+        "<!-- plain --><script src='https://assets.crowd.aws/crowd-html-elements.js'></script><form></form>",
+    ],
+)
+def test_a_page_with_crowd_elements_is_refused_before_any_money_is_held(rosa: Requester, body: str) -> None:
+    question = HTML_QUESTION.replace("<!doctype html><form><input name='answer'></form>", body)
+
+    with refusing("UnsupportedOperation", "Crowd HTML Elements"):
+        rosa.hit(Question=question)
+    with refusing("UnsupportedOperation", "Write the form with plain HTML"):
+        rosa.client.create_hit_with_hit_type(HITTypeId=rosa.hit_type(), LifetimeInSeconds=60, Question=question)
+
+    assert rosa.money() == ("1000.00", "0.00")
+    assert rosa.client.list_hits()["NumResults"] == 0
+
+
+def test_a_page_that_only_speaks_of_crowd_elements_is_taken(rosa: Requester) -> None:
+    body = "<!-- once a <crowd-form> --><!-- <!-- <crowd-input> --><form>The crowd-form of old <input name='a'></form>"
+
+    rosa.hit(Question=HTML_QUESTION.replace("<!doctype html><form><input name='answer'></form>", body))

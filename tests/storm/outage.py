@@ -41,7 +41,8 @@ def main(hits: int) -> int:
     publication = publication_write(campaign=campaign, rate=40, requirements=[])
     publication_publish(publication=publication, at=timezone.now())
 
-    workers = subprocess.Popen([sys.executable, "-m", "tests.storm.jobs"], start_new_session=True)
+    environment = os.environ | {"STORM_PARENT": str(os.getpid())}
+    workers = subprocess.Popen([sys.executable, "-m", "tests.storm.jobs"], env=environment, start_new_session=True)
     outages = {hits // 4: "redis", hits // 2: "postgres"}
     died: list[str] = []
     ends = time.monotonic() + 150

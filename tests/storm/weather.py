@@ -60,7 +60,7 @@ class JobWorkers:
         self.kills = 0
         self._log = (folder / "jobs.log").open("ab")
         self._command = [sys.executable, "-m", "tests.storm.jobs", *([] if tokens else ["--without-token"])]
-        self._environment = os.environ | {"DATABASE_URL": database_url()}
+        self._environment = os.environ | {"DATABASE_URL": database_url(), "STORM_PARENT": str(os.getpid())}
         self._process = self._started()
 
     def _started(self) -> "subprocess.Popen[bytes]":

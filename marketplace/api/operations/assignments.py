@@ -42,9 +42,7 @@ def approve(call: Call) -> dict[str, Any]:
 
 @handles("RejectAssignment")
 def reject(call: Call) -> dict[str, Any]:
-    """Do not pay for submitted work, and say why."""
-    if not call.given["RequesterFeedback"].strip():
-        raise InvalidValue("RequesterFeedback must not be empty.")
+    """Do not pay for submitted work, and say why. An empty reason is taken: the worker reads that there is none."""
     assignments.assignment_reject(
         requester=call.requester, assignment_id=call.given["AssignmentId"], feedback=_feedback(call)
     )
@@ -86,6 +84,8 @@ def get_file_upload_url(call: Call) -> dict[str, Any]:
 
 def _feedback(call: Call) -> str:
     feedback = str(call.given.get("RequesterFeedback", ""))
+    if not feedback.strip():
+        return ""
     if len(feedback) > assignments.MOST_FEEDBACK:
         raise InvalidValue(f"RequesterFeedback has more than {assignments.MOST_FEEDBACK:,} characters.")
     return feedback
