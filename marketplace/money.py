@@ -13,6 +13,8 @@ LARGE_HIT_SHARE = Decimal("0.20")
 LARGE_HIT = 10
 SMALLEST_FEE = CENT
 TOO_MUCH = Decimal(100_000)
+LARGEST = Decimal("9999999999.99")
+"""The most that an account can hold, and a HIT can cost: what a row of the ledger takes."""
 
 
 def to_cents(amount: Decimal) -> Decimal:

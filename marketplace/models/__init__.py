@@ -10,7 +10,7 @@ from marketplace.models.accounts import (
     Worker,
     WorkerBlock,
 )
-from marketplace.models.hits import LIVE_STATES, Assignment, Hit, HitType, UniqueRequestToken
+from marketplace.models.hits import LIVE_STATES, Assignment, DueFailure, Hit, HitType, UniqueRequestToken
 from marketplace.models.messages import Dispute, Message, Notification, NotificationSubscription
 from marketplace.models.money import BonusPayment, Entry
 from marketplace.models.qualifications import Qualification, QualificationRequest, QualificationType
@@ -24,6 +24,7 @@ __all__ = [
     "AuditEvent",
     "BonusPayment",
     "Dispute",
+    "DueFailure",
     "Entry",
     "Fault",
     "FaultDone",

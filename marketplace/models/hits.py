@@ -197,3 +197,17 @@ class UniqueRequestToken(models.Model):
 
     def __str__(self) -> str:
         return self.token
+
+
+class DueFailure(models.Model):
+    """What was due on a HIT failed, and is tried again. Gone once it has succeeded. See services.due."""
+
+    hit = models.OneToOneField(Hit, on_delete=models.PROTECT, related_name="due_failure")
+    step = models.CharField(max_length=20)
+    error = models.CharField(max_length=1000)
+    tries = models.PositiveIntegerField(default=0)
+    first_at = models.DateTimeField()
+    retry_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.step} of {self.hit_id}"

@@ -46,6 +46,8 @@ def home(request: HttpRequest, _operator: Account) -> HttpResponse:
         "workers": selectors.workers_found().filter(status=Worker.Status.ACTIVE).count(),
         "owed": sum((row.amount for row in owed), ZERO),
         "owed_workers": len(owed),
+        "failures": selectors.due_failures()[:20],
+        "failed": selectors.due_failures().count(),
         "events": selectors.audit_all()[:8],
     }
     return page(request, "home.html", context)

@@ -12,6 +12,7 @@ from marketplace.models import (
     Assignment,
     AuditEvent,
     Dispute,
+    DueFailure,
     Entry,
     Hit,
     Invitation,
@@ -182,6 +183,11 @@ def dispute_by_pk(dispute_pk: int) -> Dispute:
 def disputes_open() -> int:
     """How many disputes wait for a decision."""
     return Dispute.objects.filter(state=Dispute.State.OPEN).count()
+
+
+def due_failures() -> QuerySet[DueFailure]:
+    """What was due on HITs and failed, the longest failing first."""
+    return DueFailure.objects.select_related("hit__requester").order_by("first_at", "pk")
 
 
 def owed_all() -> list[Owed]:

@@ -1,126 +1,241 @@
 """What the clock does: work is abandoned, approved, expired and disposed of when its time comes.
 
-`catch_up` runs before anything is read or done, so nobody ever sees a state whose time is over; `tick` runs the same in
+`catch_up` runs before anything is read or done, so that nobody sees a state whose time is over; `tick` runs the same in
 the background, so that readers find little left to do. Both are safe at any time, any number at once.
+
+Each HIT stands for itself. What fails on one is logged, recorded as a DueFailure, tried again later, and stops nobody
+else. A request does a bounded part of what is due: after a long outage it is `tick` that does the rest.
 """
 
+import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from marketplace import clock
-from marketplace.models import Assignment, Hit, UniqueRequestToken
+from marketplace.models import Assignment, DueFailure, Hit, UniqueRequestToken
 from marketplace.services.assignments import assignments_approve
 from marketplace.services.events import Event, events_note
 from marketplace.services.hits import hits_dispose, hits_end, hits_settle, rows_save
 from marketplace.services.limits import limits_forget
 
 BATCH = 500
+"""How many rows of a kind are done in one transaction."""
+PER_REQUEST = 100
+"""How many rows of a kind a request does."""
 DISPOSED_AFTER = timedelta(days=120)
 TOKEN_LIFE = timedelta(hours=24)
+FIRST_WAIT, LONGEST_WAIT = timedelta(minutes=1), timedelta(hours=1)
+"""Until something that failed is tried again: doubled each time, up to the longest."""
+log = logging.getLogger(__name__)
 
 
 # Before each request and page: four look-ups in partial indexes, which hold only what can become due, in one question.
 _ANYTHING = """
-    SELECT EXISTS (SELECT FROM marketplace_assignment WHERE state = 'Accepted' AND deadline <= %(at)s)
-        OR EXISTS (SELECT FROM marketplace_assignment WHERE state = 'Submitted' AND auto_approval_at <= %(at)s)
-        OR EXISTS (SELECT FROM marketplace_hit WHERE NOT expired AND expires_at <= %(at)s)
-        OR EXISTS (SELECT FROM marketplace_hit WHERE NOT status = 'Disposed' AND reviewable_at <= %(long_ago)s
-                   AND n_submitted = 0 AND n_accepted = 0)
+    SELECT EXISTS (SELECT FROM marketplace_assignment a WHERE state = 'Accepted' AND deadline <= %(at)s
+                   AND NOT EXISTS (SELECT FROM marketplace_duefailure f
+                                   WHERE f.hit_id = a.hit_id AND f.retry_at > %(at)s))
+        OR EXISTS (SELECT FROM marketplace_assignment a WHERE state = 'Submitted' AND auto_approval_at <= %(at)s
+                   AND NOT EXISTS (SELECT FROM marketplace_duefailure f
+                                   WHERE f.hit_id = a.hit_id AND f.retry_at > %(at)s))
+        OR EXISTS (SELECT FROM marketplace_hit h WHERE NOT expired AND expires_at <= %(at)s
+                   AND NOT EXISTS (SELECT FROM marketplace_duefailure f WHERE f.hit_id = h.id AND f.retry_at > %(at)s))
+        OR EXISTS (SELECT FROM marketplace_hit h WHERE NOT status = 'Disposed' AND reviewable_at <= %(long_ago)s
+                   AND n_submitted = 0 AND n_accepted = 0
+                   AND NOT EXISTS (SELECT FROM marketplace_duefailure f WHERE f.hit_id = h.id AND f.retry_at > %(at)s))
 """
 
 
-def catch_up() -> int:
-    """Do all that is due now. How many rows were dealt with; 0 costs one query."""
+class Step(NamedTuple):
+    """One kind of thing that becomes due: how the HITs are found, and what is done with some of them, locked."""
+
+    name: str
+    find: Callable[[datetime, int], list[int]]
+    act: Callable[[list[Hit], datetime], None]
+
+
+class TickIncomplete(Exception):
+    """Some of the background's work failed as a whole. The log says why."""
+
+
+def catch_up(*, most: int | None = PER_REQUEST) -> int:
+    """Do what is due now, up to `most` rows of each kind. How many rows were dealt with; 0 costs one query."""
     at = clock.now()
     with connection.cursor() as cursor:
         cursor.execute(_ANYTHING, {"at": at, "long_ago": at - DISPOSED_AFTER})
         if not cursor.fetchone()[0]:
             return 0
-    return sum(_all_of(step, at) for step in (_abandon, _approve, _expire, _dispose))
+    return sum(_do(step, at, most) for step in _STEPS)
 
 
 def tick() -> int:
-    """As catch_up, and end what deactivated requesters left open, and forget old request tokens and counts of tries.
+    """All that is due; and what deactivated requesters left open is ended, old request tokens and counts are forgotten.
 
-    How many rows were dealt with, without the counts.
+    How many rows were dealt with, without the counts. What fails stops nothing else: raises TickIncomplete at the end.
     """
-    inactive = Hit.objects.filter(requester__is_active=False, status=Hit.Status.ASSIGNABLE).values_list("requester")
-    for (requester_pk,) in inactive.order_by().distinct():
+    done, failed = 0, []
+    for work in (_end_hits_of_inactive, _catch_up_all, _forget_limits, _forget_tokens):
+        try:
+            done += work()
+        except Exception:
+            log.exception("A part of the background's work failed; the rest goes on")
+            failed.append(work)
+    if failed:
+        raise TickIncomplete(f"{len(failed)} parts of the background's work failed. The log says why.")
+    return done
+
+
+def _end_hits_of_inactive() -> int:
+    open_hits = Hit.objects.filter(requester__is_active=False, expired=False).exclude(status=Hit.Status.DISPOSED)
+    for (requester_pk,) in open_hits.order_by().values_list("requester").distinct():
         hits_end(requester_pk=requester_pk)
-    done = catch_up()
+    return 0
+
+
+def _catch_up_all() -> int:
+    at = clock.now()
+    done = catch_up(most=None)
+    DueFailure.objects.filter(retry_at__lte=at).delete()  # tried again, or nothing is due there any more
+    return done
+
+
+def _forget_limits() -> int:
     limits_forget()
-    forgotten, _ = UniqueRequestToken.objects.filter(made_at__lt=clock.now() - 2 * TOKEN_LIFE).delete()
-    return done + forgotten
+    return 0
 
 
-def _all_of(step: Callable[[datetime], int], at: datetime) -> int:
+def _forget_tokens() -> int:
+    return UniqueRequestToken.objects.filter(made_at__lt=clock.now() - 2 * TOKEN_LIFE).delete()[0]
+
+
+def _do(step: Step, at: datetime, most: int | None) -> int:
+    """One step, for up to `most` rows, or for all of them."""
     total = 0
-    while done := step(at):
-        total += done
+    while pks := step.find(at, BATCH if most is None else min(BATCH, most - total)):
+        try:
+            _act(step, pks, at)
+        except Exception:  # one of them is the cause: each by itself
+            for pk in pks:
+                try:
+                    _act(step, [pk], at)
+                except Exception as error:
+                    _record_failure(step, pk, error, at)
+        total += len(pks)
+        if most is not None and total >= most:
+            break
     return total
 
 
-def _abandon(at: datetime) -> int:
-    """Accepted work whose deadline is over: its place is free again, if the HIT still takes workers."""
-    due = Q(state=Assignment.State.ACCEPTED, deadline__lte=at)
-    if not (pks := _hits_of(due)):
-        return 0
+@transaction.atomic
+def _act(step: Step, pks: list[int], at: datetime) -> None:
+    step.act(_lock(pks), at)
+    DueFailure.objects.filter(hit__in=pks, step=step.name).delete()
+
+
+def _record_failure(step: Step, hit_pk: int, error: Exception, at: datetime) -> None:
+    """Note that a HIT's turn failed, for the operator, and when it is tried again."""
+    log.error("What was due on HIT %s failed (%s); it is tried again later", hit_pk, step.name, exc_info=error)
     with transaction.atomic():
-        hits = _lock(pks)
-        assignments = list(Assignment.objects.select_for_update(no_key=True).filter(due, hit__in=hits).order_by("pk"))
-        for assignment in assignments:
-            assignment.state = Assignment.State.ABANDONED
-            assignment.left_at = assignment.deadline
-        rows_save(assignments, ["state", "left_at"])
-        by_pk = {hit.pk: hit for hit in hits}
-        events = [Event("AssignmentAbandoned", by_pk[assignment.hit_id], assignment) for assignment in assignments]
-        events_note(events, at=at)
-        hits_settle(hits, at=at)
-    return len(pks)
+        failure, _ = DueFailure.objects.select_for_update().get_or_create(
+            hit_id=hit_pk, defaults={"first_at": at, "retry_at": at}
+        )
+        failure.step = step.name
+        failure.error = f"{type(error).__name__}: {error}"[:1000]
+        failure.tries += 1
+        failure.retry_at = at + min(FIRST_WAIT * 2 ** min(failure.tries - 1, 10), LONGEST_WAIT)
+        failure.save()
 
 
-def _approve(at: datetime) -> int:
+# --- the steps
+
+
+def _abandon_find(at: datetime, most: int) -> list[int]:
+    return _hits_of(_lapsed(at), "deadline", at, most)
+
+
+def _abandon(hits: list[Hit], at: datetime) -> None:
+    """Accepted work whose deadline is over: its slot is free again, if the HIT still takes workers."""
+    by_pk = {hit.pk: hit for hit in hits}
+    assignments = _some_of(hits, _lapsed(at))
+    for assignment in assignments:
+        assignment.state = Assignment.State.ABANDONED
+        assignment.left_at = assignment.deadline
+    rows_save(assignments, ["state", "left_at"])
+    events = [Event("AssignmentAbandoned", by_pk[assignment.hit_id], assignment) for assignment in assignments]
+    events_note(events, at=at)
+    hits_settle(hits, at=at)
+
+
+def _approve_find(at: datetime, most: int) -> list[int]:
+    return _hits_of(_undecided(at), "auto_approval_at", at, most)
+
+
+def _approve(hits: list[Hit], at: datetime) -> None:
     """Submitted work that nobody decided on in time: it is paid."""
-    due = Q(state=Assignment.State.SUBMITTED, auto_approval_at__lte=at)
-    if not (pks := _hits_of(due)):
-        return 0
-    with transaction.atomic():
-        hits = _lock(pks)
-        assignments = Assignment.objects.select_for_update(no_key=True).filter(due, hit__in=hits).order_by("pk")
-        assignments_approve(hits=hits, assignments=list(assignments), at=at, by_clock=True)
-    return len(pks)
+    assignments_approve(hits=hits, assignments=_some_of(hits, _undecided(at)), at=at, by_clock=True)
 
 
-def _expire(at: datetime) -> int:
+def _expire_find(at: datetime, most: int) -> list[int]:
+    return _first(Hit.objects.filter(expired=False, expires_at__lte=at).order_by("expires_at"), at, most)
+
+
+def _expire(hits: list[Hit], at: datetime) -> None:
     """HITs whose lifetime is over."""
-    due = Q(expired=False, expires_at__lte=at)
-    if not (pks := list(Hit.objects.filter(due).order_by("expires_at").values_list("pk", flat=True)[:BATCH])):
-        return 0
-    with transaction.atomic():
-        hits = _lock(pks)
-        settle = [hit for hit in hits if not hit.expired and hit.expires_at <= at and hit.status != Hit.Status.DISPOSED]
-        hits_settle(settle, at=at)
-        Hit.objects.filter(pk__in=pks, status=Hit.Status.DISPOSED).update(expired=True)
-    return len(pks)
+    over = [hit for hit in hits if not hit.expired and hit.expires_at <= at]
+    hits_settle([hit for hit in over if hit.status != Hit.Status.DISPOSED], at=at)
+    Hit.objects.filter(pk__in=[hit.pk for hit in over], status=Hit.Status.DISPOSED).update(expired=True)
 
 
-def _dispose(at: datetime) -> int:
-    """HITs that have been done with for 120 days."""
+def _dispose_find(at: datetime, most: int) -> list[int]:
     due = ~Q(status=Hit.Status.DISPOSED) & Q(reviewable_at__lte=at - DISPOSED_AFTER, n_submitted=0, n_accepted=0)
-    if not (pks := list(Hit.objects.filter(due).order_by("reviewable_at").values_list("pk", flat=True)[:BATCH])):
-        return 0
-    with transaction.atomic():
-        hits = [hit for hit in _lock(pks) if hit.reviewable_at and hit.reviewable_at <= at - DISPOSED_AFTER]
-        hits_dispose([hit for hit in hits if not hit.n_submitted and not hit.n_accepted], at=at)
-    return len(pks)
+    return _first(Hit.objects.filter(due).order_by("reviewable_at"), at, most)
 
 
-def _hits_of(due: Q) -> list[int]:
+def _dispose(hits: list[Hit], at: datetime) -> None:
+    """HITs that have been done with for 120 days."""
+    old = [hit for hit in hits if hit.reviewable_at and hit.reviewable_at <= at - DISPOSED_AFTER]
+    hits_dispose([hit for hit in old if not hit.n_submitted and not hit.n_accepted], at=at)
+
+
+_STEPS = [
+    Step("abandon", _abandon_find, _abandon),
+    Step("approve", _approve_find, _approve),
+    Step("expire", _expire_find, _expire),
+    Step("dispose", _dispose_find, _dispose),
+]
+
+
+def _lapsed(at: datetime) -> Q:
+    return Q(state=Assignment.State.ACCEPTED, deadline__lte=at)
+
+
+def _undecided(at: datetime) -> Q:
+    return Q(state=Assignment.State.SUBMITTED, auto_approval_at__lte=at)
+
+
+def _hits_of(due: Q, by: str, at: datetime, most: int) -> list[int]:
     """The HITs of the first assignments that are due."""
-    return sorted(set(Assignment.objects.filter(due).order_by().values_list("hit_id", flat=True)[:BATCH]))
+    rows = Assignment.objects.filter(due).exclude(Exists(_postponed(at).filter(hit=OuterRef("hit"))))
+    return sorted(set(rows.order_by(by).values_list("hit_id", flat=True)[:most]))
+
+
+def _first(rows: QuerySet[Hit], at: datetime, most: int) -> list[int]:
+    waiting = Exists(_postponed(at).filter(hit=OuterRef("pk")))
+    return list(rows.exclude(waiting).values_list("pk", flat=True)[:most])
+
+
+def _postponed(at: datetime) -> QuerySet[DueFailure]:
+    """What failed, and whose time to be tried again has not come."""
+    return DueFailure.objects.filter(retry_at__gt=at)
+
+
+def _some_of(hits: list[Hit], due: Q) -> list[Assignment]:
+    """Assignments that are due on locked HITs, a batch at most, locked."""
+    rows = Assignment.objects.select_for_update(no_key=True).filter(due, hit__in=hits)
+    return list(rows.order_by("pk")[:BATCH])
 
 
 def _lock(pks: list[int]) -> list[Hit]:

@@ -10,17 +10,18 @@ from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F, Manager, Q, Sum
+from django.db.models import Count, F, Manager
 
 from marketplace import clock, ids
 from marketplace.errors import DoesNotExist, InvalidIncrease, InvalidValue, WrongState
 from marketplace.models import Assignment, Entry, Hit, HitType, Requester
-from marketplace.money import LARGE_HIT, ZERO, reward_fee
+from marketplace.money import LARGE_HIT, LARGEST, ZERO, reward_fee
 from marketplace.qualifying import MOST_REQUIREMENTS, SYSTEM, requirement_read
 from marketplace.questions import question_check, question_read
 from marketplace.selectors.lookups import hit_type_of, qualification_type_known
+from marketplace.selectors.money import balance
 from marketplace.services.events import Event, events_note
-from marketplace.services.ledger import Movement, entries_write
+from marketplace.services.ledger import Movement, entries_write, shortage, spendable_lock
 
 YEAR = 31_536_000
 MONTH = 2_592_000
@@ -107,6 +108,9 @@ def hit_create(
     _not_longer("RequesterAnnotation", annotation, 255)
     question_check(question_read(question, insecure_urls=settings.DEVELOPMENT))
     at = clock.now()
+    cost = _unit_cost(hit_type, max_assignments) * max_assignments
+    if cost > LARGEST:  # no account holds that much, and no row takes it
+        raise shortage(cost, balance(requester.pk).available)
     hit = Hit(
         hit_id=hit_id,
         requester=requester,
@@ -116,7 +120,7 @@ def hit_create(
         max_assignments=max_assignments,
         created_at=at,
         expires_at=at + timedelta(seconds=lifetime_seconds),
-        held=_unit_cost(hit_type, max_assignments) * max_assignments,
+        held=cost,
     )
     hit.save(force_insert=True)
     events_note([Event("HITCreated", hit)], at=at)
@@ -127,57 +131,100 @@ def hit_create(
 
 
 def hits_settle(
-    hits: Sequence[Hit], *, at: datetime, movements: Mapping[int, Sequence[Movement]] | None = None
+    hits: Sequence[Hit],
+    *,
+    at: datetime,
+    movements: Mapping[int, Sequence[Movement]] | None = None,
+    may_refuse: bool = False,
 ) -> None:
     """Bring locked HITs in line with their assignments and the time: counts, status, money held, events.
 
     `movements` are further ones to write, by the requester's primary key: all of a requester's are written together,
     and last, because that locks the requester until the transaction ends.
 
-    The status follows from what is left to do. Assignable: a place is free, and time is left. Unassignable: none is,
+    The status follows from what is left to do. Assignable: a slot is free, and time is left. Unassignable: none is,
     but somebody is at work. Reviewable: nobody is, and nobody can begin. Reviewing is Reviewable with a mark on it.
-    Held is what may still have to be paid: free places while time is left, and what is at work or submitted.
+
+    Held is what may still have to be paid: what was promised for work that is submitted; while time is left, today's
+    price for each free slot, and for work in progress what was promised or today's price, whichever is more, because
+    its slot may become free again; afterwards what was promised. So whatever workers and the clock do, a HIT needs no
+    new money. What its requester asks for may need some: with `may_refuse`, InsufficientFunds is raised if it is not
+    there. Without, a HIT that needs money which its requester does not have (its price was raised before the rule
+    above was kept) ends now, which never needs any.
     """
-    counts: dict[int, Any] = {
-        row["hit_id"]: row
-        for row in Assignment.objects.filter(hit__in=[hit.pk for hit in hits])
-        .order_by()
-        .values("hit_id")
-        .annotate(
-            **{f"n_{state.lower()}": Count("pk", filter=Q(state=state)) for state in _COUNTED},
-            promised=Sum(F("reward") + F("fee"), filter=Q(state__in=[State.ACCEPTED, State.SUBMITTED])),
-        )
-    }
+    counts = _counts(hits)
+    events: list[Event] = []
+    wanted = {hit.pk: _bring_in_line(hit, counts.get(hit.pk, {}), events, at=at) for hit in hits}
+    growing = [hit for hit in hits if wanted[hit.pk] > hit.held]
+    if growing and not may_refuse:
+        for hit in _beyond_means(growing, wanted):
+            hit.expires_at = at
+            wanted[hit.pk] = _bring_in_line(hit, counts.get(hit.pk, {}), events, at=at)
+            hit.save(update_fields=["expires_at"])
     entries = {requester_pk: list(paid) for requester_pk, paid in (movements or {}).items()}
-    events = []
     for hit in hits:
-        row: Mapping[str, Any] = counts.get(hit.pk, {})
-        for state in _COUNTED:
-            setattr(hit, f"n_{state.lower()}", row.get(f"n_{state.lower()}", 0))
-        if hit.status == Status.DISPOSED:
-            free = 0
-        else:
-            expired = hit.expires_at <= at
-            if expired and not hit.expired:
-                events.append(Event("HITExpired", hit))
-            hit.expired = expired
-            free = 0 if expired else hit.n_available
-            before, hit.status = hit.status, _status(hit, free)
-            if hit.status == Status.REVIEWABLE and before not in (Status.REVIEWABLE, Status.REVIEWING):
-                hit.reviewable_at = at
-                events.append(Event("HITReviewable", hit))
-            elif hit.status in (Status.ASSIGNABLE, Status.UNASSIGNABLE):
-                hit.reviewable_at = None
-        wanted = (row.get("promised") or ZERO) + _unit_cost(hit.hit_type, hit.max_assignments) * free
-        if wanted != hit.held:
-            more = wanted - hit.held
+        if more := wanted[hit.pk] - hit.held:
+            if wanted[hit.pk] > LARGEST:
+                raise shortage(more, balance(hit.requester_id).available)
             kind = Entry.Kind.HOLD if more > 0 else Entry.Kind.RELEASE
             entries.setdefault(hit.requester_id, []).append(Movement(kind, available=-more, on_hold=more, hit=hit))
-            hit.held = wanted
+            hit.held = wanted[hit.pk]
     rows_save(hits, ["expired", "status", "reviewable_at", "held", *(f"n_{state.lower()}" for state in _COUNTED)])
     events_note(events, at=at)
     for requester_pk in sorted(entries):
         entries_write(requester_pk=requester_pk, movements=entries[requester_pk], at=at)
+
+
+_Counts = Mapping[tuple[str, Decimal], int]
+"""How many live assignments a HIT has, by their state and what they cost."""
+
+
+def _counts(hits: Sequence[Hit]) -> dict[int, dict[tuple[str, Decimal], int]]:
+    rows = Assignment.objects.filter(hit__in=[hit.pk for hit in hits], state__in=_COUNTED).order_by()
+    counts: dict[int, dict[tuple[str, Decimal], int]] = {}
+    for hit_pk, state, cost, number in rows.values_list("hit_id", "state", F("reward") + F("fee")).annotate(
+        number=Count("pk")
+    ):
+        counts.setdefault(hit_pk, {})[state, cost] = number
+    return counts
+
+
+def _bring_in_line(hit: Hit, counts: _Counts, events: list[Event], *, at: datetime) -> Decimal:
+    """A HIT's counts and status, and what happens to it. Returns what it has to hold."""
+    for state in _COUNTED:
+        setattr(hit, f"n_{state.lower()}", sum(number for (is_in, _), number in counts.items() if is_in == state))
+    open_ = False
+    free = 0
+    if hit.status != Status.DISPOSED:
+        open_ = hit.expires_at > at
+        if not open_ and not hit.expired:
+            events.append(Event("HITExpired", hit))
+        hit.expired = not open_
+        free = hit.n_available if open_ else 0
+        before, hit.status = hit.status, _status(hit, free)
+        if hit.status == Status.REVIEWABLE and before not in (Status.REVIEWABLE, Status.REVIEWING):
+            hit.reviewable_at = at
+            events.append(Event("HITReviewable", hit))
+        elif hit.status in (Status.ASSIGNABLE, Status.UNASSIGNABLE):
+            hit.reviewable_at = None
+    unit = _unit_cost(hit.hit_type, hit.max_assignments)
+    least: dict[str, Decimal] = {State.SUBMITTED: ZERO, State.ACCEPTED: unit if open_ else ZERO}
+    taken = [max(cost, least[state]) * number for (state, cost), number in counts.items() if state in least]
+    return sum(taken, ZERO) + unit * free
+
+
+def _beyond_means(growing: Sequence[Hit], wanted: Mapping[int, Decimal]) -> list[Hit]:
+    """Those of the HITs whose requesters cannot pay for what they have to hold in addition."""
+    beyond = []
+    for requester_pk in sorted({hit.requester_id for hit in growing}):
+        spendable = spendable_lock(requester_pk)
+        for hit in growing:
+            if hit.requester_id == requester_pk:
+                if (more := wanted[hit.pk] - hit.held) > spendable:
+                    beyond.append(hit)
+                else:
+                    spendable -= more
+    return beyond
 
 
 def rows_save(rows: Sequence[Row], fields: Sequence[str]) -> None:
@@ -205,7 +252,7 @@ def hit_lock(requester: Requester, hit_id: str) -> Hit:
 
 @transaction.atomic
 def hit_extend(*, requester: Requester, hit_id: str, more: int) -> Hit:
-    """Ask for more assignments. Raises InvalidIncrease if that would cross from fewer than 10 to 10 or more."""
+    """Ask for more assignments. Raises InsufficientFunds, and InvalidIncrease across the line of 10."""
     hit = hit_lock(requester, hit_id)
     _open(hit)
     if more < 1 or hit.max_assignments + more > MOST_ASSIGNMENTS:
@@ -225,7 +272,10 @@ def hit_extend(*, requester: Requester, hit_id: str, more: int) -> Hit:
 
 @transaction.atomic
 def hit_expire_at(*, requester: Requester, hit_id: str, expires_at: datetime) -> Hit:
-    """Move the end of a HIT. A time in the past ends it now; a later one opens it again, and holds the money again."""
+    """Move the end of a HIT. A time in the past ends it now; a later one opens it again, and holds the money again.
+
+    Raises InsufficientFunds if there is too little to open it again.
+    """
     hit = hit_lock(requester, hit_id)
     _open(hit)
     at = clock.now()
@@ -242,7 +292,10 @@ def hit_expire_at(*, requester: Requester, hit_id: str, expires_at: datetime) ->
 
 @transaction.atomic
 def hit_change_type(*, requester: Requester, hit_id: str, type_id: str) -> Hit:
-    """Give a HIT another type's title, reward and so on. Assignments keep the reward that they were accepted for."""
+    """Give a HIT another type's title, reward and so on. Assignments keep the reward that they were accepted for.
+
+    A higher price is held for each slot that is or may become free. Raises InsufficientFunds if that is too much.
+    """
     hit = hit_lock(requester, hit_id)
     _open(hit)
     hit.hit_type = hit_type_of(requester, type_id)
@@ -306,8 +359,8 @@ def _status(hit: Hit, free: int) -> Status:
 
 
 def _settle(hit: Hit, *, at: datetime) -> None:
-    """As hits_settle, for one HIT."""
-    hits_settle([hit], at=at)
+    """As hits_settle, for one HIT whose requester asked for something. Raises InsufficientFunds."""
+    hits_settle([hit], at=at, may_refuse=True)
 
 
 def _unit_cost(hit_type: HitType, max_assignments: int) -> Decimal:

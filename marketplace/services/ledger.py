@@ -12,7 +12,7 @@ from django.db.models import Sum
 from marketplace import clock
 from marketplace.errors import DoesNotExist, InsufficientFunds, InvalidValue, NotAllowed, WrongState
 from marketplace.models import Assignment, BonusPayment, Entry, Hit, Requester, Worker
-from marketplace.money import ZERO, bonus_fee
+from marketplace.money import LARGEST, ZERO, bonus_fee
 from marketplace.selectors.money import Balance, balance, balance_after, entry_newest
 
 MOST_REASON = 200
@@ -28,6 +28,8 @@ __all__ = [
     "payout_bounce",
     "payouts_make",
     "reward_movements",
+    "shortage",
+    "spendable_lock",
 ]
 
 
@@ -70,10 +72,10 @@ def entries_write(*, requester_pk: int, movements: Iterable[Movement], at: datet
     available, on_hold = balance_after(newest)
     needed = -sum((movement.available for movement in movements), ZERO)
     if needed > available:
-        raise InsufficientFunds(
-            "This requester has insufficient funds in the account to complete this transaction: "
-            f"${needed} needed, ${available} available."
-        )
+        raise shortage(needed, available)
+    deposited = any(movement.kind == Entry.Kind.DEPOSIT for movement in movements)
+    if deposited and available + on_hold - needed > LARGEST:  # so that whatever is released later fits a row
+        raise InvalidValue(f"An account holds ${LARGEST:,} at most, and ${available + on_hold:,} is there already.")
     entries = []
     # What gives comes before what takes, so that no row in between shows less than nothing.
     for movement in sorted(movements, key=lambda movement: movement.available < 0):
@@ -99,6 +101,20 @@ def entries_write(*, requester_pk: int, movements: Iterable[Movement], at: datet
             )
         )
     return Entry.objects.bulk_create(entries)
+
+
+def shortage(needed: Decimal, available: Decimal) -> InsufficientFunds:
+    """What a requester is told who cannot pay."""
+    return InsufficientFunds(
+        "This requester has insufficient funds in the account to complete this transaction: "
+        f"${needed} needed, ${available} available."
+    )
+
+
+def spendable_lock(requester_pk: int) -> Decimal:
+    """What a requester can spend on new slots, in dollars: nothing, if it is not active. Locks the requester."""
+    requester = Requester.objects.select_for_update(of=("self",), no_key=True).only("is_active").get(pk=requester_pk)
+    return balance(requester_pk).available if requester.is_active else ZERO
 
 
 def deposit_make(*, requester: Requester, amount: Decimal, note: str = "") -> Entry:

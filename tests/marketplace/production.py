@@ -1,12 +1,11 @@
 """A marketplace in production mode, with nothing of development or test mode, behind what a proxy does to requests.
 
-Clients believe that they talk to https://market.example.org: `Proxy` ends their TLS, so to speak, hands the request on to
-the server, and says in X-Forwarded-Proto and X-Forwarded-For how and from where it came, as docker/Caddyfile's does.
+Clients believe that they talk to https://market.example.org. `Proxy` hands their requests on to the server, and says in
+X-Forwarded-Proto and X-Forwarded-For how and from where they came, as the proxy of docker/Caddyfile does.
 """
 
 import io
 import itertools
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

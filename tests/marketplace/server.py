@@ -120,6 +120,16 @@ class Marketplace:
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
+    def sql(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run a statement in the marketplace's database, behind its back. The rows that it gives."""
+        connection = psycopg2.connect(self.database.replace("postgres://", "postgresql://", 1))
+        try:
+            with connection, connection.cursor() as cursor:
+                cursor.execute(statement, values)
+                return cursor.fetchall() if cursor.description else []
+        finally:
+            connection.close()
+
     def test(self, action: str, **given: Any) -> dict[str, Any]:
         """One call of test mode that must succeed."""
         response = self.http.post(f"/test/{action}", json=given)

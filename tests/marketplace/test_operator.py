@@ -514,3 +514,20 @@ def test_pages_are_accessible_and_fit_a_phone(
     address = re.search(r"/password/\w+/[\w-]+", link)
     assert address
     look_well(visitor(), address[0], "/password/MQ/set-nothing")
+
+
+def test_the_overview_names_hits_whose_turn_failed(people: Marketplace, olga: Person, rosa: Requester) -> None:
+    assert "What is due on" not in olga.get("/operator/").text
+    hit_id = rosa.hit(LifetimeInSeconds=60)["HITId"]
+    damage = "UPDATE marketplace_hit SET held = held {} 5000 WHERE hit_id = %s"
+    people.sql(damage.format("+"), hit_id)
+    people.advance(seconds=61)
+
+    page = olga.get("/operator/").text
+
+    people.sql(damage.format("-"), hit_id)
+    assert "What is due on 1 HIT failed." in page
+    assert hit_id in page
+    assert "entry_hold_covered" in page
+    people.advance(seconds=61)
+    assert "What is due on" not in olga.get("/operator/").text

@@ -5,21 +5,10 @@ import sys
 from http.cookiejar import Cookie
 
 import httpx
-import psycopg2
 
 from tests.marketplace.conftest import refusing
 from tests.marketplace.production import HOST, OPERATOR, PASSWORD, Production
 from tests.marketplace.server import EXTERNAL_QUESTION, HTML_QUESTION, REPOSITORY, hit_type_facts
-
-
-def rows(production: Production, statement: str, *values: object) -> list[tuple[object, ...]]:
-    """What a statement finds in the database, asked as the application's role."""
-    connection = psycopg2.connect(production.database.replace("postgres://", "postgresql://", 1))
-    with connection, connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        found = cursor.fetchall()
-    connection.close()
-    return found
 
 
 def cookies_of(client: httpx.Client) -> dict[str, Cookie]:
@@ -82,7 +71,7 @@ def test_a_form_from_another_site_is_refused(production: Production) -> None:
 def test_passwords_are_hashed_slowly(production: Production) -> None:
     worker = production.registered()
 
-    ((stored,),) = rows(production, "SELECT password FROM marketplace_account WHERE email = %s", worker.email)
+    ((stored,),) = production.sql("SELECT password FROM marketplace_account WHERE email = %s", worker.email)
 
     algorithm, work, *_ = str(stored).split("$")
     assert algorithm == "pbkdf2_sha256"

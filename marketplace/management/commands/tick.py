@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
-from django.db import DatabaseError, close_old_connections
+from django.db import close_old_connections
 
 from marketplace.services.due import tick
 from marketplace.services.notifications import notifications_deliver
@@ -33,10 +33,10 @@ class Command(BaseCommand):
         while True:
             try:
                 done, delivered = tick(), notifications_deliver()
-            except DatabaseError:
+            except Exception:
                 if not every:
                     raise
-                log.exception("The database did not answer; trying again in %s seconds", every)
+                log.exception("Not everything could be done; trying again in %s seconds", every)
                 close_old_connections()
             else:
                 if heartbeat is not None:
