@@ -235,7 +235,8 @@ if not DEVELOPMENT:
     CSRF_COOKIE_SECURE = True
 RATELIMIT_ENABLE = env.bool("RATE_LIMITS", default=True)
 RATELIMIT_FAIL_OPEN = True
-RATELIMIT_IP_META_KEY = env.str("CLIENT_ADDRESS_HEADER", default="REMOTE_ADDR")
+CLIENT_ADDRESS_HEADER = env.str("CLIENT_ADDRESS_HEADER", default="") or "REMOTE_ADDR"
+RATELIMIT_IP_META_KEY = "pools.addresses.client_address"
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],

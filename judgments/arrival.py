@@ -13,6 +13,7 @@ from django_ratelimit.decorators import ratelimit
 from judgments import judging
 from judgments.example import worked_example
 from judgments.framing import allow_frame, submit_host
+from pools.addresses import address_digest
 from pools.errors import NotYours, Refused
 from tasks import selectors as tasks
 from tasks import services as task_services
@@ -66,6 +67,8 @@ def _arrived(request: HttpRequest, publication: Publication, hit: Hit) -> HttpRe
     mine = here.first()
     if mine is not None and tasks.has_consented(mine.worker, campaign):
         return judging.see_other("judging:instructions", crowd.assignment_token(mine))
+    if getattr(request, "limited", False):
+        raise judging.TooMany(_("Many people are starting at once. Please wait a minute and try again."))
     if request.method != "POST" or not judging.was_shown(text, request):
         context = {
             "task": judging.task_context(campaign),
@@ -80,6 +83,7 @@ def _arrived(request: HttpRequest, publication: Publication, hit: Hit) -> HttpRe
         hit=hit,
         assignment_id=assignment_id,
         worker_id=worker_id,
+        came_from=address_digest(request),
         at=timezone.now(),
     )
     task_services.consent_give(worker=assignment.worker, text=text)

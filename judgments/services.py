@@ -16,7 +16,8 @@ from judgments.models import Acceptance, Judgment, Ruling
 from pools.errors import BadRequest, NotNow, NotYours
 from pools.models import Campaign, Pair, User
 from tasks import services as tasks
-from tasks.models import Assignment, Hit, Item, Worker
+from tasks.models import Assignment, Hit, Item, Publication, Worker
+from tasks.venue.arriving import leaves_alarm
 
 
 @transaction.atomic
@@ -64,7 +65,11 @@ def assignment_leave(*, assignment: Assignment, at: datetime) -> Assignment:
     assignment = _locked(assignment)
     if assignment.state != Assignment.State.ACTIVE:
         return assignment
-    return _end(assignment, left=True, at=at)
+    ended = _end(assignment, left=True, at=at)
+    publication = Publication.objects.filter(campaign=ended.campaign_id).first()
+    if publication is not None and ended.venue_assignment_id:
+        leaves_alarm(publication=publication, worker=ended.worker, came_from=ended.came_from, at=at)
+    return ended
 
 
 def _locked(assignment: Assignment) -> Assignment:

@@ -39,6 +39,7 @@ LABELS: dict[str, Promise] = {
     "tests_per_hit": gettext_lazy("Test pairs a HIT"),
     "fill_last_hit": gettext_lazy("Fill the last HIT"),
     "hits_per_worker": gettext_lazy("Most HITs a worker"),
+    "leaves_per_worker": gettext_lazy("Most HITs a worker may leave"),
     "minutes_per_hit": gettext_lazy("Minutes a HIT"),
     "exclusion": gettext_lazy("A failed test pair excludes"),
     "partial": gettext_lazy("Work of those who leave early is used"),
@@ -66,6 +67,9 @@ HELP: dict[str, Promise] = {
     "overlap": gettext_lazy("How many different workers judge each pair."),
     "fill_last_hit": gettext_lazy("Repeat pairs of other HITs so that the last HIT is as long as the rest."),
     "hits_per_worker": gettext_lazy("Empty: no limit."),
+    "leaves_per_worker": gettext_lazy(
+        "A worker who has left this many, and more than they finished, gets no more. Empty: no limit."
+    ),
     "minutes_per_hit": gettext_lazy("After this time a HIT may go to somebody else. Late work is still saved."),
     "reward": gettext_lazy("In dollars, for a whole HIT. Who leaves early is owed a share."),
     "fee_rate": gettext_lazy("What the venue takes on top, as a share of the reward: 0.2 is 20 %."),
@@ -146,7 +150,11 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         (gettext_lazy("What is judged"), ["name", "runs", "design", "selection", "sample_size", "query_list"], False),
         (gettext_lazy("Pools, in detail"), ["order", "depth", "qrel_policy", "min_grade", "seed", "method"], True),
         (gettext_lazy("How it is judged"), ["overlap", "pairs_per_hit", "tests_per_hit", "minutes_per_hit"], False),
-        (gettext_lazy("Judging, in detail"), ["fill_last_hit", "hits_per_worker", "exclusion", "partial"], True),
+        (
+            gettext_lazy("Judging, in detail"),
+            ["fill_last_hit", "hits_per_worker", "leaves_per_worker", "exclusion", "partial"],
+            True,
+        ),
         (gettext_lazy("What it costs"), ["reward", "fee_rate", "redo_rate"], False),
         (gettext_lazy("What workers read"), ["language", "title", "question", "instructions"], False),
     )

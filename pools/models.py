@@ -208,6 +208,7 @@ class Campaign(models.Model):
     )
     fill_last_hit = models.BooleanField(default=False)
     hits_per_worker = models.PositiveIntegerField(null=True, blank=True)
+    leaves_per_worker = models.PositiveIntegerField(null=True, blank=True, default=5, validators=[MinValueValidator(1)])
     minutes_per_hit = models.PositiveIntegerField(
         default=60, validators=[MinValueValidator(1), MaxValueValidator(60 * 24 * 30)]
     )

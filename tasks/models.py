@@ -190,15 +190,25 @@ class Assignment(models.Model):
     venue_assignment_id = models.TextField(
         blank=True, default="", help_text=_("The venue's id of it. After a return the venue may give it to another.")
     )
+    # Until the platform confirms whose work it is, only what came from the same place is held against a worker.
+    came_from = models.CharField(
+        max_length=16,
+        blank=True,
+        default="",
+        help_text=_("A keyed digest of the address that a frame was opened from."),
+    )
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["venue_assignment_id", "worker"],
+                fields=["hit", "worker", "venue_assignment_id"],
                 condition=~Q(venue_assignment_id=""),
                 name="assignment_venue_id_once_per_worker",
             ),
-            models.UniqueConstraint(fields=["hit", "worker"], name="assignment_once_per_worker"),
+            # At a platform a worker's ids can be typed by anybody: each assignment id has a row of its own.
+            models.UniqueConstraint(
+                fields=["hit", "worker"], condition=Q(venue_assignment_id=""), name="assignment_once_per_worker"
+            ),
             # A venue lets its workers hold several tasks, and counts them itself.
             models.UniqueConstraint(
                 fields=["campaign", "worker"],

@@ -213,6 +213,10 @@ ADVICE = {
         "submission",
         _DECIDE,
     ),
+    "leaves": Advice(
+        gettext_lazy("Look at what they did, under Work. They get no more tasks here; bar them to keep them out."),
+        may_be_set_aside=True,
+    ),
     "auto-approval": Advice(gettext_lazy("Decide before the venue does."), "submission", _DECIDE),
     "compensation": Advice(
         gettext_lazy("Offer the compensation if the worker had really taken the HIT; else decline it."),

@@ -178,9 +178,46 @@ def hits_free(campaign: Campaign, at: datetime) -> int:
     return waiting.filter(needed__gt=F("out")).count()
 
 
-def hit_taken_count(worker: Worker, campaign: Campaign) -> int:
+def assignments_held_against(worker: Worker, campaign: Campaign, came_from: str) -> QuerySet[Assignment]:
+    """What a worker took in a campaign, as far as it is known to be theirs.
+
+    Ids in a frame's address can be typed by anybody, so of work that came through a platform only that counts which
+    the platform has confirmed, or which came from the same address.
+    """
+    taken = Assignment.objects.filter(worker=worker, campaign=campaign)
+    return taken.filter(Q(venue_assignment_id="") | Q(submission__isnull=False) | Q(came_from=came_from))
+
+
+def hit_taken_count(worker: Worker, campaign: Campaign, came_from: str = "") -> int:
     """How many HITs of a campaign the worker has ever taken."""
-    return Assignment.objects.filter(worker=worker, campaign=campaign).count()
+    return assignments_held_against(worker, campaign, came_from).values("hit").distinct().count()
+
+
+class Left(NamedTuple):
+    """How many HITs of a campaign a worker left, and finished. At a platform, what was begun and never finished counts
+    as left, and finished is what the platform has confirmed.
+    """
+
+    left: int
+    finished: int
+
+    def reaches(self, campaign: Campaign) -> bool:
+        """Whether the worker gets no more HITs for it."""
+        return campaign.leaves_per_worker is not None and self.left >= max(
+            campaign.leaves_per_worker, self.finished + 1
+        )
+
+
+def left_count(worker: Worker, campaign: Campaign, came_from: str = "") -> Left:
+    """Count what the worker left and finished in a campaign."""
+    states = Assignment.State
+    at_a_platform = ~Q(venue_assignment_id="")
+    left = Q(state=states.LEFT) | Q(state=states.ACTIVE) & at_a_platform
+    finished = Q(state=states.SUBMITTED) & (Q(submission__isnull=False) | ~at_a_platform)
+    counts = assignments_held_against(worker, campaign, came_from).aggregate(
+        left=Count("hit", filter=left, distinct=True), finished=Count("hit", filter=finished, distinct=True)
+    )
+    return Left(**counts)
 
 
 class Progress(NamedTuple):

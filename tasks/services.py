@@ -30,6 +30,10 @@ class NoWork(Refused):
     title = "Nothing to do right now"
 
 
+class LeftTooMany(NoWork):
+    """The worker has left as many HITs as one may."""
+
+
 # --- test pairs
 
 
@@ -292,9 +296,7 @@ def assignment_take(*, worker: Worker, campaign: Campaign, at: datetime) -> Assi
     current = selectors.current_assignment(worker, campaign)
     if current is not None:
         return current
-    reason = no_work_reason(worker, campaign)
-    if reason:
-        raise NoWork(reason)
+    may_take(worker, campaign)
     try:
         # A HIT that was free when it was found may be leased when its lock is held: look again, then pass on.
         for _attempt in range(20):
@@ -321,6 +323,31 @@ def assignment_take(*, worker: Worker, campaign: Campaign, at: datetime) -> Assi
 
 def no_work_reason(worker: Worker, campaign: Campaign) -> str:
     """Why this worker gets nothing whatever HITs wait; empty if they may."""
+    try:
+        may_take(worker, campaign)
+    except NoWork as refused:
+        return str(refused)
+    return ""
+
+
+def may_take(worker: Worker, campaign: Campaign, came_from: str = "") -> None:
+    """Raise NoWork, saying why, if this worker gets nothing whatever HITs wait. `came_from` is that of a frame."""
+    reason = _closed_reason(worker, campaign)
+    if reason:
+        raise NoWork(reason)
+    taken = selectors.hit_taken_count(worker, campaign, came_from) if campaign.hits_per_worker else 0
+    if campaign.hits_per_worker and taken >= campaign.hits_per_worker:
+        raise NoWork(_("Thank you! You have done as many tasks as one person may do here."))
+    if selectors.left_count(worker, campaign, came_from).reaches(campaign):
+        raise LeftTooMany(
+            _(
+                "You have left as many tasks as one person may leave here, so there are no further tasks for you. "
+                "You are still paid for the answers that you gave."
+            )
+        )
+
+
+def _closed_reason(worker: Worker, campaign: Campaign) -> str:
     if campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
         return _("The work has not started yet. Please come back later.")
     if campaign.state == Campaign.State.PAUSED:
@@ -332,8 +359,6 @@ def no_work_reason(worker: Worker, campaign: Campaign) -> str:
             "Thank you for your work. There are no further tasks for you from this research group. "
             "What you have done stays on your receipts."
         )
-    if campaign.hits_per_worker and selectors.hit_taken_count(worker, campaign) >= campaign.hits_per_worker:
-        return _("Thank you! You have done as many tasks as one person may do here.")
     return ""
 
 

@@ -297,8 +297,12 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
     waiting = publication.submissions.filter(
         assignment=None, posting__hit=OuterRef("hit"), venue_worker_id=OuterRef("worker__external_id")
     ).exclude(decision=Decision.REJECT)
+    # Of all work on a HIT in one worker's name, one is confirmed or compensated: the rest may be made up.
+    same = {"hit": OuterRef("hit"), "worker": OuterRef("worker")}
+    settled = Assignment.objects.filter(Q(submission__isnull=False) | Q(payments__purpose=Purpose.COMPENSATION), **same)
+    lost = lost.exclude(Exists(waiting)).exclude(Exists(settled)).exclude(state=Assignment.State.ACTIVE)
     found = 0
-    for assignment in lost.exclude(Exists(waiting)).exclude(state=Assignment.State.ACTIVE).order_by("id"):
+    for assignment in lost.order_by("hit", "worker", "id").distinct("hit", "worker"):
         _payment_row, new = Payment.objects.get_or_create(
             assignment=assignment,
             purpose=Purpose.COMPENSATION,

@@ -120,12 +120,14 @@ def stored_work(submission: Submission) -> Assignment | None:
     if submission.assignment is not None:
         return submission.assignment
     publication = submission.publication
-    return Assignment.objects.filter(
+    in_their_name = Assignment.objects.filter(
         hit__postings=submission.posting,
         worker__lab_id=publication.campaign.lab_id,
         worker__crowd=environment(publication.environment).crowd,
         worker__external_id=submission.venue_worker_id,
-    ).first()
+    )
+    same_id = in_their_name.filter(venue_assignment_id=submission.venue_assignment_id)
+    return same_id.first() or in_their_name.order_by("id").first()
 
 
 class CompensationRow(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from django.db import DatabaseError, transaction
 from django.db.models import Count, F, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Least
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
@@ -142,26 +142,28 @@ def submission_store(*, posting: Posting, said: Answer, at: datetime) -> bool:
 
 
 def _match(submission: Submission, posting: Posting, at: datetime) -> None:
-    """Find our assignment: that worker's on that HIT, ended, with the receipt that only its page could know."""
+    """Find our assignment: that worker's on that HIT, ended, with the receipt that only its page could know.
+
+    Others on that HIT in the worker's name (they accepted it again, or somebody typed their id) end quietly.
+    """
     publication = submission.publication
-    ours = (
-        Assignment.objects.filter(
-            hit__postings=posting,
-            worker__lab_id=publication.campaign.lab_id,
-            worker__crowd=environment(publication.environment).crowd,
-            worker__external_id=submission.venue_worker_id,
-        )
-        .exclude(submission__isnull=False)
-        .first()
+    in_their_name = Assignment.objects.filter(
+        hit__postings=posting,
+        worker__lab_id=publication.campaign.lab_id,
+        worker__crowd=environment(publication.environment).crowd,
+        worker__external_id=submission.venue_worker_id,
     )
-    why = ""
+    unmatched = in_their_name.filter(submission=None)
+    ended = unmatched.exclude(state=Assignment.State.ACTIVE)
+    ours = ended.filter(receipt=submission.receipt).first() if submission.receipt else None
     if ours is None:
-        why = _("No work by this worker on this HIT is stored here.")
-    elif ours.state == Assignment.State.ACTIVE:
-        why = _("The worker submitted at the venue, and did not finish here.")
-    elif submission.receipt != ours.receipt:
-        why = _("The receipt that was submitted is not the one of the work stored here.")
-    if why or ours is None:
+        same_id = unmatched.filter(venue_assignment_id=submission.venue_assignment_id)
+        if not unmatched.exists():
+            why = _("No work by this worker on this HIT is stored here.")
+        elif same_id.filter(state=Assignment.State.ACTIVE).exists() or not ended.exists():
+            why = _("The worker submitted at the venue, and did not finish here.")
+        else:
+            why = _("The receipt that was submitted is not the one of the work stored here.")
         submission.why_unmatched = why
         submission.save(update_fields=["why_unmatched"])
         text = _("Work that was submitted at the venue waits for a person: %(why)s") % {"why": why}
@@ -172,16 +174,11 @@ def _match(submission: Submission, posting: Posting, at: datetime) -> None:
         submission.why_unmatched = _("It was submitted without a single answer.")
         _alarm_no_answers(submission, at)
     submission.save(update_fields=["assignment", "why_unmatched"])
-    if ours.venue_assignment_id != submission.venue_assignment_id:
-        # The id was typed into another HIT's frame, where it does not belong: the venue's word wins.
-        elsewhere = Assignment.objects.filter(
-            worker_id=ours.worker_id, venue_assignment_id=submission.venue_assignment_id
-        ).exclude(pk=ours.pk)
-        for typed in elsewhere:
-            typed.venue_assignment_id = f"typed {typed.pk}"
-            typed.save(update_fields=["venue_assignment_id"])
+    others = in_their_name.exclude(pk=ours.pk)
+    if not others.filter(venue_assignment_id=submission.venue_assignment_id).exists():  # the platform's word wins
         ours.venue_assignment_id = submission.venue_assignment_id
         ours.save(update_fields=["venue_assignment_id"])
+    others.update(leased_until=Least("leased_until", at))
 
 
 def _alarm_no_answers(submission: Submission, at: datetime) -> None:

@@ -16,8 +16,8 @@ from pools.services import campaign_create
 
 SETTINGS = (
     "order depth min_grade qrel_policy design selection sample_size seed overlap pairs_per_hit tests_per_hit "
-    "fill_last_hit hits_per_worker minutes_per_hit exclusion partial method reward fee_rate redo_rate language title "
-    "question"
+    "fill_last_hit hits_per_worker leaves_per_worker minutes_per_hit exclusion partial method reward fee_rate "
+    "redo_rate language title question"
 ).split()
 
 
