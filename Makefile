@@ -15,7 +15,7 @@ PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python3.1
 
 export PORT MARKETPLACE_PORT
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench requirements screenshots clean environment environment-dev python \
+.PHONY: help run test storm check bench requirements screenshots clean environment environment-dev python \
 	check-lint check-format check-types check-imports check-migrations check-deploy
 
 help: ## Show this list
@@ -28,6 +28,9 @@ run: environment ## Do the main job on the demo, then serve the site (CROWD=peop
 test: environment-dev ## Run all tests, in a real browser too; installs one if it may (ARGS="tests/evaluation -x")
 	@.venv/bin/python -m tests.browser
 	@DEVELOPMENT=1 .venv/bin/python -m pytest $(ARGS)
+
+storm: environment-dev ## Run the storm at its full size: 2,000 HITs, faults of every kind, killed processes
+	@DEVELOPMENT=1 STORM_HITS=2000 .venv/bin/python -m pytest -n 0 -s tests/storm/test_storm.py
 
 check: check-lint check-format check-types check-imports check-migrations check-deploy ## Look over code and settings
 	@echo "All checks passed."

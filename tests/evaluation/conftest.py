@@ -1,10 +1,13 @@
-"""Small files that a test can show."""
+"""Small files that a test can show, and whole collections to compare with other software on."""
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import settings
+
+from tests.conftest import REPOSITORY
 
 # A slow machine is no failure.
 settings.register_profile("untimed", deadline=None)
@@ -23,3 +26,25 @@ def write(tmp_path: Path) -> Write:
         return str(path)
 
     return write_file
+
+
+class Sample(NamedTuple):
+    """A collection's runs, and its qrels: at most one relevant passage a query, and several of several grades."""
+
+    runs: list[Path]
+    sparse: Path
+    graded: Path
+
+
+@pytest.fixture(params=["demo", "real data"])
+def sample(request: pytest.FixtureRequest) -> Sample:
+    """The demo, which every checkout has, and then the real data, where they are."""
+    if request.param == "demo":
+        demo = REPOSITORY / "demo"
+        runs = sorted((demo / "runs").iterdir())
+        assert len(runs) == 11
+        return Sample(runs, demo / "qrels.txt", demo / "qrels.txt")
+    data: Path = request.getfixturevalue("data")
+    runs = sorted((data / "runs").glob("*.gz"))
+    assert len(runs) == 16
+    return Sample(runs, data / "sparse-qrels.txt", data / "qrels.txt.gz")

@@ -4,9 +4,9 @@ import io
 import json
 import math
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
+import ir_measures  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,6 +17,7 @@ from evaluation.comparing import Compared, Comparison, compare
 from evaluation.qrels import Qrels, read_qrels
 from evaluation.ranks import Board, Ranks, ranks_of
 from evaluation.runs import check_run
+from tests.evaluation.conftest import Sample
 
 from .test_real_runs import judged_by_pytrec_eval, scores_of
 
@@ -254,12 +255,12 @@ def test_ranks_are_joined_by_id_whatever_their_order() -> None:
 
 
 @pytest.mark.parametrize("order", ["score", "rank"])
-@pytest.mark.parametrize("qrels_name", ["sparse-qrels.txt", "qrels.txt.gz"])
-def test_a_board_of_real_runs_ranks_as_each_run_alone(data: Path, qrels_name: str, order: Any) -> None:
-    qrels = read_qrels(data / qrels_name)
-    runs = {path.name: check_run(path).artifact for path in sorted((data / "runs").glob("*.gz"))}
+@pytest.mark.parametrize("kind", ["sparse", "graded"])
+def test_a_board_of_real_runs_ranks_as_each_run_alone(sample: Sample, kind: str, order: Any) -> None:
+    qrels = read_qrels(getattr(sample, kind))
+    runs = {path.name: check_run(path).artifact for path in sample.runs}
     artifacts = {name: run for name, run in runs.items() if run is not None}
-    assert len(artifacts) == 16
+    assert len(artifacts) == len(sample.runs)
     for k, min_grade in ((10, 1), (100, 2)):
         ranks = Board(artifacts, k, order).ranks(qrels, min_grade)
         assert ranks_of(artifacts, qrels, k, order, min_grade).places.tolist() == ranks.places.tolist()
@@ -268,10 +269,9 @@ def test_a_board_of_real_runs_ranks_as_each_run_alone(data: Path, qrels_name: st
             assert dict(zip(ranks.queries, own.tolist(), strict=True)) == alone, name
 
 
-def test_means_and_deltas_of_real_runs_agree_with_ir_measures_and_pytrec_eval(data: Path) -> None:
-    ir_measures = pytest.importorskip("ir_measures")
-    qrels = read_qrels(data / "qrels.txt.gz")
-    paths = sorted((data / "runs").glob("*.gz"))[:6]
+def test_means_and_deltas_of_real_runs_agree_with_ir_measures_and_pytrec_eval(sample: Sample) -> None:
+    qrels = read_qrels(sample.graded)
+    paths = sample.runs[:6]
     runs = {path.name: check_run(path).artifact for path in paths}
     artifacts = {name: run for name, run in runs.items() if run is not None}
     found = compare(ranks_of(artifacts, qrels, 10, "score"))

@@ -6,17 +6,20 @@ import struct
 from pathlib import Path
 
 import pytest
+import pytrec_eval  # type: ignore[import-untyped]
 
 from evaluation.measures import reciprocal_rank
 from evaluation.qrels import Qrels, read_qrels
 from evaluation.runs import check_run
+from tests.evaluation.conftest import Sample
 
 Scores = dict[str, dict[str, float]]
 
 
 def scores_of(path: Path) -> Scores:
     scores: Scores = {}
-    for line in gzip.decompress(path.read_bytes()).decode().splitlines():
+    content = path.read_bytes()
+    for line in (gzip.decompress(content) if path.suffix == ".gz" else content).decode().splitlines():
         query, _, passage, _, score, _ = line.split()
         scores.setdefault(query, {})[passage] = float(score)
     return scores
@@ -29,7 +32,6 @@ def single(value: float) -> float:
 
 def judged_by_pytrec_eval(qrels: Qrels, scores: Scores, k: int) -> dict[str, int]:
     """Ranks of the first relevant passage, 0 if not within k. Queries that the run lacks are left out."""
-    pytrec_eval = pytest.importorskip("pytrec_eval")
     grades = {
         query: {passage: int(grade >= 1) for passage, grade in own.items()} for query, own in qrels.grades.items()
     }
@@ -38,13 +40,11 @@ def judged_by_pytrec_eval(qrels: Qrels, scores: Scores, k: int) -> dict[str, int
     return {query: rank if rank <= k else 0 for query, rank in ranks.items()}
 
 
-@pytest.mark.parametrize("qrels_name", ["sparse-qrels.txt", "qrels.txt.gz"])
+@pytest.mark.parametrize("kind", ["sparse", "graded"])
 @pytest.mark.parametrize("k", [1, 10, 100])
-def test_reciprocal_ranks_agree_with_pytrec_eval(data: Path, qrels_name: str, k: int) -> None:
-    qrels = read_qrels(data / qrels_name)
-    paths = sorted((data / "runs").glob("*.gz"))
-    assert len(paths) == 16
-    for path in paths:
+def test_reciprocal_ranks_agree_with_pytrec_eval(sample: Sample, kind: str, k: int) -> None:
+    qrels = read_qrels(getattr(sample, kind))
+    for path in sample.runs:
         run = check_run(path, depth=k).artifact
         assert run is not None
         scores = scores_of(path)
@@ -62,10 +62,10 @@ def test_reciprocal_ranks_agree_with_pytrec_eval(data: Path, qrels_name: str, k:
         }, path.name
 
 
-def test_with_four_byte_scores_there_is_no_exception(data: Path) -> None:
-    qrels = read_qrels(data / "qrels.txt.gz")
+def test_with_four_byte_scores_there_is_no_exception(sample: Sample) -> None:
+    qrels = read_qrels(sample.graded)
     rounded_differs = 0
-    for path in sorted((data / "runs").glob("*.gz")):
+    for path in sample.runs:
         scores = {
             query: {passage: single(score) for passage, score in own.items()} for query, own in scores_of(path).items()
         }

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from itertools import combinations
 
+import choix
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -154,7 +155,6 @@ def test_bradley_terry_believes_wins_over_the_strong_more_than_counts() -> None:
 
 
 def test_bradley_terry_agrees_with_choix_on_whole_wins() -> None:
-    choix = pytest.importorskip("choix")
     wins = [("a", "b"), ("a", "c"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "b"), ("a", "d")]
     strengths = choix.ilsr_pairwise(4, [("abcd".index(one), "abcd".index(other)) for one, other in wins], alpha=0.1)
     assert bradley_terry("abcd", [Judged(*win) for win in wins]) == {"abcd"[max(range(4), key=strengths.__getitem__)]}

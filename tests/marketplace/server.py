@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -27,20 +28,49 @@ EXTERNAL_QUESTION = (
     'xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd">'
     "<ExternalURL>https://example.org/task?a=1&amp;b=2</ExternalURL><FrameHeight>0</FrameHeight></ExternalQuestion>"
 )
+SECRET_KEY = "a key for tests, and only for tests, long enough to be one"
 _numbers = itertools.count(1)
 
 
+TEMPLATE = "marketplace_template"
+"""The database that others are copies of: what an upgrade to the newest migration leaves, made once in a run."""
+
+
 def database_made(name: str) -> str:
-    """A new, empty database beside the tests' own. Its address."""
-    address = os.environ["DATABASE_URL"]
-    connection = psycopg2.connect(address.replace("postgres://", "postgresql://", 1))
+    """A new database with the marketplace's tables beside the tests' own. Its address."""
+    connection = psycopg2.connect(os.environ["DATABASE_URL"].replace("postgres://", "postgresql://", 1))
     connection.autocommit = True
-    with connection.cursor() as cursor:
+    with closing(connection), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(hashtext(%s))", [TEMPLATE])  # one process makes the template
+        cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [TEMPLATE])
+        if not cursor.fetchone():
+            cursor.execute(f'DROP DATABASE IF EXISTS "{TEMPLATE}_unfinished" WITH (FORCE)')
+            cursor.execute(f'CREATE DATABASE "{TEMPLATE}_unfinished"')
+            database_migrate(database_address(f"{TEMPLATE}_unfinished"))
+            cursor.execute(f'ALTER DATABASE "{TEMPLATE}_unfinished" RENAME TO "{TEMPLATE}"')
+        cursor.execute("SELECT pg_advisory_unlock_all()")
         cursor.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
-        cursor.execute(f'CREATE DATABASE "{name}"')
-    connection.close()
-    path, question, options = address.partition("?")
+        cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE "{TEMPLATE}"')
+    return database_address(name)
+
+
+def database_address(name: str) -> str:
+    """The address of a database of the tests' PostgreSQL."""
+    path, question, options = os.environ["DATABASE_URL"].partition("?")
     return f"{path.rpartition('/')[0]}/{name}{question}{options}"
+
+
+def database_migrate(address: str) -> None:
+    """Make the marketplace's tables there."""
+    environment = {"DEVELOPMENT": "1", "MARKETPLACE_DATABASE_URL": address, "MARKETPLACE_SECRET_KEY": SECRET_KEY}
+    done = subprocess.run(
+        [sys.executable, "-m", "marketplace", "migrate", "--verbosity", "0"],
+        cwd=REPOSITORY,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "marketplace.settings", **environment},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 class Marketplace:
@@ -58,7 +88,7 @@ class Marketplace:
             "MARKETPLACE_TEST_MODE": "1",
             "MARKETPLACE_URL": self.url,
             "MARKETPLACE_DATABASE_URL": self.database,
-            "MARKETPLACE_SECRET_KEY": "a key for tests, and only for tests, long enough to be one",
+            "MARKETPLACE_SECRET_KEY": SECRET_KEY,
             **environment,
         }
         self.http = self.visitor()
@@ -75,8 +105,7 @@ class Marketplace:
         self._wait()
 
     def prepare(self) -> None:
-        """What is done before the first start."""
-        self.run("migrate", "--verbosity", "0")
+        """What is done before the first start. The database has its tables."""
 
     def visitor(self) -> httpx.Client:
         """A new visitor, without cookies."""

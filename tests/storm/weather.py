@@ -37,18 +37,18 @@ from tests.conftest import REPOSITORY, database_url, running_site
 from tests.marketplace.server import Marketplace, Requester
 
 CHANCES = {
-    "before_commit": 0.04,
-    "after_commit": 0.04,
-    "reply_dropped": 0.04,
-    "throttled": 0.005,  # each holds the whole publication back for seconds
-    "slow": 0.03,
-    "not_ready": 0.04,
-    "notification_lost": 0.02,
-    "notification_doubled": 0.02,
+    "before_commit": 0.08,
+    "after_commit": 0.08,
+    "reply_dropped": 0.08,
+    "throttled": 0.01,  # each holds the whole publication back for seconds
+    "slow": 0.05,
+    "not_ready": 0.1,
+    "notification_lost": 0.05,
+    "notification_doubled": 0.05,
 }
-CARELESS, LEAVING, RETURNING = 0.04, 0.04, 0.03
+CARELESS, LEAVING, RETURNING = 0.06, 0.06, 0.05
 ROUND = (jobs.publish, jobs.sync, judgment_jobs.check, jobs.settle, jobs.requeue)
-CALLS_BETWEEN_KILLS = 600
+CALLS_BETWEEN_KILLS = 250
 PEOPLE = 4
 """How many work at once."""
 

@@ -1,0 +1,87 @@
+"""What holds for every test: plain names, the longest files first, and in CI no skip that nobody expects."""
+
+import os
+import re
+from collections.abc import Iterable
+
+import pytest
+
+LONGEST_NAME = 60
+"""Characters that one value may give to a test's name."""
+PLAIN = re.compile(r"[A-Za-z0-9 _.,:/+-]*")
+
+# Two processes share the tests by whole files. The longest begin first, so that none is left over at the end.
+LONGEST_FIRST = (
+    "tests/storm/test_storm.py",
+    "tests/journeys/test_journeys.py",
+    "tests/marketplace/test_site.py",
+    "tests/judgments/test_browser.py",
+    "tests/storm/test_outage.py",
+    "tests/journeys/test_frame.py",
+)
+
+# The reasons, as regular expressions, for which a test may skip in CI.
+EXPECTED_SKIPS = (
+    # The real runs may not be passed on. What compares us with other software runs on the demo everywhere.
+    r"the folder with real runs is absent",
+    # As root, the test becomes another account; as another account, every other test is this one.
+    r"the other tests run as an ordinary account",
+    r"no right can be kept while becoming another account here",
+)
+
+
+def name_of(value: object, parameter: str) -> str | None:
+    """A value's part of its test's name; None where pytest's own is plain (numbers, classes, nothing).
+
+    pytest names a test after its values. One that holds a time (a compressed file) makes names that differ between
+    processes, which then refuse to share the tests; one with unseen characters makes names that nobody can type. So a
+    value's plain words are its name, and where it has none, its parameter's name is.
+    """
+    if isinstance(value, bytes):
+        if not value.isascii():
+            return parameter
+        value = value.decode()
+    if isinstance(value, str):
+        if PLAIN.fullmatch(value) and 0 < len(value) <= LONGEST_NAME:
+            return value
+        words = " ".join(re.findall(r"[A-Za-z0-9]+", value))
+        return words[:LONGEST_NAME].strip() or parameter
+    if getattr(value, "__name__", "") == "<lambda>":
+        return parameter
+    return None
+
+
+def odd_names(names: Iterable[str]) -> list[str]:
+    """Those of the tests' names that are not plain words."""
+    return [name for name in names if not PLAIN.fullmatch(name.partition("[")[2].removesuffix("]"))]
+
+
+def unexpected_skips(reasons: Iterable[str]) -> list[str]:
+    """Those of the reasons for skipping that are not on the list."""
+    return [reason for reason in reasons if not any(re.search(expected, reason) for expected in EXPECTED_SKIPS)]
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name a test's value in plain words."""
+    return name_of(val, argname)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse to run tests whose names are not plain words. Put the longest files first."""
+    odd = odd_names(item.nodeid for item in items)
+    if odd:
+        raise pytest.UsageError("Test names must be plain words; give these parameters ids: " + "; ".join(odd))
+    order = {name: number for number, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: order.get(item.nodeid.partition("::")[0], len(order)))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport() -> Iterable[None]:
+    """Let a skip fail in CI, unless its reason is on the list."""
+    outcome = yield
+    report = outcome.get_result()  # type: ignore[attr-defined]
+    if os.environ.get("CI") and report.skipped and isinstance(report.longrepr, tuple):
+        reason = str(report.longrepr[2]).removeprefix("Skipped: ")
+        if unexpected_skips([reason]):
+            report.outcome = "failed"
+            report.longrepr = f"Skipped in CI for a reason that is not on the list (tests/rules.py): {reason}"

@@ -1,0 +1,69 @@
+"""The rules for all tests are kept: by pytest itself, run on tests that break them."""
+
+import gzip
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import rules
+from tests.conftest import REPOSITORY
+
+OPTIONS = ("-q", "-p", "tests.rules", "-p", "no:cacheprovider")
+
+
+def run_pytest(folder: Path, content: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """What pytest says of one file of tests under our rules."""
+    (folder / "test_it.py").write_text(content)
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *OPTIONS, "-c", os.devnull, "--rootdir", str(folder), str(folder)],
+        cwd=REPOSITORY,
+        env={name: value for name, value in os.environ.items() if name != "CI"} | environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("q1\tone\n", "q1 one"),
+        ("", "value"),
+        ("\0", "value"),
+        ("bm25.txt, line 3", "bm25.txt, line 3"),
+        (b"plain", "plain"),
+        (gzip.compress(b"a time is in here"), "value"),
+        ("word " * 30, ("word " * 12).strip()),
+        (lambda: None, "value"),
+        (3, None),
+    ],
+)
+def test_a_values_name_is_its_plain_words(value: object, name: str | None) -> None:
+    assert rules.name_of(value, "value") == name
+
+
+def test_a_name_that_is_not_plain_words_stops_the_run(tmp_path: Path) -> None:
+    mark = "import pytest\n@pytest.mark.parametrize('one', [1], ids=['{}'])\ndef test_one(one): pass\n"
+
+    assert run_pytest(tmp_path, mark.format("plain words")).returncode == 0
+    refused = run_pytest(tmp_path, mark.format(r"\x1f\x8b"))
+
+    assert refused.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "Test names must be plain words" in refused.stderr + refused.stdout
+
+
+def test_a_skip_fails_in_ci_unless_it_is_expected(tmp_path: Path) -> None:
+    skipping = "import pytest\ndef test_one(): pytest.skip('{}')\n"
+
+    unexpected = run_pytest(tmp_path, skipping.format("no time today"), CI="true")
+
+    assert unexpected.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "no time today" in unexpected.stdout
+    assert run_pytest(tmp_path, skipping.format("no time today")).returncode == 0
+    assert run_pytest(tmp_path, skipping.format("the folder with real runs is absent"), CI="true").returncode == 0
+
+
+def test_the_longest_files_exist() -> None:
+    assert [name for name in rules.LONGEST_FIRST if not (REPOSITORY / name).is_file()] == []
