@@ -323,6 +323,9 @@ def _score(run: Run, qrels: Qrels, campaign: Campaign) -> float:
 
 def _test_pairs(campaign: Campaign, folder: Folder) -> None:
     """Test pairs from the folder's file, or suggested ones, confirmed in the researcher's name."""
+    lacking = pools.missing_texts(campaign)
+    if lacking.passages or lacking.queries:
+        raise Refused(lacking.sentence())
     if folder.test_pairs is not None:
         tasks.test_pairs_import(campaign=campaign, path=folder.test_pairs)
     missing = TESTS - campaign.test_pairs.count()

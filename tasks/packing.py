@@ -1,6 +1,6 @@
 """How pairs and test pairs become HITs: a pure function of its inputs and a seed."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -14,7 +14,11 @@ class PackedItem(NamedTuple):
 
 
 class TooFewTests(ValueError):
-    """There are fewer test pairs than one HIT holds."""
+    """There are fewer test pairs without a passage in common than one HIT holds."""
+
+
+Passages = Mapping[int, Collection[Hashable]]
+"""The passages of each test pair, by the test pair's key. One that is not there shares none with others."""
 
 
 def pack(
@@ -25,17 +29,21 @@ def pack(
     pairs_per_hit: int = 10,
     tests_per_hit: int = 3,
     fill_last: bool = False,
+    passages: Passages | None = None,
 ) -> list[list[PackedItem]]:
     """HITs of `pairs_per_hit` pairs and `tests_per_hit` different test pairs, in random order with random sides.
 
     Every pair stands in exactly one HIT, and the pairs of one query are spread as widely as there are HITs. The last
     HIT may be short; with `fill_last` it is filled with pairs of other HITs. Test pairs are dealt from shuffled
-    decks, so that each is used as often as the others, give or take one.
+    decks, so that each is used as often as the others, give or take one. A HIT never holds two test pairs that share
+    one of their `passages`: where some do, a few may be used somewhat more often than others.
 
-    The same arguments give the same HITs. Raises TooFewTests if there are fewer than `tests_per_hit` test pairs.
+    The same arguments give the same HITs. Raises TooFewTests if there are fewer than `tests_per_hit` test pairs that
+    share no passage.
     """
-    if len(tests) < tests_per_hit:
-        raise TooFewTests(f"{len(tests)} test pairs, where a HIT holds {tests_per_hit} different ones")
+    apart = pick_apart(tests, passages or {})
+    if len(apart) < tests_per_hit:
+        raise TooFewTests(f"{len(apart)} test pairs without a common passage, where a HIT holds {tests_per_hit}")
     random = Random(seed)
     pairs = _shuffled_by_query(pairs_by_query, random)
     if not pairs:
@@ -44,7 +52,7 @@ def pack(
     if fill_last and len(hits) > 1:
         elsewhere = [pair for hit in hits[:-1] for pair in hit]
         hits[-1] += random.sample(elsewhere, pairs_per_hit - len(hits[-1]))
-    deck = _Deck(tests, random)
+    deck = _Deck(tests, passages or {}, apart, random)
     packed = []
     for hit in hits:
         items = [PackedItem(pair, None, random.random() < 0.5) for pair in hit]
@@ -79,21 +87,53 @@ def _deal(pairs: Sequence[int], pairs_per_hit: int) -> list[list[int]]:
     return hits
 
 
-class _Deck:
-    """Draws different cards from a shuffled deck, shuffled anew whenever it runs out."""
+def pick_apart(tests: Sequence[int], passages: Passages) -> list[int]:
+    """Test pairs of which no two share a passage: as many as taking those with the fewest clashes first finds."""
+    holders: dict[Hashable, list[int]] = {}
+    for test in tests:
+        for passage in passages.get(test, ()):
+            holders.setdefault(passage, []).append(test)
+    clashes = {test: {other for p in passages.get(test, ()) for other in holders[p]} - {test} for test in tests}
+    apart: list[int] = []
+    out: set[int] = set()
+    for test in sorted(tests, key=lambda test: len(clashes[test])):
+        if test not in out:
+            apart.append(test)
+            out |= clashes[test]
+    return apart
 
-    def __init__(self, cards: Sequence[int], random: Random) -> None:
+
+class _Deck:
+    """Draws cards that do not clash from a shuffled deck, shuffled anew whenever it runs out."""
+
+    def __init__(self, cards: Sequence[int], passages: Passages, apart: Sequence[int], random: Random) -> None:
         self.cards = cards
+        self.passages = passages
+        self.apart = apart
         self.random = random
         self.left: list[int] = []
 
     def draw(self, count: int) -> list[int]:
-        drawn = self.left[:count]
-        self.left = self.left[count:]
+        drawn: list[int] = []
+        self.left = self._take(drawn, count, self.left)
         if len(drawn) < count:
             deck = list(self.cards)
             self.random.shuffle(deck)
-            fresh = [card for card in deck if card not in drawn][: count - len(drawn)]
-            self.left = [card for card in deck if card not in fresh]
-            drawn += fresh
+            self.left += self._take(drawn, count, deck)
+        if len(drawn) < count:  # what was drawn first leaves no room for enough others
+            return self.random.sample(self.apart, count)
         return drawn
+
+    def _take(self, drawn: list[int], count: int, cards: Sequence[int]) -> list[int]:
+        """Move cards to `drawn` until it has `count`; gives the rest, in its order."""
+        rest = []
+        for card in cards:
+            if len(drawn) < count and not self._clashes(card, drawn):
+                drawn.append(card)
+            else:
+                rest.append(card)
+        return rest
+
+    def _clashes(self, card: int, drawn: Sequence[int]) -> bool:
+        mine = set(self.passages.get(card, ()))
+        return any(card == other or not mine.isdisjoint(self.passages.get(other, ())) for other in drawn)

@@ -1,21 +1,36 @@
 """Reading test pairs, HITs, workers and assignments."""
 
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
+from random import Random
 from typing import NamedTuple
 
 from django.db import connection
 from django.db.models import Count, F, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
+from evaluation.recognition import Candidate, Recognition, ShownItem, recognition, words_of
 from pools import selectors as pools
-from pools.models import Campaign, Pair
+from pools.models import Campaign, Pair, Passage, Query
 from tasks.models import Assignment, Consent, ConsentText, Hit, TestPair, Worker
+from tasks.packing import hit_count, pick_apart
+from tasks.wording import FEATURES
+
+AUC_GOAL = 0.7  # a feature that tells more often than this gives the test pairs away
+RELATED_DEPTH = 5
+SAMPLED = 1_000
 
 
 def confirmed_tests(campaign: Campaign) -> QuerySet[TestPair]:
     """The test pairs that may be packed, oldest first."""
     return campaign.test_pairs.filter(state=TestPair.State.CONFIRMED).order_by("id")
+
+
+def passages_of_tests(campaign: Campaign) -> dict[int, tuple[str, str]]:
+    """The texts of the test pairs that may be packed, by key, oldest first."""
+    rows = confirmed_tests(campaign).values_list("id", "relevant_text", "off_topic_text")
+    return {pk: (relevant, off_topic) for pk, relevant, off_topic in rows}
 
 
 def launch_obstacles(campaign: Campaign) -> list[str]:
@@ -26,13 +41,113 @@ def launch_obstacles(campaign: Campaign) -> list[str]:
     missing = pools.missing_texts(campaign)
     if missing.passages or missing.queries:
         obstacles.append(missing.sentence())
-    confirmed = confirmed_tests(campaign).count()
-    if confirmed < campaign.tests_per_hit:
+    passages = passages_of_tests(campaign)
+    counts = {"needed": campaign.tests_per_hit, "confirmed": len(passages)}
+    if len(passages) < campaign.tests_per_hit:
         obstacles.append(
-            _("The campaign needs at least %(needed)d confirmed test pairs, and has %(confirmed)d.")
-            % {"needed": campaign.tests_per_hit, "confirmed": confirmed}
+            _("The campaign needs at least %(needed)d confirmed test pairs, and has %(confirmed)d.") % counts
+        )
+    elif len(pick_apart(list(passages), passages)) < campaign.tests_per_hit:
+        obstacles.append(
+            _(
+                "A HIT holds %(needed)d test pairs that share no passage, and too many of the %(confirmed)d confirmed "
+                "ones share one. Confirm some with other passages."
+            )
+            % counts
         )
     return obstacles
+
+
+# --- how test pairs are told from pairs
+
+
+def related_passages(campaign: Campaign, query_ids: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """`(query, passage)` keys of all that may be about a query: its qrels, its pool, and the first five of each run."""
+    yield from pools.related_passages(campaign)
+    queries = dict(Query.objects.filter(id__in=query_ids).values_list("qid", "id"))
+    ranked: dict[str, set[int]] = {}
+    for run in campaign.runs.all():
+        for qid, pids in pools.load_artifact(run).top("score", RELATED_DEPTH).items():
+            if qid in queries:
+                for pid in pids:
+                    ranked.setdefault(pid, set()).add(queries[qid])
+    known = Passage.objects.filter(collection=campaign.collection).exclude(text="").values_list("pid", "id")
+    for pid, passage_id in known.iterator(chunk_size=20_000):
+        for query_id in ranked.get(pid, ()):
+            yield query_id, passage_id
+
+
+def candidates(campaign: Campaign, random: Random, most: int) -> list[Candidate]:
+    """Passages of the collection that have a text: all, or `most` of them drawn at random."""
+    passages = Passage.objects.filter(collection=campaign.collection).exclude(text="").order_by("id")
+    keys = list(passages.values_list("id", flat=True))
+    if len(keys) > most:
+        passages = passages.filter(id__in=random.sample(keys, most))
+    rows = passages.values_list("id", "text").iterator(chunk_size=2_000)
+    return [Candidate(pk, words_of(text), len(text)) for pk, text in rows]
+
+
+def sampled_pairs(campaign: Campaign) -> list[ShownItem]:
+    """The texts of a campaign's pairs: all, or every n-th, so that there are at most a thousand."""
+    pairs = Pair.objects.filter(pool__campaign=campaign).exclude(Q(a__text="") | Q(b__text=""))
+    keys = list(pairs.order_by("id").values_list("id", flat=True))
+    chosen = pairs.filter(id__in=keys[:: -(-len(keys) // SAMPLED) or 1])
+    rows = chosen.order_by("id").values_list("pool__query__text", "a__text", "b__text")
+    return [ShownItem(*row) for row in rows]
+
+
+def words_shared(test: TestPair) -> list[str]:
+    """The words of the question that its off-topic passage holds, the longest first."""
+    return sorted(words_of(test.question) & words_of(test.off_topic_text), key=lambda word: (-len(word), word))
+
+
+class HowFound(NamedTuple):
+    """How well programs could tell a campaign's test pairs from its pairs, and how often each test pair is shown.
+
+    `features` is empty as long as there are no test pairs or no pairs. `least` and `most`: HITs that hold a test pair.
+    """
+
+    features: list[Recognition]
+    tests: int
+    hits: int
+    least: int
+    most: int
+
+    @property
+    def rows(self) -> list[tuple[str, Recognition]]:
+        """The features, each with its name in words."""
+        return [(str(FEATURES[feature.feature]), feature) for feature in self.features]
+
+    @property
+    def auc(self) -> float:
+        """The best that a program does with one feature."""
+        return max((feature.auc for feature in self.features), default=0.5)
+
+    @property
+    def is_easy(self) -> bool:
+        """Whether one feature alone gives the test pairs away."""
+        return self.auc > AUC_GOAL
+
+
+def measure_tests(campaign: Campaign) -> HowFound:
+    """Measure a campaign's test pairs: those in its HITs, or of a draft all that were not declined."""
+    hits = Hit.objects.filter(campaign=campaign).count()
+    tests = campaign.test_pairs.order_by("id")
+    shown: list[ShownItem] = []
+    if hits:
+        packed = tests.annotate(held=Count("items")).filter(held__gt=0)
+        shown = [ShownItem(t.question, t.relevant_text, t.off_topic_text, t.held) for t in packed]
+    else:
+        hits = hit_count(pools.pair_count(campaign), campaign.pairs_per_hit)
+        rows = list(tests.exclude(state=TestPair.State.DECLINED))
+        each, more = divmod(hits * campaign.tests_per_hit, len(rows) or 1)
+        shown = [
+            ShownItem(t.question, t.relevant_text, t.off_topic_text, each + (number < more))
+            for number, t in enumerate(rows)
+        ]
+    counts = [item.hits for item in shown] or [0]
+    sample = [item for item in shown if item.hits][:SAMPLED]
+    return HowFound(recognition(sample, sampled_pairs(campaign)), len(shown), hits, min(counts), max(counts))
 
 
 class Tally(NamedTuple):

@@ -12,6 +12,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
+from evaluation.recognition import Rarity, choose_off_topic, features_of
 from pools import selectors as pools
 from pools.copying import copy_rows, next_ids
 from pools.errors import NotNow, Refused
@@ -22,6 +23,8 @@ from tasks.money import owed
 from tasks.packing import pack
 from tasks.testfile import read_test_pairs
 from tasks.wording import default_consent
+
+SUGGESTED_FROM = 10_000  # passages that are looked through for off-topic ones: what bounds a request's time
 
 
 class NoWork(Refused):
@@ -39,46 +42,55 @@ class LeftTooMany(NoWork):
 
 @transaction.atomic
 def test_pairs_suggest(*, campaign: Campaign, count: int, seed: int) -> list[TestPair]:
-    """Suggest `count` test pairs: a query's qrel against the qrel of another query, drawn from a seed.
+    """Suggest `count` test pairs, drawn from a seed: a query's qrel against a passage about something else.
 
-    Passages that any qrel of the query names, or that stand in its pool, are never its off-topic passage; nor are
-    passages that share a longer word with the question. A person confirms each one before it is used.
+    Each passage is used once in a campaign. The off-topic one is chosen so that a program counts in the test pair what
+    it counts in one of the campaign's pairs, drawn at random: words shared with the question, words in common, lengths.
+    Passages that any qrel of the query names, that stand in its pool, or that a run of the campaign has among the
+    query's first five, are never its off-topic passage. A person confirms each test pair before it is used.
     """
     _must_be_draft(campaign)
     random = Random(seed)
+    used = {key for keys in campaign.test_pairs.values_list("relevant_id", "off_topic_id") for key in keys}
     qrels = [
         qrel
         for qrel in Qrel.objects.filter(collection=campaign.collection, grade__gte=campaign.min_grade)
+        .exclude(passage__in=[key for key in used if key is not None])
         .select_related("query", "passage")
         .order_by("position")
         if qrel.passage.text and qrel.query.text
     ]
-    known = set(campaign.test_pairs.values_list("query_id", "relevant_id"))
+    random.shuffle(qrels)
     related: dict[int, set[int]] = {}
-    for query_id, passage_id in pools.related_passages(campaign):
+    for query_id, passage_id in selectors.related_passages(campaign, [qrel.query_id for qrel in qrels]):
         related.setdefault(query_id, set()).add(passage_id)
-    chosen = [qrel for qrel in qrels if (qrel.query_id, qrel.passage_id) not in known]
-    random.shuffle(chosen)
+    reserved = {qrel.passage_id for qrel in qrels[:count]}  # as relevant passages: never used up as off-topic ones
+    candidates = selectors.candidates(campaign, random, SUGGESTED_FROM)
+    rarity = Rarity(candidate.words for candidate in candidates)
+    models = [features_of(pair, rarity) for pair in selectors.sampled_pairs(campaign)]
     suggested: list[TestPair] = []
-    for qrel in chosen:
-        if len(suggested) == count:
+    for qrel in qrels:
+        if len(suggested) == count or not models:
             break
-        words = {word for word in qrel.query.text.casefold().split() if len(word) > 3}
-        for other in random.sample(qrels, min(len(qrels), 50)):
-            text = other.passage.text.casefold()
-            if other.passage_id not in related.get(qrel.query_id, set()) and not any(word in text for word in words):
-                suggested.append(
-                    TestPair(
-                        campaign=campaign,
-                        question=qrel.query.text,
-                        relevant_text=qrel.passage.text,
-                        off_topic_text=other.passage.text,
-                        query=qrel.query,
-                        relevant=qrel.passage,
-                        off_topic=other.passage,
-                    )
-                )
-                break
+        if qrel.passage_id in used:
+            continue
+        unfit = related.get(qrel.query_id, set()) | used | reserved
+        fit = [candidate for candidate in candidates if candidate.key not in unfit]
+        chosen = choose_off_topic(qrel.query.text, qrel.passage.text, fit, random.choice(models), rarity)
+        if chosen is None:
+            continue
+        used |= {qrel.passage_id, chosen.key}
+        suggested.append(
+            TestPair(
+                campaign=campaign,
+                question=qrel.query.text,
+                relevant_text=qrel.passage.text,
+                off_topic_text=Passage.objects.get(pk=chosen.key).text,
+                query=qrel.query,
+                relevant=qrel.passage,
+                off_topic_id=chosen.key,
+            )
+        )
     return TestPair.objects.bulk_create(suggested)
 
 
@@ -154,6 +166,13 @@ def test_pair_decide(*, test_pair: TestPair, confirm: bool, by: User | None, at:
     return test_pair
 
 
+@transaction.atomic
+def test_pairs_decide(*, test_pairs: Iterable[TestPair], confirm: bool, by: User | None, at: datetime) -> None:
+    """Confirm, or decline, several test pairs: all of them or none."""
+    for test_pair in test_pairs:
+        test_pair_decide(test_pair=test_pair, confirm=confirm, by=by, at=at)
+
+
 # --- a campaign's start, pause and end
 
 
@@ -201,9 +220,11 @@ def campaign_pack(*, campaign_id: int) -> bool:
     )
     if campaign is None:
         return False
+    passages = selectors.passages_of_tests(campaign)
     hits = pack(
         pools.pairs_by_query(campaign),
-        list(selectors.confirmed_tests(campaign).values_list("id", flat=True)),
+        list(passages),
+        passages=passages,
         seed=campaign.seed,
         pairs_per_hit=campaign.pairs_per_hit,
         tests_per_hit=campaign.tests_per_hit,

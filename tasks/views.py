@@ -71,6 +71,33 @@ def tests_suggest(request: Request, pk: int) -> HttpResponse:
 
 @login_required
 @require_POST
+def tests_decide(request: Request, pk: int) -> HttpResponse:
+    """Confirm or decline one test pair by its own button, or all that are marked."""
+    campaign = campaign_of(request, pk)
+    single = request.POST.get("confirm_one") or request.POST.get("decline_one")
+    confirm = "confirm_one" in request.POST or request.POST.get("decision") == "confirm"
+    chosen = [key for key in ([single] if single else request.POST.getlist("test")) if key.isdecimal()]
+    test_pairs = list(campaign.test_pairs.filter(pk__in=[int(key) for key in chosen[:SUGGESTIONS]]).order_by("pk"))
+    if chosen and not test_pairs:
+        raise NotYours(_("This campaign has no such test pair."))
+    services.test_pairs_decide(test_pairs=test_pairs, confirm=confirm, by=request.user, at=timezone.now())
+    count = len(test_pairs)
+    if not count:
+        messages.warning(request, _("Mark the test pairs that you have read, then confirm or decline them."))
+        return see_other("tasks:tests", pk, fragment="suggested")
+    decided = (
+        ngettext("%(count)d test pair is confirmed.", "%(count)d test pairs are confirmed.", count)
+        if confirm
+        else ngettext("%(count)d test pair is declined.", "%(count)d test pairs are declined.", count)
+    )
+    messages.success(request, decided % {"count": count})
+    following = campaign.test_pairs.filter(state=TestPair.State.SUGGESTED).order_by("pk")
+    first = following.filter(pk__gt=test_pairs[-1].pk).first() or following.first()
+    return see_other("tasks:tests", pk, fragment=f"test-{first.pk}" if first else "suggested")
+
+
+@login_required
+@require_POST
 def test_decide(request: Request, pk: int, test_pk: int) -> HttpResponse:
     """Confirm or decline one test pair."""
     campaign = campaign_of(request, pk)
@@ -85,11 +112,13 @@ def test_decide(request: Request, pk: int, test_pk: int) -> HttpResponse:
 
 def _tests_context(request: Request, campaign: Campaign, form: TestPairForm, suggest: SuggestForm) -> dict[str, Any]:
     pairs = campaign.test_pairs.select_related("query", "relevant", "off_topic", "decided_by").order_by("id")
+    suggested = list(pairs.filter(state=TestPair.State.SUGGESTED)[:SUGGESTIONS])
     return {
         "campaign": campaign,
         "draft": campaign.state == Campaign.State.DRAFT,
         "counts": selectors.test_counts(campaign),
-        "suggested": pairs.filter(state=TestPair.State.SUGGESTED)[:SUGGESTIONS],
+        "suggested": [(test, selectors.words_shared(test)) for test in suggested],
+        "recognition": selectors.measure_tests(campaign),
         "page": page_of(request, pairs.exclude(state=TestPair.State.SUGGESTED)),
         "form": form,
         "suggest": suggest,

@@ -1,9 +1,19 @@
-"""What workers read where the researcher has written nothing of their own."""
+"""What workers read where the researcher has written nothing of their own, and names for what is counted."""
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from pools.models import Campaign
 from tasks.money import dollars
+
+FEATURES = {
+    "question_words_worse": gettext_lazy("Words of the question in the passage that has fewer"),
+    "question_words_better": gettext_lazy("Words of the question in the passage that has more"),
+    "words_in_common": gettext_lazy("Words that both passages have"),
+    "length_shorter": gettext_lazy("Length of the shorter passage"),
+    "length_longer": gettext_lazy("Length of the longer passage"),
+    "hits": gettext_lazy("HITs that show the same comparison"),
+}  # what evaluation.recognition counts
 
 
 def default_consent(campaign: Campaign) -> str:

@@ -92,7 +92,7 @@ def test_test_pairs_of_the_folder_may_name_passages_outside_the_pools(folder: Pa
 def test_too_few_test_pairs_say_what_to_do(folder: Path) -> None:
     (folder / "queries.tsv").write_text("q1\tquestion number 1\n")
     (folder / "qrels.txt").write_text("q1 0 p1 1\n")
-    with pytest.raises(Refused, match=r"only 0 could be suggested.*test-pairs\.tsv"):
+    with pytest.raises(Refused, match=r"only 1 could be suggested.*test-pairs\.tsv"):
         opened(folder)
 
 

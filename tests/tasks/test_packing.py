@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.packing import PackedItem, TooFewTests, hit_count, pack
+from tasks.packing import PackedItem, TooFewTests, hit_count, pack, pick_apart
 
 SIZES = st.lists(st.integers(1, 15), min_size=1, max_size=40)
 
@@ -80,9 +80,32 @@ def test_the_last_hit_is_short_unless_it_is_to_be_filled() -> None:
 
 
 def test_fewer_test_pairs_than_a_hit_holds_are_refused() -> None:
-    with pytest.raises(TooFewTests, match="2 test pairs, where a HIT holds 3"):
+    with pytest.raises(TooFewTests, match="2 test pairs without a common passage, where a HIT holds 3"):
         pack(groups([4]), range(2), seed=1)
 
 
 def test_nothing_to_judge_makes_no_hits() -> None:
     assert pack([], range(3), seed=1) == []
+
+
+def test_a_hit_never_shows_a_passage_in_two_test_pairs() -> None:
+    passages = {test: {f"relevant {test}", f"off topic {test // 2}"} for test in range(12)}
+    hits = pack(groups([10] * 40), range(12), seed=3, passages=passages)
+    for hit in hits:
+        shown = [passage for item in hit if item.test is not None for passage in passages[item.test]]
+        assert len(shown) == len(set(shown)) == 6
+    uses = Counter(item.test for hit in hits for item in hit if item.test is not None)
+    assert max(uses.values()) - min(uses[test] for test in range(12)) <= 3
+
+
+@given(st.lists(st.sets(st.integers(0, 6), min_size=2, max_size=2), min_size=3, max_size=9), st.integers(0, 2**32))
+def test_test_pairs_that_share_passages_are_parted_or_refused(shared: list[set[int]], seed: int) -> None:
+    passages = dict(enumerate(shared))
+    tests = list(passages)
+    if len(pick_apart(tests, passages)) < 3:
+        with pytest.raises(TooFewTests):
+            pack(groups([30]), tests, seed=seed, passages=passages)
+        return
+    for hit in pack(groups([30]), tests, seed=seed, passages=passages):
+        shown = [passage for item in hit if item.test is not None for passage in passages[item.test]]
+        assert len(shown) == len(set(shown))

@@ -10,8 +10,9 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from judgments import services as judgments
-from pools.models import User
+from pools.models import Collection, User
 from tasks import jobs
+from tasks import services as tasks
 from tasks.models import Operation, Publication
 from tasks.venue.alarms import alarm_raise
 from tasks.venue.reviewing import compensations_find, publication_settle
@@ -135,3 +136,16 @@ def test_publishing_and_stopping_go_with_the_keyboard_alone(ritas: Page, publica
     ritas.wait_for_url("**/venue/")
     publication.refresh_from_db()
     assert publication.state == "stopped"
+
+
+def test_the_page_of_test_pairs_fits_and_keeps_its_place_while_one_decides(
+    look: Callable[[str], None], ritas: Page, collection: Collection
+) -> None:
+    draft = factories.campaign(collection, "draft", tests=2, start=False)
+    tasks.test_pairs_suggest(campaign=draft, count=3, seed=1)
+    look(reverse("tasks:tests", args=[draft.pk]))
+    following = draft.test_pairs.filter(state="suggested").order_by("pk")[1].pk
+    ritas.get_by_role("button", name="Confirm:").first.focus()
+    ritas.keyboard.press("Enter")
+    ritas.wait_for_url(f"**#test-{following}")
+    assert ritas.evaluate("document.activeElement.id") == f"test-{following}"

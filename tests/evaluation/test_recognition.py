@@ -1,0 +1,112 @@
+"""How well a program tells test pairs from pairs, and how off-topic passages are chosen so that it cannot."""
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluation.recognition import (
+    Candidate,
+    Features,
+    Rarity,
+    ShownItem,
+    auc,
+    choose_off_topic,
+    features_of,
+    recognition,
+    words_of,
+)
+
+VALUES = st.lists(st.integers(-5, 5), min_size=1, max_size=12)
+
+
+@given(VALUES, VALUES)
+def test_auc_is_the_share_of_couples_that_the_larger_value_tells_apart(some: list[int], others: list[int]) -> None:
+    wins = sum((a > b) + (a == b) / 2 for a in some for b in others) / (len(some) * len(others))
+    assert auc(some, others) == pytest.approx(max(wins, 1 - wins))
+
+
+def test_values_that_never_meet_tell_with_certainty_and_equal_ones_not_at_all() -> None:
+    assert auc([1, 2], [3, 4]) == auc([3, 4], [1, 2]) == 1
+    assert auc([1, 1], [1, 1]) == 0.5
+
+
+def test_words_are_counted_without_case_or_signs_and_sign_by_sign_where_there_are_no_spaces() -> None:
+    assert words_of("Why is the Sky BLUE? (sky-blue)") == {"why", "is", "the", "sky", "blue"}
+    assert words_of("東京の夏 2024") == {"東", "京", "の", "夏", "2024"}
+
+
+def test_common_words_count_next_to_nothing() -> None:
+    rarity = Rarity([words_of(f"the text {number}") for number in range(50)])
+    question = words_of("the cello")
+    assert rarity.share(question, words_of("the sea")) < 0.01
+    assert rarity.share(question, words_of("a cello")) > 0.99
+
+
+PAIRS = [ShownItem(f"about word{n}", f"word{n} is this and more", f"word{n} is that") for n in range(30)]
+
+
+def told(tests: list[ShownItem]) -> dict[str, float]:
+    return {found.feature: found.auc for found in recognition(tests, PAIRS)}
+
+
+def test_an_off_topic_passage_without_a_word_of_the_question_gives_every_test_pair_away() -> None:
+    found = told([ShownItem(f"about word{n}", f"word{n} is this and more", "red seas") for n in range(10)])
+    assert found["question_words_worse"] == 1
+    assert found["hits"] == 0.5
+
+
+def test_test_pairs_like_pairs_are_not_told_apart() -> None:
+    assert max(told(PAIRS[::3]).values()) < 0.6
+
+
+def test_test_pairs_that_come_in_several_hits_are_told_by_that() -> None:
+    found = told([item._replace(hits=3) for item in PAIRS[::3]])
+    assert found["hits"] == 1
+    assert max(value for name, value in found.items() if name != "hits") < 0.6
+
+
+def test_nothing_is_measured_without_test_pairs_or_without_pairs() -> None:
+    assert recognition([], PAIRS) == []
+    assert recognition(PAIRS, []) == []
+
+
+def candidate(key: int, text: str) -> Candidate:
+    return Candidate(key, words_of(text), len(text))
+
+
+def test_the_off_topic_passage_is_counted_like_the_pair_that_was_drawn() -> None:
+    texts = ["the router for wood", "seas and tides", "router and modem of the house", "a modem makes noise"]
+    candidates = [candidate(key, text) for key, text in enumerate(texts)]
+    rarity = Rarity([found.words for found in candidates] * 5)
+    model = features_of(ShownItem("router or modem", "a router and a modem", "the router"), rarity)
+    chosen = choose_off_topic("router or modem", "a modem and a router", candidates, model, rarity)
+    assert chosen is not None
+    assert chosen.key in (0, 3)
+    assert choose_off_topic("router or modem", "a modem", [], model, rarity) is None
+
+
+def test_chosen_passages_follow_the_pairs_whatever_their_share_of_words() -> None:
+    random = Random(1)
+    vocabulary = [f"w{n}" for n in range(60)]
+    texts = [" ".join(random.choices(vocabulary, k=20)) for _ in range(600)]
+    rarity = Rarity([words_of(text) for text in texts])
+    questions = [" ".join(random.sample(vocabulary, 6)) for _ in range(40)]
+
+    def nearest(question: str, places: slice) -> list[str]:
+        return sorted(texts, key=lambda text: -rarity.share(words_of(question), words_of(text)))[places]
+
+    pairs = [ShownItem(question, *nearest(question, slice(0, 9, 8))) for question in questions]
+    models: list[Features] = [features_of(pair, rarity) for pair in pairs]
+    candidates = [candidate(key, text) for key, text in enumerate(texts)]
+    tests, blind = [], []
+    for question in questions:
+        best = nearest(question, slice(0, 1))[0]
+        others = [found for found in candidates if texts[found.key] != best]
+        chosen = choose_off_topic(question, best, others, random.choice(models), rarity)
+        assert chosen is not None
+        tests.append(ShownItem(question, best, texts[chosen.key]))
+        blind.append(ShownItem(question, best, random.choice(texts)))
+    assert max(found.auc for found in recognition(tests, pairs)) < 0.7
+    assert max(found.auc for found in recognition(blind, pairs)) > 0.9

@@ -1,0 +1,186 @@
+"""Test pairs that a program cannot find: how they are suggested, what their page says, and the demo's own."""
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from pools.errors import Refused
+from pools.models import Campaign, Collection, Lab, User
+from pools.services import campaign_create, collection_import, run_import
+from tasks import selectors, services
+from tasks.models import Item, TestPair
+from tests import factories
+
+DEMO = Path(settings.BASE_DIR) / "demo"
+
+
+@pytest.fixture
+def everyday(lab: Lab) -> Collection:
+    """The demo's collection, with all passages and three of its runs."""
+    named = {"queries": DEMO / "queries.tsv", "qrels": DEMO / "qrels.txt", "passages": DEMO / "passages.tsv"}
+    collection = collection_import(lab=lab, name="everyday", language="en", keep="all", **named).collection
+    for name in ("bm25", "lsa", "minilm"):
+        with (DEMO / "runs" / f"{name}.txt").open("rb") as source:
+            run_import(collection=collection, name=name, source=source, filename=f"{name}.txt")
+    return collection
+
+
+@pytest.fixture
+def draft(everyday: Collection) -> Campaign:
+    """A campaign over the demo that has not started, without test pairs."""
+    return campaign_create(lab=everyday.lab, collection=everyday, runs=everyday.runs.all(), name="draft")
+
+
+@pytest.fixture
+def page(client: Client, rita: User) -> Client:
+    """Rita's browser."""
+    client.force_login(rita)
+    return client
+
+
+def told_apart(campaign: Campaign) -> dict[str, float]:
+    return {feature.feature: feature.auc for feature in selectors.measure_tests(campaign).features}
+
+
+# --- suggesting
+
+
+def test_suggestions_use_each_passage_once_also_when_asked_again(draft: Campaign) -> None:
+    first = services.test_pairs_suggest(campaign=draft, count=8, seed=1)
+    second = services.test_pairs_suggest(campaign=draft, count=8, seed=2)
+    used = [key for test in (*first, *second) for key in (test.relevant_id, test.off_topic_id)]
+    assert (len(first), len(second)) == (8, 8)
+    assert len(set(used)) == len(used)
+
+
+def test_off_topic_passages_share_words_with_the_question_and_are_about_something_else(draft: Campaign) -> None:
+    suggested = services.test_pairs_suggest(campaign=draft, count=12, seed=1)
+    related: dict[int, set[int]] = {}
+    for query, passage in selectors.related_passages(draft, [test.query_id for test in suggested if test.query_id]):
+        related.setdefault(query, set()).add(passage)
+    for test in suggested:
+        assert test.query_id is not None
+        assert test.off_topic_id not in related[test.query_id]
+        assert test.relevant_id in related[test.query_id]
+    assert sum(bool(selectors.words_shared(test)) for test in suggested) >= 11
+
+
+def test_a_program_finds_suggestions_less_often_than_passages_without_shared_words(draft: Campaign) -> None:
+    services.test_pairs_suggest(campaign=draft, count=12, seed=1)
+    assert told_apart(draft)["question_words_worse"] < 0.9  # few of 202 passages share words and are off topic
+    assert max(told_apart(draft)[name] for name in ("length_shorter", "length_longer")) < 0.7
+
+
+def test_asking_for_more_than_the_qrels_give_suggests_what_there_is(draft: Campaign) -> None:
+    assert 20 < len(services.test_pairs_suggest(campaign=draft, count=200, seed=1)) <= 29
+    assert services.test_pairs_suggest(campaign=draft, count=5, seed=2) == []
+
+
+# --- the demo's own
+
+
+def test_no_feature_tells_the_demos_test_pairs_from_its_pairs(draft: Campaign) -> None:
+    services.test_pairs_import(campaign=draft, path=DEMO / "test-pairs.tsv")
+    features = told_apart(draft)
+    assert set(features) == {
+        "question_words_worse",
+        "question_words_better",
+        "words_in_common",
+        "length_shorter",
+        "length_longer",
+        "hits",
+    }
+    assert max(features.values()) <= 0.7, features
+
+
+# --- packing
+
+
+def test_a_hit_never_shows_a_passage_in_two_test_pairs(collection: Collection) -> None:
+    campaign = factories.campaign(collection, tests=0, start=False, pairs_per_hit=2, tests_per_hit=2)
+    for number in range(6):
+        services.test_pair_write(
+            campaign=campaign,
+            question=f"question {number}",
+            relevant_text=f"Answer {number}.",
+            off_topic_text=f"Something else {number // 2}.",
+            by=None,
+            at=timezone.now(),
+        )
+    services.campaign_launch(campaign=campaign)
+    services.campaign_pack(campaign_id=campaign.pk)
+    for hit in campaign.hits.all():
+        texts = Item.objects.filter(hit=hit, test__isnull=False).values_list("test__off_topic_text", flat=True)
+        assert len(set(texts)) == 2
+
+
+def test_a_campaign_whose_test_pairs_all_share_a_passage_does_not_start(collection: Collection) -> None:
+    campaign = factories.campaign(collection, tests=0, start=False, tests_per_hit=2)
+    for number in range(3):
+        services.test_pair_write(
+            campaign=campaign,
+            question=f"question {number}",
+            relevant_text=f"Answer {number}.",
+            off_topic_text="Always the same.",
+            by=None,
+            at=timezone.now(),
+        )
+    with pytest.raises(Refused, match="share no passage"):
+        services.campaign_launch(campaign=campaign)
+    campaign.refresh_from_db()
+    assert campaign.state == Campaign.State.DRAFT
+
+
+# --- what the researcher sees
+
+
+def test_the_page_says_what_a_program_could_count_and_how_often_each_is_shown(page: Client, campaign: Campaign) -> None:
+    shown = page.get(reverse("tasks:tests", args=[campaign.pk])).content.decode()
+    assert "Could a program find them?" in shown
+    assert "6 test pairs stand in 3 HITs." in shown
+    assert "Each is shown in 1 HIT." in shown
+    assert "A program could find these test pairs." in shown  # none shares a word with its question
+
+
+def test_the_command_says_the_same(draft: Campaign) -> None:
+    out = StringIO()
+    call_command("check_test_pairs", "draft", stdout=out)
+    assert "Nothing to measure yet" in out.getvalue()
+    services.test_pairs_import(campaign=draft, path=DEMO / "test-pairs.tsv")
+    out = StringIO()
+    call_command("check_test_pairs", "draft", stdout=out)
+    assert "39 test pairs in" in out.getvalue()
+    assert "Words of the question in the passage that has fewer" in out.getvalue()
+
+
+# --- deciding several at once
+
+
+def test_marked_suggestions_are_decided_together_and_the_next_one_is_in_sight(page: Client, draft: Campaign) -> None:
+    one, two, three, four = services.test_pairs_suggest(campaign=draft, count=4, seed=1)
+    address = reverse("tasks:tests_decide", args=[draft.pk])
+    answer = page.post(address, {"test": [one.pk, three.pk], "decision": "confirm"})
+    assert answer.headers["Location"].endswith(f"#test-{four.pk}")
+    answer = page.post(address, {"decline_one": two.pk, "test": [four.pk]})
+    assert answer.headers["Location"].endswith(f"#test-{four.pk}")
+    states = dict(draft.test_pairs.values_list("pk", "state"))
+    assert states == {one.pk: "confirmed", two.pk: "declined", three.pk: "confirmed", four.pk: "suggested"}
+    shown = page.get(reverse("tasks:tests", args=[draft.pk])).content.decode()
+    assert f'id="test-{four.pk}" tabindex="-1"' in shown
+
+
+def test_nothing_marked_decides_nothing(page: Client, draft: Campaign, everyday: Collection) -> None:
+    services.test_pairs_suggest(campaign=draft, count=2, seed=1)
+    other = factories.campaign(everyday, "other", tests=1, start=False)
+    address = reverse("tasks:tests_decide", args=[draft.pk])
+    assert page.post(address, {"decision": "confirm"}).status_code == 303
+    foreign = page.post(address, {"test": [other.test_pairs.get().pk], "decision": "decline"})
+    assert foreign.status_code == 404
+    assert other.test_pairs.get().state == TestPair.State.CONFIRMED
+    assert selectors.test_counts(draft).suggested == 2
