@@ -33,6 +33,7 @@ from django.core.exceptions import ImproperlyConfigured
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from config import logs
 from config.database import connection_options
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -244,6 +245,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
 }
 
+logs.install()  # addresses carry tokens, and no log may hold one
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

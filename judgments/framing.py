@@ -42,7 +42,13 @@ def in_venues_frame(view: View) -> View:
 
     @wraps(view)
     def framed(request: HttpRequest, token: str, *arguments: Any, **named: Any) -> HttpResponse:
-        publication = venue_of(crowd.assignment_of(token))
+        try:
+            assignment = crowd.assignment_of(token)
+        except crowd.Expired as expired:
+            publication = None if expired.assignment is None else venue_of(expired.assignment)
+            expired.framed_by = None if publication is None else submit_host(publication)
+            raise
+        publication = venue_of(assignment)
         if publication is None:
             return view(request, token, *arguments, **named)
         venue = submit_host(publication)

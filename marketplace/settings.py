@@ -27,6 +27,8 @@ import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
+from marketplace import logs
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 
@@ -217,6 +219,7 @@ if not DEVELOPMENT:
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 
+logs.install()  # addresses carry secrets, and no log may hold one
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

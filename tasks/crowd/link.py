@@ -1,9 +1,11 @@
 """The link crowd: people who open a campaign's link, or a personal one. No accounts, no cookies.
 
 Addresses carry signed tokens: a worker's place names worker and campaign; an assignment's pages name assignment,
-worker and HIT. Whoever holds the address may act, so addresses are never sent on (Referrer-Policy) or logged by us.
+worker and HIT. Whoever holds the address may act, so addresses are never sent on (Referrer-Policy) or logged by us, and
+they expire. Visiting renews them: a worker's own page links to fresh ones, and a platform's frame is opened anew.
 """
 
+from datetime import timedelta
 from typing import NamedTuple
 
 from django.conf import settings
@@ -15,8 +17,24 @@ from pools.errors import NotYours
 from pools.models import Campaign
 from tasks.models import Assignment, Worker
 
+PLACE_LASTS = timedelta(days=365)  # from when the address was made: a panel may wait for months
+PAGES_LAST = timedelta(days=30)  # beyond the lease: time for late work, for handing in, and to read the receipt
 _PLACE = "bestknown.place"
 _ASSIGNMENT = "bestknown.assignment"
+
+
+class Expired(NotYours):
+    """The address was right, and is too old."""
+
+    status = 410
+    title = "This address has expired"
+
+    def __init__(self, text: str, campaign: Campaign, assignment: Assignment | None = None) -> None:
+        super().__init__(text)
+        self.assignment = assignment
+        self.way_out = (reverse("judging:preview", args=[campaign.link]), _("Go to the start page"))
+        if assignment is not None and assignment.venue_assignment_id:
+            self.way_out = None
 
 
 class Place(NamedTuple):
@@ -32,12 +50,15 @@ def place_token(worker: Worker, campaign: Campaign) -> str:
 
 
 def place_of(token: str) -> Place:
-    """The place that a token was made for. Raises NotYours for any other text."""
+    """The place that a token was made for. Raises NotYours for any other text, and Expired for a token that is old."""
     worker_id, campaign_id = _loads(token, _PLACE, 2)
     worker = Worker.objects.filter(pk=worker_id).first()
     campaign = Campaign.objects.select_related("collection", "lab").filter(pk=campaign_id).first()
     if worker is None or campaign is None:
         raise _unknown()
+    if _is_older(token, _PLACE, PLACE_LASTS):
+        text = _("This personal address is more than a year old. Ask whoever sent it for a new one.")
+        raise Expired(text, campaign)
     return Place(worker, campaign)
 
 
@@ -47,7 +68,10 @@ def assignment_token(assignment: Assignment) -> str:
 
 
 def assignment_of(token: str) -> Assignment:
-    """The assignment that a token was made for. Raises NotYours for any other text."""
+    """The assignment that a token was made for. Raises NotYours for any other text, and Expired for an old token.
+
+    A token lasts for as long as the lease, and PAGES_LAST.
+    """
     pk, worker_id, hit_id = _loads(token, _ASSIGNMENT, 3)
     assignment = (
         Assignment.objects.select_related("campaign__collection", "campaign__lab", "hit", "worker")
@@ -56,6 +80,12 @@ def assignment_of(token: str) -> Assignment:
     )
     if assignment is None:
         raise _unknown()
+    lease = max(timedelta(0), assignment.leased_until - assignment.taken_at)
+    if _is_older(token, _ASSIGNMENT, lease + PAGES_LAST):
+        text = _("This address has expired. Open your own page or the campaign’s link again, and go on from there.")
+        if assignment.venue_assignment_id:
+            text = _("This page has expired. Open the task again where you accepted it.")
+        raise Expired(text, assignment.campaign, assignment)
     return assignment
 
 
@@ -77,6 +107,14 @@ def _loads(token: str, salt: str, length: int) -> list[int]:
     if not isinstance(values, list) or len(values) != length:
         raise _unknown()
     return values
+
+
+def _is_older(token: str, salt: str, age: timedelta) -> bool:
+    try:
+        signing.loads(token, salt=salt, max_age=age)
+    except signing.SignatureExpired:
+        return True
+    return False
 
 
 def _unknown() -> NotYours:
