@@ -96,7 +96,15 @@ class Marketplace:
         options = f"--bind 127.0.0.1:{self.port} --workers {workers} --worker-class gthread --threads 4"
         self._log = (folder / "marketplace.log").open("ab")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "gunicorn", "marketplace.wsgi:application", *options.split(), "--no-control-socket"],
+            [
+                sys.executable,
+                "-m",
+                "gunicorn",
+                "marketplace.wsgi:application",
+                *options.split(),
+                "--no-control-socket",
+                "--preload",
+            ],
             cwd=REPOSITORY,
             env=self.environment,
             stdout=self._log,
