@@ -16,7 +16,7 @@ PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python3.1
 export PORT MARKETPLACE_PORT
 .DEFAULT_GOAL := help
 .PHONY: help run test storm check bench requirements screenshots clean environment environment-dev python \
-	check-lint check-format check-types check-imports check-migrations check-deploy
+	check-lint check-format check-hosts check-types check-imports check-migrations check-deploy
 
 help: ## Show this list
 	@echo "make TARGET, where TARGET is:"
@@ -32,7 +32,7 @@ test: environment-dev ## Run all tests, in a real browser too; installs one if i
 storm: environment-dev ## Run the storm at its full size: 2,000 HITs, faults of every kind, killed processes
 	@DEVELOPMENT=1 STORM_HITS=2000 .venv/bin/python -m pytest -n 0 -s tests/storm/test_storm.py
 
-check: check-lint check-format check-types check-imports check-migrations check-deploy ## Look over code and settings
+check: check-lint check-format check-hosts check-types check-imports check-migrations check-deploy ## Look over code and settings
 	@echo "All checks passed."
 
 check-lint: environment-dev
@@ -42,6 +42,10 @@ check-lint: environment-dev
 check-format: environment-dev
 	@echo "== Format: ruff format --check"
 	@.venv/bin/python -m ruff format --check .
+
+check-hosts: python
+	@echo "== No registry's host and no machine's folder in any file"
+	@"$(PYTHON)" .ci/hosts.py
 
 check-types: environment-dev
 	@echo "== Types: mypy --strict"
