@@ -13,6 +13,11 @@ class ApiError(Exception):
         self.status = status
         self.turk_code = turk_code
 
+    @property
+    def code(self) -> str:
+        """What is most precisely wrong, such as InsufficientFunds."""
+        return self.turk_code.rpartition(".")[2] if self.kind == "RequestError" else self.kind
+
     def body(self) -> dict[str, str]:
         """What is sent, as JSON."""
         if not self.turk_code:

@@ -24,6 +24,7 @@ from marketplace.api.signature import Received, signer
 from marketplace.errors import Refused
 from marketplace.models import AccessKey
 from marketplace.services import faults
+from marketplace.services.api_calls import api_call_note
 from marketplace.services.due import catch_up
 from marketplace.services.limits import api_rate_exceeded
 
@@ -53,21 +54,40 @@ def requests(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST", "OPTIONS"])
     request_id = str(uuid.uuid4())
-    name = ""
+    name, given = "", None
+    caller: AccessKey | None = None  # whose call is recorded, once it is known to be theirs and not too many
+    status, outcome = 200, ""
     try:
         received = _received(request)
         key, model = _identify(received)
         name = model.name
         if api_rate_exceeded(key.key_id):
             raise throttled()
-        body = _answer(request, key, model, _json(received.body), request_id)
+        caller = key
+        given = _json(received.body)
+        body = _answer(request, key, model, given, request_id)
     except ApiError as error:
-        return _reply(error.body(), request_id, status=error.status)
+        body, status, outcome = error.body(), error.status, error.code
     except (DatabaseError, BadAnswer):
         log.exception("Request %s (%s) failed", request_id, name)
         fault = service_fault()
-        return _reply(fault.body(), request_id, status=fault.status)
-    return _reply(body, request_id)
+        body, status, outcome = fault.body(), fault.status, fault.code
+    if caller is not None:
+        subject = _subject(body) or _subject(given)
+        api_call_note(key=caller, operation=name, request_id=request_id, subject=subject, outcome=outcome)
+    return _reply(body, request_id, status=status)
+
+
+_SUBJECTS = ("HITId", "AssignmentId", "QualificationRequestId", "QualificationTypeId", "HITTypeId", "WorkerId")
+
+
+def _subject(values: Any) -> str:
+    """The id of what a request or an answer is about; empty if it names none, or many."""
+    if not isinstance(values, dict):
+        return ""
+    values = values.get("HIT") or values.get("QualificationType") or values
+    found = (values.get(name) for name in _SUBJECTS if isinstance(values, dict))
+    return next((value for value in found if isinstance(value, str)), "")
 
 
 def _received(request: HttpRequest) -> Received:

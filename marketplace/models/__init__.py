@@ -1,9 +1,12 @@
 """Who is on the marketplace, what is offered and done there, and the money that moves."""
 
 from marketplace.models.accounts import (
+    ACCOUNT,
     AccessKey,
     Account,
+    ApiCall,
     AuditEvent,
+    DailyRun,
     Invitation,
     Requester,
     Tries,
@@ -17,12 +20,15 @@ from marketplace.models.qualifications import Qualification, QualificationReques
 from marketplace.models.testing import Fault, FaultDone, Storm, TestClock
 
 __all__ = [
+    "ACCOUNT",
     "LIVE_STATES",
     "AccessKey",
     "Account",
+    "ApiCall",
     "Assignment",
     "AuditEvent",
     "BonusPayment",
+    "DailyRun",
     "Dispute",
     "DueFailure",
     "Entry",

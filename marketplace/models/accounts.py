@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
@@ -146,11 +147,15 @@ class Tries(models.Model):
         return f"{self.number} since {self.began_at}"
 
 
+ACCOUNT = "account"
+"""Before an account's id, where the audit names somebody."""
+
+
 class AuditEvent(models.Model):
     """Something that the operator, or a command in the operator's name, did. Append-only."""
 
     at = models.DateTimeField()
-    actor = models.CharField(max_length=254, help_text=_("the operator's address, or the command's name"))
+    actor = models.CharField(max_length=254, help_text=_("the operator's account by its id, or the command's name"))
     action = models.CharField(max_length=50)
     subject = models.CharField(max_length=100)
     details = models.JSONField(default=dict)
@@ -160,3 +165,36 @@ class AuditEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} {self.subject}"
+
+
+class ApiCall(models.Model):
+    """One signed request to the API, and what came of it. Kept for some time: see services.daily."""
+
+    at = models.DateTimeField()
+    key = models.ForeignKey(AccessKey, on_delete=models.PROTECT, related_name="+", db_index=False)
+    operation = models.CharField(max_length=64)
+    request_id = models.CharField(max_length=36)
+    subject = models.CharField(max_length=64, blank=True, help_text=_("the id of what it was about"))
+    outcome = models.CharField(max_length=100, blank=True, help_text=_("empty: done; else the code of the error"))
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["key", "-id"], name="api_call_of_key"),  # selectors.site: what a key did
+            BrinIndex(fields=["at"], name="api_call_to_forget"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.operation} {self.request_id}"
+
+
+class DailyRun(models.Model):
+    """When something was last done that is done once a day, and what came of it. See services.daily."""
+
+    name = models.CharField(primary_key=True, max_length=20)
+    began_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+    ok = models.BooleanField(default=True)
+    report = models.JSONField(default=dict)
+
+    def __str__(self) -> str:
+        return self.name

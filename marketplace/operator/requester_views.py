@@ -31,7 +31,7 @@ from marketplace.services.keys import key_issue, key_revoke
 from marketplace.services.ledger import deposit_make
 from marketplace.services.messages import message_answer
 from marketplace.services.tokens import token_claim
-from marketplace.site.edge import operator_page, page_of, see_other
+from marketplace.site.edge import asked_for, operator_page, page_of, see_other
 
 _ONCE = "marketplace.operator.once"
 ONCE_SECONDS = 12 * 3600
@@ -47,7 +47,7 @@ def requesters(request: HttpRequest, operator: Account) -> HttpResponse:
         try:
             with transaction.atomic():
                 made = requester_create(**form.cleaned_data)
-                audit_note(actor=operator.email, action="create requester", subject=made.account_id, name=made.name)
+                audit_note(actor=operator, action="create requester", subject=made.account_id, name=made.name)
         except Refused as refused:
             form.add_error("name", str(refused))
         else:
@@ -89,9 +89,7 @@ def issue_key(request: HttpRequest, operator: Account, account_id: str) -> HttpR
     label = form.cleaned_data["label"]
     with transaction.atomic():
         issued = key_issue(requester=found, label=label)
-        audit_note(
-            actor=operator.email, action="issue key", subject=found.account_id, key_id=issued.key_id, label=label
-        )
+        audit_note(actor=operator, action="issue key", subject=found.account_id, key_id=issued.key_id, label=label)
     return page(request, "key.html", {"requester": found, "issued": issued, "url": settings.MARKETPLACE_URL})
 
 
@@ -108,7 +106,7 @@ def revoke_key(request: HttpRequest, operator: Account, account_id: str, key_id:
         return page(request, "revoke.html", {"requester": found, "key": key})
     with transaction.atomic():
         if key_revoke(key_id=key.key_id):
-            audit_note(actor=operator.email, action="revoke key", subject=found.account_id, key_id=key.key_id)
+            audit_note(actor=operator, action="revoke key", subject=found.account_id, key_id=key.key_id)
     messages.success(request, _("The key is revoked."))
     return see_other("operator:requester", account_id)
 
@@ -137,7 +135,7 @@ def deposit(request: HttpRequest, operator: Account, account_id: str) -> HttpRes
         with transaction.atomic():
             token_claim(requester=found, operation="deposit by operator", token=asked_for[3], subject=found.account_id)
             deposit_make(requester=found, amount=amount, note=note)
-            audit_note(actor=operator.email, action="deposit", subject=found.account_id, amount=str(amount), note=note)
+            audit_note(actor=operator, action="deposit", subject=found.account_id, amount=str(amount), note=note)
     except AlreadyDone:
         messages.warning(request, _("This was booked already, and was not booked again."))
     except Refused as refused:
@@ -155,7 +153,7 @@ def requester_standing(request: HttpRequest, operator: Account, account_id: str)
     form = ReasonForm(request.POST or None)
     wanted = request.POST.get("wanted")
     if form.is_bound and form.is_valid() and wanted in ("active", "inactive"):
-        given = {"requester": found, "actor": operator.email, "reason": form.cleaned_data["reason"]}
+        given = {"requester": found, "actor": operator, "reason": form.cleaned_data["reason"]}
         if wanted == "active":
             requester_reactivate(**given)
             messages.success(request, _("The requester is active again. Its HITs stay ended until it extends them."))
@@ -191,7 +189,7 @@ def requester_undecided(request: HttpRequest, operator: Account, account_id: str
             with suppress(WrongState), transaction.atomic():
                 assignment_approve(requester=found, assignment_id=assignment_id)
                 audit_note(
-                    actor=operator.email,
+                    actor=operator,
                     action="approve for requester",
                     subject=assignment_id,
                     requester=found.account_id,
@@ -217,9 +215,18 @@ def letter(request: HttpRequest, operator: Account, account_id: str, message_pk:
         with transaction.atomic():
             message_answer(message=message, text=form.cleaned_data["text"])
             audit_note(
-                actor=operator.email, action="answer message", subject=found.account_id, worker=message.worker.worker_id
+                actor=operator, action="answer message", subject=found.account_id, worker=message.worker.worker_id
             )
         messages.success(request, _("The answer is sent."))
         return see_other("operator:requester", account_id)
     context = {"requester": found, "letter": message, "form": form}
     return page(request, "letter.html", context, status=400 if form.is_bound else 200)
+
+
+@require_GET
+@operator_page
+def requester_calls(request: HttpRequest, _operator: Account, account_id: str) -> HttpResponse:
+    """What the requester's keys did, newest first."""
+    found, words = selectors.requester_of(account_id), asked_for(request)
+    rows = page_of(request, selectors.calls_of(found, words=words), 100)
+    return page(request, "calls.html", {"requester": found, "page": rows, "words": words})

@@ -18,6 +18,7 @@ urlpatterns = [
     path("requesters/<id:account_id>/deposit", requester_views.deposit, name="deposit"),
     path("requesters/<id:account_id>/standing", requester_views.requester_standing, name="requester_standing"),
     path("requesters/<id:account_id>/undecided", requester_views.requester_undecided, name="requester_undecided"),
+    path("requesters/<id:account_id>/calls", requester_views.requester_calls, name="requester_calls"),
     path("requesters/<id:account_id>/messages/<int:message_pk>", requester_views.letter, name="letter"),
     path("workers", worker_views.workers, name="workers"),
     path("workers/invite", worker_views.invite, name="invite"),
@@ -30,5 +31,6 @@ urlpatterns = [
     path("payouts/list", views.payout, name="payout"),
     path("payouts/list.csv", views.payout_csv, name="payout_csv"),
     path("payouts/<int:payout_pk>/bounce", views.payout_bounced, name="payout_bounced"),
+    path("books", views.books, name="books"),
     path("audit", views.audit, name="audit"),
 ]

@@ -28,6 +28,7 @@ from marketplace.selectors import site as selectors
 from marketplace.services.accounts import (
     audit_note,
 )
+from marketplace.services.daily import BOOKS
 from marketplace.services.ledger import payout_bounce, payouts_make
 from marketplace.services.messages import dispute_close
 from marketplace.site.edge import asked_for, operator_page, page_of, see_other
@@ -48,7 +49,8 @@ def home(request: HttpRequest, _operator: Account) -> HttpResponse:
         "owed_workers": len(owed),
         "failures": selectors.due_failures()[:20],
         "failed": selectors.due_failures().count(),
-        "events": selectors.audit_all()[:8],
+        "books": selectors.daily_run(BOOKS),
+        "rows": selectors.audit_rows(selectors.audit_all()[:8]),
     }
     return page(request, "home.html", context)
 
@@ -81,7 +83,7 @@ def dispute(request: HttpRequest, operator: Account, dispute_pk: int) -> HttpRes
         with transaction.atomic():
             dispute_close(dispute_pk=dispute_pk, overturn=overturn, answer=answer)
             audit_note(
-                actor=operator.email,
+                actor=operator,
                 action="overturn rejection" if overturn else "uphold rejection",
                 subject=found.assignment.assignment_id,
                 answer=answer,
@@ -113,7 +115,7 @@ def payouts(request: HttpRequest, operator: Account) -> HttpResponse:
         paid = payouts_make(workers=[row.worker for row in owed], note=reference)
         amount = sum((payout.amount for payout in paid), ZERO)
         if paid:
-            audit_note(actor=operator.email, action="pay out", subject=reference, workers=len(paid), amount=str(amount))
+            audit_note(actor=operator, action="pay out", subject=reference, workers=len(paid), amount=str(amount))
     if not paid:
         messages.warning(request, _("Nobody is owed anything now, so there is no list."))
         return see_other("operator:payouts")
@@ -140,7 +142,7 @@ def payout_csv(request: HttpRequest, operator: Account) -> HttpResponse:
     rows = list(selectors.payouts_of(reference))
     if not rows:
         raise DoesNotExist("Payout", reference)
-    audit_note(actor=operator.email, action="fetch payouts", subject=reference[:100], workers=len(rows))
+    audit_note(actor=operator, action="fetch payouts", subject=reference[:100], workers=len(rows))
     response = HttpResponse(payouts_written(rows), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="payouts-{slugify(reference)}.csv"'
     add_never_cache_headers(response)
@@ -176,7 +178,7 @@ def payout_bounced(request: HttpRequest, operator: Account, payout_pk: int) -> H
         with transaction.atomic():
             entry = payout_bounce(payout_pk=paid.pk, reason=form.cleaned_data["reason"])
             audit_note(
-                actor=operator.email,
+                actor=operator,
                 action="payout came back",
                 subject=paid.worker.worker_id if paid.worker else "",
                 reference=paid.note,
@@ -188,7 +190,14 @@ def payout_bounced(request: HttpRequest, operator: Account, payout_pk: int) -> H
     return page(request, "bounce.html", {"paid": paid, "form": form}, status=400 if form.is_bound else 200)
 
 
-# --- audit
+# --- books and audit
+
+
+@require_GET
+@operator_page
+def books(request: HttpRequest, _operator: Account) -> HttpResponse:
+    """What the last check of the books found: differences, sums, and the income from fees."""
+    return page(request, "books.html", {"books": selectors.daily_run(BOOKS)})
 
 
 @require_GET
@@ -196,4 +205,6 @@ def payout_bounced(request: HttpRequest, operator: Account, payout_pk: int) -> H
 def audit(request: HttpRequest, _operator: Account) -> HttpResponse:
     """What operators did."""
     words = asked_for(request)
-    return page(request, "audit.html", {"page": page_of(request, selectors.audit_all(words), 100), "words": words})
+    found = page_of(request, selectors.audit_all(words), 100)
+    context = {"page": found, "rows": selectors.audit_rows(found.object_list), "words": words}
+    return page(request, "audit.html", context)

@@ -57,9 +57,8 @@ def invite(request: HttpRequest, operator: Account) -> HttpResponse:
         given = form.cleaned_data
         with transaction.atomic():
             issued = invitation_make(**given)
-            audit_note(
-                actor=operator.email, action="invite worker", subject=given["email"] or "anybody", note=given["note"]
-            )
+            subject = f"invitation {issued.invitation.pk}"
+            audit_note(actor=operator, action="invite worker", subject=subject, note=given["note"])
         address = f"{settings.MARKETPLACE_URL}{reverse('site:register')}?invitation={issued.token}"
         return page(request, "invitation.html", {"address": address, "invitation": issued.invitation})
     return page(request, "invite.html", {"form": form}, status=400)
@@ -76,9 +75,7 @@ def worker(request: HttpRequest, operator: Account, worker_id: str) -> HttpRespo
         with transaction.atomic():
             before = found.status
             worker_set_status(worker=found, status=status)
-            audit_note(
-                actor=operator.email, action=f"worker {status}", subject=found.worker_id, before=before, reason=reason
-            )
+            audit_note(actor=operator, action=f"worker {status}", subject=found.worker_id, before=before, reason=reason)
         messages.success(request, _("The worker is %(status)s now.") % {"status": status.label})
         return see_other("operator:worker", worker_id)
     return worker_shown(request, found, {"form": form}, status=400 if form.is_bound else 200)
@@ -111,7 +108,7 @@ def worker_country(request: HttpRequest, operator: Account, worker_id: str) -> H
     with transaction.atomic():
         worker_move(worker=found, country=given["country"], subdivision=given["subdivision"])
         audit_note(
-            actor=operator.email,
+            actor=operator,
             action="move worker",
             subject=found.worker_id,
             before=before,
@@ -133,7 +130,7 @@ def worker_password(request: HttpRequest, operator: Account, worker_id: str) -> 
     with transaction.atomic():
         link = password_link_make(account=found.account)
         audit_note(
-            actor=operator.email,
+            actor=operator,
             action="issue password link",
             subject=found.worker_id,
             reason=form.cleaned_data["reason"],

@@ -1,5 +1,6 @@
 """What the pages show beside a worker's work: letters, people, money owed, decisions to make."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
@@ -8,9 +9,13 @@ from django.db.models import Count, Max, Q, QuerySet, Sum
 
 from marketplace.errors import DoesNotExist
 from marketplace.models import (
+    ACCOUNT,
     AccessKey,
+    Account,
+    ApiCall,
     Assignment,
     AuditEvent,
+    DailyRun,
     Dispute,
     DueFailure,
     Entry,
@@ -24,6 +29,9 @@ from marketplace.money import ZERO
 from marketplace.qualifying import Action
 from marketplace.selectors.money import Balance, balance
 from marketplace.selectors.qualifying import unmet_by
+
+MOST_CALLS = 10_000
+"""API calls that a page goes through at most; the command api_calls shows all."""
 
 
 class RequesterRow(NamedTuple):
@@ -185,6 +193,21 @@ def disputes_open() -> int:
     return Dispute.objects.filter(state=Dispute.State.OPEN).count()
 
 
+def daily_run(name: str) -> DailyRun | None:
+    """When something of services.daily was last done, and what came of it; None if it never was."""
+    return DailyRun.objects.filter(name=name, ended_at__isnull=False).first()
+
+
+def calls_of(requester: Requester, *, words: str = "") -> QuerySet[ApiCall]:
+    """The requester's newest API calls, newest first: those by a key, with an operation, an outcome or about an id."""
+    rows = ApiCall.objects.select_related("key").filter(key__in=AccessKey.objects.filter(requester=requester))
+    if words := words.strip():
+        rows = rows.filter(
+            Q(key__key_id=words) | Q(operation=words) | Q(outcome=words) | Q(subject=words) | Q(request_id=words)
+        )
+    return rows.order_by("-pk")[:MOST_CALLS]
+
+
 def due_failures() -> QuerySet[DueFailure]:
     """What was due on HITs and failed, the longest failing first."""
     return DueFailure.objects.select_related("hit__requester").order_by("first_at", "pk")
@@ -231,9 +254,32 @@ def work_undecided(requester: Requester) -> QuerySet[Assignment]:
     return rows.filter(hit__requester=requester, state=Assignment.State.SUBMITTED).order_by("submitted_at", "pk")
 
 
+class AuditRow(NamedTuple):
+    """An event of the audit, and who did it: the account's address as it is today, or the command's name."""
+
+    event: AuditEvent
+    who: str
+
+
 def audit_all(words: str = "") -> QuerySet[AuditEvent]:
     """What operators did, newest first; with `words`, what has them in its actor, action or subject."""
     rows = AuditEvent.objects.order_by("-at", "-pk")
     for word in words.split()[:10]:
-        rows = rows.filter(Q(actor__icontains=word) | Q(action__icontains=word) | Q(subject__icontains=word))
+        named = Account.objects.filter(email__icontains=word).values_list("pk", flat=True)[:100]
+        people = [f"{ACCOUNT} {pk}" for pk in named]
+        rows = rows.filter(
+            Q(actor__icontains=word)
+            | Q(action__icontains=word)
+            | Q(subject__icontains=word)
+            | Q(actor__in=people)
+            | Q(subject__in=people)
+        )
     return rows
+
+
+def audit_rows(events: Iterable[AuditEvent]) -> list[AuditRow]:
+    """Events with the names of those who did them."""
+    events = list(events)
+    pks = {event.actor.removeprefix(f"{ACCOUNT} ") for event in events if event.actor.startswith(f"{ACCOUNT} ")}
+    accounts = {f"{ACCOUNT} {account.pk}": account.email for account in Account.objects.filter(pk__in=pks)}
+    return [AuditRow(event, accounts.get(event.actor, event.actor)) for event in events]

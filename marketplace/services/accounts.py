@@ -16,7 +16,7 @@ from django.utils.http import urlsafe_base64_encode
 
 from marketplace import clock, ids
 from marketplace.errors import InvalidValue, NotAllowed, WrongState
-from marketplace.models import Account, AuditEvent, Invitation, Requester, Worker, WorkerBlock
+from marketplace.models import ACCOUNT, Account, AuditEvent, Invitation, Requester, Worker, WorkerBlock
 from marketplace.selectors.lookups import worker_of
 from marketplace.services.hits import hits_end
 
@@ -38,9 +38,13 @@ class PasswordLink(NamedTuple):
     token: str
 
 
-def audit_note(*, actor: str, action: str, subject: str, **details: object) -> AuditEvent:
-    """Write down what an operator did."""
-    return AuditEvent.objects.create(at=clock.now(), actor=actor, action=action, subject=subject, details=details)
+def audit_note(*, actor: Account | str, action: str, subject: str, **details: object) -> AuditEvent:
+    """Write down what an operator did, or a command in the operator's name.
+
+    What is written stays for good, so people are named by ids: an address that is erased elsewhere is not in here.
+    """
+    who = f"{ACCOUNT} {actor.pk}" if isinstance(actor, Account) else actor
+    return AuditEvent.objects.create(at=clock.now(), actor=who, action=action, subject=subject, details=details)
 
 
 def requester_create(*, name: str, email: str = "") -> Requester:
@@ -154,7 +158,7 @@ def password_link_make(*, account: Account) -> PasswordLink:
     return PasswordLink(uid=uid, token=password_tokens.make_token(account))
 
 
-def requester_deactivate(*, requester: Requester, actor: str, reason: str) -> int:
+def requester_deactivate(*, requester: Requester, actor: Account, reason: str) -> int:
     """Refuse all that a requester's keys sign from now on, and end its HITs. How many are ended.
 
     What was accepted may still be submitted, and is paid out of what is held for it: by the operator's approval, or by
@@ -169,7 +173,7 @@ def requester_deactivate(*, requester: Requester, actor: str, reason: str) -> in
 
 
 @transaction.atomic
-def requester_reactivate(*, requester: Requester, actor: str, reason: str) -> None:
+def requester_reactivate(*, requester: Requester, actor: Account, reason: str) -> None:
     """Take what a requester's keys sign again. Its HITs stay ended, until it moves their end. With its note.
 
     Raises WrongState if it is active.

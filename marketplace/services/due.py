@@ -18,6 +18,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from marketplace import clock
 from marketplace.models import Assignment, DueFailure, Hit, UniqueRequestToken
 from marketplace.services.assignments import assignments_approve
+from marketplace.services.daily import daily
 from marketplace.services.events import Event, events_note
 from marketplace.services.hits import hits_dispose, hits_end, hits_settle, rows_save
 from marketplace.services.limits import limits_forget
@@ -72,12 +73,12 @@ def catch_up(*, most: int | None = PER_REQUEST) -> int:
 
 
 def tick() -> int:
-    """All that is due; and what deactivated requesters left open is ended, old request tokens and counts are forgotten.
+    """All that is due; and what deactivated requesters left open is ended, what is old is forgotten, the books checked.
 
     How many rows were dealt with, without the counts. What fails stops nothing else: raises TickIncomplete at the end.
     """
     done, failed = 0, []
-    for work in (_end_hits_of_inactive, _catch_up_all, _forget_limits, _forget_tokens):
+    for work in (_end_hits_of_inactive, _catch_up_all, _forget_limits, _forget_tokens, daily):
         try:
             done += work()
         except Exception:

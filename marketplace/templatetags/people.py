@@ -22,6 +22,12 @@ def dollars(amount: Decimal) -> str:
 
 
 @register.filter
+def dollars_of_text(amount: str) -> str:
+    """The same of an amount that was stored as a text."""
+    return dollars(Decimal(amount))
+
+
+@register.filter
 def grouped(number: int) -> str:
     """A whole number in groups of three: 12,001."""
     return f"{number:,}"

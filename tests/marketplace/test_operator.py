@@ -531,3 +531,86 @@ def test_the_overview_names_hits_whose_turn_failed(people: Marketplace, olga: Pe
     assert "entry_hold_covered" in page
     people.advance(seconds=61)
     assert "What is due on" not in olga.get("/operator/").text
+
+
+def test_the_books_are_shown_with_the_income_from_fees(
+    people: Marketplace, olga: Person, rosa: Requester, wanda: Worker
+) -> None:
+    assignment_id = wanda.do(rosa.hit(Reward="5.00")["HITId"])
+    rosa.client.approve_assignment(AssignmentId=assignment_id)
+    people.run("verify_ledger")
+
+    page = olga.get("/operator/books").text
+
+    ((fees,),) = people.sql(
+        "SELECT -sum(available + on_hold) FROM marketplace_entry WHERE kind IN ('fee', 'bonus fee')"
+    )
+    assert "The books are right." in page
+    assert f"${fees:,.2f}" in page
+    assert datetime.now(UTC).strftime("%Y-%m") in page
+    assert f"${fees:,.2f}" in olga.get("/operator/").text
+
+
+def test_a_difference_in_the_books_is_on_the_overview(people: Marketplace, olga: Person, rosa: Requester) -> None:
+    hit_id = rosa.hit()["HITId"]
+    change = "UPDATE marketplace_hit SET held = held {} 5 WHERE hit_id = %s"
+    people.sql(change.format("+"), hit_id)
+    with pytest.raises(AssertionError, match="The books are wrong"):
+        people.run("verify_ledger")
+
+    overview, page = olga.get("/operator/").text, olga.get("/operator/books").text
+
+    people.sql(change.format("-"), hit_id)
+    assert "The books are wrong." in overview
+    assert f"HIT {hit_id} holds $6.20 by its own row, and $1.20 by its entries." in page
+    people.run("verify_ledger")
+    assert "The books are wrong" not in olga.get("/operator/").text
+
+
+def test_the_calls_of_a_requester_are_shown_to_the_operator_alone(
+    people: Marketplace, olga: Person, rosa: Requester, wanda: Worker
+) -> None:
+    hit_id = rosa.hit()["HITId"]
+    with refusing("HITDoesNotExist"):
+        rosa.client.get_hit(HITId="3NONE")
+    path = f"/operator/requesters/{rosa.account_id}/calls"
+
+    page = olga.get(path).text
+
+    assert page.index("HITDoesNotExist") < page.index(hit_id)
+    assert path in olga.get(f"/operator/requesters/{rosa.account_id}").text
+    assert hit_id not in olga.get(f"{path}?words=HITDoesNotExist").text
+    assert hit_id in olga.get(f"{path}?words={rosa.key_id}").text
+    assert hit_id not in olga.get(f"/operator/requesters/{people.requester().account_id}/calls").text
+    assert httpx.get(f"{people.url}{path}", follow_redirects=False).status_code == 302
+
+
+def test_no_address_is_written_into_the_audit(people: Marketplace, olga: Person) -> None:
+    email = "private.person@example.org"
+    before = people.sql("SELECT coalesce(max(id), 0) FROM marketplace_auditevent")[0][0]
+    olga.post("/operator/workers/invite", email=email, days="14", vouched_approved="0", vouched_rejected="0")
+    people.run("invite_worker", "--email", email)
+    worker_id = people.test("worker", email=email)["worker_id"]
+    people.run("reset_password", email, "--reason", "Asked by phone")
+    people.run("create_operator", "another.operator@example.org", MARKETPLACE_OPERATOR_PASSWORD=PASSWORD)
+
+    rows = people.sql(
+        "SELECT actor, subject, details::text FROM marketplace_auditevent WHERE id > %s ORDER BY id", before
+    )
+
+    assert len(rows) == 4
+    assert "@" not in str(rows)
+    assert rows[2][:2] == ("reset_password", worker_id)
+    page = audit(olga, OPERATOR)  # found and shown by the address that the account has today
+    assert OPERATOR in page
+    assert "invite worker" in page
+
+
+def test_the_new_pages_fit_and_are_accessible(
+    people: Marketplace, olga: Person, rosa: Requester, visitor: Visitor
+) -> None:
+    rosa.hit()
+    people.run("verify_ledger")
+    page = visitor(olga)
+
+    look_well(page, "/operator/", "/operator/books", f"/operator/requesters/{rosa.account_id}/calls")

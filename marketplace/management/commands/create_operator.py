@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from marketplace.errors import Refused
+from marketplace.models import ACCOUNT
 from marketplace.services.accounts import audit_note, operator_create
 
 VARIABLE = "MARKETPLACE_OPERATOR_PASSWORD"
@@ -26,8 +27,8 @@ class Command(BaseCommand):
         """Make it."""
         password = os.environ.get(VARIABLE) or getpass.getpass("Password: ")
         try:
-            operator_create(email=email, password=password)
+            account = operator_create(email=email, password=password)
         except Refused as refused:
             raise CommandError(str(refused)) from refused
-        audit_note(actor="create_operator", action="create operator", subject=email)
+        audit_note(actor="create_operator", action="create operator", subject=f"{ACCOUNT} {account.pk}")
         self.stdout.write(f"{email} is an operator.")

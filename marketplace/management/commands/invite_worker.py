@@ -37,5 +37,6 @@ class Command(BaseCommand):
             )
         except Refused as refused:
             raise CommandError(str(refused)) from refused
-        audit_note(actor="invite_worker", action="invite worker", subject=email or "anybody", note=note)
+        subject = f"invitation {issued.invitation.pk}"
+        audit_note(actor="invite_worker", action="invite worker", subject=subject, note=note)
         self.stdout.write(f"{settings.MARKETPLACE_URL}/register?invitation={issued.token}")

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
 from marketplace.errors import Refused
-from marketplace.models import Account
+from marketplace.models import ACCOUNT, Account, Worker
 from marketplace.services.accounts import audit_note, password_link_make
 
 
@@ -31,5 +31,7 @@ class Command(BaseCommand):
             link = password_link_make(account=account)
         except Refused as refused:
             raise CommandError(str(refused)) from refused
-        audit_note(actor="reset_password", action="issue password link", subject=account.email, reason=reason)
+        worker = Worker.objects.filter(account=account).first()
+        subject = worker.worker_id if worker else f"{ACCOUNT} {account.pk}"
+        audit_note(actor="reset_password", action="issue password link", subject=subject, reason=reason)
         self.stdout.write(f"{settings.MARKETPLACE_URL}{reverse('site:password_new', args=link)}")
