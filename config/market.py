@@ -134,6 +134,10 @@ class Market:
         """The program that does what the marketplace does by itself."""
         return [sys.executable, "-m", "marketplace", "tick", "--every", "5"]
 
+    def sender(self) -> list[str]:
+        """The program that delivers its notifications."""
+        return [sys.executable, "-m", "marketplace", "deliver", "--every", "1"]
+
     def _operator(self, kept: dict[str, str], is_new: bool) -> str:
         """The operator's address. Makes an account if need be; another if that is there, with an unknown log-in."""
         address = kept.get("operator", "")

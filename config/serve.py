@@ -80,6 +80,7 @@ class Site:
             theirs = self._market.environment
             self._add("marketplace", _gunicorn("marketplace.wsgi:application", market, 1), theirs, files=[market])
             self._add("marketplace-tick", self._market.clock(), theirs)
+            self._add("marketplace-deliver", self._market.sender(), theirs)
         self._ending.clear()
         threading.Thread(target=self._watch, name="site", daemon=True).start()
         atexit.register(self.stop)

@@ -15,9 +15,12 @@
 | MARKETPLACE_API_RATE | API requests a second of one access key, over ten seconds; 0 for no limit | 200 |
 | MARKETPLACE_HSTS_SUBDOMAINS | whether https is asked of all names below this one too, and preloading allowed | off |
 | MARKETPLACE_CLIENT_ADDRESS_HEADER | where the proxy puts the client's address, such as HTTP_X_REAL_IP | REMOTE_ADDR |
+| MARKETPLACE_NOTIFICATION_PORTS | ports of requesters' addresses that notifications may be sent to | 443 |
+| MARKETPLACE_NOTIFICATION_NETWORKS | networks that they may be sent to beside the internet, as 10.1.0.0/16 | none |
 | BESTKNOWN_VAR | where the generated key lives in development | var/ beside manage.py |
 """
 
+import ipaddress
 import os
 import secrets
 from pathlib import Path
@@ -152,6 +155,20 @@ RATE_LIMITS = env.bool("MARKETPLACE_RATE_LIMITS", default=True)
 API_RATE = env.int("MARKETPLACE_API_RATE", default=200)
 CLIENT_ADDRESS_HEADER = env.str("MARKETPLACE_CLIENT_ADDRESS_HEADER", default="REMOTE_ADDR")
 
+# Notifications: where requesters may have them sent. In development, anywhere near.
+_ports = env.list("MARKETPLACE_NOTIFICATION_PORTS", default=[])
+_networks = env.list("MARKETPLACE_NOTIFICATION_NETWORKS", default=[])
+if DEVELOPMENT and not _networks:
+    _networks = ["127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"]
+try:
+    NOTIFICATION_PORTS = frozenset(int(port) for port in _ports) or (None if DEVELOPMENT else frozenset({443}))
+    NOTIFICATION_NETWORKS = [ipaddress.ip_network(network.strip()) for network in _networks]
+except ValueError as error:
+    raise ImproperlyConfigured(
+        "MARKETPLACE_NOTIFICATION_PORTS takes numbers, and MARKETPLACE_NOTIFICATION_NETWORKS networks such as "
+        f"10.1.0.0/16, with commas between: {error}."
+    ) from error
+
 # Files
 STATIC_URL = "/static/"
 STATIC_ROOT = env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles"))
@@ -226,5 +243,5 @@ LOGGING = {
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "INFO"},
-    "loggers": {"django.request": {"level": "ERROR"}, "httpx": {"level": "WARNING"}},
+    "loggers": {"django.request": {"level": "ERROR"}},
 }

@@ -90,7 +90,10 @@ class Notification(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["next_try_at"], condition=Q(next_try_at__isnull=False), name="notification_to_deliver")
+            # services.delivery: what is due, for each key in turn
+            models.Index(
+                fields=["key", "next_try_at"], condition=Q(next_try_at__isnull=False), name="notification_due_of_key"
+            )
         ]
 
     def __str__(self) -> str:

@@ -8,6 +8,7 @@ urlpatterns = [
     path("clock", views.move_clock),
     path("faults", views.order_faults),
     path("tick", views.run_tick),
+    path("deliver", views.run_deliver),
     path("requester", views.make_requester),
     path("deposit", views.make_deposit),
     path("worker", views.make_worker),

@@ -18,8 +18,8 @@ from marketplace.models import Requester, TestClock, Worker
 from marketplace.selectors.lookups import worker_of
 from marketplace.selectors.work import earnings_of, hits_findable, messages_of
 from marketplace.services import accounts, assignments, faults, keys, ledger, qualifications
+from marketplace.services.delivery import Sender
 from marketplace.services.due import catch_up, tick
-from marketplace.services.notifications import notifications_deliver
 
 Action = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -66,8 +66,14 @@ def _faults(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tick(_given: dict[str, Any]) -> dict[str, Any]:
-    """What the background process does: the clock's work, and notifications."""
-    return {"done": tick(), "notifications": notifications_deliver()}
+    """What the clock's process does."""
+    return {"done": tick()}
+
+
+def _deliver(_given: dict[str, Any]) -> dict[str, Any]:
+    """What the sender of notifications does, once."""
+    taken, failed = Sender().drain()
+    return {"taken": taken, "failed": failed}
 
 
 def _requester(given: dict[str, Any]) -> dict[str, Any]:
@@ -149,6 +155,7 @@ def _look(given: dict[str, Any]) -> dict[str, Any]:
 move_clock = _json(_clock)
 order_faults = _json(_faults)
 run_tick = require_POST(_json(_tick))
+run_deliver = require_POST(_json(_deliver))
 make_requester = require_POST(_json(_requester))
 make_deposit = require_POST(_json(_deposit))
 make_worker = require_POST(_json(_worker))

@@ -22,7 +22,7 @@ DOCKER = REPOSITORY / "docker"
 COMPOSE = yaml.safe_load((REPOSITORY / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = {name: service for name, service in SERVICES.items() if service["image"].startswith("bestknown-")}
-MARKETPLACE = {"marketplace", "marketplace-tick", "marketplace-migrate", "marketplace-database"}
+MARKETPLACE = {"marketplace", "marketplace-tick", "marketplace-deliver", "marketplace-migrate", "marketplace-database"}
 EXAMPLE = (DOCKER / "env.example").read_text()
 
 

@@ -98,7 +98,7 @@ def test_a_marketplace_is_set_up_once_serves_and_is_replaced_when_it_dies(folder
     site = Site(free_port(), workers=1, with_jobs=False, market=market, tell=told.append).start()
     try:
         site.wait_until_ready("/", seconds=60)
-        assert set(site.pids()) == {"web", "marketplace", "marketplace-tick"}
+        assert set(site.pids()) == {"web", "marketplace", "marketplace-tick", "marketplace-deliver"}
         first = site.pids()["marketplace"]
         os.kill(first, signal.SIGKILL)
         deadline = time.monotonic() + 30

@@ -90,6 +90,6 @@ def test_tick_does_what_is_due(marketplace: Marketplace, rosa: Requester, wanda:
     assignment_id = wanda.do(rosa.hit(AutoApprovalDelayInSeconds=60)["HITId"])
     marketplace.advance(minutes=2)
 
-    assert re.fullmatch(r"[1-9]\d* due, \d+ notifications", marketplace.run("tick"))
+    assert re.fullmatch(r"[1-9]\d* due", marketplace.run("tick"))
     assert marketplace.run("tick").startswith("0 due")
     assert rosa.assignment(assignment_id)["AssignmentStatus"] == "Approved"

@@ -81,7 +81,7 @@ def test_passwords_are_hashed_slowly(production: Production) -> None:
 
 
 def test_nothing_of_test_mode_is_there(production: Production) -> None:
-    for action in ("clock", "faults", "tick", "requester", "deposit", "worker", "find", "accept", "return", "look"):
+    for action in "clock faults tick deliver requester deposit worker find accept return look".split():
         assert production.http.post(f"/test/{action}", json={}).status_code == 404
 
 

@@ -272,6 +272,7 @@ def weather(
             told = told or _ask_to_be_told(publication, site.url)
             with suppress(httpx.TransportError, AssertionError):  # the server that was asked may just have been killed
                 marketplace.test("tick")
+                marketplace.test("deliver")
             # Back-off is real, and would make this long: what waits a minute waits a second.
             soon = timezone.now() + timedelta(seconds=1)
             Operation.objects.filter(ended_at=None, next_try__gt=soon).update(next_try=soon)

@@ -794,9 +794,9 @@ def test_the_marketplaces_own_notification_is_understood(
         assert page.post(at("venue_listen", published.campaign)).status_code == 303
     work(published, wanda, 2)
     assert due(published) == set()
-    marketplace.test("tick")
+    marketplace.test("deliver")
     assert due(published) == {2}
     finish(arrive(published, wanda, 3), wanda)
     marketplace.test("faults", script=[{"kind": "notification_doubled"}])
-    marketplace.test("tick")
+    marketplace.test("deliver")
     assert due(published) == {2, 3}

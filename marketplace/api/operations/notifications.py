@@ -25,8 +25,8 @@ def update_settings(call: Call) -> dict[str, Any]:
 
 @handles("SendTestEventNotification")
 def send_test(call: Call) -> dict[str, Any]:
-    """Send one event, at once, whatever events were asked for."""
-    notifications.test_send(
+    """Queue one event, whatever events were asked for: the sender has it within seconds, and nobody waits for that."""
+    notifications.test_queue(
         key=call.key, wanted=_wanted(call.given["Notification"], test=True), event=call.given["TestEventType"]
     )
     return {}

@@ -10,17 +10,16 @@ from django.core.management.base import BaseCommand
 from django.db import close_old_connections
 
 from marketplace.services.due import tick
-from marketplace.services.notifications import notifications_deliver
 
 log = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
-    """Let time do its work: abandon, approve, expire, dispose, deliver notifications."""
+    """Let time do its work: abandon, approve, expire, dispose."""
 
     help = (
         "Let time do its work, once or for good: lapsed assignments are abandoned, undecided ones approved, HITs "
-        "expired and disposed of, notifications delivered. Any number may run at once."
+        "expired and disposed of. Any number may run at once."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -32,7 +31,7 @@ class Command(BaseCommand):
         """Do what is due."""
         while True:
             try:
-                done, delivered = tick(), notifications_deliver()
+                done = tick()
             except Exception:
                 if not every:
                     raise
@@ -41,8 +40,8 @@ class Command(BaseCommand):
             else:
                 if heartbeat is not None:
                     heartbeat.touch()
-                if not every or done or delivered:
-                    self.stdout.write(f"{done} due, {delivered} notifications")
+                if not every or done:
+                    self.stdout.write(f"{done} due")
             if not every:
                 return
             time.sleep(every)
