@@ -19,3 +19,7 @@ urlpatterns = [
     path("", include("tasks.urls")),
     path("", include("judgments.urls")),
 ]
+handler400 = "config.error_pages.bad_request"
+handler403 = "config.error_pages.forbidden"
+handler404 = "config.error_pages.not_found"
+handler500 = "config.error_pages.server_error"

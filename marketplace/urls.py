@@ -16,3 +16,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
 ]
 if settings.TEST_MODE:
     urlpatterns += [path("test/", include("marketplace.testing.urls"))]
+handler400 = "marketplace.error_pages.bad_request"
+handler403 = "marketplace.error_pages.forbidden"
+handler404 = "marketplace.error_pages.not_found"
+handler500 = "marketplace.error_pages.server_error"
