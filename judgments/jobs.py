@@ -1,16 +1,14 @@
 """What runs in the background: checking the test pairs of work that came through a venue, and computing results."""
 
-import logging
-
 from celery import shared_task
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from evaluation.errors import BadInput
 from judgments import services
 from judgments.results import storing
 from pools.models import Campaign
-
-log = logging.getLogger(__name__)
+from tasks import campaign_alarms
 
 
 @shared_task
@@ -25,18 +23,31 @@ def compute_results(campaign_id: int | None = None) -> str:
 
     One at a time, so that other jobs get their turn. Safe to run many at once, and to be killed.
     """
+    kind = campaign_alarms.Kind.RESULTS
     if campaign_id is None:
-        campaigns = storing.due(at=timezone.now())
+        at = timezone.now()
+        resting = set(campaign_alarms.resting(kind=kind, at=at))
+        campaigns = [campaign for campaign in storing.candidates(at=at) if campaign.pk not in resting]
     else:
-        campaigns = iter(Campaign.objects.filter(pk=campaign_id).select_related("collection"))
-    computed = 0
+        campaigns = list(Campaign.objects.filter(pk=campaign_id).select_related("collection"))
+    computed = False
     for campaign in campaigns:
-        try:
-            computed += storing.result_refresh(campaign=campaign)
-        except (OSError, BadInput) as error:  # a run's file is away; the others' results do not wait for it
-            log.warning("The results of campaign %s: %s", campaign.pk, error)
-        except Exception:
-            log.exception("The results of campaign %s", campaign.pk)
+        with campaign_alarms.isolating(campaign_id=campaign.pk, kind=kind, words=_failed):
+            computed = storing.result_refresh(campaign=campaign)
         if computed:
             break
-    return f"results computed: {computed}"
+    return f"results computed: {int(computed)}"
+
+
+def _failed(error: Exception) -> str:
+    if isinstance(error, OSError | BadInput):
+        text = _(
+            "The results could not be computed, since a file of a run cannot be read (%(error)s). Ask whoever runs "
+            "this site to look at the stored files. It is tried again by itself."
+        )
+    else:
+        text = _(
+            "The results could not be computed (%(error)s). The judgments are not touched. It is tried again by "
+            "itself; if it stays, show this to whoever runs this site."
+        )
+    return text % {"error": campaign_alarms.in_words(error)}

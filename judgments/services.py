@@ -4,6 +4,7 @@ Work that came through a venue is checked once the venue has confirmed whose it 
 be typed by anybody, and nobody's word alone puts judgments into a campaign or has a worker barred.
 """
 
+import logging
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -15,9 +16,12 @@ from judgments import selectors
 from judgments.models import Acceptance, Judgment, Ruling
 from pools.errors import BadRequest, NotNow, NotYours
 from pools.models import Campaign, Pair, User
+from tasks import campaign_alarms
 from tasks import services as tasks
-from tasks.models import Assignment, Hit, Item, Publication, Worker
+from tasks.models import Assignment, CampaignAlarm, Hit, Item, Publication, Worker
 from tasks.venue.arriving import leaves_alarm
+
+log = logging.getLogger(__name__)
 
 
 @transaction.atomic
@@ -87,11 +91,33 @@ def _end(assignment: Assignment, *, left: bool, at: datetime) -> Assignment:
 
 
 def confirmed_check_all(*, at: datetime, campaign: Campaign | None = None) -> int:
-    """Check all work that venues have confirmed (of one campaign, or of all), first finished first. How much it was."""
+    """Check all work that venues have confirmed (of one campaign, or of all), first finished first. How much it was.
+
+    Work that cannot be checked raises an alarm, is tried again the next time, and keeps no other waiting.
+    """
     waiting = selectors.confirmed_unchecked().order_by("finished_at", "id")
     if campaign is not None:
         waiting = waiting.filter(campaign=campaign)
-    return sum(confirmed_check(assignment_id=pk, at=at) for pk in list(waiting.values_list("id", flat=True)))
+    checked = 0
+    failed: dict[int, tuple[int, Exception]] = {}
+    campaigns = dict(waiting.values_list("id", "campaign_id"))
+    for pk, campaign_id in campaigns.items():
+        try:
+            checked += confirmed_check(assignment_id=pk, at=at)
+        except Exception as error:
+            log.exception("Assignment %s could not be checked", pk)
+            failed.setdefault(campaign_id, (pk, error))
+    kind = CampaignAlarm.Kind.CHECKING
+    for campaign_id, (pk, reason) in failed.items():
+        text = _(
+            "Assignment %(id)d could not be checked (%(error)s), so its judgments do not count yet. Other work is "
+            "checked. It is tried again every minute; if it stays, show this to whoever runs this site."
+        ) % {"id": pk, "error": campaign_alarms.in_words(reason)}
+        campaign_alarms.alarm_raise(campaign_id=campaign_id, kind=kind, text=text, at=at)
+    ringing = CampaignAlarm.objects.filter(kind=kind, settled_at=None).exclude(campaign_id__in=failed)
+    for alarm in ringing if campaign is None else ringing.filter(campaign=campaign):
+        campaign_alarms.alarm_settle(campaign_id=alarm.campaign_id, kind=kind, at=at)
+    return checked
 
 
 @transaction.atomic

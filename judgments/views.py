@@ -21,9 +21,10 @@ from pools.errors import NotYours, Refused
 from pools.forms import LABELS
 from pools.models import Campaign
 from pools.views import Request, campaign_of, page_of, refuse_in, see_other
+from tasks import campaign_alarms
 from tasks import selectors as tasks
 from tasks.crowd import link as crowd
-from tasks.models import Assignment, Worker
+from tasks.models import Alarm, Assignment, Worker
 from tasks.money import dollars
 
 TYPES = {
@@ -64,6 +65,8 @@ def campaign(request: Request, pk: int) -> HttpResponse:
         "settings": _settings(found),
         "address": crowd.campaign_address(found),
         "tests": tasks.test_counts(found),
+        "alarms": campaign_alarms.alarms_raised(found),
+        "venue_alarms": Alarm.objects.filter(publication__campaign=found, settled_at=None).count(),
     }
     if draft:
         context["obstacles"] = tasks.launch_obstacles(found)

@@ -8,11 +8,14 @@ from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[impor
 from celery import shared_task
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from pools.errors import Refused
 from pools.models import Campaign
-from tasks import services
+from tasks import campaign_alarms, services
 from tasks.models import Publication
+from tasks.venue.alarms import alarm_raise, alarm_settle
 from tasks.venue.comparing import comparison_make
 from tasks.venue.outbox import operations_run
 from tasks.venue.publishing import publication_plan
@@ -27,8 +30,13 @@ SECONDS = 20.0
 @shared_task
 def pack_waiting_campaigns() -> str:
     """Pack every launched campaign that waits for it. Safe to run twice, or on many machines at once."""
-    waiting = Campaign.objects.filter(state=Campaign.State.PACKING).order_by("id").values_list("id", flat=True)
-    packed = [str(campaign_id) for campaign_id in waiting if services.campaign_pack(campaign_id=campaign_id)]
+    kind, packed = campaign_alarms.Kind.PACKING, []
+    waiting = Campaign.objects.filter(state=Campaign.State.PACKING)
+    waiting = waiting.exclude(pk__in=campaign_alarms.resting(kind=kind, at=timezone.now())).order_by("id")
+    for campaign_id in waiting.values_list("id", flat=True):
+        with campaign_alarms.isolating(campaign_id=campaign_id, kind=kind, words=campaign_alarms.packing_failed):
+            if services.campaign_pack(campaign_id=campaign_id):
+                packed.append(str(campaign_id))
     return f"packed {', '.join(packed)}" if packed else "nothing to pack"
 
 
@@ -47,7 +55,7 @@ def publish() -> str:
             made += calls
         return made
 
-    return _each("calls made", one)
+    return _each("publish", "calls made", one)
 
 
 @shared_task
@@ -59,13 +67,13 @@ def sync() -> str:
             return 0  # nothing more can come
         return publication_sync(publication=publication, at=timezone.now()).new
 
-    return _each("new submissions", one)
+    return _each("sync", "new submissions", one)
 
 
 @shared_task
 def settle() -> str:
     """Decide on submitted work, and plan what it is paid. Safe to run many at once."""
-    return _each("decided", lambda one: publication_settle(publication=one, at=timezone.now()))
+    return _each("settle", "decided", lambda one: publication_settle(publication=one, at=timezone.now()))
 
 
 @shared_task
@@ -76,34 +84,54 @@ def requeue() -> str:
         at = timezone.now()
         return publication_requeue(publication=publication, at=at) + finished_end(publication=publication, at=at)
 
-    return _each("HITs changed", one)
+    return _each("requeue", "HITs changed", one)
 
 
 @shared_task
 def reconcile() -> str:
-    """Compare our ledger with the venues', HIT by HIT; differences ring. Safe to run many at once."""
-    return _each("differences", lambda one: len(comparison_make(publication=one, at=timezone.now()).differences))
+    """Compare our ledger with the venues', HIT by HIT; differences raise alarms. Safe to run many at once."""
+    return _each(
+        "reconcile", "differences", lambda one: len(comparison_make(publication=one, at=timezone.now()).differences)
+    )
 
 
 @shared_task
 def compare(publication_id: int) -> str:
     """Compare one publication's ledger now, because a person asked."""
-    chosen = Publication.objects.filter(pk=publication_id)
-    return _each(
-        "differences", lambda one: len(comparison_make(publication=one, at=timezone.now()).differences), chosen
-    )
+    return _each("reconcile", "differences", _compare, Publication.objects.filter(pk=publication_id))
 
 
-def _each(what: str, act: Callable[[Publication], int], chosen: QuerySet[Publication] | None = None) -> str:
-    """Do something for every (chosen) publication; the trouble of one is logged, and keeps no other waiting."""
+def _compare(publication: Publication) -> int:
+    return len(comparison_make(publication=publication, at=timezone.now()).differences)
+
+
+IN_WORDS = {
+    "publish": gettext_lazy("publish HITs and send what is planned"),
+    "sync": gettext_lazy("ask what was submitted"),
+    "settle": gettext_lazy("decide on submitted work and pay"),
+    "requeue": gettext_lazy("ask for more work, and end HITs that need none"),
+    "reconcile": gettext_lazy("compare the ledgers"),
+}
+
+
+def _each(job: str, what: str, act: Callable[[Publication], int], chosen: QuerySet[Publication] | None = None) -> str:
+    """Do something for every (chosen) publication. What fails for one raises an alarm, and keeps no other waiting."""
     done = 0
     every = Publication.objects.all() if chosen is None else chosen
     published = every.exclude(state=Publication.State.DRAFT).order_by("id")
     for publication in published.select_related("campaign__lab"):
         try:
             done += act(publication)
-        except (Refused, BotoCoreError, ClientError) as error:
-            log.warning("Publication %s: %s", publication.pk, error)
-        except Exception:
-            log.exception("Publication %s", publication.pk)
+        except Exception as error:
+            if isinstance(error, Refused | BotoCoreError | ClientError):
+                log.warning("Publication %s, %s: %s", publication.pk, job, error)
+            else:
+                log.exception("Publication %s, %s", publication.pk, job)
+            text = _("The job to %(job)s failed: %(error)s. It is tried again by itself; nothing is lost.") % {
+                "job": IN_WORDS[job],
+                "error": campaign_alarms.in_words(error),
+            }
+            alarm_raise(publication=publication, kind="job", subject=job, text=text, at=timezone.now())
+        else:
+            alarm_settle(publication=publication, kind="job", subject=job, at=timezone.now())
     return f"{what}: {done}"

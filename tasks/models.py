@@ -232,6 +232,29 @@ class Assignment(models.Model):
         return f"assignment {self.pk}"
 
 
+class CampaignAlarm(models.Model):
+    """Something in a campaign's jobs that a person must look at, once for each kind. `failures` are in a row."""
+
+    class Kind(models.TextChoices):
+        PACKING = "packing", _("packing the HITs")
+        CHECKING = "checking", _("checking work")
+        RESULTS = "results", _("computing the results")
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="alarms")
+    kind = models.CharField(max_length=10, choices=Kind)
+    text = models.TextField()
+    failures = models.PositiveIntegerField(default=1)
+    raised_at = models.DateTimeField()
+    retry_at = models.DateTimeField(null=True, blank=True, help_text=_("Empty: not tried again by itself."))
+    settled_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["campaign", "kind"], name="campaign_alarm_once")]
+
+    def __str__(self) -> str:
+        return self.text
+
+
 # --- what is at a venue that speaks the Mechanical Turk API
 
 

@@ -229,6 +229,10 @@ ADVICE = {
         "ledger",
         gettext_lazy("See the ledger"),
     ),
+    "job": Advice(gettext_lazy("This ends once the job succeeds. If it stays, show it to whoever runs this site.")),
+    "undecided": Advice(
+        gettext_lazy("The other work goes on. If this stays, show it to whoever runs this site."), "submission", _DECIDE
+    ),
 }  # fmt: skip
 OTHER = Advice(gettext_lazy("Read it, and set it aside once it is seen to."), may_be_set_aside=True)
 

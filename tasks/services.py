@@ -10,6 +10,7 @@ from random import Random
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Max
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evaluation.recognition import Rarity, choose_off_topic, features_of
@@ -17,7 +18,7 @@ from pools import selectors as pools
 from pools.copying import copy_rows, next_ids
 from pools.errors import NotNow, Refused
 from pools.models import Campaign, Passage, Qrel, User
-from tasks import selectors
+from tasks import campaign_alarms, selectors
 from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
 from tasks.money import owed
 from tasks.packing import pack
@@ -204,6 +205,7 @@ def campaign_launch(*, campaign: Campaign) -> Campaign:
         consent_write(campaign=campaign, text=default_consent(campaign))
     campaign.state = Campaign.State.PACKING
     campaign.save(update_fields=["state"])
+    campaign_alarms.alarm_settle(campaign_id=campaign.pk, kind=campaign_alarms.Kind.PACKING, at=timezone.now())
     return campaign
 
 
@@ -211,7 +213,8 @@ def campaign_launch(*, campaign: Campaign) -> Campaign:
 def campaign_pack(*, campaign_id: int) -> bool:
     """Pack a launched campaign's pairs into HITs, all or none, and open it.
 
-    Returns False, having done nothing, where there is nothing to pack or another process is at it.
+    Returns False, having done nothing, where there is nothing to pack or another process is at it. A campaign that
+    lacks something is a draft again, with an alarm.
     """
     campaign = (
         Campaign.objects.select_for_update(skip_locked=True)
@@ -219,6 +222,18 @@ def campaign_pack(*, campaign_id: int) -> bool:
         .first()
     )
     if campaign is None:
+        return False
+    if obstacles := selectors.launch_obstacles(campaign):
+        campaign.state = Campaign.State.DRAFT
+        campaign.save(update_fields=["state"])
+        text = _("The campaign could not be packed, and is a draft again. %(why)s Then start it again.")
+        campaign_alarms.alarm_raise(
+            campaign_id=campaign.pk,
+            kind=campaign_alarms.Kind.PACKING,
+            text=text % {"why": " ".join(obstacles)},
+            at=timezone.now(),
+            retried=False,
+        )
         return False
     passages = selectors.passages_of_tests(campaign)
     hits = pack(
@@ -456,5 +471,7 @@ def next_test_seed(campaign: Campaign) -> int:
 
 
 def _must_be_draft(campaign: Campaign) -> None:
-    if campaign.state != Campaign.State.DRAFT:
+    """Refuse to change what a start has fixed. Until the transaction ends, the campaign cannot be started."""
+    state = Campaign.objects.select_for_update(no_key=True).values_list("state", flat=True).get(pk=campaign.pk)
+    if state != Campaign.State.DRAFT:
         raise NotNow(_("The campaign has started: its test pairs are fixed."))

@@ -39,8 +39,8 @@ def result_refresh(*, campaign: Campaign) -> bool:
         return True
 
 
-def due(*, at: datetime) -> Iterator[Campaign]:
-    """Campaigns whose results are not in step, and have rested long enough since the last time.
+def candidates(*, at: datetime) -> Iterator[Campaign]:
+    """Campaigns whose results may be out of step, and have rested long enough since the last time.
 
     Of those that were packed and have a judgment that counts, or need none.
     """
@@ -48,10 +48,8 @@ def due(*, at: datetime) -> Iterator[Campaign]:
     judged = Exists(Acceptance.objects.filter(assignment__campaign=OuterRef("pk")))
     asks = Exists(Pair.objects.filter(pool__campaign=OuterRef("pk")))
     for campaign in list(started.filter(judged | ~asks).select_related("collection").order_by("id")):
-        result = Result.objects.filter(campaign=campaign).defer("data").first()
-        if result is not None and at < result.computed_at + timedelta(seconds=REST_FACTOR * result.seconds):
-            continue
-        if result is None or result.digest != digest_of(campaign):
+        result = Result.objects.filter(campaign=campaign).only("computed_at", "seconds").first()
+        if result is None or at >= result.computed_at + timedelta(seconds=REST_FACTOR * result.seconds):
             yield campaign
 
 

@@ -1,5 +1,7 @@
 """Deciding on submitted work, and paying for it: by default all of it, whatever becomes of its data."""
 
+import logging
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -11,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from pools.errors import BadRequest, NotNow
 from pools.models import User
+from tasks.campaign_alarms import in_words
 from tasks.crowd.environments import bonus_fee, environment, reward_fee
 from tasks.crowd.mturk import compensation_question
 from tasks.models import Assignment, Operation, Payment, Posting, Publication, Submission, Worker
@@ -21,14 +24,17 @@ Kind, Purpose, Decision, Status = Operation.Kind, Payment.Purpose, Submission.De
 BATCH = 200
 LARGE = 10
 GRACE = timedelta(hours=1)
+log = logging.getLogger(__name__)
 
 
 def publication_settle(*, publication: Publication, at: datetime) -> int:
     """Decide on submitted work that is matched and checked, and plan what it is paid. How many were decided."""
-    decided = 0
-    while (batch := _settle_batch(publication, at)) == BATCH:
+    failed: dict[int, Exception] = {}
+    decided, more = 0, True
+    while more:
+        batch, more = _settle_batch(publication, at, failed)
         decided += batch
-    decided += batch
+    _failed_ring(publication, failed, at)
     _compensations_approve(publication, at)
     workers_exclude(publication=publication, at=at)
     compensations_find(publication=publication, at=at)
@@ -36,28 +42,61 @@ def publication_settle(*, publication: Publication, at: datetime) -> int:
 
 
 @transaction.atomic
-def _settle_batch(publication: Publication, at: datetime) -> int:
+def _settle_batch(publication: Publication, at: datetime, failed: dict[int, Exception]) -> tuple[int, bool]:
+    """Decide on the next submissions, but for those that `failed` in this round. How many, and whether more wait."""
     waiting = list(
         publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True)
         .filter(assignment__judged__gt=0, decision=Decision.NONE, submitted_at__lte=at - publication.approve_after)
         .exclude(assignment__verdict=Assignment.Verdict.PENDING)
+        .exclude(pk__in=list(failed))
         .select_related("assignment", "posting", "publication__campaign")
         .order_by("submitted_at", "id")[:BATCH]
     )
-    for submission in waiting:
-        if submission.status == Status.REJECTED:
-            _reject_as_there(submission, at)
-        elif _compensated_before(submission, at):
-            _approve(submission, by=None, reason=_("Compensated before: no bonus."), at=at, bonus=False)
-        else:
-            _approve(submission, by=None, reason="", at=at)
-    for submission in _decided_there(publication):
-        if submission.status == Status.APPROVED:
-            _approve(submission, by=None, reason=_("Approved at the venue, before anybody decided."), at=at)
-            _settle_alarms(submission, at)
-        else:
-            _reject_as_there(submission, at)
-    return len(waiting)
+    decided = sum(_alone(_settle, submission, at, failed) for submission in waiting)
+    for submission in _decided_there(publication, failed):
+        _alone(_settle_as_there, submission, at, failed)
+    return decided, len(waiting) == BATCH
+
+
+def _alone(
+    act: Callable[[Submission, datetime], None], submission: Submission, at: datetime, failed: dict[int, Exception]
+) -> bool:
+    """Whether something was done for one submission. If it fails, nothing of it stays, and the others go on."""
+    try:
+        with transaction.atomic():
+            act(submission, at)
+    except Exception as error:
+        log.exception("Submission %s", submission.pk)
+        failed[submission.pk] = error
+        return False
+    return True
+
+
+def _failed_ring(publication: Publication, failed: dict[int, Exception], at: datetime) -> None:
+    subjects = {f"submission {pk}": error for pk, error in failed.items()}
+    for subject, error in subjects.items():
+        text = _("Submitted work could not be decided on or paid (%(error)s). It is tried again every minute.")
+        said = text % {"error": in_words(error)}
+        alarm_raise(publication=publication, kind="undecided", subject=subject, text=said, at=at)
+    raised = publication.alarms.filter(kind="undecided", settled_at=None)
+    raised.exclude(subject__in=subjects).update(settled_at=at)
+
+
+def _settle(submission: Submission, at: datetime) -> None:
+    if submission.status == Status.REJECTED:
+        _reject_as_there(submission, at)
+    elif _compensated_before(submission, at):
+        _approve(submission, by=None, reason=_("Compensated before: no bonus."), at=at, bonus=False)
+    else:
+        _approve(submission, by=None, reason="", at=at)
+
+
+def _settle_as_there(submission: Submission, at: datetime) -> None:
+    if submission.status == Status.APPROVED:
+        _approve(submission, by=None, reason=_("Approved at the venue, before anybody decided."), at=at)
+        _settle_alarms(submission, at)
+    else:
+        _reject_as_there(submission, at)
 
 
 def _reject_as_there(submission: Submission, at: datetime) -> None:
@@ -68,12 +107,13 @@ def _reject_as_there(submission: Submission, at: datetime) -> None:
     _settle_alarms(submission, at)
 
 
-def _decided_there(publication: Publication) -> list[Submission]:
+def _decided_there(publication: Publication, failed: Collection[int]) -> list[Submission]:
     """Work that waits for a person here, and that the venue's clock has paid, or a person there has rejected."""
     return list(
         publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True)
         .filter(Q(assignment=None) | Q(assignment__judged=0), posting__hit__isnull=False, decision=Decision.NONE)
         .exclude(status=Status.SUBMITTED)
+        .exclude(pk__in=list(failed))
         .select_related("posting", "publication__campaign")[:BATCH]
     )
 

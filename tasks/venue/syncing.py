@@ -6,14 +6,16 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, NamedTuple
 
-from django.db import DatabaseError, transaction
+from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+from django.db import transaction
 from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Least
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
+from tasks.campaign_alarms import in_words
 from tasks.crowd.environments import environment
-from tasks.crowd.mturk import Answer, answers_of, client_for, listed
+from tasks.crowd.mturk import Answer, Trouble, answers_of, client_for, listed, trouble_of
 from tasks.models import Assignment, Payment, Posting, Publication, Submission
 from tasks.venue.alarms import alarm_raise, alarm_settle
 from tasks.venue.effects import payment_settle
@@ -50,17 +52,33 @@ def publication_sync(*, publication: Publication, at: datetime, limit: int = 200
         for batch in _batches(reviewable):
             _hint(_incomplete(publication, at).filter(venue_hit_id__in=batch), at)
     polled = new = 0
+    raised = set(publication.alarms.filter(kind="job", settled_at=None).values_list("subject", flat=True))
     while polled < limit:
         postings = _take(publication, at)
         if not postings:
             break
         for posting in postings:
             polled += 1
-            try:
-                new += posting_poll(client=client, posting=posting, at=at)
-            except (DatabaseError, KeyError, ValueError):  # the trouble of one keeps no other waiting
-                log.exception("HIT %s of publication %s", posting.venue_hit_id, publication.pk)
+            new += _poll_alone(client, posting, at, raised)
     return Synced(polled, new)
+
+
+def _poll_alone(client: Any, posting: Posting, at: datetime, raised: set[str]) -> int:
+    """Ask about one HIT. Its trouble raises an alarm and keeps no other waiting; the venue's own is everybody's."""
+    subject = f"posting {posting.pk}"
+    try:
+        new = posting_poll(client=client, posting=posting, at=at)
+    except Exception as error:
+        if isinstance(error, BotoCoreError | ClientError) and trouble_of(error) not in (Trouble.STATE, Trouble.REFUSED):
+            raise
+        log.exception("HIT %s of publication %s", posting.venue_hit_id, posting.publication_id)
+        text = _("What was submitted on HIT %(hit)s could not be stored (%(error)s). It is asked for again by itself.")
+        said = text % {"hit": posting.venue_hit_id, "error": in_words(error)}
+        alarm_raise(publication=posting.publication, kind="job", subject=subject, text=said, at=at)
+        return 0
+    if subject in raised:
+        alarm_settle(publication=posting.publication, kind="job", subject=subject, at=at)
+    return new
 
 
 def hints_take(*, publication: Publication, venue_hit_ids: Iterable[str], at: datetime) -> int:
@@ -102,10 +120,15 @@ def _take(publication: Publication, at: datetime) -> list[Posting]:
 
 def posting_poll(*, client: Any, posting: Posting, at: datetime) -> int:
     """Store what the venue says was submitted on a HIT, page by page. How many submissions were new."""
-    new, undecided = 0, False
+    new, undecided, failed = 0, False, None
     for said in listed(client.list_assignments_for_hit, "Assignments", HITId=posting.venue_hit_id):
-        new += submission_store(posting=posting, said=said, at=at)
-        undecided = undecided or said["AssignmentStatus"] == Status.SUBMITTED
+        try:
+            new += submission_store(posting=posting, said=said, at=at)
+            undecided = undecided or said["AssignmentStatus"] == Status.SUBMITTED
+        except Exception as error:  # what others submitted on the HIT is stored all the same
+            failed = failed or error
+    if failed is not None:
+        raise failed
     if not undecided:
         _close_if_over(posting, at)
     return new

@@ -1,0 +1,285 @@
+"""Jobs go on although one campaign, publication or piece of work is in trouble, and say so where people look."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import OperationalError, connection, transaction
+from django.test import Client
+from django.utils import timezone
+
+from judgments import jobs as judgment_jobs
+from judgments import services as judgments
+from judgments.results import storing
+from pools.errors import NotNow
+from pools.models import Campaign, Collection, User
+from tasks import campaign_alarms, jobs, services
+from tasks.models import (
+    Alarm,
+    Assignment,
+    CampaignAlarm,
+    Hit,
+    Posting,
+    Publication,
+    Submission,
+    TestPair,
+    Worker,
+)
+from tasks.venue import reviewing
+from tests import factories
+
+State = Campaign.State
+
+
+@pytest.fixture
+def drafts(collection: Collection) -> tuple[Campaign, Campaign]:
+    """Two drafts that are ready to start."""
+    first, second = (
+        factories.campaign(collection, name, tests=2, tests_per_hit=2, start=False) for name in ("first", "second")
+    )
+    return first, second
+
+
+def state_of(campaign: Campaign) -> str:
+    return Campaign.objects.values_list("state", flat=True).get(pk=campaign.pk)
+
+
+def damage(campaign: Campaign) -> None:
+    """What no check foresees: the campaign's first HIT number is taken."""
+    Hit.objects.create(campaign=campaign, number=1, needed=1)
+
+
+def test_a_campaign_that_cannot_be_packed_stops_no_other(drafts: tuple[Campaign, Campaign], rita: User) -> None:
+    first, second = drafts
+    for campaign in drafts:
+        services.campaign_launch(campaign=campaign)
+    damage(first)
+    assert jobs.pack_waiting_campaigns() == f"packed {second.pk}"
+    assert (state_of(first), state_of(second)) == (State.PACKING, State.OPEN)
+
+    client = Client()
+    client.force_login(rita)
+    page = client.get(f"/campaigns/{first.pk}/").content.decode()
+    assert "The HITs could not be packed" in page and "hit_number_once" in page and "tried again" in page
+    assert "could not be packed" not in client.get(f"/campaigns/{second.pk}/").content.decode()
+
+
+def test_what_failed_rests_is_tried_again_and_its_alarm_ends_once_it_succeeds(
+    drafts: tuple[Campaign, Campaign], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, _second = drafts
+    services.campaign_launch(campaign=first)
+    damage(first)
+    jobs.pack_waiting_campaigns()
+    alarm = CampaignAlarm.objects.get()
+    assert alarm.failures == 1 and timedelta(seconds=50) < alarm.retry_at - alarm.raised_at < timedelta(seconds=70)
+    jobs.pack_waiting_campaigns()
+    assert CampaignAlarm.objects.get().failures == 1, "it rests"
+
+    later = alarm.retry_at + timedelta(seconds=1)
+    monkeypatch.setattr(timezone, "now", lambda: later)
+    jobs.pack_waiting_campaigns()
+    alarm.refresh_from_db()
+    assert alarm.failures == 2 and alarm.retry_at - later == timedelta(minutes=2)
+
+    first.hits.all().delete()
+    monkeypatch.setattr(timezone, "now", lambda: alarm.retry_at)
+    jobs.pack_waiting_campaigns()
+    assert state_of(first) == State.OPEN
+    assert not campaign_alarms.alarms_raised(first).exists()
+
+
+def test_a_campaign_that_lacks_test_pairs_when_it_is_packed_is_a_draft_again(
+    drafts: tuple[Campaign, Campaign], rita: User
+) -> None:
+    first, second = drafts
+    for campaign in drafts:
+        services.campaign_launch(campaign=campaign)
+    TestPair.objects.filter(campaign=first).first().delete()  # type: ignore[union-attr]
+    assert jobs.pack_waiting_campaigns() == f"packed {second.pk}"
+    assert state_of(first) == State.DRAFT
+    client = Client()
+    client.force_login(rita)
+    page = client.get(f"/campaigns/{first.pk}/").content.decode()
+    assert "is a draft again" in page and "needs at least 2 confirmed test pairs, and has 1" in page
+    factories.tasks.test_pair_write(
+        campaign=first, question="q", relevant_text="r", off_topic_text="o", by=None, at=timezone.now()
+    )
+    services.campaign_launch(campaign=Campaign.objects.get(pk=first.pk))
+    assert not campaign_alarms.alarms_raised(first).exists()
+    jobs.pack_waiting_campaigns()
+    assert state_of(first) == State.OPEN
+
+
+def test_a_test_pair_is_not_decided_on_by_somebody_whose_page_is_older_than_the_start(
+    drafts: tuple[Campaign, Campaign],
+) -> None:
+    first, _second = drafts
+    seen = TestPair.objects.select_related("campaign").filter(campaign=first).first()
+    assert seen is not None and seen.campaign.state == State.DRAFT
+    services.campaign_launch(campaign=Campaign.objects.get(pk=first.pk))
+    with pytest.raises(NotNow):
+        services.test_pair_decide(test_pair=seen, confirm=False, by=None, at=timezone.now())
+    with pytest.raises(NotNow):
+        services.test_pair_write(
+            campaign=seen.campaign, question="q", relevant_text="r", off_topic_text="o", by=None, at=timezone.now()
+        )
+    assert TestPair.objects.get(pk=seen.pk).state == TestPair.State.CONFIRMED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_start_waits_for_the_change_of_a_draft_that_is_under_way(drafts: tuple[Campaign, Campaign]) -> None:
+    first, _second = drafts
+    outcome: list[object] = []
+
+    def launch() -> None:
+        try:
+            with transaction.atomic():
+                with connection.cursor() as cursor:
+                    cursor.execute("SET LOCAL lock_timeout = '300ms'")
+                services.campaign_launch(campaign=first)
+        except OperationalError as error:
+            outcome.append(error)
+        finally:
+            connection.close()
+
+    with transaction.atomic():
+        test_pair = TestPair.objects.filter(campaign=first).first()
+        assert test_pair is not None
+        services.test_pair_decide(test_pair=test_pair, confirm=False, by=None, at=timezone.now())
+        thread = threading.Thread(target=launch)
+        thread.start()
+        thread.join()
+    assert len(outcome) == 1, "the start had to wait"
+    assert state_of(first) == State.DRAFT
+
+
+def test_one_publications_trouble_rings_and_stops_no_other(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published = []
+    for name in ("first", "second"):
+        campaign = factories.campaign(collection, name, pairs_per_hit=3, tests_per_hit=2)
+        published.append(
+            Publication.objects.create(campaign=campaign, state=Publication.State.OPEN, title="t", description="d")
+        )
+    first = published[0]
+    broken = {first.pk}
+
+    def settle(publication: Publication) -> int:
+        if publication.pk in broken:
+            raise KeyError("SubmitTime")
+        return 1
+
+    assert jobs._each("settle", "decided", settle) == "decided: 1"
+    alarm = Alarm.objects.get(settled_at=None)
+    assert (alarm.publication, alarm.kind, alarm.subject) == (first, "job", "settle")
+    assert "KeyError: 'SubmitTime'" in alarm.text and "decide on submitted work and pay" in alarm.text
+    broken.clear()
+    assert jobs._each("settle", "decided", settle) == "decided: 2"
+    assert not Alarm.objects.filter(settled_at=None).exists()
+
+
+def test_work_that_cannot_be_checked_keeps_no_other_waiting(
+    campaign: Campaign, alice: Worker, bob: Worker, rita: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for worker in (alice, bob):
+        assignment = factories.take(worker, campaign)
+        Assignment.objects.filter(pk=assignment.pk).update(venue_assignment_id=f"A{worker.pk}")
+        assignment.refresh_from_db()
+        factories.judge(assignment)
+        judgments.assignment_finish(assignment=assignment, at=timezone.now())
+    of_alice, of_bob = Assignment.objects.order_by("id")
+    confirm(of_alice)
+    confirm(of_bob)
+    check = judgments._check
+
+    def check_or_fail(assignment: Assignment, *, at: object) -> None:
+        if assignment.pk == of_alice.pk:
+            raise KeyError("poison")
+        check(assignment, at=at)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(judgments, "_check", check_or_fail)
+    assert judgment_jobs.check() == "checked: 1"
+    of_bob.refresh_from_db()
+    assert of_bob.verdict == Assignment.Verdict.ACCEPTED
+    client = Client()
+    client.force_login(rita)
+    assert f"Assignment {of_alice.pk} could not be checked" in client.get(f"/campaigns/{campaign.pk}/").content.decode()
+    monkeypatch.undo()
+    assert judgment_jobs.check() == "checked: 1"
+    assert not campaign_alarms.alarms_raised(campaign).exists()
+
+
+def confirm(assignment: Assignment) -> None:
+    """A venue confirmed that this worker submitted it."""
+    publication, _new = Publication.objects.get_or_create(
+        campaign=assignment.campaign, defaults={"state": Publication.State.OPEN, "title": "t", "description": "d"}
+    )
+    posting = Posting.objects.create(publication=publication, hit=assignment.hit, places=1)
+    Submission.objects.create(
+        publication=publication,
+        posting=posting,
+        venue_assignment_id=assignment.venue_assignment_id,
+        venue_worker_id="W",
+        assignment=assignment,
+        status="Submitted",
+        submitted_at=timezone.now(),
+    )
+
+
+def test_results_that_cannot_be_computed_ring_and_stop_no_other(
+    collection: Collection, rita: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaigns = []
+    for name in ("first", "second"):
+        campaign = factories.campaign(collection, name, pairs_per_hit=3, tests_per_hit=2)
+        factories.do(factories.worker(campaign, f"worker of {name}"), campaign)
+        campaigns.append(campaign)
+    first, second = campaigns
+    digest_of = storing.digest_of
+
+    def digest_or_fail(campaign: Campaign) -> str:
+        if campaign.pk == first.pk:
+            raise ValueError("a damaged acceptance")
+        return digest_of(campaign)
+
+    monkeypatch.setattr(storing, "digest_of", digest_or_fail)
+    assert judgment_jobs.compute_results() == "results computed: 1"
+    assert not hasattr(first, "result") and second.result is not None
+    client = Client()
+    client.force_login(rita)
+    page = client.get(f"/campaigns/{first.pk}/").content.decode()
+    assert "The results could not be computed (ValueError: a damaged acceptance)" in page
+
+
+def test_a_submission_that_cannot_be_decided_on_keeps_no_other_waiting(
+    campaign: Campaign, alice: Worker, bob: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for worker in (alice, bob):
+        assignment = factories.do(worker, campaign)
+        Assignment.objects.filter(pk=assignment.pk).update(venue_assignment_id=f"A{worker.pk}")
+        assignment.refresh_from_db()
+        confirm(assignment)
+    of_alice, of_bob = Submission.objects.order_by("id")
+    publication = of_alice.publication
+    approve = reviewing._approve
+
+    def approve_or_fail(submission: Submission, **how: object) -> None:
+        approve(submission, **how)  # type: ignore[arg-type]
+        if submission.pk == of_alice.pk:
+            raise KeyError("poison")
+
+    monkeypatch.setattr(reviewing, "_approve", approve_or_fail)
+    monkeypatch.setattr(reviewing, "BATCH", 1)
+    at = timezone.now()
+    assert reviewing.publication_settle(publication=publication, at=at) == 1
+    of_alice.refresh_from_db()
+    of_bob.refresh_from_db()
+    assert (of_alice.decision, of_bob.decision) == ("", Submission.Decision.APPROVE)
+    assert not of_alice.payments.exists(), "nothing of what failed stays"
+    alarm = Alarm.objects.get(settled_at=None)
+    assert alarm.subject == f"submission {of_alice.pk}" and "KeyError: 'poison'" in alarm.text
+    monkeypatch.undo()
+    assert reviewing.publication_settle(publication=publication, at=at) == 1
+    assert not Alarm.objects.filter(settled_at=None).exists()
