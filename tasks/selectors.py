@@ -4,16 +4,17 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 from django.db.models import Count, F, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from evaluation.recognition import Candidate, Recognition, ShownItem, recognition, words_of
 from pools import selectors as pools
 from pools.models import Campaign, Pair, Passage, Query
-from tasks.models import Assignment, Consent, ConsentText, Hit, TestPair, Worker
+from tasks.models import Assignment, Consent, ConsentText, Hit, Item, TestPair, Worker
 from tasks.packing import hit_count, pick_apart
 from tasks.wording import FEATURES
 
@@ -41,21 +42,24 @@ def launch_obstacles(campaign: Campaign) -> list[str]:
     missing = pools.missing_texts(campaign)
     if missing.passages or missing.queries:
         obstacles.append(missing.sentence())
+    return obstacles + lacking_tests(campaign)
+
+
+def lacking_tests(campaign: Campaign) -> list[str]:
+    """A sentence if the confirmed test pairs are too few, or too alike, for one HIT."""
     passages = passages_of_tests(campaign)
     counts = {"needed": campaign.tests_per_hit, "confirmed": len(passages)}
     if len(passages) < campaign.tests_per_hit:
-        obstacles.append(
-            _("The campaign needs at least %(needed)d confirmed test pairs, and has %(confirmed)d.") % counts
-        )
-    elif len(pick_apart(list(passages), passages)) < campaign.tests_per_hit:
-        obstacles.append(
+        return [_("The campaign needs at least %(needed)d confirmed test pairs, and has %(confirmed)d.") % counts]
+    if len(pick_apart(list(passages), passages)) < campaign.tests_per_hit:
+        return [
             _(
                 "A HIT holds %(needed)d test pairs that share no passage, and too many of the %(confirmed)d confirmed "
                 "ones share one. Confirm some with other passages."
             )
             % counts
-        )
-    return obstacles
+        ]
+    return []
 
 
 # --- how test pairs are told from pairs
@@ -227,58 +231,83 @@ def finished_assignments(worker: Worker, campaign: Campaign) -> QuerySet[Assignm
     )
 
 
-# A HIT that needs more work than is out on running leases, without a pair that the worker met in this collection
-# before (in whatever campaign). With %(unmet)s, also without a test pair that they met.
+# A HIT that needs more work than is out on running leases, and is none of %(not_these)s.
 _WAITING = """
-SELECT hit.id
-FROM tasks_hit hit
-WHERE hit.campaign_id = %(campaign)s AND hit.needed > 0
+  hit.campaign_id = %(campaign)s AND hit.needed > 0
   AND hit.needed > (
     SELECT count(*) FROM tasks_assignment lease
     WHERE lease.hit_id = hit.id AND lease.verdict = 'pending' AND lease.leased_until > %(at)s)
-  AND NOT EXISTS (SELECT 1 FROM tasks_assignment own WHERE own.hit_id = hit.id AND own.worker_id = %(worker)s)
-  AND NOT EXISTS (
-    SELECT 1
-    FROM tasks_item item JOIN pools_pair pair ON pair.id = item.pair_id JOIN pools_pool pool ON pool.id = pair.pool_id
-    WHERE item.hit_id = hit.id AND (pool.query_id, pair.a_id, pair.b_id) IN (
-      SELECT met_pool.query_id, met_pair.a_id, met_pair.b_id
-      FROM tasks_assignment met JOIN tasks_item met_item ON met_item.hit_id = met.hit_id
-        JOIN pools_pair met_pair ON met_pair.id = met_item.pair_id
-        JOIN pools_pool met_pool ON met_pool.id = met_pair.pool_id
-      WHERE met.worker_id = %(worker)s))
+  AND hit.id NOT IN (SELECT unnest(%(not_these)s::bigint[]))
 """
-_MET_TESTS = """
-  SELECT DISTINCT met_item.test_id
-  FROM tasks_assignment met JOIN tasks_item met_item ON met_item.hit_id = met.hit_id
-  WHERE met.worker_id = %(worker)s AND met_item.test_id IS NOT NULL
-"""
-_WITHOUT_MET_TESTS = f"""{_WAITING}
-  AND NOT EXISTS (SELECT 1 FROM tasks_item item WHERE item.hit_id = hit.id AND item.test_id IN ({_MET_TESTS}))
-ORDER BY hit.number
+_NEXT = f"SELECT hit.id FROM tasks_hit hit WHERE {_WAITING} ORDER BY hit.number LIMIT 1"  # noqa: S608
+_NEXT_BY_MET_TESTS = f"""
+SELECT hit.id
+FROM tasks_hit hit
+  LEFT JOIN (
+    SELECT item.hit_id, count(*) AS count FROM tasks_item item WHERE item.test_id = ANY(%(met_tests)s) GROUP BY 1
+  ) met ON met.hit_id = hit.id
+WHERE {_WAITING}
+ORDER BY coalesce(met.count, 0), hit.number
 LIMIT 1
 """  # noqa: S608
-_WITH_FEWEST_MET_TESTS = f"""{_WAITING}
-ORDER BY (SELECT count(*) FROM tasks_item item WHERE item.hit_id = hit.id AND item.test_id IN ({_MET_TESTS})),
-  hit.number
-LIMIT 1
-"""  # noqa: S608
+# Other HITs of the campaign with a pair of these, which are HITs of the campaign too.
+_SHARING_A_PAIR = """
+SELECT DISTINCT other.hit_id
+FROM tasks_item item JOIN tasks_item other ON other.pair_id = item.pair_id
+WHERE item.hit_id = ANY(%(hits)s) AND other.hit_id <> item.hit_id
+"""
+# HITs of the campaign with a pair of the same passages, for the same query, as these HITs of other campaigns.
+_ASKING_THE_SAME = """
+SELECT DISTINCT other.hit_id
+FROM tasks_item item
+  JOIN pools_pair pair ON pair.id = item.pair_id
+  JOIN pools_pool pool ON pool.id = pair.pool_id
+  JOIN pools_pool other_pool ON other_pool.query_id = pool.query_id AND other_pool.campaign_id = %(campaign)s
+  JOIN pools_pair other_pair
+    ON other_pair.pool_id = other_pool.id AND other_pair.a_id = pair.a_id AND other_pair.b_id = pair.b_id
+  JOIN tasks_item other ON other.pair_id = other_pair.id
+WHERE item.hit_id = ANY(%(hits)s)
+"""
 
 
 def next_hit(worker: Worker, campaign: Campaign, at: datetime, *, lock: bool = False) -> int | None:
     """The id of the HIT that this worker should get next, or None if there is none that they may do.
 
-    HITs whose test pairs the worker has not met come first, then those with the fewest met ones. With `lock` (inside
-    a transaction) the HIT is locked, and HITs that others hold are passed over.
+    None of its pairs did the worker meet in this collection before, in whatever campaign. HITs whose test pairs they
+    have not met come first, then those with the fewest met ones. With `lock` (inside a transaction) the HIT is
+    locked, and HITs that others hold are passed over.
+
+    What the worker met is gathered first, and handed on as values, so that the planner knows how much it is: in one
+    query it takes a thousand HITs for ten.
     """
-    arguments: dict[str, int | datetime] = {"campaign": campaign.pk, "worker": worker.pk, "at": at}
-    suffix = "FOR UPDATE OF hit SKIP LOCKED" if lock else ""
+    suffix = " FOR UPDATE OF hit SKIP LOCKED" if lock else ""
     with connection.cursor() as cursor:
-        for query in (_WITHOUT_MET_TESTS, _WITH_FEWEST_MET_TESTS):
-            cursor.execute(query + suffix, arguments)
-            row = cursor.fetchone()
-            if row is not None:
-                return int(row[0])
-    return None
+        met, met_tests = _met(cursor, worker, campaign)
+        arguments: dict[str, Any] = {"campaign": campaign.pk, "at": at}
+        arguments |= {"not_these": list(met), "met_tests": list(met_tests)}
+        # A worker who met all test pairs meets as many in every HIT: all HITs have the same number.
+        by_number = not met_tests or not confirmed_tests(campaign).exclude(pk__in=met_tests).exists()
+        cursor.execute((_NEXT if by_number else _NEXT_BY_MET_TESTS) + suffix, arguments)
+        row = cursor.fetchone()
+    return None if row is None else int(row[0])
+
+
+def _met(cursor: CursorWrapper, worker: Worker, campaign: Campaign) -> tuple[set[int], set[int]]:
+    """The HITs that a worker did or that ask what they have met, of all campaigns, and the test pairs they met."""
+    here: list[int] = []
+    elsewhere: list[int] = []
+    for hit_id, campaign_id in Assignment.objects.filter(worker=worker).values_list("hit_id", "campaign_id"):
+        (here if campaign_id == campaign.pk else elsewhere).append(hit_id)
+    conflicting: set[int] = set()
+    tests: set[int] = set()
+    for query, hits in ((_SHARING_A_PAIR, here), (_ASKING_THE_SAME, elsewhere)):
+        if hits:
+            cursor.execute(query, {"hits": hits, "campaign": campaign.pk})
+            conflicting.update(hit_id for (hit_id,) in cursor.fetchall())
+    if here:  # test pairs belong to one campaign
+        met = Item.objects.filter(hit__in=here, test__isnull=False)
+        tests.update(met.order_by().values_list("test_id", flat=True).distinct())
+    return conflicting.union(here), tests
 
 
 def leases_running(hit_id: int, at: datetime) -> int:

@@ -223,7 +223,7 @@ def campaign_pack(*, campaign_id: int) -> bool:
     )
     if campaign is None:
         return False
-    if obstacles := selectors.launch_obstacles(campaign):
+    if obstacles := selectors.lacking_tests(campaign):
         campaign.state = Campaign.State.DRAFT
         campaign.save(update_fields=["state"])
         text = _("The campaign could not be packed, and is a draft again. %(why)s Then start it again.")
