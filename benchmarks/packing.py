@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 PAIRS = 141_887
 QUERIES = 6_980
-LIMIT_SECONDS = 30.0
+LIMIT_PACKING = 0.7  # of the time of its peer, which stores the items alone
 LIMIT_GIVING = 10.0  # counts of all items, for the next HIT of whoever has done the most
 DONE = (0, 10, 100, 1_000)
 ROUNDS = 7
 
 
 def main(arguments: list[str]) -> int:
-    """Measure in a database of its own, and return 1 if packing and storing takes too long."""
+    """Measure in a database of its own. Return 1 if packing, or giving out a HIT, takes too long beside its peer."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.packing", description=__doc__)
     parser.add_argument("--small", action="store_true", help="a hundredth of it, as a quick check")
     share = 100 if parser.parse_args(arguments).small else 1
@@ -102,8 +102,8 @@ def _measure(queries: int, pairs: int) -> int:
         cursor.execute("ANALYZE")
     worst = max([_giving(campaign, min(done, hits // 2)) for done in DONE])
 
-    passed = [seconds < LIMIT_SECONDS, worst < LIMIT_GIVING]
-    print(f"{'PASS' if passed[0] else 'FAIL'}: packing and storing in under {LIMIT_SECONDS:.0f} seconds")
+    passed = [seconds < LIMIT_PACKING * peer, worst < LIMIT_GIVING]
+    print(f"{'PASS' if passed[0] else 'FAIL'}: packing and storing in under {LIMIT_PACKING} of the peer's time")
     print(f"{'PASS' if passed[1] else 'FAIL'}: giving out a HIT in under {LIMIT_GIVING:.0f} counts of all items")
     return 0 if all(passed) else 1
 
@@ -132,7 +132,7 @@ def _giving(campaign: "Campaign", done: int) -> float:
             cursor.execute("SELECT count(*), count(test_id) FROM tasks_item")
             cursor.fetchone()
         peers.append(time.perf_counter() - started)
-        Assignment.objects.filter(pk=assignment.pk).update(state="left", finished_at=at, verdict="unchecked")
+        Assignment.objects.filter(pk=assignment.pk).update(**ended)
     share = median(ours) / median(peers)
     print(
         f"giving out a HIT to a worker who has done {done:,}: {median(ours) * 1000:.1f} ms, "

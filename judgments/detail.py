@@ -1,25 +1,28 @@
 """What the researcher's pages show of one query, one assignment, and of the outcome as it stands."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from time import perf_counter
+from time import monotonic, perf_counter, sleep, time
 from typing import NamedTuple
 
 from django.core.cache import cache
 from django.utils import timezone
 
 from evaluation.tournament import Judged, most_wins
-from judgments import exports, selectors
+from judgments import selectors
 from judgments.models import Judgment
 from judgments.results import selectors as results
 from judgments.selectors import JudgmentRow
+from pools.locks import alone
 from pools.models import Campaign, Pair, Passage, Pool, Qrel
+from pools.snapshot import one_moment
 from tasks.models import Assignment, Item
 
 SLOW_SECONDS = 0.5
 REST_FACTOR = 30
+KEPT_SECONDS = 86_400  # to be shown while somebody counts anew
+MOST_WAIT = 2.0  # seconds for which a page waits for another's counting
 
 
 # --- one query
@@ -286,48 +289,50 @@ def _item(item: Item, judgments: Sequence[Judgment], accepted: set[int]) -> Item
 # --- the outcome
 
 
-class ExportFile(NamedTuple):
-    """A file that can be downloaded, what it holds, and its size in bytes."""
-
-    name: str
-    what: str
-    size: int
-
-
 class Outcome(NamedTuple):
-    """The preference qrels in numbers and the export files, as they stood at a time."""
+    """The preference qrels in numbers, as they stood at a time. `deadlocks` are sizes, each with how many there are."""
 
     at: datetime
     pools: int
     single: int
     deadlocks: list[tuple[int, int]]
     incomplete: int
-    files: list[ExportFile]
 
 
-def outcome(campaign: Campaign) -> Outcome:
-    """The outcome as it stands, or, where counting it takes long, as it stood a little while ago."""
-    key = f"outcome-{campaign.link}"
-    kept = cache.get(key)
-    if isinstance(kept, Outcome):
-        return kept
-    begun = perf_counter()
-    found = _outcome(campaign)
+def outcome(campaign: Campaign) -> Outcome | None:
+    """The outcome as it stands, or, where counting it takes long, as it stood a little while ago.
+
+    One process counts it at a time. The others show what was counted before; None if they waited for that in vain.
+    """
+    key = f"outcome 2 {campaign.link}"  # the number is that of what is kept: another version's is left alone
+    ends = monotonic() + MOST_WAIT
+    while True:
+        known = cache.get(key)
+        if known is not None and known["fresh until"] > time():
+            return Outcome(**known["outcome"])
+        with alone(f"outcome of campaign {campaign.pk}") as ours:
+            if ours:
+                return _count_outcome(campaign, key)
+        if known is not None:
+            return Outcome(**known["outcome"])
+        if monotonic() > ends:
+            return None
+        sleep(0.05)
+
+
+def _count_outcome(campaign: Campaign, key: str) -> Outcome:
+    begun, at = perf_counter(), timezone.now()
+    with one_moment():
+        derived = selectors.derived(campaign)
+    counted = Outcome(
+        at=at,
+        pools=derived.single + sum(derived.deadlocks.values()) + len(derived.incomplete),
+        single=derived.single,
+        deadlocks=sorted(derived.deadlocks.items()),
+        incomplete=len(derived.incomplete),
+    )
     seconds = perf_counter() - begun
     if seconds > SLOW_SECONDS:
-        cache.set(key, found, timeout=int(seconds * REST_FACTOR))
-    return found
-
-
-def _outcome(campaign: Campaign) -> Outcome:
-    at = timezone.now()
-    files = exports.export_files(campaign)
-    counts = json.loads(files["manifest.json"])["counts"]["qrels"]
-    return Outcome(
-        at=at,
-        pools=counts["pools"],
-        single=counts["single"],
-        deadlocks=sorted((int(size), count) for size, count in counts["deadlocks"].items()),
-        incomplete=counts["incomplete"],
-        files=[ExportFile(name, exports.NAMES[name], len(content)) for name, content in files.items()],
-    )
+        known = {"outcome": counted._asdict(), "fresh until": time() + seconds * REST_FACTOR}
+        cache.set(key, known, timeout=KEPT_SECONDS)
+    return counted

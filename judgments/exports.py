@@ -12,9 +12,10 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from judgments import selectors
 from judgments.models import Judgment
@@ -47,44 +48,67 @@ NAMES = {
     "manifest.json": "settings, counts, hashes of the files, software version",
 }
 """File names, in the order in which they are shown, with what they hold."""
+MANIFEST = "manifest.json"
+LINES = 5_000  # at once in memory
 
 
 def export_files(campaign: Campaign) -> dict[str, bytes]:
     """All export files of a campaign by name, as of one moment. The manifest comes last and describes the others."""
     with one_moment():
-        return _files(campaign)
+        return {name: b"".join(chunks) for name, chunks in _files(campaign)}
 
 
-def _files(campaign: Campaign) -> dict[str, bytes]:
-    derived = selectors.derived(campaign)
-    preferences = selectors.accepted_preferences(campaign)
-    original = list(pools.collection_qrels(campaign.collection))
-    pairs = list(_pair_records(campaign))
-    judgments = list(_judgment_records(campaign))
-    best = derived.qrels
-    files = {
-        "preference-qrels.txt": _lines(f"{query} 0 {pid} 1" for query, pid in best),
-        "preference-qrels.tsv": _lines(f"{query}\t0\t{pid}\t1" for query, pid in best),
-        "original-and-preference-qrels.txt": _merged(original, best),
-        "preferences.txt": _lines(f"{query} {a} {b} {preferred}" for query, a, b, preferred in preferences),
-        "pairs.tsv": _tsv(PAIR_COLUMNS, pairs),
-        "pairs.jsonl": _jsonl(pairs),
-        "judgments.tsv": _tsv(JUDGMENT_COLUMNS, judgments),
-        "judgments.jsonl": _jsonl(judgments),
-    }
-    summary = {
-        "pools": derived.single + sum(derived.deadlocks.values()) + len(derived.incomplete),
-        "single": derived.single,
-        "deadlocks": {str(size): count for size, count in sorted(derived.deadlocks.items())},
-        "incomplete": len(derived.incomplete),
-    }
-    files["manifest.json"] = _manifest(campaign, files, summary, pairs, judgments, preferences)
-    return files
+def export_write(campaign: Campaign, name: str, file: IO[bytes]) -> None:
+    """Write one export file, a part at a time: of the others, nothing is made but what the manifest says of them."""
+    with one_moment():
+        if name == MANIFEST:
+            for each, chunks in _files(campaign):
+                for chunk in chunks:
+                    if each == MANIFEST:
+                        file.write(chunk)
+        else:
+            file.writelines(_MAKE[name](campaign))
+
+
+def export_zip_write(campaign: Campaign, file: IO[bytes]) -> None:
+    """Write all export files into one archive, a part at a time. The same files give the same bytes."""
+    with one_moment(), zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, chunks in _files(campaign):
+            with archive.open(_entry(name), "w") as member:
+                for chunk in chunks:
+                    member.write(chunk)
+
+
+def _files(campaign: Campaign) -> Iterator[tuple[str, Iterator[bytes]]]:
+    """Every file by name, in parts that are to be read before the next file is asked for; the manifest is the last."""
+    summaries = {}
+    for name in NAMES:
+        if name != MANIFEST:
+            summary = summaries[name] = _Summary()
+            yield name, summary.of(_MAKE[name](campaign))
+    yield MANIFEST, iter([_manifest(campaign, summaries)])
+
+
+class _Summary:
+    """Length, hash and lines of a file, counted while it is made."""
+
+    def __init__(self) -> None:
+        self.bytes = self.lines = 0
+        self.sha256 = hashlib.sha256()
+
+    def of(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            self.bytes += len(chunk)
+            self.lines += chunk.count(b"\n")
+            self.sha256.update(chunk)
+            yield chunk
 
 
 def export_zip(campaign: Campaign) -> bytes:
     """All export files in one archive."""
-    return zipped(export_files(campaign))
+    buffer = io.BytesIO()
+    export_zip_write(campaign, buffer)
+    return buffer.getvalue()
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
@@ -92,31 +116,36 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
-            entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, content)
+            archive.writestr(_entry(name), content)
     return buffer.getvalue()
 
 
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = 0o644 << 16
+    return entry
+
+
 def export_to(campaign: Campaign, folder: Path) -> list[Path]:
-    """Write all export files into a folder and return their paths."""
-    return write_to(folder, export_files(campaign))
+    """Write all export files into a folder, each whole or not at all, and return their paths."""
+    with one_moment():
+        return [_write(folder / name, chunks) for name, chunks in _files(campaign)]
 
 
 def write_to(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
     """Write files by name into a folder, each whole or not at all, and return their paths."""
-    paths = []
-    for name, content in files.items():
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        path = Path(draft)
-        path.chmod(0o644)
-        paths.append(path.replace(target))
-    return paths
+    return [_write(folder / name, [content]) for name, content in files.items()]
+
+
+def _write(target: Path, chunks: Iterable[bytes]) -> Path:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    with os.fdopen(handle, "wb") as file:
+        file.writelines(chunks)
+    path = Path(draft)
+    path.chmod(0o644)
+    return path.replace(target)
 
 
 def pseudonym(campaign: Campaign, worker_id: int) -> str:
@@ -125,12 +154,22 @@ def pseudonym(campaign: Campaign, worker_id: int) -> str:
     return hmac.new(bytes(campaign.pseudonym_key), message, hashlib.sha256).hexdigest()[:16]
 
 
-def _merged(original: Iterable[tuple[str, str, int]], best: Iterable[tuple[str, str]]) -> bytes:
+def _qrels(campaign: Campaign, between: str) -> Iterator[bytes]:
+    best = selectors.derived(campaign).qrels
+    return _lines(between.join((query, "0", pid, "1")) for query, pid in best)
+
+
+def _merged(campaign: Campaign) -> Iterator[bytes]:
     """Original qrels in their own order, then the best known answers that were not among them, with grade 1."""
-    grades = {(query, pid): grade for query, pid, grade in original}
-    for key in best:
+    grades = {(query, pid): grade for query, pid, grade in pools.collection_qrels(campaign.collection)}
+    for key in selectors.derived(campaign).qrels:
         grades[key] = max(grades.get(key, 1), 1)
     return _lines(f"{query} 0 {pid} {grade}" for (query, pid), grade in grades.items())
+
+
+def _preferences(campaign: Campaign) -> Iterator[bytes]:
+    rows = selectors.accepted_preferences(campaign)
+    return _lines(f"{query} {a} {b} {preferred}" for query, a, b, preferred in rows)
 
 
 def _pair_records(campaign: Campaign) -> Iterator[dict[str, Any]]:
@@ -174,16 +213,10 @@ def _judgment_records(campaign: Campaign) -> Iterator[dict[str, Any]]:
         }
 
 
-def _manifest(
-    campaign: Campaign,
-    files: dict[str, bytes],
-    summary: dict[str, Any],
-    pairs: Sequence[Any],
-    judgments: Sequence[Any],
-    preferences: Sequence[Any],
-) -> bytes:
+def _manifest(campaign: Campaign, files: Mapping[str, _Summary]) -> bytes:
     progress = tasks.progress(campaign)
     consent = tasks.current_consent(campaign)
+    derived = selectors.derived(campaign)
     manifest = {
         "campaign": campaign.name,
         "collection": campaign.collection.name,
@@ -192,17 +225,22 @@ def _manifest(
         "consent": None if consent is None else {"version": consent.version, "sha256": _sha256(consent.text.encode())},
         "runs": [{"name": run.name, "sha256": run.sha256} for run in campaign.runs.order_by("name")],
         "counts": {
-            "pairs": len(pairs),
+            "pairs": files["pairs.jsonl"].lines,
             "hits": progress.hits,
             "workers": progress.workers,
             "assignments": {"accepted": progress.accepted, "excluded": progress.excluded, "left": progress.left},
-            "judgments": len(judgments),
-            "judgments accepted": len(preferences),
-            "qrels": summary,
+            "judgments": files["judgments.jsonl"].lines,
+            "judgments accepted": files["preferences.txt"].lines,
+            "qrels": {
+                "pools": derived.single + sum(derived.deadlocks.values()) + len(derived.incomplete),
+                "single": derived.single,
+                "deadlocks": {str(size): count for size, count in sorted(derived.deadlocks.items())},
+                "incomplete": len(derived.incomplete),
+            },
         },
         "files": {
-            name: {"what": NAMES[name], "bytes": len(content), "sha256": _sha256(content)}
-            for name, content in files.items()
+            name: {"what": NAMES[name], "bytes": summary.bytes, "sha256": summary.sha256.hexdigest()}
+            for name, summary in files.items()
         },
     }
     return (json.dumps(manifest, indent=2, ensure_ascii=False, sort_keys=True) + "\n").encode()
@@ -216,23 +254,45 @@ def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _lines(lines: Iterable[str]) -> bytes:
-    return "".join(f"{line}\n" for line in lines).encode()
+def _lines(lines: Iterable[str]) -> Iterator[bytes]:
+    """Lines, in parts of some thousand."""
+    left = iter(lines)
+    while part := list(islice(left, LINES)):
+        yield "".join(f"{line}\n" for line in part).encode()
 
 
-def _tsv(columns: Sequence[str], records: Iterable[dict[str, Any]]) -> bytes:
+def _tsv(columns: Sequence[str], records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    left = iter(records)
     buffer = io.StringIO()
     writer = csv.DictWriter(
         buffer, columns, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, escapechar="\\"
     )
     writer.writeheader()
-    writer.writerows({name: _tsv_value(value) for name, value in record.items()} for record in records)
-    return buffer.getvalue().encode()
+    while True:
+        part = list(islice(left, LINES))
+        writer.writerows({name: _tsv_value(value) for name, value in record.items()} for record in part)
+        yield buffer.getvalue().encode()
+        if not part:
+            return
+        buffer.seek(0)
+        buffer.truncate()
 
 
 def _tsv_value(value: object) -> object:
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def _jsonl(records: Iterable[dict[str, Any]]) -> bytes:
+def _jsonl(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     return _lines(json.dumps(record, ensure_ascii=False) for record in records)
+
+
+_MAKE: dict[str, Callable[[Campaign], Iterator[bytes]]] = {
+    "preference-qrels.txt": lambda campaign: _qrels(campaign, " "),
+    "preference-qrels.tsv": lambda campaign: _qrels(campaign, "\t"),
+    "original-and-preference-qrels.txt": _merged,
+    "preferences.txt": _preferences,
+    "pairs.tsv": lambda campaign: _tsv(PAIR_COLUMNS, _pair_records(campaign)),
+    "pairs.jsonl": lambda campaign: _jsonl(_pair_records(campaign)),
+    "judgments.tsv": lambda campaign: _tsv(JUDGMENT_COLUMNS, _judgment_records(campaign)),
+    "judgments.jsonl": lambda campaign: _jsonl(_judgment_records(campaign)),
+}

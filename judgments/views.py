@@ -1,12 +1,13 @@
 """The researcher's pages about judgments: a campaign as it stands, its queries, the work behind it, the exports."""
 
 from collections.abc import Callable
+from tempfile import TemporaryFile
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
+from django.http import FileResponse, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.text import slugify
@@ -74,6 +75,7 @@ def campaign(request: Request, pk: int) -> HttpResponse:
         context |= {
             "progress": tasks.progress(found),
             "outcome": detail.outcome(found),
+            "files": exports.NAMES.items(),
             "rulings": selectors.rulings(found)[:LATEST],
         }
     return render(request, "judgments/workplace/campaign.html", context)
@@ -245,15 +247,20 @@ def _decide_worker(request: Request, found: Campaign, person: Worker, why: str) 
 
 @login_required
 @require_GET
-def export(request: Request, pk: int, name: str) -> HttpResponse:
+def export(request: Request, pk: int, name: str) -> FileResponse:
     """One export file, or all of them in an archive."""
     found = campaign_of(request, pk)
-    if name == "all.zip":
-        content = exports.export_zip(found)
-    elif name in exports.NAMES:
-        content = exports.export_files(found)[name]
-    else:
+    if name != "all.zip" and name not in exports.NAMES:
         raise NotYours(_("There is no export of this name."))
-    response = HttpResponse(content, content_type=TYPES[name.rpartition(".")[2]])
-    response["Content-Disposition"] = f'attachment; filename="{slugify(found.name) or found.pk}-{name}"'
-    return response
+    file = TemporaryFile()  # noqa: SIM115 - the response closes it
+    if name == "all.zip":
+        exports.export_zip_write(found, file)
+    else:
+        exports.export_write(found, name, file)
+    file.seek(0)
+    return FileResponse(
+        file,
+        as_attachment=True,
+        filename=f"{slugify(found.name) or found.pk}-{name}",
+        content_type=TYPES[name.rpartition(".")[2]],
+    )

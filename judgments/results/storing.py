@@ -1,11 +1,9 @@
 """Keeping the results of campaigns in step with their judgments."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timedelta
 from time import perf_counter
 
-from django.db import connection
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
@@ -13,6 +11,7 @@ from judgments.models import Acceptance, Result
 from judgments.results import figures
 from judgments.results.computing import compute, tops
 from judgments.results.inputs import digest_of, inputs_of
+from pools.locks import alone
 from pools.models import Campaign, Pair
 from pools.snapshot import one_moment
 
@@ -22,8 +21,8 @@ REST_FACTOR = 10
 
 def result_refresh(*, campaign: Campaign) -> bool:
     """Compute and store the results unless they are in step. False where nothing was done, or another does it now."""
-    with _alone(campaign) as alone:
-        if not alone:
+    with alone(f"results of campaign {campaign.pk}") as ours:
+        if not ours:
             return False
         started = perf_counter()
         with one_moment():
@@ -51,18 +50,3 @@ def candidates(*, at: datetime) -> Iterator[Campaign]:
         result = Result.objects.filter(campaign=campaign).only("computed_at", "seconds").first()
         if result is None or at >= result.computed_at + timedelta(seconds=REST_FACTOR * result.seconds):
             yield campaign
-
-
-@contextmanager
-def _alone(campaign: Campaign) -> Iterator[bool]:
-    """Whether no other process computes this campaign's results. Whoever is killed lets go."""
-    lock = f"results of campaign {campaign.pk}"
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [lock])
-        (got,) = cursor.fetchone()
-    try:
-        yield got
-    finally:
-        if got:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [lock])

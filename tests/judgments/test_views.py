@@ -4,13 +4,17 @@ import io
 import json
 import re
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from time import sleep
 
 import pytest
+from django.core.cache import cache
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from judgments import exports, services
+from judgments import detail, exports, selectors, services
 from judgments.models import Ruling
 from pools.models import Campaign, Collection, Lab, User
 from tasks.models import Assignment, Worker
@@ -247,12 +251,12 @@ def test_each_export_is_served_as_it_is_made(page: Client, campaign: Campaign, a
     made = exports.export_files(campaign)
     for name, content in made.items():
         answer = page.get(reverse("judgments:export", args=[campaign.pk, name]))
-        assert answer.content == content
+        assert answer.getvalue() == content
         assert answer["Content-Disposition"] == f'attachment; filename="pilot-{name}"'
         assert answer["X-Content-Type-Options"] == "nosniff"
     archive = page.get(reverse("judgments:export", args=[campaign.pk, "all.zip"]))
     assert archive["Content-Type"] == "application/zip"
-    with zipfile.ZipFile(io.BytesIO(archive.content)) as files:
+    with zipfile.ZipFile(io.BytesIO(archive.getvalue())) as files:
         assert {name: files.read(name) for name in files.namelist()} == made
     assert json.loads(made["manifest.json"])["counts"]["judgments accepted"] == 3
 
@@ -260,3 +264,64 @@ def test_each_export_is_served_as_it_is_made(page: Client, campaign: Campaign, a
 @pytest.mark.parametrize("name", ["manifest.txt", "all.tar", "preference-qrels.txt.bak"])
 def test_other_names_are_not_found(page: Client, campaign: Campaign, name: str) -> None:
     assert page.get(reverse("judgments:export", args=[campaign.pk, name])).status_code == 404
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_viewers_of_a_cold_page_have_the_outcome_counted_once(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.clear()
+    counted = []
+    real = selectors.derived
+
+    def slow(of: Campaign) -> object:
+        counted.append(of)
+        sleep(0.5)
+        return real(of)
+
+    def look(_viewer: int) -> object:
+        try:
+            return detail.outcome(campaign)
+        finally:
+            connection.close()
+
+    monkeypatch.setattr(selectors, "derived", slow)
+    monkeypatch.setattr(detail, "SLOW_SECONDS", 0.1)
+    with ThreadPoolExecutor(6) as viewers:
+        seen = list(viewers.map(look, range(6)))
+    assert len(counted) == 1
+    assert len({str(outcome) for outcome in seen}) == 1 and seen[0] is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_page_says_that_the_outcome_is_being_counted_rather_than_wait_long(
+    page: Client, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.clear()
+    monkeypatch.setattr(detail, "MOST_WAIT", 0.1)
+    other = connection.copy()
+    try:
+        with other.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [f"outcome of campaign {campaign.pk}"])
+        assert "The best known answers are being counted." in text_of(page, "campaign", campaign.pk)
+    finally:
+        other.close()
+
+
+def test_the_campaigns_page_makes_no_export(page: Client, campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: object) -> None:
+        raise AssertionError("an export was made")
+
+    monkeypatch.setattr(exports, "_files", refuse)
+    monkeypatch.setattr(exports, "_MAKE", {})
+    assert "preference-qrels.txt" in text_of(page, "campaign", campaign.pk)
+
+
+def test_an_export_makes_no_other(page: Client, campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_campaign: Campaign) -> None:
+        raise AssertionError("another export was made")
+
+    alone = {name: make if name == "preference-qrels.txt" else refuse for name, make in exports._MAKE.items()}
+    monkeypatch.setattr(exports, "_MAKE", alone)
+    answer = page.get(reverse("judgments:export", args=[campaign.pk, "preference-qrels.txt"]))
+    assert answer.status_code == 200
