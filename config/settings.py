@@ -28,6 +28,7 @@ import secrets
 from pathlib import Path
 
 import environ
+from botocore.config import Config  # type: ignore[import-untyped]
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from redis.backoff import NoBackoff
@@ -176,7 +177,14 @@ STATIC_URL = "/static/"
 STATIC_ROOT = env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles"))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
-    "default": {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": {"bucket_name": FILES_BUCKET}}
+    "default": {
+        "BACKEND": "storages.backends.s3.S3Storage",
+        "OPTIONS": {
+            "bucket_name": FILES_BUCKET,
+            # a bucket that is away is told within seconds, and not waited for
+            "client_config": Config(connect_timeout=3, read_timeout=20, retries={"total_max_attempts": 2}),
+        },
+    }
     if FILES_BUCKET
     else {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {

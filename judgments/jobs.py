@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from evaluation.errors import BadInput
 from judgments import services
 from judgments.results import storing
+from pools.errors import FileAway
 from pools.models import Campaign
 from tasks import campaign_alarms
 
@@ -40,7 +41,7 @@ def compute_results(campaign_id: int | None = None) -> str:
 
 
 def _failed(error: Exception) -> str:
-    if isinstance(error, OSError | BadInput):
+    if isinstance(error, FileAway | OSError | BadInput):
         text = _(
             "The results could not be computed, since a file of a run cannot be read (%(error)s). Ask whoever runs "
             "this site to look at the stored files. It is tried again by itself."

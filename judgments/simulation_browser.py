@@ -99,7 +99,9 @@ class Browser:
         self.url = url
         self._again = again
         jar = CookieJar() if cookies else CookieJar(DefaultCookiePolicy(allowed_domains=[]))
-        self._client = httpx.Client(base_url=url, follow_redirects=True, timeout=30, cookies=jar)
+        self._client = httpx.Client(
+            base_url=url, follow_redirects=True, timeout=30, cookies=jar, event_hooks={"request": [_name_origin]}
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -136,3 +138,11 @@ class Browser:
         if response.status_code not in good:
             raise WrongPage(f"{method} {path} answered {response.status_code}: {response.text[:300]}")
         return response
+
+
+def _name_origin(request: httpx.Request) -> None:
+    """Say where a post comes from, as browsers do: over https, sites take it from their own pages alone."""
+    if request.method == "POST":
+        origin = f"{request.url.scheme}://{request.url.netloc.decode()}"
+        request.headers.setdefault("Origin", origin)
+        request.headers.setdefault("Referer", f"{origin}/")

@@ -26,6 +26,13 @@ class NotNow(Refused):
     """The thing's state does not allow it (any more)."""
 
 
+class FileAway(Refused):
+    """A stored file is not where it should be, or file storage does not answer."""
+
+    status = 503
+    title = "A file is missing"
+
+
 class BadRequest(Refused):
     """What was sent cannot be understood."""
 

@@ -4,12 +4,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_CEILING, Decimal
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from evaluation.artifact import RunArtifact
 from evaluation.pooling import PoolSizes, pool_sizes
+from pools.errors import FileAway
 from pools.models import Campaign, Candidate, Collection, Lab, Pair, Passage, Pool, Qrel, Query, Run, User
 
 
@@ -108,16 +110,23 @@ def runs_of(user: User) -> QuerySet[Run]:
 
 
 def load_artifact(run: Run) -> RunArtifact:
-    """A run's integer artifact, from file storage."""
-    with run.artifact.open("rb") as file:
-        return RunArtifact.load(cast(BinaryIO, file))
+    """A run's integer artifact, from file storage. Raises FileAway where that does not have it, or does not answer."""
+    try:
+        with run.artifact.open("rb") as file:
+            return RunArtifact.load(cast(BinaryIO, file))
+    except FileNotFoundError as error:
+        text = _("The run %(name)s has lost its file: file storage has no %(file)s. See manage.py check_files.")
+        raise FileAway(text % {"name": run.name, "file": run.artifact.name}) from error
+    except (OSError, BotoCoreError, ClientError) as error:
+        text = _("The file of the run %(name)s cannot be read now: %(error)s")
+        raise FileAway(text % {"name": run.name, "error": error}) from error
 
 
 def file_size(run: Run) -> int | None:
     """Bytes of the run file as it came; None where file storage does not have it."""
     try:
         return int(run.original.size)
-    except OSError:
+    except (OSError, BotoCoreError, ClientError):
         return None
 
 

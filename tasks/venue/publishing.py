@@ -17,6 +17,7 @@ from tasks.crowd.environments import bonus_fee, environment, paper_requirements,
 from tasks.crowd.mturk import assert_host, client_for, frame_address, read
 from tasks.models import Hit, Operation, Payment, Posting, Publication
 from tasks.money import dollars
+from tasks.venue.alarms import alarm_raise, alarm_settle
 from tasks.venue.planning import (
     end_plan,
     exclusion_name,
@@ -33,6 +34,7 @@ TERMS = (
     "environment pay base requirements title description keywords lifetime assignment_duration auto_approval "
     "approve_after rate"
 ).split()
+STOPPED = "stopped"  # the alarm of publications that were all stopped at once
 BATCH = 500
 """HITs that are planned ahead of their calls: what bounds the memory."""
 
@@ -242,12 +244,30 @@ def _halt(publication: Publication, state: str, at: datetime) -> Publication:
 
 
 @transaction.atomic
+def publications_stop(*, reason: str, by: str, at: datetime) -> list[Publication]:
+    """Stop every publication without a word to its venue, and raise an alarm on each that says who did it and why.
+
+    For a database that may be older than what the venues know: what is open there stays open, and nothing that is
+    planned here spends. Publications that were stopped before have the alarm too. Returns all of them.
+    """
+    published = Publication.objects.select_for_update().exclude(state=State.DRAFT).order_by("id")
+    stopped = list(published.select_related("campaign"))
+    text = _("Stopped by %(by)s: %(reason)s. Compare the ledgers, then resume.") % {"by": by, "reason": reason}
+    for publication in stopped:
+        publication.state = State.STOPPED
+        publication.save(update_fields=["state"])
+        alarm_raise(publication=publication, kind=STOPPED, subject="", text=text, at=at)
+    return stopped
+
+
+@transaction.atomic
 def publication_resume(*, publication: Publication, at: datetime) -> Publication:
     """Go on after a pause or a stop: HITs that need work are open for another lifetime."""
     publication = _locked(publication)
     if publication.state == State.DRAFT:
         raise NotNow(_("The campaign is not published yet."))
     if publication.state != State.OPEN:
+        alarm_settle(publication=publication, kind=STOPPED, subject="", at=at)
         publication.state = State.OPEN
         publication.save(update_fields=["state"])
         postings = [*_needed(publication), *_offered(publication)]

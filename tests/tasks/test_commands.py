@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from pools.models import Campaign, Collection
+from tasks.models import Operation, Publication
+from tasks.venue.publishing import publication_resume
 
 
 def test_a_campaign_is_made_tested_and_started(
@@ -50,3 +53,27 @@ def test_unknown_runs_and_test_pairs_are_named(collection: Collection, tmp_path:
     tests.write_text("q1 p1 p4\nq1 p1\n")
     with pytest.raises(CommandError, match=r"tests\.tsv, line 2: 2 columns where a test pair has 3"):
         call_command("import_test_pairs", "x", str(tests))
+
+
+def test_all_publications_are_stopped_without_a_word_to_the_venue(
+    campaign: Campaign, capsys: pytest.CaptureFixture[str]
+) -> None:
+    publication = Publication.objects.create(campaign=campaign, title="Reading", state=Publication.State.OPEN)
+    call_command("stop_publications", reason="restored from a backup", by="olga")
+    publication.refresh_from_db()
+    assert publication.state == Publication.State.STOPPED
+    assert not Operation.objects.filter(publication=publication).exists()
+    alarm = publication.alarms.get(settled_at=None)
+    assert alarm.text == "Stopped by olga: restored from a backup. Compare the ledgers, then resume."
+    assert "1 publications are stopped" in capsys.readouterr().out
+    publication_resume(publication=publication, at=timezone.now())
+    assert not publication.alarms.filter(settled_at=None).exists()
+
+
+def test_a_stop_of_all_leaves_drafts_alone(campaign: Campaign) -> None:
+    publication = Publication.objects.create(campaign=campaign, title="Reading")
+    call_command("stop_publications", reason="a drill", by="olga")
+    publication.refresh_from_db()
+    assert publication.state == Publication.State.DRAFT
+    with pytest.raises(CommandError, match="Say why"):
+        call_command("stop_publications", reason=" ", by="olga")

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from judgments.exports import export_to
-from pools.management.files import campaign_called, refusals_as_errors
+from judgments.exports import export_to, export_zip
+from pools.management.files import campaign_called, refusals_as_errors, write_output
 
 
 class Command(BaseCommand):
@@ -21,12 +21,17 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
-        parser.add_argument("--to", type=Path, required=True, help="the folder; made if it is new")
+        parser.add_argument(
+            "--to", type=Path, required=True, help="the folder; made if it is new. - writes a zip to standard output"
+        )
         parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the files and name them."""
         with refusals_as_errors():
             campaign = campaign_called(options["campaign"], options["lab"])
+            if options["to"] == Path("-"):
+                write_output(export_zip(campaign))
+                return
             for path in export_to(campaign, options["to"]):
                 self.stdout.write(str(path))

@@ -7,9 +7,10 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils.text import slugify
 
-from judgments.results.report import report_to
+from judgments.exports import zipped
+from judgments.results.report import report_files, report_to
 from judgments.results.storing import result_refresh
-from pools.management.files import campaign_called, refusals_as_errors
+from pools.management.files import campaign_called, refusals_as_errors, write_output
 
 
 class Command(BaseCommand):
@@ -24,7 +25,11 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
-        parser.add_argument("--to", type=Path, help="the folder; made if it is new (report- and the campaign's name)")
+        parser.add_argument(
+            "--to",
+            type=Path,
+            help="the folder; made if it is new (report- and the campaign's name). - writes a zip to standard output",
+        )
         parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -32,6 +37,9 @@ class Command(BaseCommand):
         with refusals_as_errors():
             campaign = campaign_called(options["campaign"], options["lab"])
             result_refresh(campaign=campaign)
+            if options["to"] == Path("-"):
+                write_output(zipped(report_files(campaign)))
+                return
             folder = options["to"] or Path(f"report-{slugify(campaign.name) or campaign.pk}")
             for path in report_to(campaign, folder):
                 self.stdout.write(str(path))

@@ -9,11 +9,13 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 from rich.progress import Progress
 
-from evaluation.preferences import read_preferences
-from judgments.simulation import Habits, described, judge
+from evaluation.preferences import Preference, read_preferences
+from judgments import simulation_venue
+from judgments.simulation import Habits, Tally, described, judge
 from judgments.simulation_browser import WrongPage
-from pools.management.files import campaign_called, refusals_as_errors
+from pools.management.files import campaign_called, input_path, refusals_as_errors
 from pools.models import Campaign
+from tasks.management.venues import publication_of
 
 
 def share(text: str) -> float:
@@ -32,16 +34,19 @@ class Command(BaseCommand):
 
     help = (
         "Let simulated people judge an open campaign over HTTP on the real pages, N at a time, by a file of "
-        "preferences (query a b preferred), until no HIT waits. The site must be running. Meant for demonstrations, "
-        "tests and load: what they judge is stored like anybody's work."
+        "preferences (query a b preferred), until no HIT waits. With --at-marketplace they register at the marketplace "
+        "where the campaign is published, and work there, until all is approved and paid. The site, its background "
+        "workers and the marketplace must be running. Meant for demonstrations, tests and load: what they judge is "
+        "stored like anybody's work, and is paid."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The command line."""
         usual = Habits()
         parser.add_argument("campaign", help="the campaign's name")
-        parser.add_argument("--preferences", type=Path, required=True, help="what the crowd thinks")
+        parser.add_argument("--preferences", type=input_path, required=True, help="what the crowd thinks")
         parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
+        parser.add_argument("--at-marketplace", action="store_true", help="work where the campaign is published")
         parser.add_argument("--url", default=settings.SITE_URL, help="where the site runs (%(default)s)")
         parser.add_argument("--workers", type=int, default=8, help="people at a time (%(default)s)")
         parser.add_argument("--seed", type=int, default=1)
@@ -70,10 +75,20 @@ class Command(BaseCommand):
         if campaign.state != Campaign.State.OPEN:
             raise CommandError(f"The campaign is “{campaign.state}”: only an open one can be judged.")
         habits = Habits(**{name: options[name] for name in Habits._fields})
+        if options["at_marketplace"]:
+            tally = self._judge_at_marketplace(campaign, preferences, habits, options)
+        else:
+            tally = self._judge_by_link(campaign, preferences, habits, options)
+        for line in described(tally, options["preferences"]):
+            self.stdout.write(line)
+
+    def _judge_by_link(
+        self, campaign: Campaign, preferences: list[Preference], habits: Habits, options: dict[str, Any]
+    ) -> Tally:
         with Progress(console=Console(stderr=True), transient=True) as bars:
             bar = bars.add_task("Judging", total=None)
             try:
-                tally = judge(
+                return judge(
                     campaign=campaign,
                     preferences=preferences,
                     url=options["url"],
@@ -85,5 +100,30 @@ class Command(BaseCommand):
                 )
             except WrongPage as error:
                 raise CommandError(str(error)) from error
-        for line in described(tally, options["preferences"]):
-            self.stdout.write(line)
+
+    def _judge_at_marketplace(
+        self, campaign: Campaign, preferences: list[Preference], habits: Habits, options: dict[str, Any]
+    ) -> Tally:
+        """The background workers publish, match, approve and pay meanwhile. Nobody is late: no time can be ended here."""
+        if options["log"]:
+            raise CommandError("--log is for people who come by the campaign's link.")
+        publication = publication_of(campaign.name, campaign.lab.name)
+        if publication.environment != publication.Environment.MARKETPLACE:
+            raise CommandError(f"{campaign.name} is not published at our own marketplace, and people work elsewhere.")
+        with Progress(console=Console(stderr=True), transient=True) as bars:
+            bar = bars.add_task("Judging at the marketplace", total=None)
+            try:
+                return simulation_venue.judge(
+                    publication=publication,
+                    preferences=preferences,
+                    url=options["url"],
+                    workers=options["workers"],
+                    habits=habits._replace(late=0.0),
+                    venue_habits=simulation_venue.VenueHabits(),
+                    turn=lambda: None,
+                    lapse=lambda _assignment_id: None,
+                    seed=options["seed"],
+                    progress=lambda now: bars.update(bar, completed=now.settled + now.done, total=2 * now.hits),
+                )
+            except WrongPage as error:
+                raise CommandError(str(error)) from error

@@ -2,12 +2,11 @@
 
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from pools.management.files import refusals_as_errors
+from pools.management.files import input_path, refusals_as_errors
 from pools.models import Lab
 from pools.services import KEEP_DEPTH, collection_import
 
@@ -17,7 +16,8 @@ class Command(BaseCommand):
 
     help = (
         "Make a collection from files, or add files to one. Files may be plain, gz, bz2 or zst; queries and passages "
-        "are tsv (id TAB text) or jsonl; qrels are TREC or MS MARCO. Either all of it is stored or none."
+        "are tsv (id TAB text) or jsonl; qrels are TREC or MS MARCO; - is standard input, for one of them. Either all "
+        "of it is stored or none."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -31,9 +31,9 @@ class Command(BaseCommand):
         parser.add_argument("name", help="the collection's name")
         parser.add_argument("--lab", required=True, help="the lab that owns it; made if it is new")
         parser.add_argument("--language", help="BCP 47 tag of the texts, such as en or ar")
-        parser.add_argument("--queries", type=Path)
-        parser.add_argument("--qrels", type=Path)
-        parser.add_argument("--passages", type=Path)
+        parser.add_argument("--queries", type=input_path)
+        parser.add_argument("--qrels", type=input_path)
+        parser.add_argument("--passages", type=input_path)
         parser.add_argument(
             "--keep",
             choices=["pooled", "all"],

@@ -1,13 +1,12 @@
 """manage.py import_run: run files into a collection."""
 
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from evaluation.clitools import run_name
-from pools.management.files import collection_called, refusals_as_errors
+from pools.management.files import STANDARD_INPUT, collection_called, input_path, opened, refusals_as_errors
 from pools.services import BadRun, run_import
 
 
@@ -22,7 +21,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("collection", help="the collection's name")
-        parser.add_argument("files", nargs="+", type=Path)
+        parser.add_argument("files", nargs="+", type=input_path, help="run files, or - for one from standard input")
         parser.add_argument("--lab", help="the collection's lab, where several labs have one of this name")
         parser.add_argument("--name", help="the run's name (for one file); otherwise the file's name without endings")
         parser.add_argument("--team", default="")
@@ -32,13 +31,15 @@ class Command(BaseCommand):
         """Import each file; report all bad ones, then fail."""
         if options["name"] and len(options["files"]) > 1:
             raise CommandError("--name is for one file.")
+        if STANDARD_INPUT in options["files"] and not options["name"]:
+            raise CommandError("A run from standard input needs a --name.")
         bad = 0
         with refusals_as_errors():
             collection = collection_called(options["collection"], options["lab"])
             for path in options["files"]:
                 name = options["name"] or run_name(str(path))
                 try:
-                    with path.open("rb") as source:
+                    with opened(path) as source:
                         run = run_import(
                             collection=collection,
                             name=name,

@@ -1,13 +1,12 @@
 """manage.py import_test_pairs: test pairs by id from a file."""
 
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from pools.management.files import campaign_called, refusals_as_errors
+from pools.management.files import campaign_called, input_path, refusals_as_errors
 from tasks.models import TestPair
 from tasks.services import test_pair_decide, test_pairs_import
 
@@ -23,7 +22,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
-        parser.add_argument("file", type=Path)
+        parser.add_argument("file", type=input_path, help="- is standard input")
         parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
         parser.add_argument("--confirmed", action="store_true", help="a person has looked at each of them")
 

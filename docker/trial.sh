@@ -1,0 +1,180 @@
+#!/usr/bin/env bash
+# Tries all of it on one machine, as CI does: usage docker/trial.sh [settings up judge crash share backup]
+#
+# Builds and starts what docker-compose.yml describes with secrets of its own, judges the demonstration by its link and at
+# the marketplace, kills every server, shares the load over two web containers and restarts them, and loses everything and
+# restores it. Needs ports 80 and 443 (or HTTP_PORT, HTTPS_PORT), and a checkout without a .env of yours.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export COMPOSE=${COMPOSE:-docker compose}
+export SITE_HOST=site.localhost MARKETPLACE_HOST=marketplace.localhost HTTPS_PORT=${HTTPS_PORT:-443}
+read -ra compose <<< "$COMPOSE"
+steps=("$@")
+[ $# -gt 0 ] || steps=(settings up judge crash share backup)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+compose() { "${compose[@]}" "$@"; }
+inside() { compose exec -T "$@"; }
+manage() { inside web python manage.py "$@"; }
+market() { inside marketplace python -m marketplace "$@"; }
+say() { echo "== $(date +%T) $*"; }
+fail() { echo "$*" >&2; exit 1; }
+
+ask() { # seconds, address, options of curl …: the status of the answer, 000 if there is none
+  local seconds=$1 address=$2 host
+  shift 2
+  host=$(cut -d / -f 3 <<< "$address")
+  curl --silent --output /dev/null --write-out '%{http_code}' --max-time "$seconds" --cacert root.crt \
+    --connect-to "$host:443:127.0.0.1:$HTTPS_PORT" "$@" "$address" || true
+}
+
+asking() { # file, seconds an answer may take: asks five times a second until the file is gone, counting what fails
+  local bad=0 all=0 code
+  while [ -e "$1" ]; do
+    code=$(ask "$2" "https://$SITE_HOST/healthz")
+    all=$((all + 1))
+    [ "$code" = 200 ] || bad=$((bad + 1))
+    sleep 0.2
+  done
+  echo "$bad of $all"
+}
+
+settings() {
+  if [ -e .env ] && ! grep --quiet '^# a trial$' .env; then fail "There is a .env here. Try it in another checkout."; fi
+  sed -e "s/^SITE_HOST=$/SITE_HOST=$SITE_HOST/; s/^MARKETPLACE_HOST=$/MARKETPLACE_HOST=$MARKETPLACE_HOST/" docker/env.example > .env
+  chmod 600 .env
+  for name in $(sed -n 's/^\([A-Z_]*\)=$/\1/p' .env); do sed -i "s/^$name=$/$name=$(openssl rand -hex 32)/" .env; done
+  {
+    echo "# a trial"
+    echo "COMPOSE_FILE=docker-compose.yml:docker/trial.yml"
+    echo "HTTP_PORT=${HTTP_PORT:-80}"
+    echo "HTTPS_PORT=$HTTPS_PORT"
+    echo "MARKETPLACE_OPEN_REGISTRATION=on"
+  } >> .env
+  as_root install -d -o 10001 -g "$(id -g)" -m 2770 exchange backups
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+up() {
+  compose config --quiet
+  compose build
+  say "The proxy alone, and its certificates"
+  : > root.crt
+  compose up --detach --no-deps proxy
+  for _try in $(seq 30); do
+    compose exec -T proxy cat /data/caddy/pki/authorities/local/root.crt > root.crt 2> /dev/null && break
+    sleep 1
+  done
+  chmod 644 root.crt
+  say "Everything"
+  compose up --detach --wait
+  compose ps
+  [ "$(ask 20 "https://$SITE_HOST/healthz")" = 200 ] || fail "The site does not answer."
+  [ "$(ask 20 "https://$MARKETPLACE_HOST/healthz")" = 200 ] || fail "The marketplace does not answer."
+}
+
+judge() {
+  say "Accounts, an access key, money"
+  inside -e DJANGO_SUPERUSER_PASSWORD="$(openssl rand -hex 12)" web python manage.py createsuperuser --no-input --username admin --email admin@example.org
+  market create_requester "The reading lab"
+  market issue_key "The reading lab" --label site > "$work/key"
+  market deposit "The reading lab" 250.00
+  for name in AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY; do
+    sed -i "s|^#$name=.*|$name=$(sed -n "s/^${name,,} = //p" "$work/key")|" .env
+  done
+  compose up --detach --wait
+  say "The demonstration's files, through standard input and through the exchange folder"
+  manage import_collection everyday --lab "Our lab" --language en --queries - < demo/queries.tsv
+  cp demo/qrels.txt demo/runs/* exchange/
+  manage import_collection everyday --lab "Our lab" --qrels exchange/qrels.txt
+  rm exchange/qrels.txt
+  manage import_run everyday exchange/* --team ours
+  manage import_collection everyday --lab "Our lab" --passages - < demo/passages.tsv
+  for campaign in link venue; do
+    manage create_campaign everyday $campaign --overlap 1 --reward 1.50 --fee-rate 0.2
+    manage import_test_pairs $campaign - --confirmed < demo/test-pairs.tsv
+    manage start_campaign $campaign
+  done
+  say "Judged by its link"
+  manage simulate_crowd link --preferences - --workers 4 < demo/oracle-preferences.txt
+  manage export_campaign link --to exchange/link
+  test -s exchange/link/manifest.json
+  say "Judged at the marketplace"
+  manage publish_campaign venue --requirements none
+  manage simulate_crowd venue --at-marketplace --preferences - --workers 4 < demo/oracle-preferences.txt
+  manage venue_ledger venue
+  [ "$(ask 20 "https://$SITE_HOST/healthz/all")" = 200 ] || fail "Jobs are not done."
+}
+
+crash() {
+  local service counting
+  for service in postgres redis web marketplace worker beat proxy; do
+    touch "$work/asking"
+    asking "$work/asking" 20 > "$work/lost" &
+    counting=$!
+    sleep 1
+    inside $service sh -c 'kill -9 $(cat /proc/1/task/1/children)' || true
+    sleep 12
+    rm "$work/asking"
+    wait $counting
+    say "kill -9 in $service: $(cat "$work/lost") requests failed"
+  done
+  compose up --detach --wait
+}
+
+busy() { # container: what its programs have used of the processor, in ticks
+  inside --index "$1" web sh -c 'cat /proc/[0-9]*/stat' 2> /dev/null | awk '{ used += $14 + $15 } END { print used }'
+}
+
+share() {
+  local before after index counting asked
+  compose up --detach --wait --scale web=2 --no-recreate
+  before=($(busy 1) $(busy 2))
+  seq 400 | xargs -P 8 -I {} curl --silent --output /dev/null --cacert root.crt --connect-to "$SITE_HOST:443:127.0.0.1:$HTTPS_PORT" "https://$SITE_HOST/login/"
+  after=($(busy 1) $(busy 2))
+  say "Two web containers: $((after[0] - before[0])) and $((after[1] - before[1])) ticks for 400 requests"
+  [ $((after[0] - before[0])) -gt 20 ] && [ $((after[1] - before[1])) -gt 20 ] || fail "One of them does nothing."
+  touch "$work/asking"
+  asking "$work/asking" 30 > "$work/lost" &
+  counting=$!
+  for index in 1 2; do
+    inside --index $index web sh -c 'kill -TERM $(cat /proc/1/task/1/children)' || true
+    sleep 15
+  done
+  rm "$work/asking"
+  wait $counting
+  say "Restarting one after the other: $(cat "$work/lost") requests failed"
+  grep --quiet '^0 of' "$work/lost" || fail "A restart lost requests."
+  compose up --detach --wait --scale web=1
+}
+
+state() {
+  manage shell --verbosity 0 --command "from tasks.models import Publication; print(*Publication.objects.values_list('state', flat=True))"
+}
+
+backup() {
+  local name
+  manage export_campaign link --to - > "$work/before.zip"
+  make backup COMPOSE="$COMPOSE" | tee "$work/name"
+  name=$(tail -n 1 "$work/name")
+  say "Losing the database, the queue and the files"
+  compose down
+  ${ENGINE:-docker} volume rm bestknown_postgres bestknown_redis bestknown_files
+  make restore BACKUP="$name" COMPOSE="$COMPOSE"
+  [ "$(state)" = stopped ] || fail "The publication is not stopped."
+  manage export_campaign link --to - > "$work/after.zip"
+  cmp "$work/before.zip" "$work/after.zip" || fail "The exports are not what they were."
+  manage venue_ledger venue
+  manage publish_campaign venue --resume
+  say "Restored: the exports are the same, byte for byte"
+}
+
+for step in "${steps[@]}"; do
+  say "$step"
+  $step
+done
+say "All of it works: ${steps[*]}"

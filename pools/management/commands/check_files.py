@@ -1,0 +1,64 @@
+"""manage.py check_files: whether file storage has every file that the database names."""
+
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+from django.apps import apps
+from django.core.files import File
+from django.core.files.storage import default_storage
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models import FileField
+
+from pools.management.files import refusals_as_errors
+
+
+class Command(BaseCommand):
+    """Check the stored files."""
+
+    help = (
+        "Say whether file storage has every file that the database names, and exit with 1 if any is missing. With "
+        "--copy-from, copy those that are missing from a folder first: so files move into a bucket, and come back "
+        "from a backup."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The command line."""
+        parser.add_argument("--copy-from", type=Path, metavar="FOLDER", help="a folder that file storage used before")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Copy what is missing, if that is asked for, and count."""
+        folder, known, copied, missing = options["copy_from"], 0, 0, []
+        try:
+            with refusals_as_errors():
+                for name in stored_names():
+                    known += 1
+                    if default_storage.exists(name):
+                        continue
+                    if folder is not None and (folder / name).is_file():
+                        with (folder / name).open("rb") as file:
+                            copied += 1
+                            kept = default_storage.save(name, File(file))
+                        if kept != name:
+                            raise CommandError(
+                                f"{name} came meanwhile; the copy is {kept}. Delete it, and run this again."
+                            )
+                    else:
+                        missing.append(name)
+        except (BotoCoreError, ClientError) as error:
+            raise CommandError(f"File storage does not answer: {error}") from error
+        self.stdout.write(f"{known:,} files are named; {copied:,} were copied, {len(missing):,} are missing.")
+        if missing:
+            more = f" and {len(missing) - 10:,} more" if len(missing) > 10 else ""
+            raise CommandError(f"Missing: {', '.join(missing[:10])}{more}.")
+
+
+def stored_names() -> Iterator[str]:
+    """The names of all stored files, by the rows that hold them."""
+    for model in apps.get_models():
+        for field in model._meta.get_fields():
+            if isinstance(field, FileField):
+                names = model._default_manager.exclude(**{field.name: ""}).values_list(field.name, flat=True)
+                yield from names.order_by("pk")
