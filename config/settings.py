@@ -122,16 +122,20 @@ DATABASES = {"default": env.db_url("DATABASE_URL", default="postgres://localhost
 DATABASES["default"]["CONN_MAX_AGE"] = 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 # No process waits for ever. A web server (config/wsgi.py) gives up sooner than a job (config/celery.py); commands such
-# as migrate have no limit. Limits go to the server with the connection: a pooler that refuses `options` needs 0 here.
+# as migrate have no limit.
 DATABASE_STATEMENT_SECONDS = float(env.str("DATABASE_STATEMENT_SECONDS", default="") or 0)
 _bounds = connection_options(DATABASE_STATEMENT_SECONDS, int(env.str("DATABASE_CONNECT_SECONDS", default="") or 5))
+# A pooler in transaction mode gives each transaction another connection: cursors and locks must not outlive one, and
+# limits, which are given to a session, are the pooler's to set.
+DATABASE_POOLER = env.bool("DATABASE_POOLER", default=False)
+DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = DATABASE_POOLER
+if DATABASE_POOLER:
+    _bounds.pop("options", None)
 _given = DATABASES["default"].get("OPTIONS", {})
 DATABASES["default"]["OPTIONS"] = _bounds | _given
 if "options" in _bounds and "options" in _given:  # of two values of a setting, the last counts
     DATABASES["default"]["OPTIONS"]["options"] = f"{_bounds['options']} {_given['options']}"
 REDIS_SECONDS = float(env.str("REDIS_SECONDS", default="") or 1)
-# A pooler in transaction mode gives each transaction another connection: cursors must not outlive one.
-DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = env.bool("DATABASE_POOLER", default=False)
 REDIS_URL = env.str("REDIS_URL", default="redis://localhost:6379/0")
 CACHES = {
     "default": {

@@ -137,7 +137,11 @@ DATABASES["default"]["OPTIONS"] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 } | DATABASES["default"].get("OPTIONS", {})
-if STATEMENT_SECONDS:
+# A pooler in transaction mode gives each transaction another connection: cursors must not outlive one, and limits, which
+# are given to a session, are the pooler's to set.
+DATABASE_POOLER = env.bool("MARKETPLACE_DATABASE_POOLER", default=False)
+DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = DATABASE_POOLER
+if STATEMENT_SECONDS and not DATABASE_POOLER:
     _limits = {
         "statement_timeout": STATEMENT_SECONDS,
         "lock_timeout": STATEMENT_SECONDS / 3,
@@ -146,8 +150,6 @@ if STATEMENT_SECONDS:
     _options = [f"-c {name}={seconds * 1000:.0f}" for name, seconds in _limits.items()]
     _options.append(DATABASES["default"]["OPTIONS"].get("options", ""))  # of two values of a setting, the last counts
     DATABASES["default"]["OPTIONS"]["options"] = " ".join(_options).strip()
-# A pooler in transaction mode gives each transaction another connection: cursors must not outlive one.
-DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = env.bool("MARKETPLACE_DATABASE_POOLER", default=False)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Limits, which all web processes count together: see services.limits

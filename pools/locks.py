@@ -3,12 +3,16 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from django.conf import settings
 from django.db import connection
 
 
 @contextmanager
 def alone(what: str) -> Iterator[bool]:
     """Whether nobody else does this now; until the block ends, nobody else will. Whoever is killed lets go."""
+    if settings.DATABASE_POOLER:  # a session's lock would stay with the pooler; two who do the same get the same
+        yield True
+        return
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [what])
         (got,) = cursor.fetchone()
