@@ -59,7 +59,9 @@ def commands(page: Path) -> Iterator[str]:
     """The command lines of a page's code blocks, without the shell's prefixes."""
     for block in blocks(page):
         for line in block.text.splitlines():
-            yield re.sub(r"^(?:[A-Z_]+=\S* |docker compose exec (?:-T )?\w+ )*", "", line.strip())
+            yield re.sub(
+                r"^(?:[A-Z_]+=\S* |docker compose (?:exec|run) (?:-T |--rm |--no-deps )*\w+ )*", "", line.strip()
+            )
 
 
 def code(page: Path) -> str:
@@ -133,7 +135,7 @@ def test_every_management_command_line_is_one_that_its_parser_accepts() -> None:
             found = re.match(r"(?:\S*python )?(?:\./)?manage\.py (\w+)(.*)", line)
             if found is None:
                 continue
-            name, arguments = found[1], shlex.split(found[2])
+            name, arguments = found[1], shlex.split(re.sub(r" [<>] \S+$", "", found[2]))
             if name == "help":
                 assert not arguments or arguments[0] in get_commands(), line
                 continue
