@@ -137,8 +137,8 @@ DATABASES["default"]["OPTIONS"] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 } | DATABASES["default"].get("OPTIONS", {})
-# A pooler in transaction mode gives each transaction another connection: cursors must not outlive one, and limits, which
-# are given to a session, are the pooler's to set.
+# A pooler in transaction mode gives each transaction another connection: cursors must not outlive one, and limits,
+# which are given to a session, are the pooler's to set.
 DATABASE_POOLER = env.bool("MARKETPLACE_DATABASE_POOLER", default=False)
 DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = DATABASE_POOLER
 if STATEMENT_SECONDS and not DATABASE_POOLER:
