@@ -22,6 +22,7 @@ from config import embedded
 
 REQUESTER = "Demonstration lab"
 OPERATOR = "operator@example.org"
+OPERATORS = r"^operator(-[0-9a-f]{6})?@example\.org$"
 OURS = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "SITE_URL", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS")
 """What is none of the marketplace's business."""
 THEIRS = ("MARKETPLACE_SECRET_KEY", "MARKETPLACE_DATABASE_URL")
@@ -78,8 +79,9 @@ class Market:
         """
         if "MARKETPLACE_DATABASE_URL" not in self.environment:
             self.environment["MARKETPLACE_DATABASE_URL"] = _database_beside(os.environ["DATABASE_URL"])
+        _refuse_foreign_data(self.environment["MARKETPLACE_DATABASE_URL"])
         self.run("migrate", "--no-input", "--verbosity", "0")
-        kept = self.kept()
+        kept = self.kept() | {"url": self.url}
         is_new = "operator_password" not in kept
         if is_new:
             kept["operator_password"] = secrets.token_urlsafe(9)
@@ -161,6 +163,31 @@ class Market:
             json.dump(kept, file, indent=2)
             file.write("\n")
         draft.replace(self.key_path)
+
+
+def _refuse_foreign_data(address: str) -> None:
+    """Raise MarketError if this is somebody's marketplace: with requesters or accounts, and none of them ours."""
+    try:
+        connection = psycopg2.connect(address.replace("postgres://", "postgresql://", 1))
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT to_regclass('marketplace_requester'), to_regclass('marketplace_account')")
+                if None in (cursor.fetchone() or (None,)):
+                    return
+                cursor.execute("SELECT name FROM marketplace_requester ORDER BY id")
+                requesters = [name for (name,) in cursor.fetchall()]
+                cursor.execute("SELECT email FROM marketplace_account WHERE email !~ %s", [OPERATORS])
+                accounts = cursor.rowcount
+        finally:
+            connection.close()
+    except psycopg2.Error as error:
+        raise MarketError(f"The marketplace's database cannot be used: {error}") from error
+    if REQUESTER not in requesters and (requesters or accounts):
+        raise MarketError(
+            f"The marketplace's database holds what make run did not make: {len(requesters):,} requesters "
+            f"({', '.join(requesters[:3])}) and {accounts:,} accounts. Nothing was changed. "
+            "Unset MARKETPLACE_DATABASE_URL, or name an empty database there."
+        )
 
 
 def _database_beside(address: str) -> str:

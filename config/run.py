@@ -1,9 +1,11 @@
 """`make run`: start everything, do the main job on a folder of files before your eyes, and leave the site running."""
 
 import argparse
+import contextlib
 import os
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,10 +15,11 @@ from rich.table import Table
 
 from config import embedded
 from config.market import Market, MarketError
-from config.serve import Site, SiteError
+from config.serve import Site, SiteError, end_on_sigterm, remember_address
 
 FOLDER = Path(__file__).resolve().parent.parent
 
+TRIES = 20  # at the main job, where servers go away in the middle of it
 
 ROUND = (
     "tasks.jobs.publish",
@@ -46,30 +49,37 @@ def main() -> int:
     def complain(text: str) -> None:
         console.print(text, style="red", highlight=False, markup=False)
 
+    end_on_sigterm()
+    os.environ["PORT"] = str(port)  # for links that are printed
+    from pools.errors import Refused
+
     try:
         # The simulated crowd registers from one address, faster than people may.
         market = Market(market_port, rate_limits=options.crowd == "people")
         with console.status("Starting PostgreSQL and Redis"):
             embedded.ensure()
+        _refuse_foreign_data()
         with console.status("Preparing the databases"), ThreadPoolExecutor(1) as beside:
             prepared = beside.submit(market.prepare)
             _migrate()
             prepared.result()
         site = Site(port, market=market, tell=complain)
         site.start()
-    except (embedded.EmbeddedServerError, SiteError, MarketError) as error:
+        remember_address(port)
+    except (embedded.EmbeddedServerError, SiteError, MarketError, Refused) as error:
         complain(str(error))
         return 1
+    except KeyboardInterrupt:
+        return 130
     from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 
     from evaluation.errors import BadInput
     from judgments.simulation_browser import WrongPage
-    from pools.errors import Refused
 
     try:
         with console.status("Starting the site and the marketplace"):
             site.wait_until_ready()
-        _main_job(options.data, options.crowd, port, market, console)
+        _through_outages(lambda: _main_job(options.data, options.crowd, port, market, console), site, complain)
         if not options.leave:
             console.print("\nThe site is running. Ctrl-C stops it; nothing is lost.")
             site.wait()
@@ -84,23 +94,55 @@ def main() -> int:
     return 0
 
 
-def _migrate() -> None:
+def _through_outages(job: Callable[[], None], site: Site, complain: Callable[[str], None]) -> None:
+    """Do a job whose every step looks at what is done already. If a server goes away, go on when it is back."""
+    from botocore.exceptions import BotoCoreError, ClientError
+    from django.db import InterfaceError, OperationalError, connections
+    from kombu.exceptions import OperationalError as QueueError
+    from redis import RedisError
+
+    from tasks.crowd.mturk import Trouble, trouble_of
+
+    for _try in range(TRIES - 1):
+        try:
+            return job()
+        except (OperationalError, InterfaceError, QueueError, RedisError, BotoCoreError, ClientError) as error:
+            if isinstance(error, BotoCoreError | ClientError) and trouble_of(error) is not Trouble.UNKNOWN:
+                raise
+            complain(f"Interrupted: {str(error).strip().partition(chr(10))[0]} Going on when everything answers.")
+            connections.close_all()
+            time.sleep(2)
+            site.wait_until_ready(seconds=600)
+    return job()
+
+
+def _refuse_foreign_data() -> None:
     import django
-    from django.core.management import call_command
 
     django.setup()
+    from judgments.demonstration import refuse_foreign_data
+
+    refuse_foreign_data(is_own_server=embedded.is_database_ours())
+
+
+def _migrate() -> None:
+    from django.core.management import call_command
+
     call_command("migrate", verbosity=0, interactive=False)
 
 
 def _turn() -> None:
     """Have the background jobs run now, instead of when their time comes; not while earlier ones wait."""
     from django_redis import get_redis_connection
+    from kombu.exceptions import OperationalError
+    from redis import RedisError
 
     from config.celery import app
 
-    if not get_redis_connection().llen(app.conf.task_default_queue):
-        for name in ROUND:
-            app.send_task(name)
+    with contextlib.suppress(RedisError, OperationalError):  # while Redis is away, their time comes later
+        if not get_redis_connection().llen(app.conf.task_default_queue):
+            for name in ROUND:
+                app.send_task(name)
 
 
 def _main_job(data: Path, crowd: str, port: int, market: Market, console: Console) -> None:
@@ -207,7 +249,14 @@ def _main_job(data: Path, crowd: str, port: int, market: Market, console: Consol
         )  # fmt: skip
     out.print(f"\nAfter {time.monotonic() - started:.0f} seconds, the site is at {site}", highlight=False)
     operator = market.kept()
-    ways = [(name, f"{site}/login/  user {name}, password {password}") for name, password in logins.items()]
+    ways = [
+        (
+            name,
+            f"{site}/login/  user {name}, "
+            + (f"password {password}" if password else "with the password that was set"),
+        )
+        for name, password in logins.items()
+    ]
     ways.append(("worker", campaign_address(people)))
     for name, way in ways:
         out.print(f"  {name:<11} {way}", highlight=False, soft_wrap=True)

@@ -6,7 +6,7 @@
 | SECRET_KEY | signs tokens and sessions | required, except in development |
 | ALLOWED_HOSTS | host names that are served, with commas between | none; localhost in development |
 | CSRF_TRUSTED_ORIGINS | origins with scheme behind a proxy, with commas between | none |
-| SITE_URL | the address that people see, in links that are printed or sent | http://localhost:PORT in development |
+| SITE_URL | the address that people see, in links that are printed or sent | in development that of the running site |
 | DATABASE_URL, REDIS_URL | PostgreSQL and Redis | embedded servers, see config/embedded.py |
 | DATABASE_STATEMENT_SECONDS | how long a statement may take, see below; 0 for no limit | web 60, jobs 1800, else 0 |
 | DATABASE_CONNECT_SECONDS | how long connecting to PostgreSQL may take | 5 |
@@ -18,11 +18,12 @@
 | HSTS_SUBDOMAINS | whether https is asked of all names below this one too, and preloading allowed | off |
 | CLIENT_ADDRESS_HEADER | where the proxy puts the client's address, such as HTTP_X_REAL_IP | REMOTE_ADDR |
 | RATE_LIMITS | limits on log-ins and on opening campaign links | on |
-| MARKETPLACE_URL | the marketplace that campaigns are published to | http://localhost:8001 in development |
+| MARKETPLACE_URL | the marketplace that campaigns are published to | in development that of make run |
 | MARKETPLACE_SUBMIT_HOST | where its frames post finished work | MARKETPLACE_URL |
 | MARKETPLACE_NOTIFICATION_SECRET | the secret of the access key that its notifications are signed with | none taken |
 """
 
+import json
 import os
 import secrets
 from pathlib import Path
@@ -43,6 +44,14 @@ env = environ.Env()
 DEVELOPMENT = env.bool("DEVELOPMENT", default=False)
 DEBUG = False
 VAR = Path(env.str("BESTKNOWN_VAR", default="") or BASE_DIR / "var").expanduser().resolve()
+
+
+def _remembered(file: str) -> dict[str, str]:
+    """What the site that runs in this folder has written down about itself; nothing outside of development."""
+    try:
+        return dict(json.loads((VAR / file).read_text())) if DEVELOPMENT else {}
+    except (OSError, ValueError):
+        return {}
 
 
 def _development_key() -> str:
@@ -71,7 +80,10 @@ if not SECRET_KEY:
 PORT = int(env.str("PORT", default="") or 8000)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if DEVELOPMENT else [])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
-SITE_URL = env.str("SITE_URL", default=f"http://localhost:{PORT}" if DEVELOPMENT else "").rstrip("/")
+_here = f"http://localhost:{PORT}" if DEVELOPMENT else ""
+if not os.environ.get("PORT"):  # a command beside the site prints links to it, whatever its port
+    _here = _remembered("site.json").get("url", _here)
+SITE_URL = (env.str("SITE_URL", default="") or _here).rstrip("/")
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -268,7 +280,14 @@ LOGGING = {
 }
 
 # The venue that campaigns are published to. Its access keys come the AWS way (AWS_ACCESS_KEY_ID …, or a profile).
-MARKETPLACE_URL = env.str("MARKETPLACE_URL", default="http://localhost:8001" if DEVELOPMENT else "").rstrip("/")
+# In development, a command beside `make run` finds its marketplace and the key that it has there.
+MARKETPLACE_URL = env.str("MARKETPLACE_URL", default="").rstrip("/")
+MARKETPLACE_KEY: tuple[str, str] | None = None
+if not MARKETPLACE_URL and DEVELOPMENT:
+    _market = _remembered("marketplace.json")
+    MARKETPLACE_URL = _market.get("url", "http://localhost:8001")
+    if "url" in _market and "aws_secret_access_key" in _market:
+        MARKETPLACE_KEY = (_market["aws_access_key_id"], _market["aws_secret_access_key"])
 MARKETPLACE_SUBMIT_HOST = env.str("MARKETPLACE_SUBMIT_HOST", default=MARKETPLACE_URL).rstrip("/")
 # Without it no notifications are taken, and submitted work is found by asking.
 MARKETPLACE_NOTIFICATION_SECRET = env.str("MARKETPLACE_NOTIFICATION_SECRET", default="")

@@ -3,15 +3,19 @@
 Every step looks at what is there already, so that a demonstration that was interrupted goes on where it stopped.
 """
 
+import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
 
 from django.conf import settings
+from django.contrib.auth.hashers import check_password
+from django.contrib.auth.models import Group
+from django.db import connection, transaction
 from django.utils import timezone
 
 from evaluation.artifact import Order
@@ -20,6 +24,7 @@ from evaluation.measures import reciprocal_rank
 from evaluation.preferences import read_preferences
 from evaluation.qrels import Entry, Qrels, read_qrels
 from evaluation.runs import check_run
+from evaluation.textfiles import counted
 from evaluation.texts import read_queries
 from judgments import exports, selectors, simulation, simulation_venue
 from judgments.simulation_browser import GIVE_UP_SECONDS, WrongPage
@@ -41,6 +46,7 @@ from tasks.venue.publishing import (
 )
 
 LAB = "Demonstration lab"
+MARK = "Made by make run"  # a group without permissions: its members are accounts that were made here
 TESTS = 12
 HABITS = simulation.Habits(errors=0.03, careless=0.2, leavers=0.1, late=0.1)
 VENUE_HABITS = simulation_venue.VenueHabits(previews=0.3, returners=0.2)
@@ -86,23 +92,94 @@ def folder_at(path: Path) -> Folder:
     )
 
 
+def refuse_foreign_data(*, is_own_server: bool) -> None:
+    """Raise Refused if the database holds anything and was not filled by `make run`. Asked before tables are changed.
+
+    Filled by `make run` is what has its mark, or fits the log-ins in var/logins.txt: an earlier version left no mark.
+    `is_own_server` says that the database lies in the same folder as those.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass('pools_user') IS NULL OR to_regclass('pools_campaign') IS NULL")
+        if cursor.fetchone()[0]:
+            return
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pools_user_groups JOIN auth_group ON auth_group.id = group_id WHERE name = %s)",
+            [MARK],
+        )
+        is_marked = cursor.fetchone()[0]
+        kept = _kept_logins()
+        if is_marked or (is_own_server and kept):
+            return
+        cursor.execute("SELECT username, password FROM pools_user WHERE username = ANY(%s)", [list(kept)])
+        if any(check_password(kept[name], password) for name, password in cursor.fetchall()):
+            return
+        found = []
+        for what, column, table in (
+            ("user", "username", "pools_user"),
+            ("lab", "name", "pools_lab"),
+            ("collection", "name", "pools_collection"),
+            ("campaign", "name", "pools_campaign"),
+        ):
+            cursor.execute(f"SELECT {column} FROM {table} ORDER BY id")  # noqa: S608 - names from the lines above
+            names = [name for (name,) in cursor.fetchall()]
+            if names:
+                found.append(f"{counted(len(names), what)} ({', '.join(names[:3])}{', …' if names[3:] else ''})")
+    if found:
+        raise Refused(
+            f"The database holds what make run did not make: {', '.join(found)}. Nothing was changed. "
+            "Give make run a database of its own: unset DATABASE_URL, or name another folder in BESTKNOWN_VAR. "
+            "To serve the site on this database without the demonstration, use python -m config.serve."
+        )
+
+
 def accounts() -> dict[str, str]:
-    """The demonstration's log-ins, by user name. Passwords are drawn on the first start and kept in var/logins.txt."""
-    path = Path(settings.VAR) / "logins.txt"
-    kept = dict(line.split() for line in path.read_text().splitlines()) if path.exists() else {}
+    """The demonstration's log-ins, by user name. The password is empty where somebody has changed it.
+
+    Passwords are drawn on the first start and kept in var/logins.txt. Users whom somebody else has made are left as
+    they are: raises Refused if one has a name that is needed here.
+    """
+    kept = _kept_logins()
+    has_mark = Group.objects.filter(name=MARK).exists()
+    mark, _new = Group.objects.get_or_create(name=MARK)
     lab, _new = Lab.objects.get_or_create(name=LAB)
+    logins = {}
     for name, is_admin in (("researcher", False), ("admin", True)):
         user = User.objects.filter(username=name).first()
-        if user is not None and name in kept:
-            continue
-        kept[name] = secrets.token_urlsafe(9)
-        user = user or User(username=name, is_staff=is_admin, is_superuser=is_admin)
-        user.set_password(kept[name])
-        user.save()
-        lab.members.add(user)
-    path.touch(mode=0o600)
-    path.write_text("".join(f"{name} {password}\n" for name, password in kept.items()))
-    return kept
+        if user is None:
+            kept[name] = secrets.token_urlsafe(9)
+            _keep_logins(kept)  # before the account is made: the log-in of an account that is there is known
+            with transaction.atomic():
+                user = User(username=name, is_staff=is_admin, is_superuser=is_admin)
+                user.set_password(kept[name])
+                user.save()
+                user.groups.add(mark)
+                lab.members.add(user)
+        elif not has_mark and name in kept:
+            user.groups.add(mark)  # an earlier version made it
+        elif not user.groups.filter(pk=mark.pk).exists():
+            raise Refused(
+                f"There is a user named {name} whom make run did not make. The account was left as it is. Rename it, "
+                "or give make run a database of its own: unset DATABASE_URL, or name another folder in BESTKNOWN_VAR."
+            )
+        password = kept.get(name, "")
+        logins[name] = password if password and check_password(password, user.password) else ""
+    return logins
+
+
+def _kept_logins() -> dict[str, str]:
+    path = Path(settings.VAR) / "logins.txt"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return dict(line.split() for line in lines if len(line.split()) == 2)
+
+
+def _keep_logins(logins: Mapping[str, str]) -> None:
+    """Write them anew, whole or not at all, for the owner's eyes only."""
+    path = Path(settings.VAR) / "logins.txt"
+    draft = path.with_name(f".logins.txt.{os.getpid()}")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.writelines(f"{name} {password}\n" for name, password in logins.items())
+    draft.replace(path)
 
 
 def load(folder: Folder, step: Step) -> Collection:

@@ -50,16 +50,21 @@ class WrongHost(Refused):
 
 
 def client_for(venue: Environment, *, read_seconds: int = READ_SECONDS) -> Any:
-    """A client of the venue, with keys found the AWS way (environment, profile, role). It tries each call once."""
+    """A client of the venue, with keys found the AWS way (environment, profile, role). It tries each call once.
+
+    At the marketplace of `make run`, the key is the one that it keeps.
+    """
     configuration = Config(
         retries={"total_max_attempts": 1},
         connect_timeout=CONNECT_SECONDS,
         read_timeout=read_seconds,
         ignore_configured_endpoint_urls=True,
     )
+    key = settings.MARKETPLACE_KEY if venue.name == "marketplace" else None
+    keys = {"aws_access_key_id": key[0], "aws_secret_access_key": key[1]} if key else {}
     session = _session(tuple(sorted(item for item in os.environ.items() if item[0].startswith("AWS_"))))
     with _one_at_a_time:  # sessions are not safe for threads, clients are
-        return session.client("mturk", endpoint_url=venue.endpoint, region_name=REGION, config=configuration)
+        return session.client("mturk", endpoint_url=venue.endpoint, region_name=REGION, config=configuration, **keys)
 
 
 @lru_cache(maxsize=2)

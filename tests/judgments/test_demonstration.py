@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import Group
 
 from judgments import demonstration
 from pools.errors import Refused
-from pools.models import Campaign, Collection, Passage, Run
+from pools.models import Campaign, Collection, Lab, Passage, Run, User
 from tasks import services as tasks
 from tasks.models import Assignment, Publication
 from tests import factories
@@ -120,3 +121,81 @@ def test_a_crowd_that_was_cut_off_leaves_its_tasks_to_the_next(folder: Path, mon
     again = factories.take(factories.worker(campaign, "somebody new"), campaign)
     assert again.hit_id == held.hit_id
     assert Assignment.objects.filter(state="active").count() == 2
+
+
+# --- what make run did not make
+
+
+@pytest.fixture
+def var(db: None, tmp_path: Path, settings: object) -> Path:
+    """An empty folder for what make run keeps."""
+    settings.VAR = tmp_path / "var"  # type: ignore[attr-defined]
+    (tmp_path / "var").mkdir()
+    return tmp_path / "var"
+
+
+def test_a_database_with_other_peoples_data_is_refused_and_left_as_it_is(var: Path) -> None:
+    admin = factories.user("admin", is_superuser=True)
+    admin.set_password("their own secret")
+    admin.save()
+    factories.lab("The reading lab", admin)
+
+    with pytest.raises(Refused) as refused:
+        demonstration.refuse_foreign_data(is_own_server=False)
+    for words in ("1 user (admin)", "1 lab (The reading lab)", "Nothing was changed", "unset DATABASE_URL"):
+        assert words in str(refused.value)
+    with pytest.raises(Refused):
+        demonstration.refuse_foreign_data(is_own_server=True)
+
+    with pytest.raises(Refused, match="a user named admin whom make run did not make"):
+        demonstration.accounts()
+    admin.refresh_from_db()
+    assert admin.check_password("their own secret")
+    assert [lab.name for lab in admin.labs.all()] == ["The reading lab"]
+    assert not admin.groups.exists()
+
+
+def test_its_own_accounts_are_found_again_with_other_people_beside_them(var: Path) -> None:
+    demonstration.refuse_foreign_data(is_own_server=False)
+    logins = demonstration.accounts()
+    assert set(logins) == {"researcher", "admin"} and all(logins.values())
+    rita = factories.user("rita")
+    factories.lab("Rita's lab", rita)
+
+    demonstration.refuse_foreign_data(is_own_server=False)
+    assert demonstration.accounts() == logins
+    assert [user.username for user in User.objects.order_by("id")] == ["researcher", "admin", "rita"]
+    assert not Lab.objects.get(name=demonstration.LAB).members.filter(pk=rita.pk).exists()
+    assert (var / "logins.txt").stat().st_mode & 0o077 == 0
+
+
+def test_a_password_that_somebody_has_changed_stays_changed(var: Path) -> None:
+    logins = demonstration.accounts()
+    admin = User.objects.get(username="admin")
+    admin.set_password("their own secret")
+    admin.save()
+    assert demonstration.accounts() == logins | {"admin": ""}
+    admin.refresh_from_db()
+    assert admin.check_password("their own secret")
+
+
+def test_a_folder_that_lost_its_logins_locks_nobody_out_and_says_so(var: Path) -> None:
+    demonstration.accounts()
+    (var / "logins.txt").unlink()
+    demonstration.refuse_foreign_data(is_own_server=False)
+    assert demonstration.accounts() == {"researcher": "", "admin": ""}
+
+
+def test_what_an_earlier_version_made_is_known_by_its_logins(var: Path) -> None:
+    logins = demonstration.accounts()
+    Group.objects.all().delete()  # earlier versions set no mark
+    demonstration.refuse_foreign_data(is_own_server=False)
+    assert demonstration.accounts() == logins
+
+    Group.objects.all().delete()
+    for user in User.objects.all():
+        user.set_password("their own secret")
+        user.save()
+    demonstration.refuse_foreign_data(is_own_server=True)
+    with pytest.raises(Refused, match=r"2 users \(researcher, admin\)"):
+        demonstration.refuse_foreign_data(is_own_server=False)
