@@ -274,7 +274,8 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"short outages": {"()": "config.outage.ShortOutages"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["short outages"]}},
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {"django.request": {"level": "ERROR"}, "httpx": {"level": "WARNING"}, "botocore": {"level": "WARNING"}},
 }

@@ -8,6 +8,7 @@ from django.views.generic import RedirectView
 from config.health import healthz, healthz_all
 from pools.views import LimitedLogin
 
+handler500 = "config.outage.answer_error"
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="pools:campaigns")),
     path("healthz", healthz),
