@@ -179,7 +179,11 @@ def test_pairs_decide(*, test_pairs: Iterable[TestPair], confirm: bool, by: User
 
 @transaction.atomic
 def consent_write(*, campaign: Campaign, text: str) -> ConsentText:
-    """Put a consent text in force, as a new version unless it is the current one already."""
+    """Put a consent text in force, as a new version unless it is the current one already.
+
+    Two people (or tabs) that write at once take turns: the same words are one version.
+    """
+    Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
     current = selectors.current_consent(campaign)
     text = text.replace("\r\n", "\n").strip()
     if not text:

@@ -175,3 +175,26 @@ def test_progress_counts_what_is_there(campaign: Campaign, alice: Worker, bob: W
     counted = selectors.progress(campaign)
     assert (counted.hits, counted.hits_done, counted.accepted, counted.excluded) == (3, 1, 1, 1)
     assert (counted.workers, counted.barred, str(counted.owed)) == (2, 1, "4.00")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_consent_from_many_tabs_is_one_version(campaign: Campaign) -> None:
+    before = campaign.consent_texts.count()
+    same = at_once(6, lambda _number: tasks.consent_write(campaign=campaign, text="You may stop at any time."))
+    assert {getattr(text, "version", text) for text in same} == {before + 1}
+
+    different = at_once(4, lambda number: tasks.consent_write(campaign=campaign, text=f"Wording {number}"))
+    assert sorted(getattr(text, "version", 0) for text in different) == [before + 2 + n for n in range(4)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_worker_who_agrees_in_many_tabs_agrees_once(campaign: Campaign) -> None:
+    text = selectors.current_consent(campaign)
+    assert text is not None
+    form = "the same page"
+
+    def join(_number: int) -> int:
+        worker = tasks.worker_join(campaign=campaign, form=form)
+        return tasks.consent_give(worker=worker, text=text).pk
+
+    assert len(set(at_once(6, join))) == 1
