@@ -16,6 +16,7 @@
 | MEDIA_ROOT | where run files and artifacts are stored | the folder files/ in BESTKNOWN_VAR |
 | FILES_BUCKET | an S3 bucket for run files and artifacts, reached with the usual AWS variables | none: a folder |
 | HSTS_SUBDOMAINS | whether https is asked of all names below this one too, and preloading allowed | off |
+| UPLOAD_MEGABYTES | the largest run file that can be uploaded, in MB; a proxy must let 5% more pass | 500 |
 | CLIENT_ADDRESS_HEADER | where the proxy puts the client's address, such as HTTP_X_REAL_IP | REMOTE_ADDR |
 | RATE_LIMITS | limits on log-ins and on opening campaign links | on |
 | MARKETPLACE_URL | the marketplace that campaigns are published to | in development that of make run |
@@ -211,6 +212,7 @@ STORAGES = {
 }
 WHITENOISE_USE_FINDERS = DEVELOPMENT
 WHITENOISE_AUTOREFRESH = False
+UPLOAD_MEGABYTES = env.int("UPLOAD_MEGABYTES", default=500)
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
+from django.conf import settings
 from django.db.models import Model
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -20,7 +21,8 @@ else:
     _RunChoice = forms.ModelMultipleChoiceField
     _CampaignForm = forms.ModelForm
 
-MAX_RUN_MEGABYTES = 1024
+
+MEGABYTE = 1_000_000
 
 # What each setting of a campaign is called, wherever it is asked for or shown.
 LABELS: dict[str, Promise] = {
@@ -102,7 +104,7 @@ class RunUploadForm(forms.Form):
     file = forms.FileField(
         label=gettext_lazy("Run file"),
         help_text=gettext_lazy("TREC or MS MARCO; plain, gz, bz2 or zst; at most %(megabytes)s MB.")
-        % {"megabytes": f"{MAX_RUN_MEGABYTES:,}"},
+        % {"megabytes": f"{settings.UPLOAD_MEGABYTES:,}"},
     )
     name = forms.CharField(
         label=gettext_lazy("Name"),
@@ -122,7 +124,7 @@ class RunUploadForm(forms.Form):
     def clean_file(self) -> object:
         """Refuse what is larger than a run can be."""
         upload = self.cleaned_data["file"]
-        if upload.size > MAX_RUN_MEGABYTES << 20:
+        if upload.size > settings.UPLOAD_MEGABYTES * MEGABYTE:
             raise forms.ValidationError(too_large())
         return upload
 
@@ -131,7 +133,7 @@ def too_large() -> str:
     """Why an upload is not taken, and what to do instead."""
     return _(
         "The file is larger than %(megabytes)s MB. Compress it, or import it on the server with manage.py import_run."
-    ) % {"megabytes": f"{MAX_RUN_MEGABYTES:,}"}
+    ) % {"megabytes": f"{settings.UPLOAD_MEGABYTES:,}"}
 
 
 class RunChoiceField(_RunChoice):

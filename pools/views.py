@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import LoginView
@@ -23,11 +24,11 @@ from evaluation.metadata import flattened
 from pools import selectors, services
 from pools.census import census_sentences
 from pools.errors import NotYours, Refused
-from pools.forms import MAX_RUN_MEGABYTES, CampaignForm, RunUploadForm, too_large
+from pools.forms import MEGABYTE, CampaignForm, RunUploadForm, too_large
 from pools.models import Campaign, Collection, Run, User
 
 ROWS = 50
-FORM_BYTES = 1 << 20  # what an upload's other fields may add to its file
+FORM_BYTES = MEGABYTE  # what an upload's other fields may add to its file
 
 
 class Request(HttpRequest):
@@ -171,7 +172,7 @@ def run_delete(request: Request, pk: int) -> HttpResponse:
 def run_upload(request: Request) -> HttpResponse:
     """Upload a run file. One that is too large is refused before it is read."""
     length = request.META.get("CONTENT_LENGTH") or "0"
-    if request.method == "POST" and int(length) > (MAX_RUN_MEGABYTES << 20) + FORM_BYTES:
+    if request.method == "POST" and int(length) > settings.UPLOAD_MEGABYTES * MEGABYTE + FORM_BYTES:
         form = RunUploadForm(None, user=request.user)
         context = {"form": form, "refused": too_large()}
         response = render(request, "pools/run_upload.html", context, status=413)

@@ -45,8 +45,9 @@ def handlers(tree: Any, name: str) -> Iterator[dict[str, Any]]:
 class Proxy:
     """Caddy with the project's settings on a free port, without TLS; the containers' name is looked up at `names`."""
 
-    def __init__(self, names: Names, port: int, folder: Path) -> None:
-        config = adapted(SITE_HOST="http://site.localhost", MARKETPLACE_SITE="http://marketplace.invalid")
+    def __init__(self, names: Names, port: int, folder: Path, **environment: str) -> None:
+        hosts = {"SITE_HOST": "http://site.localhost", "MARKETPLACE_SITE": "http://marketplace.invalid"}
+        config = adapted(**hosts, **environment)
         servers = config["apps"]["http"]["servers"]
         (server,) = servers.values()
         self.port = free_port()
@@ -56,10 +57,18 @@ class Proxy:
         path = folder / "caddy.json"
         path.write_text(json.dumps(config))
         self.log = (folder / "caddy.log").open("wb")
-        environment = os.environ | {"XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
-        self.process = subprocess.Popen(
-            [CADDY, "run", "--config", path], env=environment, stdout=self.log, stderr=self.log
-        )
+        folders = os.environ | {"XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
+        self.process = subprocess.Popen([CADDY, "run", "--config", path], env=folders, stdout=self.log, stderr=self.log)
+        self._wait()
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            try:
+                if self.ask(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20), "GET")[0] == 200:
+                    return
+            except OSError:
+                time.sleep(0.1)
 
     def ask(self, connection: http.client.HTTPConnection, method: str, host: str = "site.localhost") -> tuple[int, str]:
         """One request over a connection that is kept open."""
@@ -126,15 +135,25 @@ def containers(tmp_path: Path) -> Iterator[list[Container]]:
 def proxy(containers: list[Container], tmp_path: Path) -> Iterator[Proxy]:
     """The proxy before them."""
     running = Proxy(containers[0].names, containers[0].port, tmp_path)
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        try:
-            if running.ask(http.client.HTTPConnection("127.0.0.1", running.port, timeout=20), "GET")[0] == 200:
-                break
-        except OSError:
-            time.sleep(0.1)
     yield running
     running.close()
+
+
+def test_what_is_too_large_is_refused_in_words(containers: list[Container], tmp_path: Path) -> None:
+    proxy = Proxy(containers[0].names, containers[0].port, tmp_path, UPLOAD_MEGABYTES="7")
+    answers = {}
+    try:
+        for megabytes in (7, 9):
+            connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=20)
+            connection.request("POST", "/", body=b"x" * megabytes * 1_000_000, headers={"Host": "site.localhost"})
+            response = connection.getresponse()
+            answers[megabytes] = (response.status, response.headers["Content-Type"], response.read().decode())
+    finally:
+        proxy.close()
+    assert answers[7][0] == 200
+    status, kind, text = answers[9]
+    assert (status, kind) == (413, "text/html; charset=utf-8")
+    assert "At most 7 MB can be uploaded" in text
 
 
 def test_two_containers_share_the_load(proxy: Proxy) -> None:

@@ -4,6 +4,7 @@ import io
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
@@ -158,7 +159,7 @@ def test_an_upload_that_is_too_large_is_refused_before_it_is_read(page: Client) 
         def read(self, size: int = -1) -> bytes:
             raise AssertionError("the body was read")
 
-    length = (forms.MAX_RUN_MEGABYTES << 20) + (2 << 20)
+    length = settings.UPLOAD_MEGABYTES * 1_000_000 + (2 << 20)
     answer = page.generic(
         "POST",
         reverse("pools:run_upload"),
@@ -166,7 +167,7 @@ def test_an_upload_that_is_too_large_is_refused_before_it_is_read(page: Client) 
         **{"wsgi.input": Endless(), "CONTENT_LENGTH": str(length)},
     )
     assert answer.status_code == 413
-    assert "larger than 1,024 MB" in answer.content.decode()
+    assert "larger than 500 MB" in answer.content.decode()
 
 
 def test_an_upload_needs_the_csrf_token(rita: User, collection: Collection) -> None:
