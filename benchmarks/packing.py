@@ -77,7 +77,9 @@ def _measure(queries: int, pairs: int) -> int:
     print(f"storing {stored:,} pairs of {queries:,} pools: {time.perf_counter() - started:.2f} s")
 
     TestPair.objects.bulk_create(
-        TestPair(campaign=campaign, question=f"test {n}", relevant_text="r", off_topic_text="o", state="confirmed")
+        TestPair(
+            campaign=campaign, question=f"test {n}", relevant_text=f"r{n}", off_topic_text=f"o{n}", state="confirmed"
+        )
         for n in range(30)
     )
     Campaign.objects.update(state="packing")

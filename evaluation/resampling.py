@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from evaluation.ranks import Ranks
 
@@ -31,6 +30,8 @@ def t_intervals(ranks: Ranks, confidence: float = CONFIDENCE) -> list[Interval |
         return [None] * len(ranks.runs)
     values = ranks.reciprocals()
     means = values.mean(axis=1)
+    from scipy import special  # here, since most commands need none of it and it takes long to load
+
     halves = special.stdtrit(n - 1, (1 + confidence) / 2) * values.std(axis=1, ddof=1) / n**0.5
     return [Interval(float(mean - half), float(mean + half)) for mean, half in zip(means, halves, strict=True)]
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from evaluation.jointranks import Tally
 
@@ -56,6 +55,8 @@ def paired_t(tally: Tally) -> Floats:
             apart = above @ (sizes - mean[pair]) ** 2 + below @ (sizes + mean[pair]) ** 2
             alike = max(above.max(), below.max()) == n[pair]
             spread[pair] = 0 if alike else apart + tally.none[pair] * mean[pair] ** 2
+        from scipy import special  # here, since most commands need none of it and it takes long to load
+
         p: Floats = 2 * special.stdtr(n - 1, -np.abs(mean / np.sqrt(spread / (n - 1) / n)))
     p[n <= 1] = np.nan
     p[(tally.none == n) & (n > 0)] = 1.0
@@ -104,6 +105,8 @@ def sign_test(ours: ArrayLike, theirs: ArrayLike) -> Floats:
     one, other = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
     fewer = np.minimum(one, other)
     most = one + other - fewer
+    from scipy import special  # here, since most commands need none of it and it takes long to load
+
     tail = special.betainc(np.maximum(most, 1), fewer + 1, 0.5)  # of all n, at most `fewer`
     return np.where(most > fewer, np.minimum(1, 2 * tail), 1.0)
 
@@ -113,5 +116,7 @@ def _cumulated(counts: Floats) -> Floats:
 
 
 def _two_sided(z: Floats) -> Floats:
+    from scipy import special  # here, since most commands need none of it and it takes long to load
+
     p: Floats = 2 * special.ndtr(-np.abs(z))
     return p

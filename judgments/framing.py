@@ -24,7 +24,10 @@ def venue_of(assignment: Assignment) -> Publication | None:
     """The publication that an assignment came through; None for a worker with a link."""
     if not assignment.venue_assignment_id:
         return None
-    return Publication.objects.filter(campaign=assignment.campaign_id).first()
+    try:
+        return assignment.campaign.publication  # asked for once: the campaign keeps it
+    except Publication.DoesNotExist:
+        return None
 
 
 def allow_frame(response: HttpResponse, venue: str) -> HttpResponse:
@@ -38,7 +41,10 @@ def allow_frame(response: HttpResponse, venue: str) -> HttpResponse:
 
 
 def in_venues_frame(view: View) -> View:
-    """For pages of an assignment: where it came through a venue, the page may stand in that venue's frame."""
+    """For pages of an assignment, which is looked up once and handed to the view before its token.
+
+    Where it came through a venue, the page may stand in that venue's frame.
+    """
 
     @wraps(view)
     def framed(request: HttpRequest, token: str, *arguments: Any, **named: Any) -> HttpResponse:
@@ -50,10 +56,10 @@ def in_venues_frame(view: View) -> View:
             raise
         publication = venue_of(assignment)
         if publication is None:
-            return view(request, token, *arguments, **named)
+            return view(request, assignment, token, *arguments, **named)
         venue = submit_host(publication)
         try:
-            return allow_frame(view(request, token, *arguments, **named), venue)
+            return allow_frame(view(request, assignment, token, *arguments, **named), venue)
         except Refused as refused:
             refused.framed_by = venue
             raise

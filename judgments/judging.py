@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.core import signing
+from django.db.models import Count, Sum
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -27,6 +28,7 @@ from judgments.framing import in_venues_frame, submit_host, venue_of
 from judgments.models import Judgment
 from pools.errors import BadRequest, NotNow, NotYours, Refused
 from pools.models import Campaign, Lab
+from pools.views import page_of
 from tasks import selectors as tasks
 from tasks import services as task_services
 from tasks.crowd import link as crowd
@@ -37,6 +39,7 @@ from tasks.wording import default_consent
 _SHOWN = "bestknown.shown"
 _JOIN = "bestknown.join"
 _AT_THE_VENUE = gettext_lazy("Your next task is where you found this one: look for it there.")
+RECEIPTS = 50  # on a page
 COOKIE_SECONDS = 60 * 60 * 24 * 90
 
 
@@ -129,7 +132,8 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
     reason = _AT_THE_VENUE if worker.external_id else task_services.no_work_reason(worker, campaign)
     if not reason and assignment is None and tasks.next_hit(worker, campaign, timezone.now()) is None:
         reason = task_services.nothing_left_reason(campaign)
-    finished = list(tasks.finished_assignments(worker, campaign))
+    finished = tasks.finished_assignments(worker, campaign)
+    page = page_of(request, finished.annotate(items=Count("hit__items")), RECEIPTS)
     context = {
         "task": task_context(campaign),
         "bookmark_url": crowd.place_address(worker, campaign) or request.build_absolute_uri(),
@@ -137,8 +141,9 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
         "take_url": reverse("judging:take", args=[token]),
         "available": not reason,
         "none_reason": reason,
-        "receipts": [_receipt(done) for done in finished],
-        "total_owed": dollars(sum((done.owed for done in finished), start=type(campaign.reward)(0))),
+        "page": page,
+        "receipts": [_receipt(done, done.items) for done in page],
+        "total_owed": dollars(finished.aggregate(total=Sum("owed", default=Decimal(0)))["total"]),
     }
     return render(request, "judgments/home.html", context)
 
@@ -193,9 +198,8 @@ def _taken(place: crowd.Place, token: str) -> HttpResponse:
 @never_cache
 @require_safe
 @in_venues_frame
-def instructions(request: HttpRequest, token: str) -> HttpResponse:
+def instructions(request: HttpRequest, assignment: Assignment, token: str) -> HttpResponse:
     """What to do, with a worked example; then on to the first comparison that waits."""
-    assignment = crowd.assignment_of(token)
     if assignment.state != Assignment.State.ACTIVE:
         return see_other("judging:done", token)
     waiting = selectors.unjudged_positions(assignment)
@@ -218,9 +222,8 @@ def instructions(request: HttpRequest, token: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_venues_frame
-def item(request: HttpRequest, token: str, position: int) -> HttpResponse:
+def item(request: HttpRequest, assignment: Assignment, token: str, position: int) -> HttpResponse:
     """One comparison. Without a script, choosing posts here and comes back to the marked page."""
-    assignment = crowd.assignment_of(token)
     if request.method == "POST":
         preferred = request.POST.get("preferred", "")
         shown_at = shown_from(request.POST.get("shown", ""), assignment, position)
@@ -245,9 +248,8 @@ def item(request: HttpRequest, token: str, position: int) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_venues_frame
-def finish(request: HttpRequest, token: str) -> HttpResponse:
+def finish(request: HttpRequest, assignment: Assignment, token: str) -> HttpResponse:
     """The last look before sending; POST sends."""
-    assignment = crowd.assignment_of(token)
     if request.method == "POST":
         services.assignment_finish(assignment=assignment, at=timezone.now())
         return see_other("judging:done", token)
@@ -275,9 +277,8 @@ def finish(request: HttpRequest, token: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_venues_frame
-def leave(request: HttpRequest, token: str) -> HttpResponse:
+def leave(request: HttpRequest, assignment: Assignment, token: str) -> HttpResponse:
     """What leaving now would mean; POST leaves."""
-    assignment = crowd.assignment_of(token)
     if request.method == "POST":
         services.assignment_leave(assignment=assignment, at=timezone.now())
         return see_other("judging:done", token)
@@ -302,9 +303,8 @@ def leave(request: HttpRequest, token: str) -> HttpResponse:
 @never_cache
 @require_safe
 @in_venues_frame
-def done(request: HttpRequest, token: str) -> HttpResponse:
+def done(request: HttpRequest, assignment: Assignment, token: str) -> HttpResponse:
     """The receipt."""
-    assignment = crowd.assignment_of(token)
     if assignment.finished_at is None:
         return see_other("judging:instructions", token)
     publication = venue_of(assignment)
@@ -312,7 +312,7 @@ def done(request: HttpRequest, token: str) -> HttpResponse:
     return_it = publication is not None and left and _leaving_returns(publication, assignment.judged)
     context = {
         "task": task_context(assignment.campaign),
-        "receipt": _receipt(assignment, publication),
+        "receipt": _receipt(assignment, assignment.hit.items.count(), publication),
         "home_url": _home_of(assignment) if publication is None else "",
         "framed": publication is not None,
         "late": assignment.finished_at > assignment.leased_until,
@@ -458,11 +458,11 @@ def _current(assignment: Assignment) -> dict[str, Any]:
     }
 
 
-def _receipt(assignment: Assignment, publication: Publication | None = None) -> dict[str, Any]:
+def _receipt(assignment: Assignment, items: int, publication: Publication | None = None) -> dict[str, Any]:
     return {
         "code": assignment.receipt,
         "judged": assignment.judged,
-        "total": assignment.hit.items.count(),
+        "total": items,
         "owed": dollars(pay_for(publication, assignment.owed, assignment.judged)),
         "finished_at": assignment.finished_at,
         "left": assignment.state == Assignment.State.LEFT,

@@ -1,7 +1,7 @@
 """Reading judgments: what counts, who beat whom, and what each worker did."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple, cast
@@ -303,25 +303,53 @@ class WorkerRow(NamedTuple):
     barred: bool
 
 
-def worker_rows(campaign: Campaign, worker: Worker | None = None) -> list[WorkerRow]:
-    """What each worker (or one) did: work, exclusions, share of the left side, median seconds a comparison."""
+# The newest judgment of each item of the campaign's assignments (of some workers, or all): what was done last counts.
+NEWEST = """
+SELECT DISTINCT ON (judgment.assignment_id, judgment.item_id)
+  assignment.worker_id, assignment.verdict, item.position, item.test_id IS NOT NULL AS is_test,
+  judgment.preferred = 'left' AS is_left, (judgment.preferred = 'left') = item.a_left AS prefers_a,
+  extract(epoch FROM judgment.made_at - judgment.shown_at) AS seconds
+FROM judgments_judgment judgment
+  JOIN tasks_assignment assignment ON assignment.id = judgment.assignment_id
+  JOIN tasks_item item ON item.id = judgment.item_id
+WHERE assignment.campaign_id = %(campaign)s
+  AND (%(workers)s::bigint[] IS NULL OR assignment.worker_id = ANY(%(workers)s::bigint[]))
+ORDER BY judgment.assignment_id, judgment.item_id, judgment.id DESC
+"""
+# Over pairs alone: a test pair has an obvious answer, and is answered faster.
+MEDIAN_SECONDS = "percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)"
+
+
+def worker_keys(campaign: Campaign) -> QuerySet[Assignment, int]:
+    """Keys of the workers who took work in a campaign, in their order."""
+    workers = campaign.assignments.order_by("worker_id").values_list("worker_id", flat=True)
+    return workers.distinct()
+
+
+def worker_rows(campaign: Campaign, workers: Sequence[int]) -> list[WorkerRow]:
+    """What these workers did in a campaign, in the order of their keys: work, exclusions, and over pairs the share of
+    the left side and the median seconds of one comparison.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
-            """
-            SELECT worker.id, count(DISTINCT assignment.id),
-              count(DISTINCT assignment.id) FILTER (WHERE assignment.verdict = 'accepted'),
-              count(DISTINCT assignment.id) FILTER (WHERE assignment.verdict = 'excluded'),
-              count(judgment.id),
-              avg((judgment.preferred = 'left')::int) FILTER (WHERE item.pair_id IS NOT NULL),
-              percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM judgment.made_at - judgment.shown_at)),
-              worker.barred_at IS NOT NULL
+            f"""
+            WITH newest AS ({NEWEST}), behaviour AS (
+              SELECT worker_id, avg(is_left::int) FILTER (WHERE NOT is_test) AS left_share,
+                {MEDIAN_SECONDS} FILTER (WHERE NOT is_test) AS seconds
+              FROM newest GROUP BY worker_id)
+            SELECT worker.id, count(*),
+              count(*) FILTER (WHERE assignment.verdict = 'accepted'),
+              count(*) FILTER (WHERE assignment.verdict = 'excluded'),
+              (SELECT count(*) FROM judgments_judgment judgment JOIN tasks_assignment own
+                 ON own.id = judgment.assignment_id
+               WHERE own.worker_id = worker.id AND own.campaign_id = %(campaign)s),
+              behaviour.left_share, behaviour.seconds, worker.barred_at IS NOT NULL
             FROM tasks_assignment assignment JOIN tasks_worker worker ON worker.id = assignment.worker_id
-            LEFT JOIN judgments_judgment judgment ON judgment.assignment_id = assignment.id
-            LEFT JOIN tasks_item item ON item.id = judgment.item_id
-            WHERE assignment.campaign_id = %s AND worker.id = coalesce(%s, worker.id)
-            GROUP BY worker.id ORDER BY worker.id
-            """,
-            [campaign.pk, None if worker is None else worker.pk],
+              LEFT JOIN behaviour ON behaviour.worker_id = worker.id
+            WHERE assignment.campaign_id = %(campaign)s AND worker.id = ANY(%(workers)s::bigint[])
+            GROUP BY worker.id, behaviour.left_share, behaviour.seconds ORDER BY worker.id
+            """,  # noqa: S608
+            {"campaign": campaign.pk, "workers": list(workers)},
         )
         rows = cursor.fetchall()
     return [

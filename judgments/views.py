@@ -151,10 +151,12 @@ def work(request: Request, pk: int) -> HttpResponse:
         assignments = assignments.filter(verdict=verdict)
     if state in Assignment.State.values:
         assignments = assignments.filter(state=state)
+    worker_page = page_of(request, selectors.worker_keys(found), key="workers")
     context = {
         "campaign": found,
         "page": page_of(request, assignments),
-        "workers": selectors.worker_rows(found),
+        "worker_page": worker_page,
+        "workers": selectors.worker_rows(found, list(worker_page)),
         "verdict": verdict,
         "state": state,
         "verdicts": Assignment.Verdict.choices,
@@ -214,7 +216,7 @@ def worker(request: Request, pk: int, worker_pk: int) -> HttpResponse:
         if form.is_valid():
             _decide_worker(request, found, person, form.cleaned_data["why"])
             return see_other("judgments:worker", pk, worker_pk)
-    rows = selectors.worker_rows(found, person)
+    rows = selectors.worker_rows(found, [person.pk])
     context = {
         "campaign": found,
         "worker": person,

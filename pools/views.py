@@ -66,9 +66,11 @@ def see_other(name: str, *arguments: object, fragment: str = "") -> HttpResponse
     return response
 
 
-def page_of(request: HttpRequest, rows: QuerySet[Any] | Sequence[Any], size: int = ROWS) -> Page[Any]:
-    """The page of rows that `?page=` asks for; the nearest where there is no such page."""
-    return Paginator(rows, size).get_page(request.GET.get("page"))
+def page_of(
+    request: HttpRequest, rows: QuerySet[Any] | Sequence[Any], size: int = ROWS, key: str = "page"
+) -> Page[Any]:
+    """The page of rows that `?page=` (or another key) asks for; the nearest where there is no such page."""
+    return Paginator(rows, size).get_page(request.GET.get(key))
 
 
 def refuse_in(form: forms.BaseForm, error: Refused) -> int:

@@ -90,9 +90,7 @@ def requeue() -> str:
 @shared_task
 def reconcile() -> str:
     """Compare our ledger with the venues', HIT by HIT; differences raise alarms. Safe to run many at once."""
-    return _each(
-        "reconcile", "differences", lambda one: len(comparison_make(publication=one, at=timezone.now()).differences)
-    )
+    return _each("reconcile", "differences", _compare)
 
 
 @shared_task

@@ -509,6 +509,19 @@ class Operation(models.Model):
         return f"{self.kind} {self.subject}"
 
 
+class LedgerComparison(models.Model):
+    """The last comparison of a publication's ledger with the venue's. `version` is that of what `content` holds."""
+
+    publication = models.OneToOneField(Publication, on_delete=models.CASCADE, related_name="comparison")
+    version = models.PositiveSmallIntegerField()
+    made_at = models.DateTimeField()
+    differences = models.PositiveIntegerField(help_text=_("All of them; the content has the first in words."))
+    content = models.JSONField()
+
+    def __str__(self) -> str:
+        return f"comparison of {self.publication_id}"
+
+
 class Alarm(models.Model):
     """Something at a venue that a person must look at, once for each kind and subject."""
 

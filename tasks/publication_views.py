@@ -230,6 +230,10 @@ ADVICE = {
         gettext_lazy("See the ledger"),
     ),
     "job": Advice(gettext_lazy("This ends once the job succeeds. If it stays, show it to whoever runs this site.")),
+    "doubt": Advice(
+        gettext_lazy("Nothing is paid twice by that. If this stays, show it to whoever runs this site."),
+        may_be_set_aside=True,
+    ),
     "undecided": Advice(
         gettext_lazy("The other work goes on. If this stays, show it to whoever runs this site."), "submission", _DECIDE
     ),

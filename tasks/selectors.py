@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from evaluation.recognition import Candidate, Recognition, ShownItem, recognition, words_of
 from pools import selectors as pools
 from pools.models import Campaign, Pair, Passage, Query
-from tasks.models import Assignment, Consent, ConsentText, Hit, Item, TestPair, Worker
+from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
 from tasks.packing import hit_count, pick_apart
 from tasks.wording import FEATURES
 
@@ -183,19 +183,26 @@ class PanelRow(NamedTuple):
     assignments: int
 
 
-def panel_rows(campaign: Campaign) -> list[PanelRow]:
-    """A campaign's panel members by name."""
+def invitations_of(campaign: Campaign) -> QuerySet[Invitation]:
+    """A campaign's invitations, with the panel members, by name."""
+    return campaign.invitations.select_related("worker").order_by("worker__label")
+
+
+def panel_rows(campaign: Campaign, invitations: Iterable[Invitation]) -> list[PanelRow]:
+    """Panel members of a campaign, in the order of their invitations."""
+    invited = list(invitations)
+    workers = [invitation.worker_id for invitation in invited]
     text = current_consent(campaign)
-    agreed = set(Consent.objects.filter(text=text).values_list("worker_id", flat=True)) if text else set()
+    agreed = set(Consent.objects.filter(text=text, worker__in=workers).values_list("worker_id", flat=True))
     done = dict(
-        campaign.assignments.exclude(state=Assignment.State.ACTIVE)
+        campaign.assignments.filter(worker__in=workers)
+        .exclude(state=Assignment.State.ACTIVE)
         .order_by()
         .values_list("worker")
         .annotate(count=Count("id"))
     )
-    invitations = campaign.invitations.select_related("worker").order_by("worker__label")
     return [
-        PanelRow(row.worker, row.created_at, row.worker_id in agreed, done.get(row.worker_id, 0)) for row in invitations
+        PanelRow(row.worker, row.created_at, row.worker_id in agreed, done.get(row.worker_id, 0)) for row in invited
     ]
 
 

@@ -15,6 +15,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/state/", views.move, name="move"),
     path("campaigns/<int:pk>/wording/", views.wording, name="wording"),
     path("campaigns/<int:pk>/panel/", views.panel, name="panel"),
+    path("campaigns/<int:pk>/panel/links.tsv", views.panel_links, name="panel_links"),
     path("campaigns/<int:pk>/venue/", venue.state, name="venue"),
     path("campaigns/<int:pk>/venue/terms/", venue.terms, name="venue_terms"),
     path("campaigns/<int:pk>/venue/publish/", venue.publish, name="venue_publish"),

@@ -6,12 +6,13 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from kombu.exceptions import OperationalError
 
 from pools import services as pool_services
@@ -183,14 +184,28 @@ def panel(request: Request, pk: int) -> HttpResponse:
             have = ngettext("%(count)d person has a link now.", "%(count)d people have a link now.", len(invited))
             messages.success(request, have % {"count": len(invited)})
             return see_other("tasks:panel", pk)
-    places = [(row, crowd.place_address(row.worker, campaign)) for row in selectors.panel_rows(campaign)]
+    page = page_of(request, selectors.invitations_of(campaign))
+    places = [(row, crowd.place_address(row.worker, campaign)) for row in selectors.panel_rows(campaign, page)]
     context = {
         "campaign": campaign,
         "address": crowd.campaign_address(campaign),
         "form": form,
         "places": places,
+        "page": page,
     }
     return render(request, "tasks/panel.html", context, status=400 if form.errors else 200)
+
+
+@login_required
+@require_GET
+def panel_links(request: Request, pk: int) -> StreamingHttpResponse:
+    """Names and personal links of the whole panel, a line each with a tab between."""
+    campaign = campaign_of(request, pk)
+    workers = (invitation.worker for invitation in selectors.invitations_of(campaign).iterator(chunk_size=500))
+    lines = (f"{worker.label}\t{crowd.place_address(worker, campaign)}\n" for worker in workers)
+    response = StreamingHttpResponse(lines, content_type="text/tab-separated-values; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{slugify(campaign.name) or campaign.pk}-panel.tsv"'
+    return response
 
 
 # --- start and end

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
+from judgments.selectors import MEDIAN_SECONDS, NEWEST
 from pools.models import Campaign
 
 
@@ -35,27 +36,17 @@ def behaviour(campaign: Campaign) -> Behaviour:
     """Count over the newest judgment of each item."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """
+            f"""
             WITH newest AS (
-              SELECT DISTINCT ON (judgment.assignment_id, judgment.item_id) item.position,
-                item.test_id IS NOT NULL AS is_test,
-                item.pair_id IS NOT NULL AND assignment.verdict = 'accepted' AS counts,
-                judgment.preferred = 'left' AS is_left,
-                (judgment.preferred = 'left') = item.a_left AS prefers_a,
-                extract(epoch FROM judgment.made_at - judgment.shown_at) AS seconds
-              FROM judgments_judgment judgment
-              JOIN tasks_assignment assignment ON assignment.id = judgment.assignment_id
-              JOIN tasks_item item ON item.id = judgment.item_id
-              WHERE assignment.campaign_id = %s AND assignment.verdict IN ('accepted', 'excluded')
-              ORDER BY judgment.assignment_id, judgment.item_id, judgment.id DESC)
+              SELECT *, NOT is_test AND verdict = 'accepted' AS counts FROM ({NEWEST}) done
+              WHERE verdict IN ('accepted', 'excluded'))
             SELECT position,
               count(*) FILTER (WHERE is_test), count(*) FILTER (WHERE is_test AND prefers_a),
               count(*) FILTER (WHERE counts AND is_left), count(*) FILTER (WHERE counts AND NOT is_left),
-              percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds),
-              percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) FILTER (WHERE counts)
+              {MEDIAN_SECONDS}, {MEDIAN_SECONDS} FILTER (WHERE counts)
             FROM newest GROUP BY GROUPING SETS ((position), ()) ORDER BY position NULLS LAST
-            """,
-            [campaign.pk],
+            """,  # noqa: S608
+            {"campaign": campaign.pk, "workers": None},
         )
         *places, (_all, tests, passed, left, right, _seconds, seconds) = cursor.fetchall()
     return Behaviour(

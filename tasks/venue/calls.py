@@ -67,14 +67,17 @@ def _own_qualification(client: Any, request: Answer) -> Answer:
     except ClientError as error:
         if code_of(error) != "QualificationTypeAlreadyExists":
             raise
-    mine = listed(
-        client.list_qualification_types,
-        "QualificationTypes",
-        Query=request["Name"],
-        MustBeRequestable=False,
-        MustBeOwnedByCaller=True,
-    )
-    return {"QualificationType": next(one for one in mine if one["Name"] == request["Name"])}
+        mine = listed(
+            client.list_qualification_types,
+            "QualificationTypes",
+            Query=request["Name"],
+            MustBeRequestable=False,
+            MustBeOwnedByCaller=True,
+        )
+        ours = next((one for one in mine if one["Name"] == request["Name"]), None)
+        if ours is None:  # of that name, and not among those that are ours
+            raise
+        return {"QualificationType": ours}
 
 
 def _compensate(client: Any, operation: Operation) -> Answer:

@@ -1,15 +1,14 @@
-"""The last comparison of the ledgers, kept for the page. What differs also rings, as `ledger_compare` says."""
+"""The last comparison of the ledgers, kept for the page. What differs also raises an alarm (`ledger_compare`)."""
 
 from datetime import datetime
+from decimal import Decimal
 from typing import NamedTuple
 
-from django.core.cache import cache
-
-from tasks.models import Publication
+from tasks.models import LedgerComparison, Publication
 from tasks.venue.ledger import Comparison, ledger_compare
 
-MOST_SENTENCES = 100
-"""Differences that are kept in words; all are counted."""
+MOST_SENTENCES = 100  # differences that are kept in words; all are counted
+VERSION = 1  # of what is kept; a comparison of another version is as none: the next one follows within hours
 
 
 class Compared(NamedTuple):
@@ -22,17 +21,27 @@ class Compared(NamedTuple):
 
 def comparison_make(*, publication: Publication, at: datetime) -> Comparison:
     """Compare our ledger with the venue's, and keep what came of it."""
-    made = ledger_compare(publication=publication, at=at)
-    kept = {**made._asdict(), "differences": made.differences[:MOST_SENTENCES]}
-    cache.set(_key(publication), {"kept": kept, "at": at, "count": len(made.differences)}, timeout=None)
-    return made
+    comparison = ledger_compare(publication=publication, at=at)
+    content = {
+        name: str(value) if isinstance(value, Decimal) else value[:MOST_SENTENCES]
+        for name, value in comparison._asdict().items()
+    }
+    LedgerComparison.objects.update_or_create(
+        publication=publication,
+        defaults={
+            "version": VERSION,
+            "made_at": at,
+            "differences": len(comparison.differences),
+            "content": content,
+        },
+    )
+    return comparison
 
 
 def comparison_last(publication: Publication) -> Compared | None:
-    """The last comparison; None if there was none, or it is not remembered any more."""
-    kept = cache.get(_key(publication))
-    return None if kept is None else Compared(Comparison(**kept["kept"]), kept["at"], kept["count"])
-
-
-def _key(publication: Publication) -> str:
-    return f"venue-comparison-{publication.reference}"
+    """The last comparison; None if there was none, or it was another version of the software's."""
+    row = LedgerComparison.objects.filter(publication=publication, version=VERSION).first()
+    if row is None:
+        return None
+    amounts = {name: Decimal(value) for name, value in row.content.items() if name != "differences"}
+    return Compared(Comparison(**amounts, differences=row.content["differences"]), row.made_at, row.differences)

@@ -16,6 +16,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from tasks.campaign_alarms import in_words
 from tasks.crowd.environments import environment
 from tasks.crowd.mturk import Answer, Trouble, assert_host, client_for, code_of, trouble_of
 from tasks.models import Operation, Payment, Publication
@@ -131,13 +132,20 @@ def _attempt(client: Any, taken: Taken, clock: Callable[[], datetime]) -> bool:
     operation = taken.operation
     try:
         answer = _answer(client, operation, clock())
+        if answer is not None:
+            operation_finish(operation=operation, answer=answer, at=clock())
     except (BotoCoreError, ClientError) as error:
         _failed(taken, error, clock())
+        return False
+    except Exception as error:
+        log.exception("%s of publication %s", operation, operation.publication_id)
+        _doubt(operation, error, clock())
         return False
     if answer is None:
         _again(operation, State.PLANNED, "", clock())
         return False
-    operation_finish(operation=operation, answer=answer, at=clock())
+    if operation.attempts > 1:
+        alarm_settle(publication=operation.publication, kind="doubt", subject=f"operation {operation.pk}", at=clock())
     return "superseded" not in answer
 
 
@@ -209,6 +217,20 @@ def _failed(taken: Taken, error: Exception, at: datetime) -> None:
         _not_done(taken, text, at)
     else:
         _refuse(operation, text, at)
+
+
+def _doubt(operation: Operation, error: Exception, at: datetime) -> None:
+    """The venue's answer is not one that we understand: it may have done what was asked. Tried again, by its token."""
+    text = in_words(error)
+    _again(operation, State.UNKNOWN, text, at)
+    words = _("The venue was asked to %(what)s, and its answer could not be understood (%(error)s). It is asked again.")
+    alarm_raise(
+        publication=operation.publication,
+        kind="doubt",
+        subject=f"operation {operation.pk}",
+        text=words % {"what": operation.get_kind_display(), "error": text},
+        at=at,
+    )
 
 
 @transaction.atomic

@@ -268,6 +268,7 @@ def _close_if_over(posting: Posting, at: datetime) -> None:
 @transaction.atomic
 def finished_end(*, publication: Publication, at: datetime) -> int:
     """End HITs that need no more work and are still open at the venue with free places. How many."""
+    Publication.objects.select_for_update(no_key=True).get(pk=publication.pk)  # as all do who end or reopen HITs
     taken = publication.submissions.filter(posting__hit__needed=0)
     counts: dict[int, int] = {}
     for posting_id in taken.values_list("posting", flat=True):

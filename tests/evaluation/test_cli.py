@@ -331,3 +331,8 @@ def test_the_pairs_are_never_written_over_an_input_file(write: Write, capsys: py
         assert main(["pool", "--qrels", str(qrels), "--pairs", str(target), str(run)]) == 1
         assert "is one of the input files" in capsys.readouterr().err
         assert Path(target).read_bytes() == before
+
+
+def test_commands_that_need_no_statistics_do_not_load_scipy() -> None:
+    program = "import sys, evaluation.cli; evaluation.cli._parser(); sys.exit('scipy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, check=False).returncode == 0

@@ -28,7 +28,8 @@ from judgments.models import Judgment
 from pools.models import Campaign, Collection, Lab, Passage, Query
 from tasks import services as tasks
 from tasks.crowd import link as crowd
-from tasks.models import Assignment, Consent, Item, Worker
+from tasks.models import Assignment, Consent, Hit, Item, Publication, Worker
+from tasks.money import dollars
 from tests import factories
 
 
@@ -777,3 +778,37 @@ def test_a_barred_worker_stays_barred_at_another_link_of_the_lab_in_the_same_bro
     answer = browser.post(*form_of(address("join", other.link)), follow=True)
     assert "no further tasks for you" in answer.content.decode()
     assert Worker.objects.count() == Assignment.objects.count() == 1
+
+
+def questions(path: str) -> list[str]:
+    """What the database is asked for a page."""
+    with CaptureQueriesContext(connection) as asked:
+        assert ask(path).status_code == 200
+    return [query["sql"] for query in asked.captured_queries]
+
+
+def test_a_judging_page_looks_its_assignment_and_publication_up_once(work: Assignment) -> None:
+    Publication.objects.create(campaign=work.campaign, state="open", title="t", description="d")
+    Assignment.objects.filter(pk=work.pk).update(venue_assignment_id="A1")
+    asked = questions(address("item", crowd.assignment_token(work), 1))
+    assert sum('FROM "tasks_assignment"' in sql for sql in asked) == 1
+    assert sum('FROM "tasks_publication"' in sql for sql in asked) == 1
+
+
+def test_a_workers_home_asks_as_much_for_many_receipts_as_for_one_and_pages_them(
+    campaign: Campaign, alice: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judging, "RECEIPTS", 2)
+    home = address("home", crowd.place_token(alice, campaign))
+    factories.do(alice, campaign)
+    one = len(questions(home))
+    for _hit in range(2):
+        last = factories.do(alice, campaign)
+    Hit.objects.filter(campaign=campaign).update(needed=1)  # as many wait as before
+    assert len(questions(home)) <= one + 1  # how many pages there are
+    shown = ask(home).content.decode()
+    first = Assignment.objects.order_by("id").first()
+    assert first is not None
+    assert last.receipt in shown and first.receipt not in shown
+    assert first.receipt in ask(f"{home}?page=2").content.decode()
+    assert dollars(3 * campaign.reward) in shown, "the sum is of all pages"

@@ -5,6 +5,7 @@ import json
 import re
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from time import sleep
 
 import pytest
@@ -15,7 +16,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from judgments import detail, exports, selectors, services
+from judgments.exports import pseudonym
 from judgments.models import Ruling
+from judgments.results.quality import behaviour
 from pools.models import Campaign, Collection, Lab, User
 from tasks.models import Assignment, Worker
 from tests import factories
@@ -325,3 +328,37 @@ def test_an_export_makes_no_other(page: Client, campaign: Campaign, monkeypatch:
     monkeypatch.setattr(exports, "_MAKE", alone)
     answer = page.get(reverse("judgments:export", args=[campaign.pk, "preference-qrels.txt"]))
     assert answer.status_code == 200
+
+
+def test_the_workers_page_and_the_results_agree_on_sides_and_times(
+    page: Client, campaign: Campaign, bob: Worker
+) -> None:
+    assignment = factories.take(bob, campaign)
+    factories.judge(assignment)
+    at = timezone.now()
+    for item in assignment.hit.items.filter(pair__isnull=False):
+        for side, seconds in (("left", 50), ("right", 3)):  # a changed mind
+            services.judgment_save(
+                assignment=assignment,
+                position=item.position,
+                preferred=side,
+                shown_at=at,
+                at=at + timedelta(seconds=seconds),
+            )
+    services.assignment_finish(assignment=assignment, at=at)
+    (row,) = selectors.worker_rows(campaign, [bob.pk])
+    whole = behaviour(campaign)
+    assert (row.left_share, row.median_seconds) == (0, 3)
+    assert (whole.left / (whole.left + whole.right), whole.seconds) == (0, 3)
+
+
+def test_workers_are_listed_page_by_page(
+    page: Client, campaign: Campaign, accepted: Assignment, failed: Assignment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pools.views.page_of.__defaults__", (1, "page"))
+    by_key = [pseudonym(campaign, pk) for pk in sorted([accepted.worker_id, failed.worker_id])]
+    for number, name in enumerate(by_key, start=1):
+        answer = page.get(reverse("judgments:work", args=[campaign.pk]), {"workers": number}).content.decode()
+        table = answer.partition('id="workers"')[2]
+        assert name in table
+        assert by_key[2 - number] not in table

@@ -2,8 +2,10 @@
 
 import threading
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
+from botocore.exceptions import ClientError
 from django.db import OperationalError, connection, transaction
 from django.test import Client
 from django.utils import timezone
@@ -14,18 +16,23 @@ from judgments.results import storing
 from pools.errors import NotNow
 from pools.models import Campaign, Collection, User
 from tasks import campaign_alarms, jobs, services
+from tasks.crowd.mturk import code_of
 from tasks.models import (
     Alarm,
     Assignment,
     CampaignAlarm,
     Hit,
+    LedgerComparison,
+    Operation,
     Posting,
     Publication,
     Submission,
     TestPair,
     Worker,
 )
-from tasks.venue import reviewing
+from tasks.venue import calls, comparing, outbox, reviewing
+from tasks.venue.ledger import Comparison
+from tasks.venue.syncing import finished_end
 from tests import factories
 
 State = Campaign.State
@@ -283,3 +290,89 @@ def test_a_submission_that_cannot_be_decided_on_keeps_no_other_waiting(
     monkeypatch.undo()
     assert reviewing.publication_settle(publication=publication, at=at) == 1
     assert not Alarm.objects.filter(settled_at=None).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_ending_finished_hits_waits_for_whoever_changes_the_publication(campaign: Campaign) -> None:
+    publication = Publication.objects.create(
+        campaign=campaign, state=Publication.State.OPEN, title="t", description="d"
+    )
+    other = connection.copy()
+    try:
+        other.set_autocommit(False)
+        with other.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM tasks_publication WHERE id = %s FOR NO KEY UPDATE", [publication.pk])
+        with pytest.raises(OperationalError), transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.execute("SET LOCAL lock_timeout = '300ms'")
+            finished_end(publication=publication, at=timezone.now())
+    finally:
+        other.close()
+
+
+def test_a_comparison_of_another_version_is_as_none(campaign: Campaign) -> None:
+    publication = Publication.objects.create(
+        campaign=campaign, state=Publication.State.OPEN, title="t", description="d"
+    )
+    kept = LedgerComparison.objects.create(
+        publication=publication, version=0, made_at=timezone.now(), differences=0, content={"what": "was kept then"}
+    )
+    assert comparing.comparison_last(publication) is None
+    amounts = {name: "1.50" for name in Comparison._fields if name != "differences"}
+    kept.version, kept.content = comparing.VERSION, {**amounts, "differences": ["HIT 1 differs."]}
+    kept.save()
+    last = comparing.comparison_last(publication)
+    assert last is not None and last.comparison.balance == Decimal("1.50")
+    assert last.comparison.differences == ["HIT 1 differs."]
+
+
+class OddVenue:
+    """A venue whose answers are not what its documentation says."""
+
+    class meta:  # noqa: N801 - boto3's own name
+        endpoint_url = "http://localhost:9"
+
+    def create_hit_type(self, **_asked: object) -> dict[str, object]:
+        return {"NoSuchThing": 1}
+
+
+def test_an_answer_that_is_not_understood_stays_in_doubt_with_an_alarm(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publication = Publication.objects.create(
+        campaign=campaign, state=Publication.State.OPEN, title="t", description="d"
+    )
+    at = timezone.now()
+    operation = Operation.objects.create(publication=publication, kind="hit-type", subject="", next_try=at)
+    monkeypatch.setattr(outbox, "client_for", lambda _venue: OddVenue())
+    monkeypatch.setattr(outbox, "assert_host", lambda _client, _venue: None)
+    assert outbox.operations_run(publication=publication, clock=lambda: at, sleep=lambda _seconds: None) == 1
+    operation.refresh_from_db()
+    assert operation.state == Operation.State.UNKNOWN and operation.next_try > at
+    assert operation.first_sent_at is not None and "KeyError: 'HITTypeId'" in operation.error
+    alarm = Alarm.objects.get(settled_at=None)
+    assert (alarm.kind, alarm.subject) == ("doubt", f"operation {operation.pk}")
+
+    monkeypatch.setattr(OddVenue, "create_hit_type", lambda _self, **_asked: {"HITTypeId": "T1"})
+    later = operation.next_try + timedelta(seconds=1)
+    outbox.operations_run(publication=publication, clock=lambda: later, sleep=lambda _seconds: None)
+    operation.refresh_from_db()
+    assert operation.state == Operation.State.DONE
+    assert not Alarm.objects.filter(settled_at=None).exists()
+
+
+def test_a_qualification_of_that_name_that_is_not_ours_is_the_venues_refusal() -> None:
+    taken = ClientError(
+        {"Error": {"Code": "QualificationTypeAlreadyExists", "Message": "taken"}}, "CreateQualificationType"
+    )
+
+    class Venue:
+        def create_qualification_type(self, **_asked: object) -> None:
+            raise taken
+
+        def list_qualification_types(self, **_asked: object) -> dict[str, object]:
+            return {"QualificationTypes": [{"Name": "another"}]}
+
+    assert code_of(taken) == "QualificationTypeAlreadyExists"
+    with pytest.raises(ClientError):
+        calls._own_qualification(Venue(), {"Name": "ours"})

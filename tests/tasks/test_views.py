@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from pools.models import Campaign, Collection, Lab, User
-from tasks import jobs, selectors
+from tasks import jobs, selectors, services
 from tasks.crowd.link import place_address
 from tasks.models import Invitation, TestPair, Worker
 from tests import factories
@@ -189,3 +189,14 @@ def test_a_campaign_is_paused_resumed_and_closed(page: Client, campaign: Campaig
     assert page.post(address, {"to": "draft"}).status_code == 409
     campaign.refresh_from_db()
     assert campaign.state == "closed"
+
+
+def test_a_large_panel_is_paged_and_its_links_come_in_one_file(page: Client, draft: Campaign) -> None:
+    services.panel_invite(campaign=draft, labels=[f"member {number:03}" for number in range(120)])
+    address = reverse("tasks:panel", args=[draft.pk])
+    shown = page.get(address).content.decode()
+    assert "member 000" in shown and "member 119" not in shown
+    assert "member 119" in page.get(address, {"page": 99}).content.decode()
+    lines = page.get(reverse("tasks:panel_links", args=[draft.pk])).getvalue().decode().splitlines()
+    assert len(lines) == 120
+    assert all("\t" in line and "/w/" in line for line in lines)
