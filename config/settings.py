@@ -276,10 +276,21 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "filters": {"short outages": {"()": "config.outage.ShortOutages"}},
+    "filters": {
+        "short outages": {"()": "config.outage.ShortOutages"},
+        "idle jobs": {"()": "config.idle_logs.LeaveOutIdleJobs"},
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["short outages"]}},
     "root": {"handlers": ["console"], "level": "INFO"},
-    "loggers": {"django.request": {"level": "ERROR"}, "httpx": {"level": "WARNING"}, "botocore": {"level": "WARNING"}},
+    "loggers": {
+        "django.request": {"level": "ERROR"},
+        "httpx": {"level": "WARNING"},
+        "botocore": {"level": "WARNING"},
+        # the same eight jobs, sent and received, several times a minute; what they did is told when they end
+        "celery.beat": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+        "celery.app.trace": {"filters": ["idle jobs"]},
+    },
 }
 
 # The venue that campaigns are published to. Its access keys come the AWS way (AWS_ACCESS_KEY_ID …, or a profile).
