@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.urls import URLPattern, URLResolver, include, path
 
+from marketplace.api.reach import count_workers
 from marketplace.health import healthz
 from marketplace.site.frames import external_submit
 from marketplace.site.root import root
@@ -10,6 +11,7 @@ from marketplace.site.root import root
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", root),
     path("healthz", healthz),
+    path("extensions/count-workers", count_workers),
     path("mturk/externalSubmit", external_submit, name="external_submit"),
     path("operator/", include("marketplace.operator.urls")),
     path("", include("marketplace.site.urls")),

@@ -45,6 +45,22 @@ def request_read(model: OperationModel, given: Any) -> dict[str, Any]:
     return values
 
 
+def member_read(model: OperationModel, name: str, given: Any) -> Any:
+    """One member of an operation's request, from a body that has nothing else; an empty list if it is absent.
+
+    Raises ApiError, as request_read.
+    """
+    problems: list[str] = []
+    if not isinstance(given, dict):
+        raise serialization_error("The request is not a JSON object.")
+    problems += [f"'{other[:100]}' is not known" for other in given if other != name]
+    value = given.get(name)
+    read = [] if value is None else _read(model.input_shape.members[name], value, _small(name), problems)
+    if problems:
+        raise validation_error(problems)
+    return read
+
+
 def answer_write(model: OperationModel, answer: Mapping[str, Any]) -> dict[str, Any]:
     """An answer as JSON values, timestamps in seconds. Raises BadAnswer if the model does not allow it."""
     problems: list[str] = []

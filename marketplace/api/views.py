@@ -58,13 +58,13 @@ def requests(request: HttpRequest) -> HttpResponse:
     caller: AccessKey | None = None  # whose call is recorded, once it is known to be theirs and not too many
     status, outcome = 200, ""
     try:
-        received = _received(request)
+        received = received_of(request)
         key, model = _identify(received)
         name = model.name
         if api_rate_exceeded(key.key_id):
             raise throttled()
         caller = key
-        given = _json(received.body)
+        given = json_of(received.body)
         body = _answer(request, key, model, given, request_id)
     except ApiError as error:
         body, status, outcome = error.body(), error.status, error.code
@@ -75,7 +75,7 @@ def requests(request: HttpRequest) -> HttpResponse:
     if caller is not None:
         subject = _subject(body) or _subject(given)
         api_call_note(key=caller, operation=name, request_id=request_id, subject=subject, outcome=outcome)
-    return _reply(body, request_id, status=status)
+    return reply(body, request_id, status=status)
 
 
 _SUBJECTS = ("HITId", "AssignmentId", "QualificationRequestId", "QualificationTypeId", "HITTypeId", "WorkerId")
@@ -90,7 +90,8 @@ def _subject(values: Any) -> str:
     return next((value for value in found if isinstance(value, str)), "")
 
 
-def _received(request: HttpRequest) -> Received:
+def received_of(request: HttpRequest) -> Received:
+    """A posted request as its signature is checked. Raises ApiError where its body cannot be read."""
     try:
         if int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES:
             raise RequestDataTooBig
@@ -116,7 +117,8 @@ def _identify(received: Received) -> tuple[AccessKey, OperationModel]:
     return signer(received), model
 
 
-def _json(body: bytes) -> Any:
+def json_of(body: bytes) -> Any:
+    """The JSON of a body, `{}` for none. Raises ApiError."""
     try:
         return json.loads(body or b"{}", parse_constant=_no_constant)
     except (ValueError, RecursionError):
@@ -165,7 +167,8 @@ def _hang_up(request: HttpRequest) -> None:
     connection.shutdown(socket.SHUT_RDWR)
 
 
-def _reply(body: dict[str, Any], request_id: str, *, status: int = 200) -> HttpResponse:
+def reply(body: dict[str, Any], request_id: str, *, status: int = 200) -> HttpResponse:
+    """An answer of the API."""
     response = HttpResponse(json.dumps(body), content_type=CONTENT_TYPE, status=status, headers=CROSS_ORIGIN)
     response["x-amzn-RequestId"] = request_id
     response["Cache-Control"] = "no-store"

@@ -55,12 +55,20 @@ def values_of(worker: Worker, type_ids: Iterable[str]) -> dict[str, Value]:
         for type_id, value in granted.values_list("qualification_type__type_id", "value"):
             values[type_id] = value or 0
     if wanted & {NUMBER_APPROVED, PERCENT_APPROVED}:
-        record = record_of(worker)
-        values |= {NUMBER_APPROVED: record.approved, PERCENT_APPROVED: record.percent_approved}
-    values[LOCALE] = Place(worker.country, worker.subdivision)
-    values[ADULT] = 1 if worker.adult_content else 0
-    values |= dict.fromkeys((MASTERS, MASTERS_SANDBOX), 1 if worker.is_master else None)
-    return values
+        values |= record_values(record_of(worker))
+    return values | facts_of(worker)
+
+
+def record_values(record: Record) -> dict[str, Value]:
+    """The values of the qualification types that follow from a worker's record."""
+    return {NUMBER_APPROVED: record.approved, PERCENT_APPROVED: record.percent_approved}
+
+
+def facts_of(worker: Worker) -> dict[str, Value]:
+    """The values of the qualification types that follow from the worker's own row."""
+    masters: dict[str, Value] = dict.fromkeys((MASTERS, MASTERS_SANDBOX), 1 if worker.is_master else None)
+    place = Place(worker.country, worker.subdivision)
+    return {LOCALE: place, ADULT: 1 if worker.adult_content else 0, **masters}
 
 
 def unmet_by(worker: Worker, requirements: Sequence[Requirement], action: Action) -> list[Requirement]:
