@@ -21,6 +21,7 @@ from tasks.crowd import link as crowd
 from tasks.models import Assignment, Hit, Publication
 from tasks.money import dollars
 from tasks.venue import arriving
+from tasks.venue.attention import look_note
 
 
 @csrf_exempt
@@ -37,6 +38,8 @@ def arrive(request: HttpRequest, link: str, number: int) -> HttpResponse:
     if found is None or hit is None:
         raise NotYours(_("There is no task at this address. Please return it; it does not count against you."))
     venue = submit_host(found)
+    if request.method != "HEAD":
+        look_note(found, timezone.now())
     try:
         return allow_frame(_arrived(request, found, hit), venue)
     except Refused as refused:

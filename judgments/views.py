@@ -27,6 +27,8 @@ from tasks import selectors as tasks
 from tasks.crowd import link as crowd
 from tasks.models import Alarm, Assignment, Worker
 from tasks.money import dollars
+from tasks.venue.bills import campaign_bill
+from tasks.venue.publishing import publication_likely
 
 TYPES = {
     "txt": "text/plain; charset=utf-8",
@@ -62,7 +64,7 @@ def campaign(request: Request, pk: int) -> HttpResponse:
         "sizes": sizes,
         "histogram": size_histogram(sizes),
         "judging": judging,
-        "bill": pools.bill(found, judging.pairs),
+        "bill": campaign_bill(publication_likely(found), pairs=judging.pairs),
         "settings": _settings(found),
         "address": crowd.campaign_address(found),
         "tests": tasks.test_counts(found),
@@ -95,6 +97,8 @@ def _in_words(found: Campaign, name: str) -> object:
         return _("yes") if value else _("no")
     if name == "reward":
         return dollars(value)
+    if name == "fee_rate" and value is None:
+        return _("what the platform takes")
     if name in ("fee_rate", "redo_rate"):
         return _("%(percent)s %%") % {"percent": f"{float(value) * 100:g}"}
     return "–" if value in ("", None) else value

@@ -74,8 +74,12 @@ HELP: dict[str, Promise] = {
     ),
     "minutes_per_hit": gettext_lazy("After this time a HIT may go to somebody else. Late work is still saved."),
     "reward": gettext_lazy("In dollars, for a whole HIT. Who leaves early is owed a share."),
-    "fee_rate": gettext_lazy("What the venue takes on top, as a share of the reward: 0.2 is 20 %."),
-    "redo_rate": gettext_lazy("Expected share of HITs to be judged again, for the bill only: 0.1 is 10 %."),
+    "fee_rate": gettext_lazy(
+        "What a platform takes on top, as a share of the reward: 0.2 is 20 %. Empty: what our own marketplace and "
+        "Mechanical Turk take. 0 where workers come by a link. Once the campaign has terms at a platform, that "
+        "platform's fees count."
+    ),
+    "redo_rate": gettext_lazy("Share of the work that you expect to be done again, for the bill only: 0.1 is 10 %."),
     "language": gettext_lazy("A BCP 47 tag such as en or ar. Empty: the collection's."),
     "title": gettext_lazy("What workers see first."),
     "question": gettext_lazy("Asked above every two passages."),

@@ -221,7 +221,12 @@ class Campaign(models.Model):
         max_digits=8, decimal_places=2, default=Decimal("2.00"), validators=[MinValueValidator(Decimal(0))]
     )
     fee_rate = models.DecimalField(
-        max_digits=4, decimal_places=3, default=Decimal(0), validators=[MinValueValidator(Decimal(0))]
+        max_digits=4,
+        decimal_places=3,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(Decimal(0))],
+        help_text=_("What a platform takes on top, as a share of the reward; none: what the platform takes in fact."),
     )
     redo_rate = models.DecimalField(
         max_digits=4,

@@ -1,7 +1,6 @@
 """Reading collections, runs, pools and pairs."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import ROUND_CEILING, Decimal
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
@@ -213,34 +212,6 @@ def stored_sizes(campaign: Campaign) -> PoolSizes:
     for qid, pid in rows.iterator(chunk_size=20_000):
         pools.setdefault(qid, []).append(pid)
     return pool_sizes(pools)
-
-
-class Bill(NamedTuple):
-    """What a campaign is expected to cost, in dollars. Repeated work is an estimate from the assumed share."""
-
-    pairs: int
-    hits: int
-    assignments: int
-    redone: int
-    reward: Decimal
-    fee: Decimal
-    again: Decimal
-
-    @property
-    def total(self) -> Decimal:
-        """Reward, fee and the repeated work expected."""
-        return self.reward + self.fee + self.again
-
-
-def bill(campaign: Campaign, pairs: int) -> Bill:
-    """The bill for so many pairs under a campaign's settings. Nothing is rounded down."""
-    hits = -(-pairs // campaign.pairs_per_hit)
-    assignments = hits * campaign.overlap
-    redone = int((assignments * campaign.redo_rate).to_integral_value(rounding=ROUND_CEILING))
-    fee_each = (campaign.reward * campaign.fee_rate).quantize(Decimal("0.01"), rounding=ROUND_CEILING)
-    reward = campaign.reward * assignments
-    again = (campaign.reward + fee_each) * redone
-    return Bill(pairs, hits, assignments, redone, reward, fee_each * assignments, again)
 
 
 def _enumerated(ids: Sequence[str], count: int) -> str:

@@ -20,6 +20,7 @@ from tasks.models import (
     Posting,
     Publication,
     Submission,
+    TermsVersion,
     TestPair,
     Worker,
 )
@@ -123,6 +124,14 @@ class PublicationAdmin(Shown):
     list_display = ["campaign", "environment", "state", "pay", "published_at"]
     list_filter = ["environment", "state"]
     list_select_related = ["campaign"]
+
+
+@admin.register(TermsVersion)
+class TermsVersionAdmin(Shown):
+    """The terms of publications as they were from one time on. They are replaced on the publication's own page."""
+
+    list_display = ["publication", "version", "hit_type_id", "by", "at"]
+    list_select_related = ["publication", "by"]
 
 
 @admin.register(Posting)

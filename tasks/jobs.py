@@ -16,6 +16,7 @@ from pools.models import Campaign
 from tasks import campaign_alarms, services
 from tasks.models import Publication
 from tasks.venue.alarms import alarm_raise, alarm_settle
+from tasks.venue.attention import attention_check
 from tasks.venue.comparing import comparison_make
 from tasks.venue.outbox import operations_run
 from tasks.venue.publishing import publication_plan
@@ -78,10 +79,14 @@ def settle() -> str:
 
 @shared_task
 def requeue() -> str:
-    """Ask for more assignments where work was excluded, and end HITs that need none. Safe to run many at once."""
+    """Ask for more assignments where work was excluded, end HITs that need none, and see whether anybody looks.
+
+    Safe to run many at once.
+    """
 
     def one(publication: Publication) -> int:
         at = timezone.now()
+        attention_check(publication=publication, at=at)
         return publication_requeue(publication=publication, at=at) + finished_end(publication=publication, at=at)
 
     return _each("requeue", "HITs changed", one)

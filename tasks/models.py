@@ -259,7 +259,11 @@ class CampaignAlarm(models.Model):
 
 
 class Publication(models.Model):
-    """A campaign at a venue, and the terms that its workers are told. Once it has left `draft` the terms are fixed."""
+    """A campaign at a venue, and the terms that its workers are told.
+
+    Once it has left `draft`, platform and pay are fixed. The other terms can be replaced: each version is kept in
+    `terms`, and its HITs are moved to the new HIT type one by one.
+    """
 
     class Environment(models.TextChoices):
         MARKETPLACE = "marketplace", _("our own marketplace")
@@ -277,7 +281,8 @@ class Publication(models.Model):
         PAUSED = "paused", _("paused")
         STOPPED = "stopped", _("stopped: nothing that spends is sent")
 
-    campaign = models.OneToOneField(Campaign, on_delete=models.PROTECT, related_name="publication")
+    # Terms go with a draft that is deleted; once published, the operations and HITs protect both.
+    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="publication")
     environment = models.CharField(max_length=12, choices=Environment, default=Environment.MARKETPLACE)
     state = models.CharField(max_length=8, choices=State, default=State.DRAFT)
     reference = models.CharField(max_length=32, unique=True, default=new_token, editable=False)
@@ -326,6 +331,26 @@ class Publication(models.Model):
         return min(self.base, reward) if self.pay == self.Pay.BASE_AND_BONUS else reward
 
 
+class TermsVersion(models.Model):
+    """The terms of a publication from one time on. Never changed: other terms are a new version.
+
+    `hit_type_id` is empty until the platform has made the HIT type of these terms.
+    """
+
+    publication = models.ForeignKey(Publication, on_delete=models.PROTECT, related_name="terms")
+    version = models.PositiveIntegerField()
+    values = models.JSONField(help_text=_("Each term by its name, lengths of time in seconds."))
+    hit_type_id = models.TextField(blank=True)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["publication", "version"], name="terms_version_once")]
+
+    def __str__(self) -> str:
+        return f"version {self.version}"
+
+
 class Posting(models.Model):
     """A HIT of the venue: one of ours, or (`hit` empty) a compensation. `turn` counts its expiries and reopenings.
 
@@ -337,6 +362,7 @@ class Posting(models.Model):
     round = models.PositiveSmallIntegerField(default=1)
     places = models.PositiveIntegerField(help_text=_("Assignments asked for, with those that are on their way."))
     venue_hit_id = models.TextField(blank=True)
+    hit_type_id = models.TextField(blank=True, help_text=_("The HIT type that the platform has it under."))
     posted_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True)
     turn = models.PositiveIntegerField(default=0)
@@ -459,6 +485,7 @@ class Operation(models.Model):
         EXCLUSION_TYPE = "exclusion-type", _("make the exclusion qualification")
         HIT_TYPE = "hit-type", _("make the HIT type")
         CREATE = "create", _("publish a HIT")
+        RETYPE = "retype", _("put a HIT under the new terms")
         EXTEND = "extend", _("ask for more assignments")
         EXPIRE = "expire", _("end a HIT")
         REOPEN = "reopen", _("open a HIT again")
@@ -483,6 +510,7 @@ class Operation(models.Model):
     payment = models.ForeignKey(Payment, null=True, on_delete=models.PROTECT, related_name="operations")
     submission = models.ForeignKey(Submission, null=True, on_delete=models.PROTECT, related_name="operations")
     worker = models.ForeignKey(Worker, null=True, on_delete=models.PROTECT, related_name="operations")
+    terms = models.ForeignKey(TermsVersion, null=True, on_delete=models.PROTECT, related_name="operations")
     token = models.CharField(max_length=64, unique=True, default=new_token, editable=False)
     state = models.CharField(max_length=8, choices=State, default=State.PLANNED)
     attempts = models.PositiveIntegerField(default=0)

@@ -14,6 +14,11 @@ def owed(reward: Decimal, judged: int, items: int) -> Decimal:
     return (reward * judged / items).quantize(CENT, rounding=ROUND_HALF_UP)
 
 
+def counted(number: int) -> str:
+    """`1,234`."""
+    return f"{number:,}"
+
+
 def dollars(amount: Decimal) -> str:
     """`$1,234.50`: never rounded away."""
     return f"${amount:,.2f}"

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from django import forms
+from django.forms.utils import ErrorDict
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -15,11 +16,11 @@ from django.utils.translation import gettext_lazy
 
 from pools.forms import Group
 from pools.models import Campaign
-from tasks.crowd.requirements import Demands, demands_of, requirements_of
+from tasks.crowd.requirements import Demands, demands_of, requirements_of, unknown_countries
 from tasks.models import Publication
 from tasks.money import dollars
+from tasks.venue.replacing import FIXED
 
-COUNTRY = re.compile(r"[A-Z]{2}")
 PAY_IN_FULL: tuple[tuple[str, Promise], ...] = (
     (
         Publication.Pay.BASE_AND_BONUS,
@@ -105,7 +106,7 @@ class CountriesField(Told, forms.CharField):
         """The codes, each once."""
         codes = tuple(dict.fromkeys(re.split(r"[\s,;]+", str(value or "").strip().upper())))
         codes = tuple(code for code in codes if code)
-        if not all(COUNTRY.fullmatch(code) for code in codes):
+        if unknown_countries(codes):
             raise forms.ValidationError("")
         return codes
 
@@ -182,7 +183,10 @@ class TermsForm(forms.Form):
         label=gettext_lazy("Countries"),
         required=False,
         help_text=gettext_lazy("Two-letter codes, with commas between. Empty: workers of all countries."),
-        expected=gettext_lazy("Countries must be two-letter codes such as US or GB, with commas between."),
+        expected=gettext_lazy(
+            "Countries must be two-letter codes of ISO 3166, such as US or GB, with commas between. Great Britain "
+            "is GB."
+        ),
     )
     approved = WholeField(
         label=gettext_lazy("More approved tasks than"),
@@ -253,11 +257,25 @@ class TermsForm(forms.Form):
         kwargs["initial"] = stored | demands._asdict()
         super().__init__(*args, **kwargs)
         self.campaign = publication.campaign
+        if publication.state != Publication.State.DRAFT:
+            for name in FIXED:
+                del self.fields[name]
 
     def fieldsets(self) -> Iterator[Group]:
         """The fields in the order in which a researcher decides."""
         for title, names, folded in self.groups:
-            yield Group(title, [self[name] for name in names], folded)
+            if fields := [self[name] for name in names if name in self.fields]:
+                yield Group(title, fields, folded)
+
+    def demanding(self, demands: Demands) -> "TermsForm":
+        """The same form as it was typed, with other demands on workers, to be looked at."""
+        typed = dict(self.data.items())
+        shown = {"countries": ", ".join(demands.countries), "approved": demands.approved, "percent": demands.percent}
+        for name, value in shown.items():
+            typed[name] = "" if value is None else str(value)
+        self.data = typed
+        self._errors = ErrorDict()
+        return self
 
     def clean(self) -> dict[str, Any]:
         """The base is within the reward, and the wait ends before the venue's own approval."""
@@ -293,9 +311,15 @@ class PublishForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
     )
     seen = forms.CharField()
+    although_nobody_qualifies = forms.BooleanField(
+        label=gettext_lazy("Publish although no active worker qualifies now"),
+        error_messages={"required": gettext_lazy("No active worker qualifies. Tick this if you want it so.")},
+    )
 
-    def __init__(self, *args: Any, publication: Publication, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, publication: Publication, nobody: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if not nobody:
+            del self.fields["although_nobody_qualifies"]
         self.campaign: Campaign = publication.campaign
         self.real = publication.environment == Publication.Environment.PRODUCTION
         self.fields["typed_name"].help_text = _("Type “%(name)s” to pay real people real money.") % {
@@ -311,6 +335,15 @@ class PublishForm(forms.Form):
             said = _("“%(seen)s” was given. It must be “%(name)s”.")
             raise forms.ValidationError(said % {"seen": typed, "name": self.campaign.name})
         return typed
+
+
+class ReplaceForm(forms.Form):
+    """The last step before terms are replaced: what was looked at."""
+
+    seen = forms.CharField(required=False)
+    although_nobody_qualifies = forms.BooleanField(
+        label=gettext_lazy("Replace the terms although no active worker qualifies for them now"), required=False
+    )
 
 
 class ExtendForm(forms.Form):

@@ -4,6 +4,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable
+from decimal import Decimal
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -28,15 +29,19 @@ from pools.errors import BadRequest, NotNow, NotYours, Refused
 from pools.models import Campaign
 from pools.views import Request, campaign_of, page_of, refuse_in, see_other
 from tasks import jobs
-from tasks.crowd.requirements import PAPER, demands_of, requirements_of
+from tasks.crowd.requirements import PAPER, Demands, demands_of
 from tasks.models import Alarm, Payment, Publication, Submission
-from tasks.publication_forms import DecideForm, ExtendForm, PublishForm, TermsForm
-from tasks.venue import notifications, publishing, reviewing, standing
+from tasks.money import dollars
+from tasks.publication_forms import DecideForm, ExtendForm, PublishForm, ReplaceForm, TermsForm
+from tasks.venue import notifications, publishing, replacing, reviewing, standing
 from tasks.venue.account import Balance, balance_look, venue_refusals
 from tasks.venue.alarms import alarm_settle
+from tasks.venue.bills import Bill, campaign_bill, remaining_bill
 from tasks.venue.comparing import comparison_last
 from tasks.venue.ledger import ledger_lines, ledger_payments, ledger_rows, totals
 from tasks.venue.outbox import operation_retry
+from tasks.venue.reach import reach_look
+from tasks.venue.standing import terms_compared, terms_history
 from tasks.venue.syncing import hints_take
 
 log = logging.getLogger(__name__)
@@ -44,6 +49,8 @@ LISTED = 20
 """Alarms, and calls in trouble, that the page lists; all are counted."""
 HEARD_RATE = "600/m"
 """Notifications that are looked at from one address; those beyond it are told again later."""
+DEMANDS = {"paper": PAPER, "none": Demands()}
+"""What one press fills into the demands on workers."""
 State = Publication.State
 
 
@@ -75,13 +82,19 @@ def terms(request: Request, pk: int) -> HttpResponse:
     stored = Publication.objects.filter(campaign=campaign).first()
     publication = stored or publishing.publication_unsaved(campaign)
     publication.campaign = campaign
-    requirements = stored.requirements if stored else requirements_of(PAPER)
+    requirements = publication.requirements
     form = kept = TermsForm(publication=publication, requirements=requirements)
     status = 200
+    draft = publication.state == State.DRAFT
     if request.method == "POST":
         form = TermsForm(request.POST, publication=publication, requirements=requirements)
         status = 400
-        if form.is_valid():
+        if request.POST.get("demands") in DEMANDS:
+            form, status = form.demanding(DEMANDS[request.POST["demands"]]), 200
+        elif not draft:
+            if form.is_valid() and (answer := _replace(request, publication, form)):
+                return answer
+        elif form.is_valid():
             try:
                 publishing.publication_write(campaign=campaign, **form.terms())
             except Refused as error:
@@ -89,19 +102,64 @@ def terms(request: Request, pk: int) -> HttpResponse:
             else:
                 messages.success(request, _("The terms are saved. Nothing was sent. Look at what would be."))
                 return see_other("tasks:venue_publish", pk)
-    draft = publication.state == State.DRAFT
     context = {
         "campaign": campaign,
         "publication": publication,
         "stored": stored,
+        "history": [] if draft else terms_history(publication),
         "draft": draft,
-        "packed": _is_packed(campaign),
+        "bill": remaining_bill(publication) if draft else None,
         "form": form,
         "kept": kept,
         "demands": demands_of(requirements),
-        "balance": balance_look(publication) if draft and _is_packed(campaign) else None,
+        "balance": balance_look(publication) if draft else None,
     }
     return render(request, "tasks/venue/terms.html", context, status=status)
+
+
+def _replace(request: Request, publication: Publication, form: TermsForm) -> HttpResponse | None:
+    """Show what other terms change, and replace them once that was looked at. None where the form is to be mended."""
+    campaign = publication.campaign
+    terms, last_step = form.terms(), ReplaceForm(request.POST)
+    last_step.is_valid()
+    try:
+        changed = replacing.terms_replaced(publication, terms)
+        names = replacing.changed_terms(publication, changed)
+        if not names:
+            messages.info(request, _("These are the terms already. Nothing was changed."))
+            return see_other("tasks:venue_terms", campaign.pk)
+        seen = _digest(changed, remaining_bill(publication))
+        if last_step.cleaned_data.get("seen") == seen:
+            replacing.publication_replace_terms(
+                publication=publication,
+                terms=terms,
+                by=request.user,
+                at=timezone.now(),
+                although_nobody_qualifies=last_step.cleaned_data["although_nobody_qualifies"],
+            )
+            messages.success(
+                request, _("The terms are replaced. HITs come under them in the background, at the set rate.")
+            )
+            return see_other("tasks:venue", campaign.pk)
+    except Refused as error:
+        refuse_in(form, error)
+        return None
+    reach = reach_look(changed)
+    context = {
+        "campaign": campaign,
+        "publication": publication,
+        "form": form,
+        "last_step": last_step,
+        "changes": terms_compared(publication, changed, names),
+        "standing": standing.standing(publication, timezone.now()),
+        "moving": publishing.open_or_needed(publication, timezone.now()).count(),
+        "bill": remaining_bill(publication),
+        "sums": totals(publication),
+        "balance": balance_look(publication),
+        "reach": reach,
+        "seen": seen,
+    }
+    return render(request, "tasks/venue/replace.html", context)
 
 
 def _is_packed(campaign: Campaign) -> bool:
@@ -120,34 +178,39 @@ def publish(request: Request, pk: int) -> HttpResponse:
         return see_other("tasks:venue", pk)
     publication.campaign = campaign
     balance = balance_look(publication)
-    bill = publishing.bill(publication)
+    bill = remaining_bill(publication)
     seen = _digest(publication, bill)
-    form = PublishForm(publication=publication)
+    reach = reach_look(publication)
+    form = PublishForm(publication=publication, nobody=reach.is_nobody)
     status = 200
     if request.method == "POST":
-        form = PublishForm(request.POST, publication=publication)
+        form = PublishForm(request.POST, publication=publication, nobody=reach.is_nobody)
         status = 400
         if form.is_valid():
             try:
-                _publish(publication, form, balance, seen)
+                _publish(request, publication, form, balance, seen)
             except Refused as error:
                 status = refuse_in(form, error)
             else:
                 messages.success(request, _("Publishing has begun. HITs go out in the background, at the set rate."))
                 return see_other("tasks:venue", pk)
     requests, obstacles = _requests(publication)
-    if campaign.state != Campaign.State.OPEN:
+    if not _is_packed(campaign):
+        obstacles.append(_("The campaign is a draft. Start it; once its HITs are packed, it can be published."))
+    elif campaign.state != Campaign.State.OPEN:
         obstacles.append(_("The campaign is not open. Open it before it is published."))
     if balance.amount is None:
         obstacles.append(balance.trouble)
     elif balance.amount < bill.total:
-        obstacles.append(_("The account at the venue does not hold all of the bill. Add money to it."))
+        obstacles.append(_too_little(publication, balance.amount, bill.total))
     context = {
         "campaign": campaign,
         "publication": publication,
         "bill": bill,
         "balance": balance,
-        "bonus": campaign.reward - publication.listed,
+        "whole": campaign_bill(publication),
+        "own_rate": campaign.fee_rate,
+        "reach": reach,
         "requests": requests,
         "obstacles": obstacles,
         "seen": seen,
@@ -156,18 +219,29 @@ def publish(request: Request, pk: int) -> HttpResponse:
     return render(request, "tasks/venue/publish.html", context, status=status)
 
 
-def _publish(publication: Publication, form: PublishForm, balance: Balance, seen: str) -> None:
+def _too_little(publication: Publication, balance: Decimal, total: Decimal) -> str:
+    """What is missing in the account, and who can add it, and how."""
+    amounts = {"balance": dollars(balance), "total": dollars(total), "missing": dollars(total - balance)}
+    said = _("The account at the platform has %(balance)s, and the bill is %(total)s: %(missing)s are missing.")
+    return f"{said % amounts} {publishing.who_adds_money(publication)}"
+
+
+def _publish(request: Request, publication: Publication, form: PublishForm, balance: Balance, seen: str) -> None:
     if form.cleaned_data["seen"] != seen:
         raise NotNow(_("The terms or the bill have changed since you looked. Look at them, then publish."))
     if balance.amount is None:
         raise NotNow(balance.trouble)
     with venue_refusals():
         publishing.publication_publish(
-            publication=publication, at=timezone.now(), typed_name=form.cleaned_data.get("typed_name", "")
+            publication=publication,
+            at=timezone.now(),
+            typed_name=form.cleaned_data.get("typed_name", ""),
+            although_nobody_qualifies=form.cleaned_data.get("although_nobody_qualifies", False),
+            by=request.user,
         )
 
 
-def _digest(publication: Publication, bill: publishing.VenueBill) -> str:
+def _digest(publication: Publication, bill: Bill) -> str:
     """What the page shows, in short: so that nothing else is published than what was looked at."""
     names = [field.name for field in Publication._meta.concrete_fields if field.name != "next_call_at"]
     facts = [str(getattr(publication, name)) for name in names] + [str(bill)]
@@ -198,7 +272,11 @@ class Advice(NamedTuple):
 _DECIDE = gettext_lazy("Decide on it")
 ADVICE = {
     "funds": Advice(
-        gettext_lazy("Add money to the account at the venue. The calls go on by themselves."), may_be_set_aside=True
+        gettext_lazy(
+            "At our own marketplace its operator adds money: docs/marketplace.md, “Adding money”. At Mechanical Turk "
+            "you buy prepaid HITs on the requester site. The calls go on by themselves."
+        ),
+        may_be_set_aside=True,
     ),
     "account": Advice(
         gettext_lazy("Set the access key where this site runs. The calls go on by themselves."), may_be_set_aside=True
@@ -222,6 +300,15 @@ ADVICE = {
         gettext_lazy("Offer the compensation if the worker had really taken the HIT; else decline it."),
         "compensations",
         gettext_lazy("See the compensations"),
+    ),
+    "unseen": Advice(
+        gettext_lazy(
+            "See whether workers qualify: the terms say what is asked of them, and can be replaced. If they do, look "
+            "at title, pay and description as a worker would."
+        ),
+        "terms",
+        gettext_lazy("See the terms"),
+        may_be_set_aside=True,
     ),
     "expired": Advice(gettext_lazy("Extend the publication, below.")),
     "ledger": Advice(

@@ -94,10 +94,15 @@ def campaign(of: Collection, name: str = "pilot", *, tests: int = 6, start: bool
             at=timezone.now(),
         )
     if start:
-        tasks.campaign_launch(campaign=made)
-        tasks.campaign_pack(campaign_id=made.pk)
-        made.refresh_from_db()
+        begin(made)
     return made
+
+
+def begin(draft: Campaign) -> None:
+    """Launch and pack a draft that has its test pairs."""
+    tasks.campaign_launch(campaign=draft)
+    tasks.campaign_pack(campaign_id=draft.pk)
+    draft.refresh_from_db()
 
 
 def worker(of: Campaign, label: str) -> Worker:

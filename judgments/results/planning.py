@@ -1,6 +1,5 @@
 """How many judgments would settle it: what more of them cost, and what they give, by simulation."""
 
-import copy
 import math
 from collections.abc import Sequence
 from decimal import Decimal
@@ -13,7 +12,8 @@ from django.utils.translation import gettext_lazy
 from evaluation.planning import plan
 from pools import selectors as pools
 from pools.models import Campaign
-from pools.selectors import Bill
+from tasks.venue.bills import Bill, campaign_bill
+from tasks.venue.publishing import publication_likely
 
 OVERLAPS = (1, 3, 5)
 ASSUMED = 0.1
@@ -96,13 +96,15 @@ def plan_for(campaign: Campaign, data: dict[str, Any] | None, error_rate: float)
         seed=campaign.seed % (1 << 63),
     )
     asked = data["pairs"] if data else pools.pair_count(campaign)
+    likely = publication_likely(campaign)
     rows = [
-        Row(one.overlap, asked * one.overlap, _bill(campaign, asked, one.overlap), one.same, one.kept) for one in found
+        Row(
+            one.overlap,
+            asked * one.overlap,
+            campaign_bill(likely, pairs=asked, overlap=one.overlap),
+            one.same,
+            one.kept,
+        )
+        for one in found
     ]
     return Planned(rows, len(sizes), draws)
-
-
-def _bill(campaign: Campaign, pairs: int, overlap: int) -> Bill:
-    other = copy.copy(campaign)
-    other.overlap = overlap
-    return pools.bill(other, pairs)

@@ -1,7 +1,7 @@
 """The venues that speak the Mechanical Turk API, and what differs between them. Pure, but for the settings."""
 
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -51,22 +51,6 @@ def environment(name: str) -> Environment:
             name, "https://mturk-requester.us-east-1.amazonaws.com", "https://www.mturk.com", "production"
         )
     raise Refused(_("There is no venue “%(name)s”: choose marketplace, sandbox or production.") % {"name": name})
-
-
-def paper_requirements(venue: Environment) -> list[dict[str, Any]]:
-    """The paper's demands on workers: in the US, more than 10,000 approved, at least 97% approved."""
-    guarded = {"ActionsGuarded": "DiscoverPreviewAndAccept"}
-    return [
-        {"QualificationTypeId": venue.locale, "Comparator": "EqualTo", "LocaleValues": [{"Country": "US"}]} | guarded,
-        {"QualificationTypeId": venue.number_approved, "Comparator": "GreaterThan", "IntegerValues": [10_000]}
-        | guarded,
-        {
-            "QualificationTypeId": venue.percent_approved,
-            "Comparator": "GreaterThanOrEqualTo",
-            "IntegerValues": [97],
-        }
-        | guarded,
-    ]
 
 
 def reward_fee(reward: Decimal, places: int) -> Decimal:

@@ -18,7 +18,10 @@ from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
 import boto3  # type: ignore[import-untyped]
+from botocore.auth import SigV4Auth  # type: ignore[import-untyped]
+from botocore.awsrequest import AWSRequest  # type: ignore[import-untyped]
 from botocore.config import Config  # type: ignore[import-untyped]
+from botocore.credentials import Credentials  # type: ignore[import-untyped]
 from botocore.exceptions import (  # type: ignore[import-untyped]
     BotoCoreError,
     ClientError,
@@ -27,6 +30,8 @@ from botocore.exceptions import (  # type: ignore[import-untyped]
     PartialCredentialsError,
     ProfileNotFound,
 )
+from botocore.httpsession import URLLib3Session  # type: ignore[import-untyped]
+from botocore.utils import get_environ_proxies  # type: ignore[import-untyped]
 from django.conf import settings
 from django.utils.translation import gettext as _
 
@@ -60,11 +65,21 @@ def client_for(venue: Environment, *, read_seconds: int = READ_SECONDS) -> Any:
         read_timeout=read_seconds,
         ignore_configured_endpoint_urls=True,
     )
-    key = settings.MARKETPLACE_KEY if venue.name == "marketplace" else None
+    key = _own_key(venue)
     keys = {"aws_access_key_id": key[0], "aws_secret_access_key": key[1]} if key else {}
-    session = _session(tuple(sorted(item for item in os.environ.items() if item[0].startswith("AWS_"))))
+    session = _session(_aws_environment())
     with _one_at_a_time:  # sessions are not safe for threads, clients are
         return session.client("mturk", endpoint_url=venue.endpoint, region_name=REGION, config=configuration, **keys)
+
+
+def _own_key(venue: Environment) -> tuple[str, str] | None:
+    """The access key that the settings name for our own marketplace; None where AWS's own ways find one."""
+    key: tuple[str, str] | None = settings.MARKETPLACE_KEY if venue.name == "marketplace" else None
+    return key
+
+
+def _aws_environment() -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(item for item in os.environ.items() if item[0].startswith("AWS_")))
 
 
 @lru_cache(maxsize=2)
@@ -74,6 +89,36 @@ def _session(_environment: tuple[tuple[str, str], ...]) -> Any:
 
 
 _one_at_a_time = threading.Lock()
+
+
+def signed_post(venue: Environment, path: str, target: str, body: Answer, seconds: int) -> Answer:
+    """Post JSON to an address beside the venue's API, signed as the API's own requests are. The JSON that comes back.
+
+    Raises BotoCoreError or ClientError as a client does, and ValueError where the answer is not a JSON object.
+    """
+    own = _own_key(venue)
+    found = Credentials(*own) if own else _session(_aws_environment()).get_credentials()
+    if found is None:
+        raise NoCredentialsError
+    address = f"{venue.endpoint.rstrip('/')}{path}"
+    headers = {"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": target}
+    request = AWSRequest(method="POST", url=address, headers=headers, data=json.dumps(body))
+    SigV4Auth(found.get_frozen_credentials(), "mturk-requester", REGION).add_auth(request)
+    sender = URLLib3Session(timeout=(CONNECT_SECONDS, seconds), proxies=get_environ_proxies(address))
+    answer = sender.send(request.prepare())
+    try:
+        said = json.loads(answer.content)
+    except ValueError:
+        said = {}
+    if answer.status_code != 200:
+        code = str(said.get("__type", "")) if isinstance(said, dict) else ""
+        details = {"Code": code, "Message": str(said)[:500]}
+        raise ClientError(
+            {"Error": details, "ResponseMetadata": {"HTTPStatusCode": answer.status_code}}, target.rpartition(".")[2]
+        )
+    if not isinstance(said, dict):
+        raise ValueError(said)
+    return said
 
 
 def assert_host(client: Any, venue: Environment) -> None:

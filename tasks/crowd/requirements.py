@@ -1,5 +1,8 @@
 """What workers must have: between the API's QualificationRequirements and a few plain facts. Pure."""
 
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 from tasks.crowd.environments import LOCALE, NUMBER_APPROVED, PERCENT_APPROVED
@@ -19,7 +22,33 @@ class Demands(NamedTuple):
 
 
 PAPER = Demands(("US",), 10_000, 97)
-"""What the paper asked of its workers."""
+"""What the paper asked of its workers: in the US, more than 10,000 tasks approved, at least 97% of all."""
+
+
+def requirements_at_first(environment: str) -> list[dict[str, Any]]:
+    """The requirements that terms start from: the paper's where a crowd has a record, none at our own marketplace,
+    whose workers all begin with nothing approved.
+    """
+    return [] if environment == "marketplace" else requirements_of(PAPER)
+
+
+@cache
+def country_codes() -> frozenset[str]:
+    """The codes of ISO 3166-1, alpha-2, as the time zone database has them."""
+    table = files("tzdata.zoneinfo").joinpath("iso3166.tab").read_text(encoding="utf-8")
+    return frozenset(row[:2] for row in table.splitlines() if row and not row.startswith("#"))
+
+
+def unknown_countries(codes: Iterable[str]) -> list[str]:
+    """Those that are no country's code, each once."""
+    return [code for code in dict.fromkeys(codes) if code not in country_codes()]
+
+
+def countries_of(requirements: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """The countries that requirements of whatever kind name."""
+    for requirement in requirements:
+        for place in requirement.get("LocaleValues") or []:
+            yield str(place.get("Country", ""))
 
 
 def requirements_of(demands: Demands) -> list[dict[str, Any]]:

@@ -1,13 +1,29 @@
 """What commands that talk to a venue share: its errors as one clear sentence."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 from django.core.management.base import CommandError
 
 from pools.management.files import campaign_called
+from tasks.crowd.requirements import PAPER, requirements_of
 from tasks.models import Publication
+
+DEMANDED = "what workers must have: a file with the API's JSON, paper for what the paper asked, or none"
+
+
+def requirements_read(name: str) -> Any:
+    """The QualificationRequirements that `--requirements` names: `none`, `paper`, or a file of JSON."""
+    if name in ("none", "paper"):
+        return requirements_of(PAPER) if name == "paper" else []
+    try:
+        return json.loads(Path(name).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{name} cannot be read as JSON: {error}") from error
 
 
 @contextmanager

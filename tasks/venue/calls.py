@@ -101,6 +101,7 @@ _MAKE: dict[str, Callable[[Any, Operation], Answer]] = {
     Kind.EXCLUSION_TYPE: _exclusion_type,
     Kind.HIT_TYPE: lambda client, op: dict(client.create_hit_type(**op.request)),
     Kind.CREATE: lambda client, op: dict(client.create_hit_with_hit_type(**op.request, **token_of(op))),
+    Kind.RETYPE: lambda client, op: dict(client.update_hit_type_of_hit(**op.request)),
     Kind.EXTEND: lambda client, op: dict(
         client.create_additional_assignments_for_hit(**op.request["call"], **token_of(op))
     ),
@@ -130,6 +131,11 @@ def _places(client: Any, operation: Operation) -> Answer | None:
     return {"HIT": hit} if hit["MaxAssignments"] >= operation.request["places"] else None
 
 
+def _under_type(client: Any, operation: Operation) -> Answer | None:
+    hit = read(client.get_hit, HITId=operation.request["HITId"])["HIT"]
+    return {"HIT": hit} if hit["HITTypeId"] == operation.request["HITTypeId"] else None
+
+
 def _status(wanted: str) -> Callable[[Any, Operation], Answer | None]:
     def look(client: Any, operation: Operation) -> Answer | None:
         answer = read(client.get_assignment, AssignmentId=operation.request["AssignmentId"])["Assignment"]
@@ -151,6 +157,7 @@ def _bonus(client: Any, operation: Operation) -> Answer | None:
 _FIND: dict[str, Callable[[Any, Operation], Answer | None]] = {
     Kind.CREATE: _hit_by_annotation,
     Kind.COMPENSATE: _hit_by_annotation,
+    Kind.RETYPE: _under_type,
     Kind.EXTEND: _places,
     Kind.APPROVE: _status("Approved"),
     Kind.REJECT: _status("Rejected"),

@@ -15,6 +15,9 @@ FIRST_POLL = timedelta(minutes=2)
 
 def operation_apply(*, operation: Operation, answer: Answer, at: datetime) -> None:
     """Store what the venue said: ids, times, payments."""
+    if "superseded" in answer and operation.kind == Kind.RETYPE:
+        # An earlier attempt may have been done after all: the next call settles it, whichever type it is for.
+        Posting.objects.filter(operations=operation).update(hit_type_id="")
     apply = _APPLY.get(operation.kind)
     if apply is not None and "superseded" not in answer:
         apply(operation, answer, at)
@@ -32,7 +35,14 @@ def _exclusion_type(operation: Operation, answer: Answer, at: datetime) -> None:
 
 
 def _hit_type(operation: Operation, answer: Answer, at: datetime) -> None:
-    Publication.objects.filter(pk=operation.publication_id).update(hit_type_id=answer["HITTypeId"])
+    """The publication's HIT type is that of its newest terms, whichever answer comes last."""
+    publication = Publication.objects.select_for_update(no_key=True).get(pk=operation.publication_id)
+    made = answer["HITTypeId"]
+    version = operation.terms.version if operation.terms else 1
+    publication.terms.filter(version=version).update(hit_type_id=made)
+    if not publication.terms.filter(version__gt=version).exists():
+        publication.hit_type_id = made
+        publication.save(update_fields=["hit_type_id"])
 
 
 def _posted(operation: Operation, answer: Answer, at: datetime) -> None:
@@ -41,10 +51,11 @@ def _posted(operation: Operation, answer: Answer, at: datetime) -> None:
     lifetime = operation.request.get("hit", operation.request)["LifetimeInSeconds"]
     said = hit.get("Expiration")
     posting.venue_hit_id = hit["HITId"]
+    posting.hit_type_id = operation.request.get("HITTypeId", "")
     posting.posted_at = at
     posting.expires_at = (parse_datetime(said) if said else None) or (at + timedelta(seconds=lifetime))
     posting.next_poll_at = at + FIRST_POLL
-    posting.save(update_fields=["venue_hit_id", "posted_at", "expires_at", "next_poll_at"])
+    posting.save(update_fields=["venue_hit_id", "hit_type_id", "posted_at", "expires_at", "next_poll_at"])
     # Paused or stopped while the call was on its way; or the work that it compensates has arrived after all.
     halted = publication.state == Publication.State.STOPPED or (
         operation.kind == Kind.CREATE and publication.state != Publication.State.OPEN
@@ -69,6 +80,10 @@ def _ended(operation: Operation, answer: Answer, at: datetime) -> None:
         end_plan(publication=publication, postings=[posting], at=at)
 
 
+def _retyped(operation: Operation, answer: Answer, at: datetime) -> None:
+    Posting.objects.filter(operations=operation).update(hit_type_id=operation.request["HITTypeId"])
+
+
 def _paid(operation: Operation, answer: Answer, at: datetime) -> None:
     if operation.payment_id is not None:
         evidence = {"operation": operation.kind, "token": operation.token, **answer}
@@ -89,6 +104,7 @@ _APPLY: dict[str, Callable[[Operation, Answer, datetime], None]] = {
     Kind.HIT_TYPE: _hit_type,
     Kind.CREATE: _posted,
     Kind.COMPENSATE: _posted,
+    Kind.RETYPE: _retyped,
     Kind.EXPIRE: _ended,
     Kind.REOPEN: _ended,
     Kind.APPROVE: _approved,

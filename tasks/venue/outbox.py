@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from tasks.campaign_alarms import in_words
 from tasks.crowd.environments import environment
 from tasks.crowd.mturk import Answer, Trouble, assert_host, client_for, code_of, trouble_of
-from tasks.models import Operation, Payment, Publication
+from tasks.models import Operation, Payment, Publication, TermsVersion
 from tasks.venue import calls
 from tasks.venue.alarms import alarm_raise, alarm_settle
 from tasks.venue.effects import operation_apply
@@ -106,7 +106,7 @@ def _take(publication: Publication, at: datetime) -> Taken | None:
     operation = (
         _sendable(row, at)
         .select_for_update(skip_locked=True, of=("self",), no_key=True)
-        .select_related("posting")
+        .select_related("posting", "terms")
         .order_by("next_try", "id")
         .first()
     )
@@ -175,7 +175,11 @@ def _answer(client: Any, operation: Operation, at: datetime) -> Answer | None:
 
 
 def _superseded(operation: Operation) -> bool:
-    """Whether a HIT's end or reopening was overtaken by a later decision."""
+    """Whether a HIT's end, reopening or change of terms was overtaken by a later decision."""
+    if operation.kind == Kind.RETYPE and operation.terms is not None:
+        return TermsVersion.objects.filter(
+            publication_id=operation.publication_id, version__gt=operation.terms.version
+        ).exists()
     if operation.kind not in (Kind.EXPIRE, Kind.REOPEN) or operation.posting is None:
         return False
     return int(operation.subject.rpartition("/")[2]) < operation.posting.turn

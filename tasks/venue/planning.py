@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db.models import Count, Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 
 from tasks.crowd.environments import environment
 from tasks.crowd.mturk import external_question, frame_address
-from tasks.models import Hit, Operation, Payment, Posting, Publication, Submission, Worker
+from tasks.models import Hit, Operation, Payment, Posting, Publication, Submission, TermsVersion, Worker
 from tasks.money import dollars
 
 Kind = Operation.Kind
@@ -29,6 +30,7 @@ def operation_plan(
     submission: Submission | None = None,
     posting: Posting | None = None,
     worker: Worker | None = None,
+    terms: TermsVersion | None = None,
 ) -> Operation:
     """The operation of that kind on that subject, planned now if there is none yet."""
     operation, _new = Operation.objects.get_or_create(
@@ -42,6 +44,7 @@ def operation_plan(
             "submission": submission,
             "posting": posting,
             "worker": worker,
+            "terms": terms,
         },
     )
     return operation
@@ -114,6 +117,35 @@ def postings_plan(
         )
         for posting in postings.select_related("hit")
         if posting.hit is not None
+    ]
+    return len(Operation.objects.bulk_create(operations, ignore_conflicts=True))
+
+
+def retypes_plan(*, publication: Publication, terms: TermsVersion, limit: int, at: datetime) -> int:
+    """Plan that HITs come under the newest terms: those that are open or need work, and are under others. How many.
+
+    A HIT has one such call at a time, so the last one made is of the newest terms. The caller holds the transaction.
+    """
+    open_or_needed = Q(hit__needed__gt=0) | Q(hit__isnull=False, expires_at__gt=at)
+    elsewhere = (
+        publication.postings.filter(open_or_needed).exclude(venue_hit_id="").exclude(hit_type_id=terms.hit_type_id)
+    )
+    calls = Operation.objects.filter(posting=OuterRef("pk"), kind=Kind.RETYPE)
+    busy = Exists(calls.filter(Q(ended_at=None) | Q(terms=terms, state=Operation.State.REFUSED)))
+    chosen = list(
+        elsewhere.exclude(busy).annotate(calls=Count("operations", filter=Q(operations__kind=Kind.RETYPE)))[:limit]
+    )
+    operations = [
+        Operation(
+            publication=publication,
+            kind=Kind.RETYPE,
+            subject=f"{posting.pk}/{posting.calls + 1}",
+            posting=posting,
+            terms=terms,
+            next_try=at,
+            request={"HITId": posting.venue_hit_id, "HITTypeId": terms.hit_type_id},
+        )
+        for posting in chosen
     ]
     return len(Operation.objects.bulk_create(operations, ignore_conflicts=True))
 

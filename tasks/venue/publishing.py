@@ -1,23 +1,25 @@
 """Publishing a campaign: its terms, the dry run, the start; pause, resume, extend, expire, and the kill switch."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet, Sum, TextField, Value
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast, Concat
 from django.utils.translation import gettext as _
 
 from pools.errors import NotNow, Refused
-from pools.models import Campaign
-from tasks.crowd.environments import bonus_fee, environment, paper_requirements, reward_fee
+from pools.models import Campaign, User
+from tasks.crowd.environments import environment
 from tasks.crowd.mturk import assert_host, client_for, frame_address, read
-from tasks.models import Hit, Operation, Payment, Posting, Publication
+from tasks.crowd.requirements import countries_of, requirements_at_first, unknown_countries
+from tasks.models import Hit, Operation, Payment, Posting, Publication, TermsVersion
 from tasks.money import dollars
 from tasks.venue.alarms import alarm_raise, alarm_settle
+from tasks.venue.bills import remaining_bill
 from tasks.venue.planning import (
     end_plan,
     exclusion_name,
@@ -26,7 +28,9 @@ from tasks.venue.planning import (
     operation_plan,
     postings_plan,
     reopen_plan,
+    retypes_plan,
 )
+from tasks.venue.reach import reach_look
 
 State = Publication.State
 Kind = Operation.Kind
@@ -50,18 +54,33 @@ def publication_unsaved(campaign: Campaign) -> Publication:
     )
 
 
+def publication_likely(campaign: Campaign) -> Publication:
+    """The campaign's publication, or the terms that it would start from at our own marketplace, not stored."""
+    publication = Publication.objects.filter(campaign=campaign).first() or publication_unsaved(campaign)
+    publication.campaign = campaign
+    return publication
+
+
 @transaction.atomic
 def publication_write(*, campaign: Campaign, **terms: Any) -> Publication:
-    """Write, or change, the terms on which a campaign will be published; the paper's demands on workers by default.
+    """Write, or change, the terms on which a campaign will be published; the demands on workers that are usual there by
+    default.
 
     Raises NotNow once it is published, Refused for terms that the venue or the campaign does not allow.
     """
     publication = Publication.objects.select_for_update().filter(campaign=campaign).first()
     if publication is None:
         publication = publication_unsaved(campaign)
-        terms = {"requirements": paper_requirements(environment(terms.get("environment", "marketplace")))} | terms
+        terms = {"requirements": requirements_at_first(terms.get("environment", "marketplace"))} | terms
     if publication.state != State.DRAFT:
-        raise NotNow(_("The campaign is published: its terms are fixed."))
+        raise NotNow(_("The campaign is published. Its terms can be replaced, with a look at what that changes."))
+    terms_set(publication, terms)
+    publication.save()
+    return publication
+
+
+def terms_set(publication: Publication, terms: Mapping[str, Any]) -> None:
+    """Set terms on a publication, without storing it. Raises Refused for what platform or campaign do not allow."""
     environment(terms.get("environment", publication.environment))
     for name, value in terms.items():
         setattr(publication, name, value)
@@ -80,39 +99,15 @@ def publication_write(*, campaign: Campaign, **terms: Any) -> Publication:
         _("A venue lists rewards of a cent or more: the campaign's reward is less."): publication.listed > 0,
     }
     broken = [sentence for sentence, holds in limits.items() if not holds]
+    if strange := unknown_countries(countries_of(publication.requirements)):
+        said = _("“%(codes)s” is no country's code in ISO 3166, where the United States are US, and Great Britain GB.")
+        broken.append(said % {"codes": ", ".join(strange)})
     if broken:
         raise Refused(" ".join(broken))
     try:
         publication.full_clean(validate_unique=False)
     except ValidationError as error:
         raise Refused(" ".join(error.messages)) from error
-    publication.save()
-    return publication
-
-
-class VenueBill(NamedTuple):
-    """What is still to be paid if everybody finishes everything, in dollars, and what the account has."""
-
-    hits: int
-    assignments: int
-    rewards: Decimal
-    bonuses: Decimal
-    fees: Decimal
-
-    @property
-    def total(self) -> Decimal:
-        """All of it, fees included."""
-        return self.rewards + self.bonuses + self.fees
-
-
-def bill(publication: Publication) -> VenueBill:
-    """The bill for what a campaign still needs, each assignment paid in full. Repeated work comes on top."""
-    campaign, listed = publication.campaign, publication.listed
-    hits = Hit.objects.filter(campaign=campaign, needed__gt=0)
-    assignments = hits.aggregate(all=Sum("needed", default=0))["all"]
-    bonus = campaign.reward - listed
-    fee = reward_fee(listed, campaign.overlap) + bonus_fee(bonus)
-    return VenueBill(hits.count(), assignments, listed * assignments, bonus * assignments, fee * assignments)
 
 
 def dry_run(publication: Publication) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -148,11 +143,29 @@ def balance_of(publication: Publication) -> Decimal:
     return Decimal(read(client.get_account_balance)["AvailableBalance"])
 
 
-def publication_publish(*, publication: Publication, at: datetime, typed_name: str = "") -> Publication:
+def who_adds_money(publication: Publication) -> str:
+    """Who adds money to the account at the platform, and how."""
+    if publication.environment == Publication.Environment.MARKETPLACE:
+        return _(
+            "The operator of the marketplace adds money: on the page of your requester, or with "
+            "“python -m marketplace deposit”. docs/marketplace.md says how, under “Adding money”."
+        )
+    return _("Buy prepaid HITs on the requester site of Mechanical Turk, under “My Account”.")
+
+
+def publication_publish(
+    *,
+    publication: Publication,
+    at: datetime,
+    typed_name: str = "",
+    although_nobody_qualifies: bool = False,
+    by: User | None = None,
+) -> Publication:
     """Begin to publish: what is planned goes out at the set rate, by the background jobs. Again is not an error.
 
     Raises Refused if the campaign is not open, its pages are not https, the name was not typed (production), the
-    account does not hold all of the bill, or the stored terms are not those of `publication` any more.
+    account does not hold all of the bill, no worker qualifies (unless that is known), or the stored terms are not those
+    of `publication` any more.
     """
     campaign = publication.campaign
     campaign.refresh_from_db()
@@ -166,18 +179,20 @@ def publication_publish(*, publication: Publication, at: datetime, typed_name: s
     first = Hit.objects.filter(campaign=campaign).order_by("number").first()
     if first is not None:
         frame_address(publication, first)
-    owed, balance = bill(publication).total, balance_of(publication)
+    owed, balance = remaining_bill(publication).total, balance_of(publication)
     if balance < owed:
         raise Refused(
-            _("The account at the venue has %(balance)s, and the campaign may cost %(bill)s, fees included.")
-            % {"balance": dollars(balance), "bill": dollars(owed)}
+            _("The account at the platform has %(balance)s, and the campaign may cost %(bill)s. %(who)s")
+            % {"balance": dollars(balance), "bill": dollars(owed), "who": who_adds_money(publication)}
         )
+    nobody_refuse(publication, although_nobody_qualifies)
     with transaction.atomic():
-        locked = _locked(publication)
+        locked = publication_lock(publication)
         if locked.state == State.DRAFT:
             if any(getattr(locked, name) != getattr(publication, name) for name in TERMS):
                 raise NotNow(_("The terms were changed meanwhile. Look at them, then publish."))
             Publication.objects.filter(pk=publication.pk).update(state=State.OPEN, published_at=at, next_call_at=at)
+            terms_keep(publication=locked, by=by, at=at)
             operation_plan(
                 publication=publication,
                 kind=Kind.EXCLUSION_TYPE,
@@ -189,26 +204,70 @@ def publication_publish(*, publication: Publication, at: datetime, typed_name: s
     return publication
 
 
+def nobody_refuse(publication: Publication, although_nobody_qualifies: bool) -> None:
+    """Raise Refused where it is known that no active worker meets the requirements, unless a person wants it so."""
+    if not although_nobody_qualifies and (reach := reach_look(publication)).is_nobody:
+        raise Refused(
+            _("%(reach)s Ask less of workers, or say that you want it so although nobody qualifies.")
+            % {"reach": reach.sentence}
+        )
+
+
+def terms_keep(*, publication: Publication, by: User | None, at: datetime, hit_type_id: str = "") -> TermsVersion:
+    """Write down the terms of a publication as its next version. The caller holds its lock."""
+    newest = publication.terms.aggregate(newest=Max("version", default=0))["newest"]
+    return TermsVersion.objects.create(
+        publication=publication,
+        version=newest + 1,
+        values={name: _plain(getattr(publication, name)) for name in TERMS},
+        hit_type_id=hit_type_id,
+        by=by,
+        at=at,
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A term as JSON: lengths of time in seconds, amounts as text."""
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return str(value) if isinstance(value, Decimal) else value
+
+
 @transaction.atomic
 def publication_plan(*, publication_id: int, at: datetime) -> int:
-    """Plan what comes next: the HIT type, then a batch of HITs. How many calls; 0 if another process is at it."""
+    """Plan what comes next: the HIT type of the newest terms, HITs that are to come under them, then a batch of HITs.
+
+    How many calls; 0 if another process is at it.
+    """
     publication = (
         Publication.objects.select_for_update(skip_locked=True, of=("self",), no_key=True)
         .select_related("campaign__lab")
-        .filter(pk=publication_id, state=State.OPEN)
+        .filter(pk=publication_id, state__in=[State.OPEN, State.PAUSED])
         .first()
     )
     if publication is None or not publication.exclusion_id:
         return 0
-    if not publication.hit_type_id:
-        request = hit_type_request(publication, publication.exclusion_id)
-        operation_plan(publication=publication, kind=Kind.HIT_TYPE, subject="once", request=request, at=at)
-        return 1
-    waiting = Operation.objects.filter(publication=publication, kind=Kind.CREATE, state=Operation.State.PLANNED)
-    room = BATCH - waiting.count()
-    if room < BATCH // 2:
+    terms = publication.terms.order_by("-version").first()
+    if terms is None:
         return 0
-    return postings_plan(publication=publication, hits=unposted(publication)[:room], at=at)
+    planned = Operation.objects.filter(publication=publication, state=Operation.State.PLANNED)
+    if not terms.hit_type_id:
+        if publication.operations.filter(kind=Kind.HIT_TYPE, terms=terms).exists():
+            return 0
+        request = hit_type_request(publication, publication.exclusion_id)
+        subject = f"version {terms.version}"
+        operation_plan(
+            publication=publication, kind=Kind.HIT_TYPE, subject=subject, request=request, at=at, terms=terms
+        )
+        return 1
+    moved = 0
+    room = BATCH - planned.filter(kind=Kind.RETYPE).count()
+    if terms.version > 1 and room >= BATCH // 2:
+        moved = retypes_plan(publication=publication, terms=terms, limit=room, at=at)
+    room = BATCH - planned.filter(kind=Kind.CREATE).count()
+    if publication.state != State.OPEN or room < BATCH // 2:
+        return moved
+    return moved + postings_plan(publication=publication, hits=unposted(publication)[:room], at=at)
 
 
 def unposted(publication: Publication) -> QuerySet[Hit]:
@@ -233,7 +292,7 @@ def publication_stop(*, publication: Publication, at: datetime) -> Publication:
 
 @transaction.atomic
 def _halt(publication: Publication, state: str, at: datetime) -> Publication:
-    publication = _locked(publication)
+    publication = publication_lock(publication)
     if publication.state == State.DRAFT:
         raise NotNow(_("The campaign is not published yet."))
     end_plan(publication=publication, postings=_to_end(publication, at, all_of_them=state == State.STOPPED), at=at)
@@ -263,7 +322,7 @@ def publications_stop(*, reason: str, by: str, at: datetime) -> list[Publication
 @transaction.atomic
 def publication_resume(*, publication: Publication, at: datetime) -> Publication:
     """Go on after a pause or a stop: HITs that need work are open for another lifetime."""
-    publication = _locked(publication)
+    publication = publication_lock(publication)
     if publication.state == State.DRAFT:
         raise NotNow(_("The campaign is not published yet."))
     if publication.state != State.OPEN:
@@ -278,7 +337,7 @@ def publication_resume(*, publication: Publication, at: datetime) -> Publication
 @transaction.atomic
 def publication_extend(*, publication: Publication, until: datetime, at: datetime) -> int:
     """Keep HITs that need work open until a time; those that stay open as long already are left alone."""
-    publication = _locked(publication)
+    publication = publication_lock(publication)
     if publication.state != State.OPEN:
         raise NotNow(_("The publication is “%(state)s”. Resume it first.") % {"state": publication.state})
     shorter = [one for one in _needed(publication) if one.expires_at is None or one.expires_at < until]
@@ -294,13 +353,19 @@ def publication_extend(*, publication: Publication, until: datetime, at: datetim
 @transaction.atomic
 def publication_expire(*, publication: Publication, at: datetime) -> int:
     """End every open HIT at the venue now. Accepted work may still arrive, and is taken."""
-    publication = _locked(publication)
+    publication = publication_lock(publication)
     return end_plan(publication=publication, postings=_to_end(publication, at), at=at)
 
 
 def open_postings(publication: Publication, at: datetime) -> QuerySet[Posting]:
     """The campaign's HITs that are open at the venue."""
     return publication.postings.filter(hit__isnull=False, expires_at__gt=at).exclude(venue_hit_id="")
+
+
+def open_or_needed(publication: Publication, at: datetime) -> QuerySet[Posting]:
+    """The campaign's HITs at the platform that are open, or need work and may be opened again."""
+    there = publication.postings.filter(hit__isnull=False).exclude(venue_hit_id="")
+    return there.filter(Q(hit__needed__gt=0) | Q(expires_at__gt=at))
 
 
 def _to_end(publication: Publication, at: datetime, *, all_of_them: bool = False) -> QuerySet[Posting]:
@@ -326,7 +391,8 @@ def _offered(publication: Publication) -> QuerySet[Posting]:
     return publication.postings.filter(Exists(offered), hit=None, submissions=None).exclude(venue_hit_id="")
 
 
-def _locked(publication: Publication) -> Publication:
+def publication_lock(publication: Publication) -> Publication:
+    """The publication as it is stored, locked until the transaction ends."""
     return (
         Publication.objects.select_for_update(of=("self",), no_key=True)
         .select_related("campaign__lab")

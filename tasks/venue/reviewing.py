@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from pools.errors import BadRequest, NotNow
 from pools.models import User
 from tasks.campaign_alarms import in_words
-from tasks.crowd.environments import bonus_fee, environment, reward_fee
+from tasks.crowd.environments import LARGE, bonus_fee, environment, reward_fee
 from tasks.crowd.mturk import compensation_question
 from tasks.models import Assignment, Operation, Payment, Posting, Publication, Submission, Worker
 from tasks.venue.alarms import alarm_raise, alarm_settle
@@ -22,7 +22,6 @@ from tasks.venue.planning import COMPENSATION_TIME, compensation_request, end_pl
 
 Kind, Purpose, Decision, Status = Operation.Kind, Payment.Purpose, Submission.Decision, Submission.Status
 BATCH = 200
-LARGE = 10
 GRACE = timedelta(hours=1)
 log = logging.getLogger(__name__)
 

@@ -1,15 +1,20 @@
 """How a publication stands: the numbers, calls and alarms that its pages show."""
 
-from datetime import datetime
+import json
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Sum, TextField, Value
 from django.db.models.functions import Cast, Concat
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from tasks.crowd.environments import environment
-from tasks.models import Alarm, Assignment, Hit, Operation, Payment, Publication, Submission
+from tasks.crowd.requirements import Demands, demands_of
+from tasks.models import Alarm, Assignment, Hit, Operation, Payment, Publication, Submission, TermsVersion
+from tasks.money import counted
 
 Kind = Operation.Kind
 Status, Decision = Submission.Status, Submission.Decision
@@ -209,3 +214,93 @@ def ledger_sums(publication: Publication) -> list[Sums]:
     )
     order = sorted(found, key=lambda row: (list(purposes).index(row[0]), list(states).index(row[1])))
     return [Sums(str(purposes[row[0]]), str(states[row[1]]), *row[2:]) for row in order]
+
+
+class Change(NamedTuple):
+    """One term before and after, in words."""
+
+    name: str
+    before: str
+    after: str
+
+
+class VersionRow(NamedTuple):
+    """One version of the terms, and what it changed of the one before it."""
+
+    version: TermsVersion
+    changes: list[Change]
+
+
+def terms_compared(before: Publication, after: Publication, names: Iterable[str]) -> list[Change]:
+    """The terms of these names before and after."""
+    return [Change(str(TERM_NAMES[name]), _term(name, before), _term(name, after)) for name in names]
+
+
+def terms_history(publication: Publication) -> list[VersionRow]:
+    """Every version of the terms, newest first."""
+    rows: list[VersionRow] = []
+    before: TermsVersion | None = None
+    for version in publication.terms.select_related("by").order_by("version"):
+        changes = []
+        if before is not None:
+            changes = [
+                Change(str(TERM_NAMES[name]), _kept(name, before.values.get(name)), _kept(name, value))
+                for name, value in version.values.items()
+                if value != before.values.get(name)
+            ]
+        rows.append(VersionRow(version, changes))
+        before = version
+    return rows[::-1]
+
+
+TERM_NAMES = {
+    "environment": gettext_lazy("Platform"),
+    "pay": gettext_lazy("How leaving early is paid"),
+    "base": gettext_lazy("Base"),
+    "requirements": gettext_lazy("Demands on workers"),
+    "title": gettext_lazy("Title"),
+    "description": gettext_lazy("Description"),
+    "keywords": gettext_lazy("Keywords"),
+    "lifetime": gettext_lazy("Lifetime"),
+    "assignment_duration": gettext_lazy("Time for a HIT"),
+    "auto_approval": gettext_lazy("Approved by the platform itself after"),
+    "approve_after": gettext_lazy("Wait before approving"),
+    "rate": gettext_lazy("Calls a second"),
+}
+
+
+def _term(name: str, publication: Publication) -> str:
+    value = getattr(publication, name)
+    return _kept(name, value.total_seconds() if isinstance(value, timedelta) else value)
+
+
+def _kept(name: str, value: Any) -> str:
+    """A term as it is kept, in words."""
+    if name == "requirements":
+        return _demanded(demands_of(value or []))
+    if name in ("lifetime", "assignment_duration", "auto_approval", "approve_after"):
+        return _length(timedelta(seconds=float(value or 0)))
+    return f"{value:g}" if isinstance(value, float) else str(value) or "–"
+
+
+def _length(time: timedelta) -> str:
+    """`14 days`, `2.5 hours` or `45 minutes`."""
+    day, hour, minute = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
+    if time >= day:
+        return _("1 day") if time == day else _("%(number)s days") % {"number": f"{time / day:g}"}
+    if time >= hour:
+        return _("1 hour") if time == hour else _("%(number)s hours") % {"number": f"{time / hour:g}"}
+    return _("1 minute") if time == minute else _("%(number)s minutes") % {"number": f"{time / minute:g}"}
+
+
+def _demanded(demands: Demands) -> str:
+    """Demands on workers in words."""
+    parts = []
+    if demands.countries:
+        parts.append(_("in %(countries)s") % {"countries": ", ".join(demands.countries)})
+    if demands.approved is not None:
+        parts.append(_("more than %(number)s tasks approved") % {"number": counted(demands.approved)})
+    if demands.percent is not None:
+        parts.append(_("at least %(percent)d %% approved") % {"percent": demands.percent})
+    parts += [json.dumps(other, ensure_ascii=False) for other in demands.others]
+    return "; ".join(parts) or _("none")

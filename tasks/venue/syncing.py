@@ -47,10 +47,11 @@ def publication_sync(*, publication: Publication, at: datetime, limit: int = 200
     if everything:
         publication.postings.exclude(venue_hit_id="").update(next_poll_at=at)
     else:
-        of_ours = {"HITTypeId": publication.hit_type_id} if publication.hit_type_id else {}
-        reviewable = (hit["HITId"] for hit in listed(client.list_reviewable_hits, "HITs", **of_ours))
-        for batch in _batches(reviewable):
-            _hint(_incomplete(publication, at).filter(venue_hit_id__in=batch), at)
+        types = publication.terms.exclude(hit_type_id="").values_list("hit_type_id", flat=True).distinct()
+        for type_id in types:
+            reviewable = (hit["HITId"] for hit in listed(client.list_reviewable_hits, "HITs", HITTypeId=type_id))
+            for batch in _batches(reviewable):
+                _hint(_incomplete(publication, at).filter(venue_hit_id__in=batch), at)
     polled = new = 0
     raised = set(publication.alarms.filter(kind="job", settled_at=None).values_list("subject", flat=True))
     while polled < limit:
@@ -255,14 +256,18 @@ def _compensated(posting: Posting, submission: Submission, said: Answer, at: dat
 
 def _close_if_over(posting: Posting, at: datetime) -> None:
     """Poll no more where nothing more can come: ended long enough ago, and everything approved or rejected."""
-    over = posting.expires_at is not None and (
-        posting.expires_at + posting.publication.assignment_duration + LATEST <= at
-    )
+    over = posting.expires_at is not None and posting.expires_at + longest_time(posting.publication) + LATEST <= at
     full = posting.submissions.exclude(status=Status.SUBMITTED).count() >= posting.places
     if (over or full) and not posting.submissions.filter(status=Status.SUBMITTED).exists():
         # Not if it was asked for again, or hinted at, since it was read.
         unchanged = Posting.objects.filter(pk=posting.pk, places=posting.places, turn=posting.turn)
         unchanged.filter(next_poll_at=posting.next_poll_at).update(next_poll_at=None)
+
+
+def longest_time(publication: Publication) -> timedelta:
+    """What any terms so far gave a worker for a HIT: work that was accepted keeps the time it was accepted with."""
+    seconds = publication.terms.values_list("values__assignment_duration", flat=True)
+    return max([publication.assignment_duration, *(timedelta(seconds=float(given)) for given in seconds if given)])
 
 
 @transaction.atomic

@@ -368,7 +368,7 @@ def test_figures_stand_in_the_page_and_can_be_had_as_files(client: Client, demo:
 
 
 def test_planning_counts_with_the_campaigns_own_prices(page: Client, campaign: Campaign) -> None:
-    Campaign.objects.update(reward="1.50", fee_rate="0.2", redo_rate="0.1")
+    Campaign.objects.update(reward="1.50", redo_rate="0.1")
     answer = page.get(address("results_plan", campaign))
     rows = answer.context["plan"].rows
     assert [row.overlap for row in rows] == [1, 3, 5]

@@ -110,7 +110,7 @@ def test_an_admin_sees_all(client: Client, ada: User, campaign: Campaign, failed
 
 def test_a_draft_shows_its_pools_its_bill_and_what_it_lacks(page: Client, collection: Collection) -> None:
     draft = factories.campaign(
-        collection, "draft", tests=1, start=False, pairs_per_hit=3, tests_per_hit=2, fee_rate="0.2", redo_rate="0.1"
+        collection, "draft", tests=1, start=False, pairs_per_hit=3, tests_per_hit=2, redo_rate="0.1"
     )
     text = text_of(page, "campaign", draft.pk)
     assert "3 runs over small: 4 queries, 7 pairs to compare (all pairs), in 3 HITs." in text

@@ -1,6 +1,5 @@
 """From runs to pools, pairs and a bill; and what a campaign refuses to start without."""
 
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -123,14 +122,6 @@ def test_runs_of_another_collection_are_refused(collection: Collection, lab: Lab
     other = factories.collection(tmp_path, in_lab=lab, name="other", qrels={"q1": ["p1"]}, tops={"r": {"q1": ["p2"]}})
     with pytest.raises(Refused, match="one of the collection's"):
         campaign_create(lab=lab, collection=collection, runs=other.runs.all(), name="mixed")
-
-
-def test_the_bill_counts_reward_fee_and_repeated_work(collection: Collection) -> None:
-    campaign = create(collection, fee_rate=Decimal("0.200"), redo_rate=Decimal("0.100"))
-    bill = selectors.bill(campaign, 4210)
-    assert (bill.hits, bill.redone) == (421, 43)
-    assert (bill.reward, bill.fee, bill.again) == (Decimal("842.00"), Decimal("168.40"), Decimal("103.20"))
-    assert bill.total == Decimal("1113.60")
 
 
 def test_a_campaign_does_not_start_with_too_few_test_pairs(collection: Collection) -> None:

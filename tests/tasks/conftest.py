@@ -16,8 +16,9 @@ def requester(
     monkeypatch: pytest.MonkeyPatch,
     settings: object,
 ) -> Requester:
-    """Our account at the marketplace, with $1,000, and its key in the environment."""
+    """Our account at the marketplace, with $1,000, and its key in the environment. Somebody there looks for work."""
     made = marketplace.requester()
+    marketplace.worker()
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", made.key_id)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", made.secret)
     settings.MARKETPLACE_URL = settings.MARKETPLACE_SUBMIT_HOST = marketplace.url  # type: ignore[attr-defined]

@@ -32,7 +32,7 @@ from tasks.crowd.mturk import (
 from tasks.models import Assignment, Hit, Publication, Worker
 from tasks.venue.arriving import assignment_arrive
 from tasks.venue.outbox import operations_run
-from tasks.venue.publishing import bill, dry_run, publication_plan, publication_publish, publication_write
+from tasks.venue.publishing import dry_run, publication_plan, publication_publish, publication_write
 from tasks.venue.reviewing import publication_requeue
 from tasks.venue.syncing import finished_end, hints_take, posting_poll, publication_sync
 from tests import factories
@@ -168,15 +168,10 @@ def test_a_dry_run_says_what_will_be_sent_and_sends_nothing(publication: Publica
     ]
 
 
-def test_the_bill_has_bonuses_and_fees(publication: Publication) -> None:
-    assert bill(publication) == (3, 3, Decimal("0.30"), Decimal("5.70"), Decimal("1.20"))
-    assert bill(publication).total == Decimal("7.20")
-
-
 def test_a_balance_that_does_not_cover_all_publishes_nothing(publication: Publication, requester: Requester) -> None:
-    requester.hit(Reward="828.00")  # $6.40 are left, and $7.20 needed
+    requester.hit(Reward="828.00")  # $6.40 are left, and $9.60 needed
 
-    with pytest.raises(Refused, match=r"has \$6\.40, and the campaign may cost \$7\.20"):
+    with pytest.raises(Refused, match=r"has \$6\.40, and the campaign may cost \$9\.60.* operator of the marketplace"):
         publication_publish(publication=publication, at=timezone.now())
 
     assert not publication.operations.exists()
@@ -218,7 +213,7 @@ def test_the_command_prints_then_publishes_then_pauses(
     out = StringIO()
     call_command("publish_campaign", campaign.name, dry_run=True, stdout=out)
     assert "CreateHITWithHITType {" in out.getvalue()
-    assert "3 HITs, 3 assignments: $7.20 if all is finished" in out.getvalue()
+    assert "3 HITs, 3 assignments: $9.60 if all is finished" in out.getvalue()
 
     call_command("publish_campaign", campaign.name, rate=500.0, stdout=out)
     assert "3 HITs published, 0 to go, 0 refused." in out.getvalue()

@@ -22,7 +22,6 @@ from django.utils.html import escape
 from judgments import services as judgments
 from pools.models import Campaign, Collection, User
 from tasks import jobs, publication_views
-from tasks.crowd.environments import environment, paper_requirements
 from tasks.crowd.requirements import PAPER, Demands, demands_of, requirements_of
 from tasks.models import Alarm, Operation, Payment, Publication, Submission
 from tasks.publication_forms import TermsForm
@@ -61,7 +60,7 @@ def text_of(page: Client, address: str, status: int = 200) -> str:
 
 def typed(campaign: Campaign, **changes: object) -> dict[str, object]:
     """The terms form as a browser sends it unchanged, but for some fields."""
-    form = TermsForm(publication=publication_unsaved(campaign), requirements=requirements_of(PAPER))
+    form = TermsForm(publication=publication_unsaved(campaign), requirements=[])
     return {name: form[name].value() or "" for name in form.fields} | changes
 
 
@@ -166,11 +165,19 @@ def test_before_anything_is_published_the_pages_lead_to_the_terms(page: Client, 
 # --- terms
 
 
-def test_a_campaign_that_is_not_packed_is_started_first(page: Client, collection: Collection) -> None:
-    draft = factories.campaign(collection, "draft", start=False)
-    text = text_of(page, at("venue_terms", draft))
-    assert "Start the campaign first" in text
-    assert "<textarea" not in text
+def test_a_draft_has_its_terms_and_its_bill_before_anything_is_frozen_and_is_published_only_once_packed(
+    page: Client, collection: Collection, requester: Requester
+) -> None:
+    draft = factories.campaign(collection, "draft", start=False, pairs_per_hit=3)
+    assert "The bill on these terms is <strong>$9.60</strong>" in text_of(page, at("venue_terms", draft))
+    assert page.post(at("venue_terms", draft), typed(draft)).status_code == 303
+    text = text_of(page, at("venue_publish", draft))
+    assert "The campaign is a draft. Start it" in text
+    assert "$9.60" in text
+    assert press_publish(page, Publication.objects.get()).status_code == 409
+    assert Publication.objects.get().state == "draft"
+    assert page.post(reverse("pools:campaign_delete", args=[draft.pk])).status_code == 303
+    assert not Campaign.objects.filter(pk=draft.pk).exists()
 
 
 def test_looking_at_the_terms_stores_nothing_and_shows_the_balance(
@@ -178,7 +185,7 @@ def test_looking_at_the_terms_stores_nothing_and_shows_the_balance(
 ) -> None:
     text = text_of(page, at("venue_terms", campaign))
     assert "$1,000.00" in text
-    assert 'value="10000"' in text
+    assert 'value="10000"' not in text
     assert not Publication.objects.exists()
 
 
@@ -209,10 +216,10 @@ def test_every_term_is_saved_and_nothing_is_sent(page: Client, campaign: Campaig
 
 
 def test_every_requirement_can_be_removed(page: Client, campaign: Campaign, requester: Requester) -> None:
-    page.post(at("venue_terms", campaign), typed(campaign, countries="", approved="", percent=""))
-    assert Publication.objects.get().requirements == []
+    page.post(at("venue_terms", campaign), typed(campaign, countries="US", approved="10000", percent="97"))
+    assert Publication.objects.get().requirements == requirements_of(PAPER)
     page.post(at("venue_terms", campaign), typed(campaign))
-    assert Publication.objects.get().requirements == paper_requirements(environment("marketplace"))
+    assert Publication.objects.get().requirements == []
 
 
 @pytest.mark.parametrize(
@@ -223,6 +230,8 @@ def test_every_requirement_can_be_removed(page: Client, campaign: Campaign, requ
         ("title", "x" * 129, "at most 128 characters"),
         ("title", "", "at most 128 characters"),
         ("countries", "USA", "two-letter codes"),
+        ("countries", "US, UK", "Great Britain is GB"),
+        ("countries", "ZZ", "two-letter codes"),
         ("approved", "-1", "from 0 to 1,000,000"),
         ("percent", "101", "from 0 to 100"),
         ("others", '{"a": 1}', "a JSON list"),
@@ -259,9 +268,9 @@ def test_terms_are_fixed_once_published(page: Client, published: Publication) ->
 
 
 def test_requirements_go_to_the_form_and_back_as_they_were() -> None:
-    paper = paper_requirements(environment("production"))
+    paper = requirements_of(PAPER)
     assert demands_of(paper) == PAPER
-    assert requirements_of(PAPER) == paper
+    assert [one["Comparator"] for one in paper] == ["EqualTo", "GreaterThan", "GreaterThanOrEqualTo"]
     odd = [{**paper[0], "LocaleValues": [{"Country": "US", "Subdivision": "NY"}]}, {**paper[1], "Comparator": "In"}]
     assert demands_of(odd).others == tuple(odd)
     assert requirements_of(demands_of([*odd, *paper])) == [*paper, *odd]
@@ -309,8 +318,8 @@ def test_the_dry_run_shows_the_exact_requests_and_the_bill(page: Client, publica
         assert words in text
     assert escape(f'"RequesterAnnotation": "bestknown {publication.reference} 1/1"') in text
     assert "made 3 times" in text
-    # three HITs: $0.10 listed, $1.90 as bonuses, and fees of $0.40 each
-    assert all(amount in text for amount in ("$0.30", "$5.70", "$1.20", "$7.20", "$1,000.00"))
+    # three HITs: $0.10 listed, $1.90 as bonuses, and fees of $0.40 each; one of them done again
+    assert all(amount in text for amount in ("$0.30", "$5.70", "$1.20", "$2.40", "$9.60", "$1,000.00"))
     assert not Operation.objects.exists()
 
 
@@ -348,15 +357,15 @@ def test_what_was_not_looked_at_is_not_published(page: Client, publication: Publ
 def test_an_account_that_does_not_hold_all_of_the_bill_publishes_nothing(
     page: Client, publication: Publication, marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    poor = marketplace.requester(deposit="7.19")  # a cent less than everything, fees included
+    poor = marketplace.requester(deposit="9.59")  # a cent less than everything, fees included
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", poor.key_id)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", poor.secret)
     text = text_of(page, at("venue_publish", publication.campaign))
-    assert "does not hold all of the bill" in text
+    assert "has $9.59, and the bill is $9.60: $0.01 are missing. The operator of the marketplace adds money" in text
     assert "Publish for up to" not in text
     answer = press_publish(page, publication)
     assert answer.status_code == 409
-    assert "has $7.19, and the campaign may cost $7.20" in answer.content.decode()
+    assert "has $9.59, and the campaign may cost $9.60" in answer.content.decode()
     publication.refresh_from_db()
     assert publication.state == "draft"
 

@@ -10,12 +10,12 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from pools.management.files import campaign_called, refusals_as_errors
-from tasks.management.venues import venue_errors
+from tasks.management.venues import DEMANDED, requirements_read, venue_errors
 from tasks.models import Publication
 from tasks.money import dollars
+from tasks.venue.bills import remaining_bill
 from tasks.venue.outbox import operations_run
 from tasks.venue.publishing import (
-    bill,
     dry_run,
     publication_extend,
     publication_pause,
@@ -26,6 +26,7 @@ from tasks.venue.publishing import (
     publication_write,
     publishing_progress,
 )
+from tasks.venue.reach import reach_look
 
 
 class Command(BaseCommand):
@@ -44,7 +45,12 @@ class Command(BaseCommand):
         parser.add_argument("--pay", choices=Publication.Pay.values, help="default: base-and-bonus")
         parser.add_argument("--base", type=Decimal, help="the reward that is listed with base-and-bonus, in dollars")
         parser.add_argument("--rate", type=float, help="calls per second")
-        parser.add_argument("--requirements", help="what workers must have: a file with the API's JSON, or none")
+        parser.add_argument("--requirements", help=DEMANDED)
+        parser.add_argument(
+            "--although-nobody-qualifies",
+            action="store_true",
+            help="publish even where the marketplace says that no active worker meets the requirements",
+        )
         parser.add_argument("--name", default="", help="the campaign's name once more, to publish in production")
         what = parser.add_mutually_exclusive_group()
         what.add_argument("--dry-run", action="store_true", help="print the exact requests and the bill, and stop")
@@ -62,7 +68,7 @@ class Command(BaseCommand):
                 name: options[name] for name in ("environment", "pay", "base", "rate") if options[name] is not None
             }
             if options["requirements"]:
-                terms["requirements"] = _requirements(options["requirements"])
+                terms["requirements"] = requirements_read(options["requirements"])
             known = Publication.objects.filter(campaign=campaign).first()
             changes = known is None or known.state == Publication.State.DRAFT or terms
             publication = publication_write(campaign=campaign, **terms) if changes or known is None else known
@@ -83,15 +89,21 @@ class Command(BaseCommand):
             else:
                 if publication.state == Publication.State.DRAFT:
                     self._bill(publication)
-                publication = publication_publish(publication=publication, at=at, typed_name=options["name"])
+                publication = publication_publish(
+                    publication=publication,
+                    at=at,
+                    typed_name=options["name"],
+                    although_nobody_qualifies=options["although_nobody_qualifies"],
+                )
             self._send(publication)
 
     def _bill(self, publication: Publication) -> None:
-        owed = bill(publication)
+        owed = remaining_bill(publication)
+        lines = ", ".join(f"{line.what.lower()} {dollars(line.amount)}" for line in owed.lines)
         self.stdout.write(
-            f"{owed.hits:,} HITs, {owed.assignments:,} assignments: {dollars(owed.total)} if all is finished: rewards "
-            f"{dollars(owed.rewards)}, bonuses {dollars(owed.bonuses)}, fees {dollars(owed.fees)}."
+            f"{owed.hits:,} HITs, {owed.assignments:,} assignments: {dollars(owed.total)} if all is finished: {lines}."
         )
+        self.stdout.write(reach_look(publication).sentence)
 
     def _send(self, publication: Publication) -> None:
         """Make what is planned and due; what must wait is left to the background jobs."""
@@ -105,10 +117,3 @@ class Command(BaseCommand):
             self.stdout.write(f"{progress.posted:,} HITs published, {left:,} to go, {progress.refused:,} refused.")
         publication.refresh_from_db()
         self.stdout.write(f"{publication.campaign.name} is {publication.get_state_display()}.")
-
-
-def _requirements(path: str) -> Any:
-    if path == "none":
-        return []
-    with open(path, encoding="utf-8") as file:  # noqa: PTH123
-        return json.load(file)

@@ -13,6 +13,9 @@ from pools import selectors
 from pools.management.files import collection_called, refusals_as_errors
 from pools.models import Campaign
 from pools.services import campaign_create
+from tasks.money import dollars
+from tasks.venue.bills import campaign_bill
+from tasks.venue.publishing import publication_likely
 
 SETTINGS = (
     "order depth min_grade qrel_policy design selection sample_size seed overlap pairs_per_hit tests_per_hit "
@@ -65,16 +68,16 @@ class Command(BaseCommand):
                 lab=collection.lab, collection=collection, runs=runs, name=options["name"], **chosen
             )
         sizes = selectors.stored_sizes(campaign)
-        bill = selectors.bill(campaign, selectors.pair_count(campaign))
+        pairs = selectors.pair_count(campaign)
+        bill = campaign_bill(publication_likely(campaign), pairs=pairs)
         self.stdout.write(f"{campaign.name}: {sizes.queries:,} pools, {sizes.mean:.2f} passages on average.")
         for size, count in sizes.histogram.items():
             self.stdout.write(f"  {count:>8,} of {size}")
+        self.stdout.write(f"{pairs:,} pairs in {counted(bill.hits, 'HIT')}, {counted(bill.assignments, 'assignment')}.")
         self.stdout.write(
-            f"{bill.pairs:,} pairs in {counted(bill.hits, 'HIT')}, {counted(bill.assignments, 'assignment')}."
-        )
-        self.stdout.write(
-            f"${bill.total:,.2f}: rewards ${bill.reward:,.2f}, fees ${bill.fee:,.2f}, and ${bill.again:,.2f} for "
-            f"{counted(bill.redone, 'assignment')} that may have to be done again."
+            f"{dollars(bill.total)}: "
+            + ", ".join(f"{line.what.lower()} {dollars(line.amount)}" for line in bill.lines)
+            + f" ({counted(bill.redone, 'assignment')}, an assumption)."
         )
         missing_texts = selectors.missing_texts(campaign)
         if missing_texts.passages or missing_texts.queries:
