@@ -330,6 +330,12 @@ class Publication(models.Model):
         reward = self.campaign.reward
         return min(self.base, reward) if self.pay == self.Pay.BASE_AND_BONUS else reward
 
+    @property
+    def longest_time(self) -> timedelta:
+        """What any of its terms so far gave a worker for a HIT: work keeps the time that it was accepted with."""
+        seconds = self.terms.values_list("values__assignment_duration", flat=True)
+        return max([self.assignment_duration, *(timedelta(seconds=float(given)) for given in seconds if given)])
+
 
 class TermsVersion(models.Model):
     """The terms of a publication from one time on. Never changed: other terms are a new version.

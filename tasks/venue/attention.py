@@ -46,6 +46,8 @@ def attention_check(*, publication: Publication, at: datetime) -> bool:
         look = last_look(publication)
         if at - since >= PATIENCE and (look is None or look < since):
             said = _("Published at %(time)s UTC, and no worker has opened a task since.")
+            if since > first:
+                said = _("The terms were replaced at %(time)s UTC, and no worker has opened a task since.")
             text = said % {"time": f"{since:%Y-%m-%d %H:%M}"}
             alarm_raise(publication=publication, kind=KIND, subject="", text=text, at=at)
             return True

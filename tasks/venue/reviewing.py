@@ -328,7 +328,7 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
     _lapsed_ring(publication, at)
     if publication.postings.filter(next_poll_at__lt=at - GRACE).exclude(venue_hit_id="").exists():
         return 0
-    latest = at - publication.assignment_duration - GRACE
+    latest = at - publication.longest_time - GRACE
     lost = Assignment.objects.filter(
         campaign=publication.campaign, owed__gt=0, submission=None, payments=None, finished_at__lte=latest
     ).exclude(venue_assignment_id="")

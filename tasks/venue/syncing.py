@@ -256,18 +256,12 @@ def _compensated(posting: Posting, submission: Submission, said: Answer, at: dat
 
 def _close_if_over(posting: Posting, at: datetime) -> None:
     """Poll no more where nothing more can come: ended long enough ago, and everything approved or rejected."""
-    over = posting.expires_at is not None and posting.expires_at + longest_time(posting.publication) + LATEST <= at
+    over = posting.expires_at is not None and posting.expires_at + posting.publication.longest_time + LATEST <= at
     full = posting.submissions.exclude(status=Status.SUBMITTED).count() >= posting.places
     if (over or full) and not posting.submissions.filter(status=Status.SUBMITTED).exists():
         # Not if it was asked for again, or hinted at, since it was read.
         unchanged = Posting.objects.filter(pk=posting.pk, places=posting.places, turn=posting.turn)
         unchanged.filter(next_poll_at=posting.next_poll_at).update(next_poll_at=None)
-
-
-def longest_time(publication: Publication) -> timedelta:
-    """What any terms so far gave a worker for a HIT: work that was accepted keeps the time it was accepted with."""
-    seconds = publication.terms.values_list("values__assignment_duration", flat=True)
-    return max([publication.assignment_duration, *(timedelta(seconds=float(given)) for given in seconds if given)])
 
 
 @transaction.atomic

@@ -15,6 +15,7 @@ from tasks import jobs
 from tasks import services as tasks
 from tasks.models import Operation, Publication
 from tasks.venue.alarms import alarm_raise
+from tasks.venue.attention import attention_check
 from tasks.venue.reviewing import compensations_find, publication_settle
 from tasks.venue.syncing import publication_sync
 from tests import browser, factories
@@ -109,6 +110,33 @@ def test_the_pages_of_a_busy_publication_fit_and_can_be_read(
         look(reverse("tasks:venue_submission", args=[pk, submission.pk]))
 
 
+def test_publishing_to_nobody_and_replacing_the_terms_fit_and_can_be_read(
+    look: Callable[[str], None], ritas: Page, published: Publication
+) -> None:
+    campaign = published.campaign
+    terms = reverse("tasks:venue_terms", args=[campaign.pk])
+    look(terms)
+    ritas.get_by_role("button", name="Fill in the paper's demands").click()
+    assert ritas.input_value("#id_approved") == "10000"
+    ritas.fill("#id_approved", "999999")
+    ritas.fill("#id_title", "Another title")
+    ritas.keyboard.press("Enter")
+    ritas.get_by_role("heading", name="Replace the terms?").wait_for()
+    looks_right(ritas)
+    ritas.get_by_label("Replace the terms although no active worker qualifies").check()
+    ritas.get_by_role("button", name="Replace the terms").click()
+    ritas.wait_for_url("**/venue/")
+    attention_check(publication=published, at=timezone.now() + timedelta(hours=2))
+    look(reverse("tasks:venue", args=[campaign.pk]))
+    assert ritas.get_by_text("no worker has opened a task since").first.is_visible()
+    drain(published)
+    look(terms)
+    assert ritas.get_by_text("999,999").first.is_visible()
+    Publication.objects.update(state="draft")
+    look(reverse("tasks:venue_publish", args=[campaign.pk]))
+    assert ritas.get_by_label("Publish although no active worker qualifies").is_visible()
+
+
 def test_publishing_and_stopping_go_with_the_keyboard_alone(ritas: Page, publication: Publication) -> None:
     def press(name: str) -> None:
         for _press in range(60):
@@ -126,7 +154,7 @@ def test_publishing_and_stopping_go_with_the_keyboard_alone(ritas: Page, publica
 
     ritas.goto(reverse("tasks:venue_terms", args=[publication.campaign_id]))
     press("Save, and see what would be sent")
-    press("Publish for up to $7.20")
+    press("Publish for up to $9.60")
     ritas.wait_for_url("**/venue/")
     drain(publication)
     assert publication.postings.exclude(venue_hit_id="").count() == 3

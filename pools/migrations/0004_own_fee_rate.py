@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('pools', '0002_run_metadata'),
+        ('pools', '0003_leaves_per_worker'),
     ]
 
     operations = [

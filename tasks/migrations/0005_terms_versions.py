@@ -8,8 +8,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('pools', '0003_own_fee_rate'),
-        ('tasks', '0003_waiting_for_check'),
+        ('pools', '0004_own_fee_rate'),
+        ('tasks', '0004_ids_that_were_typed'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
