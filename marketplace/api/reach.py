@@ -20,6 +20,7 @@ from marketplace.errors import InvalidValue, Refused
 from marketplace.models import AccessKey
 from marketplace.qualifying import MOST_REQUIREMENTS, requirement_read
 from marketplace.selectors.reach import Reach, reach_of
+from marketplace.services.api_calls import api_call_note
 from marketplace.services.limits import COUNT_OF_WORKERS, api_rate_exceeded, limit_exceeded
 
 TARGET = "BestknownMarketplace.CountWorkers"
@@ -47,6 +48,7 @@ def count_workers(request: HttpRequest) -> HttpResponse:
         log.exception("Request %s (%s) failed", request_id, TARGET)
         fault = service_fault()
         return reply(fault.body(), request_id, status=fault.status)
+    api_call_note(key=key, operation="CountWorkers", request_id=request_id, subject="", outcome="")
     return reply({"QualifiedWorkers": reach.qualified, "ActiveWorkers": reach.active}, request_id)
 
 
