@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('pools', '0004_own_fee_rate'),
-        ('tasks', '0004_ids_that_were_typed'),
+        ('tasks', '0005_campaign_alarm'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
