@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('pools', '0004_own_fee_rate'),
-        ('tasks', '0005_campaign_alarm'),
+        ('tasks', '0006_ledger_comparison'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -33,6 +33,6 @@ def keep(apps, _schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("tasks", "0006_terms_versions")]
+    dependencies = [("tasks", "0007_terms_versions")]
 
     operations = [migrations.RunPython(keep, migrations.RunPython.noop)]
