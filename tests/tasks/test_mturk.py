@@ -29,6 +29,7 @@ from tasks.crowd.mturk import (
     frame_address,
     trouble_of,
 )
+from tasks.crowd.requirements import PAPER, requirements_of
 from tasks.models import Assignment, Hit, Publication, Worker
 from tasks.venue.arriving import assignment_arrive
 from tasks.venue.outbox import operations_run
@@ -138,7 +139,11 @@ def test_frames_are_https_except_in_development(published: Publication, settings
     assert frame_address(published, hit) == f"https://judge.example.org/m/{published.campaign.link}/2/"
 
 
-def test_a_dry_run_says_what_will_be_sent_and_sends_nothing(publication: Publication, requester: Requester) -> None:
+def test_a_dry_run_says_what_will_be_sent_and_sends_nothing(
+    publication: Publication, requester: Requester, wanda: VenueWorker
+) -> None:
+    publication.requirements = requirements_of(PAPER)
+    publication.save()
     promised = list(dry_run(publication))
     assert [operation for operation, _request in promised] == [
         "CreateQualificationType",
