@@ -1,15 +1,60 @@
-"""Where refusals become answers."""
+"""What holds for every page: how long a log-in lasts, what a browser keeps and may do, how refusals look."""
 
 from collections.abc import Callable
 
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY, logout
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 
 from judgments.framing import allow_frame
 from pools.errors import Refused
+
+PERMISSIONS = ", ".join(
+    f"{feature}=()"
+    for feature in (
+        *("accelerometer", "autoplay", "bluetooth", "browsing-topics", "camera", "display-capture", "geolocation"),
+        *("gyroscope", "hid", "magnetometer", "microphone", "midi", "payment", "serial", "usb", "xr-spatial-tracking"),
+    )
+)
+
+
+class PrivatePages:
+    """Let no browser or proxy keep a page, since many people share browsers, and let no page use a device."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if "Cache-Control" not in response.headers:
+            add_never_cache_headers(response)
+        response.headers.setdefault("Permissions-Policy", PERMISSIONS)
+        return response
+
+
+class SessionsEnd:
+    """End a log-in that nobody has used for SESSION_COOKIE_AGE seconds, or that began SESSION_LONGEST seconds ago.
+
+    Using the site renews it, with a write at most once in SESSION_RENEWED seconds.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if settings.SESSION_COOKIE_NAME in request.COOKIES and SESSION_KEY in request.session:
+            now = timezone.now().timestamp()
+            if now - request.session.get("began", now) > settings.SESSION_LONGEST:
+                logout(request)
+            elif now - request.session.get("seen", 0) > settings.SESSION_RENEWED:
+                request.session["seen"] = now
+                request.session.setdefault("began", now)
+        return self.get_response(request)
 
 
 class RefusalsAsPages:

@@ -195,8 +195,13 @@ PASSWORD_RESET_TIMEOUT = 86_400  # seconds that a link to a new password works
 if TEST_MODE:  # crowds of hundreds register in tests, and nobody's real password is there
     PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+    {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
+    for name, options in (
+        ("UserAttributeSimilarityValidator", {}),
+        ("MinimumLengthValidator", {"min_length": 12}),
+        ("CommonPasswordValidator", {}),
+        ("NumericPasswordValidator", {}),
+    )
 ]
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English")]  # of the interface; more as translations come. HITs speak any language.

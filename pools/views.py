@@ -1,5 +1,6 @@
 """The researcher's pages about collections, runs and campaigns, and the log-in."""
 
+import secrets
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,7 +8,9 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
+from django.core import signing
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
@@ -44,10 +47,42 @@ class TooManyTries(Refused):
     title = "One moment, please"
 
 
+_KNOWN = "known-browser"
+KNOWN_SECONDS = 365 * 86_400
+
+
+def _name_key(_group: str, request: HttpRequest) -> str:
+    """What tries are counted by: the name, or the name in a browser that has logged in with it before.
+
+    So whoever tries passwords for a name keeps its owner, in their own browser, from nothing.
+    """
+    name = request.POST.get("username", "").strip().casefold()
+    try:
+        known, browser = signing.loads(request.COOKIES.get(_KNOWN, ""), salt=_KNOWN, max_age=KNOWN_SECONDS)
+    except (signing.BadSignature, ValueError, TypeError):
+        return f"name {name}"
+    return f"browser {browser}" if known == name else f"name {name}"
+
+
 @method_decorator(ratelimit(key="ip", rate="10/m", method="POST", block=False), name="dispatch")
-@method_decorator(ratelimit(key="post:username", rate="10/m", method="POST", block=False), name="dispatch")
+@method_decorator(ratelimit(key=_name_key, rate="10/m", method="POST", block=False), name="dispatch")
 class LimitedLogin(LoginView):
     """Logging in, with a limit on tries from one address and for one name."""
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """Log in, and remember in a signed cookie that this name has logged in from this browser."""
+        response = super().form_valid(form)
+        name = form.get_user().get_username().strip().casefold()
+        response.set_cookie(
+            _KNOWN,
+            signing.dumps([name, secrets.token_hex(8)], salt=_KNOWN),
+            max_age=KNOWN_SECONDS,
+            path=reverse("login"),
+            secure=self.request.is_secure(),
+            httponly=True,
+            samesite="Lax",
+        )
+        return response
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Refuse the eleventh try of a minute."""

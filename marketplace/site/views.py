@@ -1,12 +1,15 @@
 """The worker's pages: tasks to find, to try and to do; what was done and earned; letters."""
 
+import secrets
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth import login
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView, PasswordResetConfirmView
+from django.core import signing
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.urls import reverse_lazy
+from django.urls import reverse, reverse_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -47,8 +50,26 @@ def home(request: HttpRequest) -> HttpResponse:
     return show(request, "site/welcome.html")
 
 
+_KNOWN = "marketplace_known"
+KNOWN_SECONDS = 365 * 86_400
+OPERATOR_SECONDS = 8 * 3600
+
+
+def known_browser(request: HttpRequest, account: str) -> str:
+    """The browser's own name, if this account has logged in from it before; else empty."""
+    try:
+        known, browser = signing.loads(request.COOKIES.get(_KNOWN, ""), salt=_KNOWN, max_age=KNOWN_SECONDS)
+    except (signing.BadSignature, ValueError, TypeError):
+        return ""
+    return str(browser) if known == account else ""
+
+
 class LogIn(LoginView):
-    """Logging in, with a limit on tries from one address and for one account."""
+    """Logging in, with a limit on tries from one address and for one account.
+
+    In a browser that an account has logged in from before, tries count for that browser alone: whoever tries passwords
+    does not keep the owner out.
+    """
 
     template_name = "marketplace/site/login.html"
     next_page = "site:home"
@@ -59,9 +80,26 @@ class LogIn(LoginView):
         account = request.POST.get("username", "").strip().lower()
         too_many = [
             limit_exceeded(LOGIN_FROM_ADDRESS, address_of(request)),
-            limit_exceeded(LOGIN_TO_ACCOUNT, account),
+            limit_exceeded(LOGIN_TO_ACCOUNT, known_browser(request, account) or account),
         ]
         return limited_page(request) if any(too_many) else super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """Log in, an operator for a working day, and remember in a signed cookie who has logged in from here."""
+        response = super().form_valid(form)
+        account = form.get_user()
+        if account.is_operator:
+            self.request.session.set_expiry(OPERATOR_SECONDS)
+        response.set_cookie(
+            _KNOWN,
+            signing.dumps([account.get_username().strip().lower(), secrets.token_hex(8)], salt=_KNOWN),
+            max_age=KNOWN_SECONDS,
+            path=reverse("site:login"),
+            secure=self.request.is_secure(),
+            httponly=True,
+            samesite="Lax",
+        )
+        return response
 
 
 class LogOut(LogoutView):

@@ -57,6 +57,27 @@ def test_tries_for_one_account_are_limited_wherever_they_come_from(guarded: Mark
     assert login(guarded, "192.0.2.99", "another@example.org") == 200
 
 
+def test_the_owner_of_an_account_gets_in_from_their_own_browser_while_somebody_tries_passwords(
+    guarded: Marketplace,
+) -> None:
+    guarded.test("worker", email="owner@example.org", password=PASSWORD)
+    early_in(60)
+    form = {"username": "owner@example.org", "password": PASSWORD}
+    headers = {ADDRESS: "192.0.2.200"}
+    with httpx.Client(base_url=guarded.url, headers=headers, trust_env=False) as browser:
+
+        def enter() -> int:
+            browser.get("/login")
+            token = browser.cookies["marketplace_csrf"]
+            return browser.post("/login", data=form, headers={"X-CSRFToken": token}).status_code
+
+        assert enter() == 302
+        statuses = [login(guarded, f"192.0.2.{number}", "owner@example.org") for number in range(12)]
+        assert statuses[-1] == 429
+        assert enter() == 302
+        assert login(guarded, "192.0.2.201", "owner@example.org", PASSWORD) == 429
+
+
 def test_tries_from_one_address_are_limited_and_others_are_not(guarded: Marketplace) -> None:
     early_in(60)
 
