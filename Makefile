@@ -95,7 +95,7 @@ requirements: python ## Compile requirements.txt and requirements-dev.txt from p
 		pyproject.toml --extra dev -c requirements.txt -o requirements-dev.txt --custom-compile-command "make requirements"
 
 clean: ## Remove what can be made again (not var/, where the data are)
-	rm -rf .venv .tools staticfiles .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .tools staticfiles staticfiles-marketplace .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -not -path './var/*' -prune -exec rm -rf {} +
 
 environment: python

@@ -17,6 +17,7 @@
 | MARKETPLACE_CLIENT_ADDRESS_HEADER | where the proxy puts the client's address, such as HTTP_X_REAL_IP | REMOTE_ADDR |
 | MARKETPLACE_NOTIFICATION_PORTS | ports of requesters' addresses that notifications may be sent to | 443 |
 | MARKETPLACE_NOTIFICATION_NETWORKS | networks that they may be sent to beside the internet, as 10.1.0.0/16 | none |
+| STATIC_ROOT | where `collectstatic` puts its static files, apart from the site's | staticfiles-marketplace/ |
 | BESTKNOWN_VAR | where the generated key lives in development | var/ beside manage.py |
 """
 
@@ -173,7 +174,7 @@ except ValueError as error:
 
 # Files
 STATIC_URL = "/static/"
-STATIC_ROOT = env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles"))
+STATIC_ROOT = env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles-marketplace"))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},  # nothing is uploaded

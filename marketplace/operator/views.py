@@ -114,8 +114,14 @@ def payouts(request: HttpRequest, operator: Account) -> HttpResponse:
     with transaction.atomic():
         paid = payouts_make(workers=[row.worker for row in owed], note=reference)
         amount = sum((payout.amount for payout in paid), ZERO)
-        if paid:
+        if changed := bool(paid) and amount != total:  # somebody earned more since the page was compared
+            transaction.set_rollback(True)
+        elif paid:
             audit_note(actor=operator, action="pay out", subject=reference, workers=len(paid), amount=str(amount))
+    if changed:
+        owed = selectors.owed_all()
+        context |= {"owed": owed, "total": sum((row.amount for row in owed), ZERO), "changed": True}
+        return page(request, "payouts_confirm.html", context)
     if not paid:
         messages.warning(request, _("Nobody is owed anything now, so there is no list."))
         return see_other("operator:payouts")

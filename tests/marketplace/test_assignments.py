@@ -252,3 +252,33 @@ def test_what_does_not_exist_cannot_be_decided_on(rosa: Requester, wanda: Worker
             rosa.client.get_assignment(AssignmentId=assignment_id)
         with refusing(code):
             rosa.client.send_bonus(AssignmentId=assignment_id, WorkerId=wanda.id, BonusAmount="1", Reason="Good")
+
+
+def test_a_worker_holds_25_at_once_and_not_one_more(rosa: Requester, wanda: Worker, will: Worker) -> None:
+    hit_ids = [rosa.hit(Reward="0")["HITId"] for _ in range(26)]
+    held = [wanda.accept(hit_id) for hit_id in hit_ids[:25]]
+
+    assert wanda.cannot_accept(hit_ids[25]) == "You hold 25 HITs. Submit or return one first."
+    will.accept(hit_ids[25])
+    wanda.submit(held[0])
+    wanda.accept(rosa.hit(Reward="0")["HITId"])
+    assert wanda.cannot_accept(rosa.hit(Reward="0")["HITId"]).startswith("You hold 25 HITs.")
+
+
+def test_work_of_one_moment_is_on_exactly_one_page(marketplace: Marketplace, rosa: Requester) -> None:
+    hit_id = rosa.hit(MaxAssignments=5)["HITId"]
+    done = [marketplace.worker().do(hit_id) for _ in range(5)]
+    marketplace.sql(
+        "UPDATE marketplace_assignment SET submitted_at = '2026-01-01T12:00:00Z' WHERE assignment_id = ANY(%s)", done
+    )
+
+    pages, token = [], {}
+    for _ in range(4):
+        answer = rosa.client.list_assignments_for_hit(HITId=hit_id, MaxResults=2, **token)
+        pages.append([row["AssignmentId"] for row in answer["Assignments"]])
+        if "NextToken" not in answer:
+            break
+        token = {"NextToken": answer["NextToken"]}
+
+    assert [len(page) for page in pages if page] == [2, 2, 1]
+    assert [assignment_id for page in pages for assignment_id in page] == done

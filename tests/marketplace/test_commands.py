@@ -93,3 +93,18 @@ def test_tick_does_what_is_due(marketplace: Marketplace, rosa: Requester, wanda:
     assert re.fullmatch(r"[1-9]\d* due", marketplace.run("tick"))
     assert marketplace.run("tick").startswith("0 due")
     assert rosa.assignment(assignment_id)["AssignmentStatus"] == "Approved"
+
+
+def test_static_files_of_the_two_programs_are_collected_apart(marketplace: Marketplace) -> None:
+    def folder(settings: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-c", f"from {settings} import STATIC_ROOT; print(STATIC_ROOT)"],
+            cwd=REPOSITORY,
+            env={name: value for name, value in marketplace.environment.items() if name != "STATIC_ROOT"},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+
+    assert folder("marketplace.settings") == str(REPOSITORY / "staticfiles-marketplace")
+    assert folder("config.settings") == str(REPOSITORY / "staticfiles")

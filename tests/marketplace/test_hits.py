@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.marketplace.conftest import refusing
-from tests.marketplace.server import EXTERNAL_QUESTION, HTML_QUESTION, Marketplace, Requester, Worker, hit_type_facts
+from tests.marketplace.server import EXTERNAL_QUESTION, HTML_QUESTION, Marketplace, Requester, Worker
 
 UNKNOWN = "3" + "A" * 29
 
@@ -85,6 +85,11 @@ def test_a_hit_of_a_type_takes_its_values(rosa: Requester) -> None:
         ({"Question": HTML_QUESTION.replace("450", "tall")}, "XMLParseError", "FrameHeight"),
         ({"Question": HTML_QUESTION.replace("doctype", "x" * 65_535)}, "XMLParseError", "65,535 bytes"),
         ({"Question": "<!DOCTYPE a [<!ENTITY b 'c'>]>" + HTML_QUESTION}, "XMLParseError", "DOCTYPE"),
+        (
+            {"Question": '<!DOCTYPE a SYSTEM "https://example.org/a.dtd">' + HTML_QUESTION},
+            "XMLParseError",
+            "DOCTYPE",
+        ),
         (
             {"Question": EXTERNAL_QUESTION.replace("https://example.org", "javascript:1//")},
             "XMLParseError",
@@ -369,8 +374,29 @@ def test_review_policies_and_uploads_are_refused_clearly(rosa: Requester, wanda:
         rosa.client.get_file_upload_url(AssignmentId=assignment_id, QuestionIdentifier="q")
 
 
-def test_hit_type_facts_are_complete() -> None:
-    assert set(hit_type_facts()) >= {"Title", "Description", "Reward", "AssignmentDurationInSeconds"}
+def test_all_that_makes_a_hit_type_comes_back_and_makes_another(rosa: Requester) -> None:
+    facts = {
+        "Title": "Which passage?",
+        "Description": "Compare two passages",
+        "Keywords": "search, reading",
+        "Reward": "1.25",
+        "AssignmentDurationInSeconds": 601,
+        "AutoApprovalDelayInSeconds": 7201,
+    }
+    hit = rosa.hit(**facts)
+    others: dict[str, Any] = {
+        "Title": "Which one?",
+        "Description": "Compare them",
+        "Keywords": "search",
+        "Reward": "1.26",
+        "AssignmentDurationInSeconds": 602,
+        "AutoApprovalDelayInSeconds": 7202,
+    }
+
+    assert {name: hit[name] for name in facts} == facts
+    assert rosa.hit_type(**facts) == hit["HITTypeId"]
+    types = [rosa.hit_type(**facts | {name: value}) for name, value in others.items()]
+    assert len({hit["HITTypeId"], *types}) == 7
 
 
 @pytest.mark.parametrize(

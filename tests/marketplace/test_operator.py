@@ -2,11 +2,14 @@
 
 import csv
 import re
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from html import unescape
 
 import httpx
+import psycopg2
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -26,6 +29,7 @@ from tests.marketplace.server import Marketplace, Requester, Worker
 __all__ = ["chromium", "market", "people", "visitor"]
 
 Visitor = Callable[..., Page]
+Confirm = Callable[[str], httpx.Response]
 
 
 @pytest.fixture
@@ -262,6 +266,72 @@ def paid_out(olga: Person) -> str:
     answer = olga.post("/operator/payouts", total=total)
     assert answer.status_code == 303, answer.text
     return answer.headers["Location"].partition("reference=")[2]
+
+
+@pytest.fixture
+def paying(
+    people: Marketplace, olga: Person, rosa: Requester, wanda: Worker
+) -> Iterator[Callable[..., httpx.Response]]:
+    """Confirms the payouts and, after the page has been compared with what is owed, lets other work be approved."""
+    done = wanda.do(rosa.hit(Reward="1.10", Title="first")["HITId"])
+    rosa.client.approve_assignment(AssignmentId=done)
+    total = hidden(olga.post("/operator/payouts"), "total")
+    connection = psycopg2.connect(people.database.replace("postgres://", "postgresql://", 1))
+
+    def confirm(meanwhile: str) -> httpx.Response:
+        with ThreadPoolExecutor(1) as pool, connection, connection.cursor() as cursor:
+            cursor.execute("SELECT FROM marketplace_worker WHERE worker_id = %s FOR NO KEY UPDATE", [wanda.id])
+            answer = pool.submit(olga.post, "/operator/payouts", total=total)
+            waiting = (
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+            )
+            while not answer.done() and people.sql(waiting) == [(0,)]:
+                time.sleep(0.05)
+            rosa.client.approve_assignment(AssignmentId=meanwhile)
+            connection.rollback()
+            return answer.result()
+
+    yield confirm
+    connection.close()
+
+
+def test_who_earns_while_payouts_are_confirmed_is_not_on_the_list(
+    people: Marketplace, olga: Person, rosa: Requester, wanda: Worker, paying: Confirm
+) -> None:
+    other = people.worker()
+    done = other.do(rosa.hit(Reward="2.25", Title="meanwhile")["HITId"])
+
+    answer = paying(done)
+
+    assert answer.status_code == 303
+    rows = {row["worker_id"] for row in listed(olga, answer.headers["Location"].partition("reference=")[2])}
+    assert wanda.id in rows
+    assert other.id not in rows
+    assert other.look()["earnings"]["owed"] == "2.25"
+    assert wanda.look()["earnings"]["owed"] == "0.00"
+
+
+def test_nothing_is_paid_out_if_somebody_on_the_list_earns_more_meanwhile(
+    rosa: Requester, wanda: Worker, paying: Confirm
+) -> None:
+    done = wanda.do(rosa.hit(Reward="0.15", Title="meanwhile")["HITId"])
+
+    answer = paying(done)
+
+    assert answer.status_code == 200
+    assert "nothing was booked" in answer.text
+    assert wanda.look()["earnings"]["owed"] == "1.25"
+
+
+def test_an_address_is_not_a_formula_in_the_list(people: Marketplace, olga: Person, rosa: Requester) -> None:
+    made = people.test("worker", email="=1+2@example.org")
+    accepted = people.test("accept", worker_id=made["worker_id"], hit_id=rosa.hit(Title="formula")["HITId"])
+    people.http.post("/mturk/externalSubmit", data={"assignmentId": accepted["assignment_id"], "answer": "left"})
+    rosa.client.approve_assignment(AssignmentId=accepted["assignment_id"])
+
+    rows = {row["worker_id"]: row for row in listed(olga, paid_out(olga))}
+
+    assert rows[made["worker_id"]]["email"] == "'=1+2@example.org"
 
 
 def test_a_payout_that_came_back_is_owed_again_and_paid_again(

@@ -25,6 +25,7 @@ def qualification_type(requester: Requester, **changes: Any) -> str:
         ("LessThan", [5], 4, True),
         ("LessThan", [5], 5, False),
         ("LessThanOrEqualTo", [5], 5, True),
+        ("LessThanOrEqualTo", [5], 6, False),
         ("GreaterThan", [10_000], 10_000, False),
         ("GreaterThan", [10_000], 10_001, True),
         ("GreaterThanOrEqualTo", [97], 97, True),
