@@ -2,7 +2,8 @@
 
 Each worker opens an item and saves a choice, over and over, through keep-alive connections. First as fast as answers
 come, which gives the requests per second; then with a pause between choices as short as nobody's, which gives the
-tail. The peer is the health page under the same load: what a request costs that does next to nothing.
+tail. The peer is the health page under the same load: what a request costs that does next to nothing. The tail is
+judged beside the peer's at the same time, so that a machine that is busy with other things does not fail it.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -26,7 +28,11 @@ PAUSE = 4.0
 """Seconds between a worker's choices when the tail is measured; people take longer."""
 ITEMS = 13
 SLOWEST = 1.0
-"""Seconds that 99 in 100 requests may take with pausing workers."""
+"""Seconds that 99 in 100 requests may take with pausing workers, or on a busy machine"""
+TIMES_PEER = 10.0
+"""so many times what the health page takes meanwhile."""
+WATCHERS = 20
+"""Who ask for the health page meanwhile."""
 
 
 def main(arguments: list[str]) -> int:
@@ -85,12 +91,19 @@ def _measure(port: int, tokens: list[str], seconds: float) -> int:
     rate, times, more = _load(port, seconds, [_Judge(token) for token in tokens], 0)
     print(f"judging as fast as answers come: {rate:.0f} requests a second with {WORKERS} workers; {_tail(times)}")
     print(f"the peer, the health page: {peer:.0f} a second; the judging pages reach {rate / peer:.2f} of that")
-    rate, times, last = _load(port, seconds, [_Judge(token) for token in tokens], PAUSE)
+    with ThreadPoolExecutor(1) as beside:
+        watched = beside.submit(_load, port, seconds, [_Health() for _ in range(WATCHERS)], PAUSE / 10)
+        rate, times, last = _load(port, seconds, [_Judge(token) for token in tokens], PAUSE)
+        _rate, peer_times, peer_failed = watched.result()
     print(f"with {PAUSE:.0f} seconds between choices: {rate:.0f} requests a second; {_tail(times)}")
-    failures = failed + more + last
-    slowest = statistics.quantiles(times, n=100)[98]
-    passed = not failures and slowest <= SLOWEST
-    print(f"{'PASS' if passed else 'FAIL'}: 99% within {SLOWEST:.1f} s with pauses, and no failures ({failures} seen)")
+    print(f"the health page meanwhile: {_tail(peer_times)}")
+    failures = failed + more + last + peer_failed
+    slowest, of_peer = (statistics.quantiles(each, n=100)[98] for each in (times, peer_times))
+    passed = not failures and slowest <= max(SLOWEST, TIMES_PEER * of_peer)
+    print(
+        f"{'PASS' if passed else 'FAIL'}: 99% within {SLOWEST:.1f} s with pauses, or {TIMES_PEER:.0f} times the health "
+        f"page's ({slowest / of_peer:.1f}), and no failures ({failures} seen)"
+    )
     return 0 if passed else 1
 
 

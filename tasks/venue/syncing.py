@@ -29,6 +29,7 @@ ALARM_BEFORE = timedelta(days=1)
 AGAIN = timedelta(seconds=20)
 """A HIT that was asked about is left alone for so long: another process may be storing what was said."""
 BATCH = 50
+SHORTENED = 200  # HITs that one sync takes off the venue's list
 LATEST = timedelta(days=1)
 """How long after its end, and the time for an assignment, a HIT without open work is still polled."""
 Status = Submission.Status
@@ -44,15 +45,18 @@ class Synced(NamedTuple):
 def publication_sync(*, publication: Publication, at: datetime, limit: int = 2000, everything: bool = False) -> Synced:
     """Ask about HITs whose time has come (or all), and store what was submitted. Safe to run many at once."""
     client = client_for(environment(publication.environment))
+    reviewable: list[str] = []
     if everything:
         publication.postings.exclude(venue_hit_id="").update(next_poll_at=at)
     else:
         types = publication.terms.exclude(hit_type_id="").values_list("hit_type_id", flat=True).distinct()
         for type_id in types:
-            reviewable = (hit["HITId"] for hit in listed(client.list_reviewable_hits, "HITs", HITTypeId=type_id))
-            for batch in _batches(reviewable):
-                _hint(_incomplete(publication, at).filter(venue_hit_id__in=batch), at)
+            hits = listed(client.list_reviewable_hits, "HITs", HITTypeId=type_id)
+            reviewable += (hit["HITId"] for hit in hits)
+        for batch in _batches(reviewable):
+            _hint(_incomplete(publication, at).filter(venue_hit_id__in=batch), at)
     polled = new = 0
+    stored: set[str] = set()
     raised = set(publication.alarms.filter(kind="job", settled_at=None).values_list("subject", flat=True))
     while polled < limit:
         postings = _take(publication, at)
@@ -60,12 +64,41 @@ def publication_sync(*, publication: Publication, at: datetime, limit: int = 200
             break
         for posting in postings:
             polled += 1
-            new += _poll_alone(client, posting, at, raised)
+            found = _poll_alone(client, posting, at, raised)
+            if found is not None:
+                new += found
+                stored.add(posting.venue_hit_id)
+    if publication.state != Publication.State.STOPPED:
+        _shorten_list(client, publication, reviewable, stored)
     return Synced(polled, new)
 
 
-def _poll_alone(client: Any, posting: Posting, at: datetime, raised: set[str]) -> int:
-    """Ask about one HIT. Its trouble raises an alarm and keeps no other waiting; the venue's own is everybody's."""
+def _shorten_list(client: Any, publication: Publication, reviewable: Iterable[str], stored: set[str]) -> None:
+    """Have the venue list a HIT no more, of which all that was submitted is stored. Saying so again changes nothing.
+
+    The list is a hint and no more: if a HIT that left it gets further work, the next poll or notification finds that.
+    """
+    for batch in _batches(reviewable):
+        complete = publication.postings.filter(venue_hit_id__in=batch, submissions__isnull=False)
+        full = complete.annotate(count=Count("submissions")).filter(count__gte=F("places"))
+        known = stored.intersection(batch).union(full.values_list("venue_hit_id", flat=True))
+        for hit_id in sorted(known)[:SHORTENED]:
+            try:
+                client.update_hit_review_status(HITId=hit_id, Revert=False)
+            except (BotoCoreError, ClientError) as error:
+                if isinstance(error, ClientError) and trouble_of(error) in (Trouble.STATE, Trouble.REFUSED):
+                    continue  # it is not reviewable any more
+                log.warning("HITs of publication %s stay on the venue's list: %s", publication.pk, error)
+                return
+        if len(known) > SHORTENED:
+            return
+
+
+def _poll_alone(client: Any, posting: Posting, at: datetime, raised: set[str]) -> int | None:
+    """Ask about one HIT: how many submissions were new; None if it failed.
+
+    Its trouble raises an alarm and keeps no other waiting; the venue's own is everybody's.
+    """
     subject = f"posting {posting.pk}"
     try:
         new = posting_poll(client=client, posting=posting, at=at)
@@ -76,7 +109,7 @@ def _poll_alone(client: Any, posting: Posting, at: datetime, raised: set[str]) -
         text = _("What was submitted on HIT %(hit)s could not be stored (%(error)s). It is asked for again by itself.")
         said = text % {"hit": posting.venue_hit_id, "error": in_words(error)}
         alarm_raise(publication=posting.publication, kind="job", subject=subject, text=said, at=at)
-        return 0
+        return None
     if subject in raised:
         alarm_settle(publication=posting.publication, kind="job", subject=subject, at=at)
     return new
