@@ -29,6 +29,7 @@ run: environment ## Do the main job on the demo, then serve the site (CROWD=peop
 
 test: environment-dev ## Run all tests, in a real browser too; installs one if it may (ARGS="tests/evaluation -x")
 	@.venv/bin/python -m tests.browser
+	@.venv/bin/python -m tests.clients.fetch
 	@DEVELOPMENT=1 .venv/bin/python -m pytest $(ARGS)
 
 storm: environment-dev ## Run the storm at its full size: 2,000 HITs, faults of every kind, killed processes
@@ -93,6 +94,8 @@ requirements: python ## Compile requirements.txt and requirements-dev.txt from p
 		pyproject.toml -o requirements.txt --custom-compile-command "make requirements"
 	.tools/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 \
 		pyproject.toml --extra dev -c requirements.txt -o requirements-dev.txt --custom-compile-command "make requirements"
+	.tools/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 \
+		tests/clients/tools.in -o tests/clients/tools.txt --custom-compile-command "make requirements"
 
 clean: ## Remove what can be made again (not var/, where the data are)
 	rm -rf .venv .tools staticfiles staticfiles-marketplace .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

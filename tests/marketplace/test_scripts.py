@@ -3,16 +3,14 @@
 import json
 import os
 import subprocess
-import venv
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 
-from tests.marketplace.server import HTML_QUESTION, REPOSITORY, Marketplace, Requester, Worker
-
-TOOLS = REPOSITORY / ".tools" / "awscli"
+from tests.clients.fetch import aws_cli
+from tests.marketplace.server import HTML_QUESTION, Marketplace, Requester, Worker
 
 
 @pytest.fixture
@@ -81,27 +79,11 @@ def test_a_plain_script_publishes_and_pays(marketplace: Marketplace, wanda: Work
     assert wanda.look()["earnings"]["owed"] == "0.75"
 
 
-def cli() -> list[str]:
-    """The AWS CLI as a command: of an environment of its own, which is made here. Skips where it cannot be had."""
-    made = TOOLS / "made"  # written last: an interrupted installation is done again
-    if not made.exists():
-        venv.create(TOOLS, with_pip=True, clear=True)
-        done = subprocess.run(
-            [TOOLS / "bin" / "python", "-m", "pip", "install", "--quiet", "awscli>=1.45,<2"],
-            capture_output=True,
-            text=True,
-        )
-        if done.returncode != 0:
-            pytest.skip(f"the AWS CLI cannot be installed here: {done.stderr.strip().splitlines()[-1]}")
-        made.touch()
-    return [str(TOOLS / "bin" / "python"), "-m", "awscli"]  # its script would not run from a path with a space
-
-
 @pytest.mark.usefixtures("credentials")
 def test_the_aws_cli_publishes_pays_qualifies_blocks_and_notifies(
     marketplace: Marketplace, wanda: Worker, tmp_path: Path
 ) -> None:
-    command = cli()
+    command = aws_cli()
     question = tmp_path / "question.xml"
     question.write_text(HTML_QUESTION)
     environment = os.environ | {
