@@ -27,6 +27,7 @@
 import json
 import os
 import secrets
+from decimal import Decimal
 from pathlib import Path
 
 import environ
@@ -85,6 +86,9 @@ _here = f"http://localhost:{PORT}" if DEVELOPMENT else ""
 if not os.environ.get("PORT"):  # a command beside the site prints links to it, whatever its port
     _here = _remembered("site.json").get("url", _here)
 SITE_URL = (env.str("SITE_URL", default="") or _here).rstrip("/")
+
+# Dollars an hour below which researchers are warned.
+HOURLY_FLOOR = Decimal(env.str("HOURLY_FLOOR", default="") or "8.00")
 
 INSTALLED_APPS = [
     "django.contrib.admin",

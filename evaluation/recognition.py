@@ -45,9 +45,14 @@ class Recognition(NamedTuple):
     pairs: float
 
 
+def split_words(text: str) -> list[str]:
+    """The words of a text, in their order."""
+    return _WORD.findall(text)
+
+
 def words_of(text: str) -> frozenset[str]:
     """The distinct words of a text, without regard to case."""
-    return frozenset(_WORD.findall(text.casefold()))
+    return frozenset(split_words(text.casefold()))
 
 
 class Rarity:

@@ -53,7 +53,7 @@ def _arrived(request: HttpRequest, publication: Publication, hit: Hit) -> HttpRe
     if not (arriving.may_be_an_id(assignment_id) and arriving.may_be_an_id(worker_id)):
         bonus = campaign.reward - publication.listed
         context = {
-            "task": judging.task_context(campaign),
+            "task": judging.offer_context(campaign, publication),
             "example": worked_example(),
             "framed": True,
             "listed": dollars(publication.listed),
@@ -74,7 +74,7 @@ def _arrived(request: HttpRequest, publication: Publication, hit: Hit) -> HttpRe
         raise judging.TooMany(_("Many people are starting at once. Please wait a minute and try again."))
     if request.method != "POST" or not judging.was_shown(text, request):
         context = {
-            "task": judging.task_context(campaign),
+            "task": judging.offer_context(campaign, publication),
             "consent": judging.consent_context(campaign),
             "post_url": request.get_full_path(),
             "decline_url": reverse("judging:declined_in_frame", args=[campaign.link]),

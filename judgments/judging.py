@@ -5,7 +5,7 @@ read it), so these views take no CSRF cookie. GET never writes.
 """
 
 import secrets
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -55,7 +55,7 @@ def preview(request: HttpRequest, link: str) -> HttpResponse:
     if worker is not None and tasks.has_consented(worker, campaign):
         return see_other("judging:home", crowd.place_token(worker, campaign))
     context = {
-        "task": task_context(campaign),
+        "task": offer_context(campaign),
         "example": worked_example(),
         "open": campaign.state == Campaign.State.OPEN,
         "start_url": reverse("judging:join", args=[link]),
@@ -82,7 +82,7 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
             return see_other("judging:home", crowd.place_token(known, campaign))
         form = signing.dumps(secrets.token_hex(12), salt=_JOIN)
         context = {
-            "task": task_context(campaign),
+            "task": offer_context(campaign),
             "consent": consent_context(campaign),
             "post_url": f"{reverse('judging:join', args=[link])}?form={form}",
             "decline_url": reverse("judging:declined", args=[link]),
@@ -135,7 +135,7 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
     finished = tasks.finished_assignments(worker, campaign)
     page = page_of(request, finished.annotate(items=Count("hit__items")), RECEIPTS)
     context = {
-        "task": task_context(campaign),
+        "task": offer_context(campaign),
         "bookmark_url": crowd.place_address(worker, campaign) or request.build_absolute_uri(),
         "current": None if assignment is None else _current(assignment),
         "take_url": reverse("judging:take", args=[token]),
@@ -163,7 +163,7 @@ def consent(request: HttpRequest, token: str) -> HttpResponse:
     if text is None:
         raise Refused(_("The work has not started yet. Please come back later."))
     context = {
-        "task": task_context(campaign),
+        "task": offer_context(campaign),
         "consent": consent_context(campaign),
         "post_url": reverse("judging:consent", args=[token]),
         "decline_url": reverse("judging:declined", args=[campaign.link]),
@@ -433,8 +433,29 @@ def task_context(campaign: Campaign) -> dict[str, Any]:
         "lab": campaign.lab.name,
         "items": campaign.items_per_hit,
         "reward": dollars(campaign.reward),
-        "minutes": campaign.minutes_per_hit,
     }
+
+
+def offer_context(campaign: Campaign, publication: Publication | None = None) -> dict[str, Any]:
+    """What those are told who may take a task: as task_context, with the time that it takes and what that pays."""
+    pace = tasks.expected_pace(campaign, publication)
+    limit = publication.assignment_duration if publication else timedelta(minutes=campaign.minutes_per_hit)
+    offer = task_context(campaign) | {"limit": span(limit)}
+    if pace is not None:
+        offer |= {"minutes": pace.minutes, "hourly": dollars(pace.hourly)}
+    return offer
+
+
+def span(length: timedelta) -> str:
+    """`45 min`, `3 h`, `2 h 30 min`, `7 days`: hours from two on, days from two on."""
+    minutes = int(length.total_seconds() // 60)
+    if minutes < 120:
+        return _("%(minutes)d min") % {"minutes": minutes}
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        text = _("%(hours)d h") % {"hours": hours}
+        return f"{text} {_('%(minutes)d min') % {'minutes': minutes}}" if minutes else text
+    return _("%(days)d days") % {"days": hours // 24}
 
 
 def consent_context(campaign: Campaign) -> dict[str, Any]:

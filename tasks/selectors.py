@@ -3,24 +3,32 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
+from math import ceil
 from random import Random
+from statistics import median
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import Count, DurationField, ExpressionWrapper, F, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
+from evaluation.reading import reading_minutes
 from evaluation.recognition import Candidate, Recognition, ShownItem, recognition, words_of
 from pools import selectors as pools
 from pools.models import Campaign, Pair, Passage, Query
-from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
+from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, Publication, TestPair, Worker
+from tasks.money import CENT
 from tasks.packing import hit_count, pick_apart
 from tasks.wording import FEATURES
 
 AUC_GOAL = 0.7  # a feature that tells more often than this gives the test pairs away
 RELATED_DEPTH = 5
 SAMPLED = 1_000
+PACE_ENOUGH = 10  # accepted assignments that an expected time may be the median of
+PACE_FROM = 200
+PACE_HITS = 10
 
 
 def confirmed_tests(campaign: Campaign) -> QuerySet[TestPair]:
@@ -60,6 +68,80 @@ def lacking_tests(campaign: Campaign) -> list[str]:
             % counts
         ]
     return []
+
+
+# --- how long a task takes, and what that pays
+
+
+class Pace(NamedTuple):
+    """What workers are told before they begin: minutes expected, minutes allowed, dollars for the whole task.
+
+    `measured`: finished assignments that the expected time is the median of; 0 if it follows from the words to read.
+    """
+
+    minutes: int
+    measured: int
+    limit: int
+    reward: Decimal
+
+    @property
+    def hourly(self) -> Decimal:
+        """Dollars an hour at that pace."""
+        return (self.reward * 60 / self.minutes).quantize(CENT)
+
+    @property
+    def floor(self) -> Decimal:
+        """Dollars an hour below which the researcher is warned."""
+        return Decimal(settings.HOURLY_FLOOR)
+
+    @property
+    def is_low(self) -> bool:
+        """Whether the pay an hour is below the floor."""
+        return self.hourly < self.floor
+
+
+def expected_pace(campaign: Campaign, publication: Publication | None = None) -> Pace | None:
+    """How long a whole task takes, in whole minutes from there up; None where there are no texts to tell from.
+
+    The median of the newest accepted assignments, if there are enough of them; else the time for reading what HITs
+    show. The limit is the campaign's, or at a platform that platform's.
+    """
+    length = ExpressionWrapper(F("finished_at") - F("taken_at"), output_field=DurationField())
+    whole = Q(state=Assignment.State.SUBMITTED, verdict=Assignment.Verdict.ACCEPTED)
+    lengths = campaign.assignments.filter(whole).order_by("-id").values_list(length)[:PACE_FROM]
+    seconds = [taken.total_seconds() for (taken,) in lengths]
+    limit = publication.assignment_duration.total_seconds() / 60 if publication else campaign.minutes_per_hit
+    if len(seconds) >= PACE_ENOUGH:
+        minutes, measured = median(seconds) / 60, len(seconds)
+    else:
+        texts, items, hits = _texts_of_hits(campaign)
+        if not items:
+            return None
+        minutes, measured = reading_minutes(texts, choices=items) / hits, 0
+    return Pace(max(1, ceil(minutes)), measured, int(limit), campaign.reward)
+
+
+def _texts_of_hits(campaign: Campaign) -> tuple[list[str], int, float]:
+    """Texts of a few HITs, how many items they are, and how many whole HITs these make. Of a draft, of a few pairs."""
+    hits = Hit.objects.filter(campaign=campaign).order_by("number").values_list("id", flat=True)[:PACE_HITS]
+    items = Item.objects.filter(hit__in=list(hits)).select_related("test", "pair__pool__query", "pair__a", "pair__b")
+    shown = [ShownItem(i.pair.pool.query.text, i.pair.a.text, i.pair.b.text) for i in items if i.pair]
+    tests = [ShownItem(i.test.question, i.test.relevant_text, i.test.off_topic_text) for i in items if i.test]
+    if not shown:
+        pairs = Pair.objects.filter(pool__campaign=campaign).order_by("id")[: PACE_HITS * campaign.pairs_per_hit]
+        shown = [ShownItem(*row) for row in pairs.values_list("pool__query__text", "a__text", "b__text")]
+        rows = campaign.test_pairs.exclude(state=TestPair.State.DECLINED).order_by("id")
+        texts = rows.values_list("question", "relevant_text", "off_topic_text")
+        tests = [ShownItem(*row) for row in texts[: len(shown) * campaign.tests_per_hit // campaign.pairs_per_hit]]
+    shown = [item for item in shown if item.first and item.second]
+    if not shown:
+        return [], 0, 0
+    items_shown = [*shown, *tests]
+    return (
+        [text for item in items_shown for text in item[:3]],
+        len(items_shown),
+        len(items_shown) / campaign.items_per_hit,
+    )
 
 
 # --- how test pairs are told from pairs

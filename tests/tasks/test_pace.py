@@ -1,0 +1,125 @@
+"""What workers are told about time and pay: from finished work, else from the words to read, the same everywhere."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from pools.models import Campaign, Collection, Passage, User
+from tasks import selectors
+from tasks.crowd import link as crowd
+from tasks.models import Assignment, Publication
+from tests import factories
+
+
+@pytest.fixture
+def long_reads(collection: Collection) -> Campaign:
+    """A campaign whose passages have 115 words each: two are a minute's reading."""
+    Passage.objects.filter(collection=collection).update(text="word " * 115)
+    return factories.campaign(
+        collection, pairs_per_hit=3, tests_per_hit=2, reward=Decimal("2.00"), hits_per_worker=None
+    )
+
+
+def finish(campaign: Campaign, count: int, seconds: int, **fields: Any) -> None:
+    """Accepted work that took so long each."""
+    hit = campaign.hits.order_by("number").first()
+    assert hit is not None
+    at = timezone.now()
+    start = Assignment.objects.count()
+    for number in range(start, start + count):
+        Assignment.objects.create(
+            **{
+                "campaign": campaign,
+                "hit": hit,
+                "worker": factories.worker(campaign, f"W{number}"),
+                "state": Assignment.State.SUBMITTED,
+                "verdict": Assignment.Verdict.ACCEPTED,
+                "taken_at": at - timedelta(seconds=seconds),
+                "leased_until": at,
+                "finished_at": at,
+                "judged": hit.items.count(),
+            }
+            | fields
+        )
+
+
+def test_before_any_work_the_time_follows_from_the_words_of_the_hits(long_reads: Campaign) -> None:
+    pace = selectors.expected_pace(long_reads)
+    assert pace is not None
+    # Three pairs of a minute each, short test pairs, and five choices.
+    assert (pace.minutes, pace.measured, pace.limit) == (4, 0, 60)
+    assert pace.hourly == Decimal("30.00")
+
+
+def test_enough_finished_work_says_how_long_it_takes(long_reads: Campaign) -> None:
+    finish(long_reads, 9, 560)
+    before = selectors.expected_pace(long_reads)
+    assert before is not None
+    assert before.measured == 0
+    finish(long_reads, 2, 3000)
+    pace = selectors.expected_pace(long_reads)
+    assert pace is not None
+    assert (pace.minutes, pace.measured) == (10, 11)  # the median, in whole minutes from there up
+    assert pace.hourly == Decimal("12.00")
+
+
+def test_excluded_and_abandoned_work_says_nothing_about_time(long_reads: Campaign) -> None:
+    finish(long_reads, 12, 20, verdict=Assignment.Verdict.EXCLUDED)
+    finish(long_reads, 12, 20, state=Assignment.State.LEFT, judged=2)
+    pace = selectors.expected_pace(long_reads)
+    assert pace is not None
+    assert (pace.minutes, pace.measured) == (4, 0)
+
+
+def test_a_campaign_without_texts_says_nothing(collection: Collection) -> None:
+    Passage.objects.filter(collection=collection).update(text="")
+    draft = factories.campaign(collection, tests=0, start=False)
+    assert selectors.expected_pace(draft) is None
+
+
+def test_the_platforms_own_limit_is_the_limit_there(long_reads: Campaign) -> None:
+    publication = Publication(campaign=long_reads, assignment_duration=timedelta(minutes=45))
+    pace = selectors.expected_pace(long_reads, publication)
+    assert pace is not None
+    assert pace.limit == 45
+
+
+def test_preview_home_and_consent_say_the_same(client: Client, long_reads: Campaign) -> None:
+    told = ("about 4 min", "You have up to 60 min.", "$30.00 an hour at that pace")
+    preview = client.get(reverse("judging:preview", args=[long_reads.link])).content.decode()
+    consent = client.get(reverse("judging:join", args=[long_reads.link])).content.decode()
+    worker = factories.worker(long_reads, "Alice")
+    home = client.get(reverse("judging:home", args=[crowd.place_token(worker, long_reads)])).content.decode()
+    for page in (preview, consent, home):
+        for words in told:
+            assert words in page, (words, page)
+        assert "about 60 min" not in page
+
+
+def test_the_researcher_sees_the_pay_per_hour_and_a_warning_below_the_floor(
+    client: Client, rita: User, long_reads: Campaign, settings: Any
+) -> None:
+    client.force_login(rita)
+    address = reverse("judgments:campaign", args=[long_reads.pk])
+    shown = client.get(address).content.decode()
+    assert "$30.00 an hour" in shown
+    assert "less than" not in shown
+    settings.HOURLY_FLOOR = Decimal("31.00")
+    assert "less than $31.00 an hour" in client.get(address).content.decode()
+
+
+def test_the_command_that_starts_a_campaign_says_so_too(
+    collection: Collection, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Passage.objects.filter(collection=collection).update(text="word " * 115)
+    factories.campaign(collection, "slow", start=False, reward=Decimal("0.10"), pairs_per_hit=3, tests_per_hit=2)
+    call_command("start_campaign", "slow")
+    out = capsys.readouterr().out
+    assert "$1.50 an hour" in out
+    assert "less than $8.00 an hour" in out
