@@ -1,5 +1,6 @@
 """What is offered, and who takes it. State moves under the HIT's row lock, through services.hits.hits_settle."""
 
+import re
 from decimal import Decimal
 
 from django.contrib.postgres.indexes import GinIndex
@@ -11,6 +12,7 @@ from marketplace.models.accounts import Requester, Worker
 
 _YEAR = 31_536_000
 _MONTH = 2_592_000
+_BONUS_KEYWORD = re.compile(r"(?:^|,)\s*bonus-up-to-([0-9]{1,5}\.[0-9]{2})\s*(?:,|$)")
 
 
 class HitType(models.Model):
@@ -45,6 +47,12 @@ class HitType(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def bonus_up_to(self) -> Decimal:
+        """What the requester says may come on top of the reward: by the keyword `bonus-up-to-1.90`. 0 without it."""
+        found = _BONUS_KEYWORD.search(self.keywords)
+        return Decimal(found[1]) if found else Decimal("0.00")
 
 
 class Hit(models.Model):

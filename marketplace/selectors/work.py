@@ -5,7 +5,8 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, Func, JSONField, Min, OuterRef, Q, QuerySet, Sum
+from django.db.models import Value as Literal
 
 from marketplace import clock
 from marketplace.errors import DoesNotExist, NotAllowed
@@ -58,6 +59,8 @@ class Earnings(NamedTuple):
     """Without what came back."""
     pending: Decimal
     """Submitted and not decided on."""
+    pending_bonus: Decimal
+    """What requesters say may come on top of that."""
 
     @property
     def owed(self) -> Decimal:
@@ -194,12 +197,17 @@ def earnings_of(worker: Worker) -> Earnings:
         bonuses=Sum("earned", filter=Q(kind=kinds.BONUS)),
         paid_out=Sum("earned", filter=Q(kind__in=[kinds.PAYOUT, kinds.BOUNCE])),
     )
-    pending = Assignment.objects.filter(worker=worker, state=Assignment.State.SUBMITTED).aggregate(sum=Sum("reward"))
+    submitted = Assignment.objects.filter(worker=worker, state=Assignment.State.SUBMITTED)
+    pending = submitted.aggregate(sum=Sum("reward"))
+    without_bonus = submitted.filter(bonuses=None).order_by()
+    counts = without_bonus.values_list("hit__hit_type").annotate(count=Count("pk"))
+    types = HitType.objects.filter(keywords__contains="bonus-up-to-").in_bulk([pk for pk, _count in counts])
     return Earnings(
         rewards=sums["rewards"] or ZERO,
         bonuses=sums["bonuses"] or ZERO,
         paid_out=-(sums["paid_out"] or ZERO),
         pending=pending["sum"] or ZERO,
+        pending_bonus=sum((types[pk].bonus_up_to * count for pk, count in counts if pk in types), start=ZERO),
     )
 
 
@@ -222,9 +230,21 @@ def system_values_of(worker: Worker) -> list[tuple[str, Value]]:
 
 
 def qualification_types_requestable() -> QuerySet[QualificationType]:
-    """What workers may ask for, by name."""
+    """What workers may ask for, by name: not what keeps those who have it from tasks, which helps nobody to have."""
     rows = QualificationType.objects.select_related("requester")
-    return rows.filter(status=QualificationType.Status.ACTIVE, retired_at=None).order_by("name", "pk")
+    kept_out = Func(
+        Func(
+            Literal("QualificationTypeId"),
+            OuterRef("type_id"),
+            Literal("Comparator"),
+            Literal("DoesNotExist"),
+            function="jsonb_build_object",
+        ),
+        function="jsonb_build_array",
+        output_field=JSONField(),
+    )
+    bars = HitType.objects.filter(requirements__contains=kept_out)
+    return rows.filter(~Exists(bars), status=QualificationType.Status.ACTIVE, retired_at=None).order_by("name", "pk")
 
 
 def qualification_names(requirements: Sequence[Requirement]) -> dict[str, str]:

@@ -21,6 +21,14 @@ def dollars(amount: Decimal) -> str:
     return f"{'−' if amount < 0 else ''}${abs(amount):,.2f}"
 
 
+@register.simple_tag
+def whole_pay(reward: Decimal, bonus: Decimal) -> str:
+    """All that a task may bring: $0.10 + up to $1.90, or $2.00 where there is no bonus."""
+    if not bonus:
+        return dollars(reward)
+    return gettext("%(reward)s + up to %(bonus)s") % {"reward": dollars(reward), "bonus": dollars(bonus)}
+
+
 @register.filter
 def dollars_of_text(amount: str) -> str:
     """The same of an amount that was stored as a text."""

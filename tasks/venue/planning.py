@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q
@@ -60,7 +61,7 @@ def hit_type_request(publication: Publication, exclusion_id: str) -> dict[str, A
     return {
         "Title": publication.title,
         "Description": described(publication),
-        "Keywords": publication.keywords,
+        "Keywords": keyworded(publication),
         "Reward": f"{publication.listed:.2f}",
         "AssignmentDurationInSeconds": int(publication.assignment_duration.total_seconds()),
         "AutoApprovalDelayInSeconds": int(publication.auto_approval.total_seconds()),
@@ -69,13 +70,32 @@ def hit_type_request(publication: Publication, exclusion_id: str) -> dict[str, A
 
 
 def described(publication: Publication) -> str:
-    """The description, with a sentence about the bonus where the listed reward is not all of the pay."""
-    bonus = publication.campaign.reward - publication.listed
-    if publication.pay != Publication.Pay.BASE_AND_BONUS or bonus <= 0:
+    """The description, after a sentence about the bonus where the listed reward is not all of the pay."""
+    bonus = bonus_up_to(publication)
+    if not bonus:
         return publication.description
-    said = _("On top of the reward comes a bonus of up to %(bonus)s, for the comparisons that you make.")
-    sentence = said % {"bonus": dollars(bonus)}
-    return f"{publication.description[: 2000 - len(sentence) - 1]} {sentence}"
+    sentence = _("Pays %(listed)s and a bonus of up to %(bonus)s, for the comparisons that you make.") % {
+        "listed": dollars(publication.listed),
+        "bonus": dollars(bonus),
+    }
+    return f"{sentence} {publication.description}"[:2000]
+
+
+def keyworded(publication: Publication) -> str:
+    """The keywords; at our own marketplace with the one by which it shows the bonus beside the reward."""
+    bonus = bonus_up_to(publication)
+    if not bonus or publication.environment != Publication.Environment.MARKETPLACE:
+        return publication.keywords
+    word = f"bonus-up-to-{bonus:.2f}"
+    room = 1000 - len(word) - 2
+    kept = publication.keywords if len(publication.keywords) <= room else publication.keywords[:room].rpartition(",")[0]
+    return f"{kept}, {word}" if kept else word
+
+
+def bonus_up_to(publication: Publication) -> Decimal:
+    """What the listed reward lacks of all the pay, in dollars; 0 where it is all."""
+    bonus = publication.campaign.reward - publication.listed
+    return bonus if publication.pay == Publication.Pay.BASE_AND_BONUS and bonus > 0 else Decimal(0)
 
 
 def hit_request(publication: Publication, hit: Hit, round_number: int, places: int) -> dict[str, Any]:

@@ -641,3 +641,71 @@ def test_a_task_can_be_done_with_the_keyboard_alone(
     expect(page.get_by_role("link", name="Continue", exact=True)).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_text("Your work is in. Thank you.")).to_be_visible()
+
+
+# --- what a task pays
+
+
+def test_the_whole_pay_is_shown_wherever_a_worker_looks(
+    people: Marketplace, visitor: Visitor, rosa: Requester, wanda: Wanda
+) -> None:
+    long = "Read a question and two passages, and choose the passage that answers it best. " * 4
+    facts = {"Title": "With a bonus", "Description": long + "END.", "Reward": "0.10"}
+    hit = rosa.hit(**facts, Keywords="search, bonus-up-to-1.90, reading", Question=html_question(USUAL_HTML))
+    page = visitor(wanda.person, viewport={"width": 360, "height": 740})
+
+    page.goto("/tasks?words=bonus")
+    card = page.locator("li.task", has=page.get_by_role("heading", name="With a bonus"))
+    expect(card.get_by_text("$0.10 + up to $1.90")).to_be_visible()
+    description = card.locator(".description")
+    assert description.evaluate("e => e.scrollHeight <= e.clientHeight + 1")  # nothing is cut off
+    assert page.evaluate("document.documentElement.scrollWidth <= 360")
+
+    page.goto(f"/tasks/{hit['HITId']}")
+    expect(page.get_by_text("$0.10 + up to $1.90")).to_be_visible()
+    page.get_by_role("button", name="Accept this task").click()
+    expect(page.get_by_text("$0.10 + up to $1.90")).to_be_visible()
+
+    page.frame_locator("iframe").get_by_role("button", name="Submit").click()
+    expect(page.get_by_text("Your work is in.", exact=True)).to_be_visible()
+    for path in ("/earnings", "/history"):
+        page.goto(path)
+        expect(page.get_by_text("$0.10 + up to $1.90")).to_be_visible()
+
+    submitted = rosa.client.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"][0]
+    rosa.client.approve_assignment(AssignmentId=submitted["AssignmentId"])
+    page.goto("/earnings")
+    expect(page.get_by_text("+ up to")).to_have_count(0)
+
+
+def test_only_an_exact_keyword_says_that_there_is_a_bonus(people: Marketplace, rosa: Requester, wanda: Wanda) -> None:
+    for number, keywords in enumerate(("bonus-up-to-lots", "no-bonus-up-to-1.90", "bonus-up-to-1.9", "bonus")):
+        rosa.hit(Title=f"Nothing on top {number}", Keywords=keywords, Reward="0.11")
+    assert "up to" not in wanda.person.get("/tasks?words=nothing").text
+
+
+def test_the_keyboard_is_in_the_task_once_it_is_there(
+    people: Marketplace, visitor: Visitor, rosa: Requester, wanda: Wanda
+) -> None:
+    hit = rosa.hit(Title="Keys at once", Question=html_question(USUAL_HTML))
+    page = visitor(wanda.person)
+    page.goto(f"/tasks/{hit['HITId']}")
+    page.get_by_role("button", name="Accept this task").click()
+    page.wait_for_function("document.activeElement && document.activeElement.tagName === 'IFRAME'")
+    page.keyboard.press("Tab")
+    page.keyboard.type("hello")
+    expect(page.frame_locator("iframe").get_by_label("Say it")).to_have_value("hello")
+
+
+def test_what_keeps_workers_out_is_not_offered_to_them(people: Marketplace, rosa: Requester, wanda: Wanda) -> None:
+    facts = {"Description": "x", "QualificationTypeStatus": "Active"}
+    made = {
+        name: rosa.client.create_qualification_type(Name=name, **facts)["QualificationType"]["QualificationTypeId"]
+        for name in ("Careful readers only", "No further tasks of ours")
+    }
+    barred = {"QualificationTypeId": made["No further tasks of ours"], "Comparator": "DoesNotExist"}
+    wanted = {"QualificationTypeId": made["Careful readers only"], "Comparator": "Exists"}
+    rosa.hit_type(QualificationRequirements=[barred, wanted])
+    page = wanda.person.get("/qualifications").text
+    assert "Careful readers only" in page
+    assert "No further tasks of ours" not in page

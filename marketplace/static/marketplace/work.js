@@ -59,3 +59,6 @@ document.getElementById("check").addEventListener("click", async (event) => {
 });
 addEventListener("message", (event) => { if (event.source === frame.contentWindow && event.data === "marketplace:submitted") check(); });
 frame.addEventListener("load", check);
+
+/* The task is what one came for: the next Tab, or a key of the task's own, is in it. */
+addEventListener("load", () => { if (!document.activeElement || document.activeElement === document.body) frame.focus({ preventScroll: true }); });
