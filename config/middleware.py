@@ -64,7 +64,25 @@ class RefusalsAsPages:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
+        response = self.get_response(request)
+        if response.status_code == 405 and not response.content and request.method == "GET":
+            return self._only_forms(request, response)
+        return response
+
+    def _only_forms(self, request: HttpRequest, refused: HttpResponse) -> HttpResponse:
+        """A page for somebody who opened an address that only takes forms."""
+        link = {"url": reverse("pools:campaigns"), "label": _("Go to the campaigns")}
+        context = {
+            "title": _("Nothing to see at this address"),
+            "text": _(
+                "It takes a form that a page sends. Nothing was changed. Go back, and use the button on the page."
+            ),
+            "link": link if request.user.is_authenticated else None,
+        }
+        response = render(request, "message.html", context, status=405)
+        response["Allow"] = refused["Allow"]
+        add_never_cache_headers(response)
+        return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, Refused):

@@ -171,6 +171,12 @@ class JudgingProgress(NamedTuple):
         return 100 * self.done // self.pairs if self.pairs else 100
 
 
+def waiting_pairs(assignment: Assignment) -> int:
+    """How many pairs of an assignment's HIT need a judgment more."""
+    pairs = Pair.objects.filter(items__hit=assignment.hit_id).annotate(places=Count("acceptances", distinct=True))
+    return pairs.filter(places__lt=assignment.campaign.overlap).count()
+
+
 def judging_progress(campaign: Campaign) -> JudgingProgress:
     """Count a campaign's pairs and the accepted judgments on them."""
     pairs = Pair.objects.filter(pool__campaign=campaign)

@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_http_methods
 
 from judgments import detail, exports, selectors, services
@@ -189,7 +189,14 @@ def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponse:
                     messages.success(request, _("The data are used again, on the pairs that still need a judgment."))
                 else:
                     services.assignment_exclude(**decision)
-                    messages.success(request, _("The data are excluded, and the pairs wait for another worker."))
+                    waiting = selectors.waiting_pairs(one)
+                    told = ngettext(
+                        "The data are excluded, and %(count)d pair waits for another worker.",
+                        "The data are excluded, and %(count)d pairs wait for another worker.",
+                        waiting,
+                    )
+                    full = _("The data are excluded. No pair waits: others have judged them all.")
+                    messages.success(request, told % {"count": waiting} if waiting else full)
             except Refused as error:
                 status = refuse_in(form, error)
             else:

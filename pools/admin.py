@@ -4,7 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.forms import UserChangeForm
+from django.contrib.auth.models import Group
 from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import ValidationError
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
@@ -16,8 +19,10 @@ from pools.models import Campaign, Collection, Lab, Run, User
 
 if TYPE_CHECKING:  # the classes take parameters in their stubs alone
     _Admin = admin.ModelAdmin[Any]
+    _UserAdmin = UserAdmin[User]
 else:
     _Admin = admin.ModelAdmin
+    _UserAdmin = UserAdmin
 
 admin.site.site_header = gettext_lazy("Bestknown administration")
 admin.site.site_title = gettext_lazy("Bestknown")
@@ -74,7 +79,49 @@ class Annotated(_Admin):
         return False
 
 
-admin.site.register(User, UserAdmin)
+admin.site.unregister(Group)  # rights follow labs and the two marks of an admin
+
+
+class PersonForm(UserChangeForm):  # type: ignore[type-arg]  # generic in its stubs only
+    """A person's fields; the last admin stays one."""
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse what would leave nobody who can manage the site."""
+        data = super().clean() or self.cleaned_data
+        keeps = all(data.get(name, True) for name in ("is_active", "is_staff", "is_superuser"))
+        if not keeps and _is_last_admin(self.instance):
+            raise ValidationError(_("This is the only admin. Make somebody else an admin first."))
+        return data
+
+
+def _is_last_admin(person: User) -> bool:
+    admins = User.objects.filter(is_active=True, is_staff=True, is_superuser=True)
+    return admins.filter(pk=person.pk).exists() and not admins.exclude(pk=person.pk).exists()
+
+
+@admin.register(User)
+class PersonAdmin(_UserAdmin):
+    """People who log in. What they may do follows from their labs, or from being an admin."""
+
+    form = PersonForm
+    fieldsets = (
+        (None, {"fields": ("username", "password")}),
+        (gettext_lazy("Personal info"), {"fields": ("first_name", "last_name", "email")}),
+        (gettext_lazy("Permissions"), {"fields": ("is_active", "is_staff", "is_superuser")}),
+        (gettext_lazy("Important dates"), {"fields": ("last_login", "date_joined")}),
+    )
+    list_filter = ("is_staff", "is_superuser", "is_active")
+    filter_horizontal = ()
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Several people are not deleted at once: the last admin may be among them."""
+        return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
+
+    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """Everybody but the last admin and oneself."""
+        if obj is not None and (obj == request.user or _is_last_admin(obj)):
+            return False
+        return super().has_delete_permission(request, obj)
 
 
 @admin.register(Lab)

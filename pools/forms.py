@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
@@ -149,6 +150,21 @@ class RunChoiceField(_RunChoice):
         return f"{obj.name} ({obj.team})" if obj.team else obj.name
 
 
+class PercentField(forms.DecimalField):
+    """A share, asked for in percent."""
+
+    def prepare_value(self, value: Any) -> Any:
+        """`20` for 0.2; what was typed stays as it was."""
+        if isinstance(value, Decimal):
+            return f"{(value * 100).normalize():f}"
+        return value
+
+    def clean(self, value: Any) -> Any:
+        """The share: 0.2 for 20."""
+        percent = super().clean(value)
+        return None if percent is None else percent / 100
+
+
 class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """Every setting of a new campaign over one collection."""
 
@@ -171,6 +187,25 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         label=gettext_lazy("Runs"),
         error_messages={"required": gettext_lazy("Choose at least one run.")},
     )
+    fee_rate = PercentField(
+        label=gettext_lazy("Fee, in percent"),
+        help_text=gettext_lazy(
+            "What a platform takes on top of the reward. Empty: what our own marketplace and Mechanical Turk take. 0 "
+            "where workers come by a link. Once the campaign has terms at a platform, that platform's fees count."
+        ),
+        required=False,
+        min_value=0,
+        max_value=999,
+        decimal_places=1,
+    )
+    redo_rate = PercentField(
+        label=gettext_lazy("Judged again, in percent"),
+        help_text=gettext_lazy("How many of a hundred HITs you expect to be judged again; for the bill only."),
+        min_value=0,
+        max_value=900,
+        decimal_places=1,
+        initial=Campaign._meta.get_field("redo_rate").default,
+    )
 
     class Meta:
         model = Campaign
@@ -183,8 +218,6 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
             "title": forms.TextInput(attrs={"dir": "auto"}),
             "question": forms.TextInput(attrs={"dir": "auto"}),
             "reward": forms.NumberInput(attrs={"min": "0", "step": "0.01"}),
-            "fee_rate": forms.NumberInput(attrs={"min": "0", "step": "0.001"}),
-            "redo_rate": forms.NumberInput(attrs={"min": "0", "step": "0.001"}),
         }
 
     def __init__(self, *args: Any, collection: Collection, **kwargs: Any) -> None:

@@ -88,6 +88,8 @@ class LimitedLogin(LoginView):
         """Refuse the eleventh try of a minute."""
         if getattr(request, "limited", False):
             raise TooManyTries(_("There were too many tries to log in. Please wait a minute and try again."))
+        if request.method == "GET" and request.user.is_authenticated and not request.GET.get("next"):
+            return see_other("pools:campaigns")
         return super().dispatch(request, *args, **kwargs)
 
 

@@ -18,7 +18,8 @@ FEATURES = {
 
 def default_consent(campaign: Campaign) -> str:
     """A plain consent text, made from the campaign's settings."""
-    return _(
+    person = campaign.created_by
+    text = _(
         "You are invited to take part in a study by %(lab)s. You will read questions and passages and say which of "
         "two passages answers a question better. Each task has about %(items)d such comparisons.\n\n"
         "Taking part is your own free choice. You can leave at any time, and are paid for what you did until then, in "
@@ -26,3 +27,7 @@ def default_consent(campaign: Campaign) -> str:
         "We store your choices and when you made them. They may be published for research, without anything that "
         "names you. A few comparisons have a known answer; work that misses them is not used."
     ) % {"lab": campaign.lab.name, "items": campaign.items_per_hit, "reward": dollars(campaign.reward)}
+    if person is None or not person.email:
+        return text
+    contact = _("\n\nQuestions? Write to %(name)s, %(email)s.")
+    return text + contact % {"name": person.get_full_name() or campaign.lab.name, "email": person.email}

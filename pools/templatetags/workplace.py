@@ -52,8 +52,14 @@ def ago(at: datetime) -> str:
 
 @register.filter
 def of_hundred(part: int, whole: int) -> int:
-    """`part` of `whole` in whole percent, rounded down; 0 of nothing is 0."""
-    return 100 * part // whole if whole else 0
+    """`part` of `whole` in whole percent, rounded half up, but 0 and 100 for nothing and everything only.
+
+    >>> of_hundred(1, 13), of_hundred(999, 1000), of_hundred(1, 1000), of_hundred(0, 0)
+    (8, 99, 1, 0)
+    """
+    if not part or not whole:
+        return 0
+    return 100 if part >= whole else min(99, max(1, (200 * part + whole) // (2 * whole)))
 
 
 @register.filter

@@ -132,7 +132,7 @@ def test_an_open_campaign_shows_how_far_how_good_and_how_much(
     page: Client, campaign: Campaign, failed: Assignment, accepted: Assignment
 ) -> None:
     text = text_of(page, "campaign", campaign.pk)
-    assert "3 of 7 (42 %)" in text
+    assert "3 of 7 (43 %)" in text
     assert "1 of 3 (33 %)" in text
     assert "1 barred" in text
     assert "$4.00 is owed so far" in text

@@ -1,6 +1,7 @@
 """The researcher's pages about collections, runs and campaigns: who may see them, and what they change."""
 
 import io
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from django.urls import reverse
 
 from pools import forms
 from pools.models import Campaign, Collection, Lab, Run, User
+from pools.templatetags.workplace import of_hundred
 from tests import factories
 
 RUN = b"q1 Q0 p2 1 9.5 t\nq1 Q0 p1 2 9.0 t\nq2 Q0 p5 1 3.0 t\n"
@@ -37,7 +39,7 @@ def stranger(db: None) -> Client:
 def settings_of(collection: Collection, **changed: object) -> dict[str, object]:
     """What the form of a new campaign sends when only the name and the runs are filled in, and what is changed."""
     form = forms.CampaignForm(collection=collection)
-    sent = {name: form.get_initial_for_field(field, name) for name, field in form.fields.items()}
+    sent = {name: form[name].value() for name in form.fields}
     sent |= {"name": "autumn", "runs": [run.pk for run in collection.runs.all()]} | changed
     return {name: value for name, value in sent.items() if value is not None and value is not False}
 
@@ -91,7 +93,7 @@ def test_who_has_no_lab_is_told_what_to_do(client: Client, db: None) -> None:
 
 def test_empty_pages_say_what_will_stand_there(page: Client) -> None:
     assert "Your campaigns will stand here" in page.get(reverse("pools:campaigns")).content.decode()
-    assert "Collections will stand here" in page.get(reverse("pools:collections")).content.decode()
+    assert "Collections appear here" in page.get(reverse("pools:collections")).content.decode()
     assert "Runs will stand here" in page.get(reverse("pools:runs")).content.decode()
 
 
@@ -324,3 +326,68 @@ def test_every_list_of_the_admin_site_opens(client: Client, ada: User, campaign:
     run = campaign.runs.first()
     assert run is not None
     assert client.get(reverse("admin:pools_run_change", args=[run.pk])).status_code == 200
+
+
+def test_the_last_admin_stays_one(client: Client, ada: User, rita: User) -> None:
+    client.force_login(ada)
+    address = reverse("admin:pools_user_change", args=[ada.pk])
+    fields = {"username": ada.username, "date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"}
+    answer = client.post(address, fields | {"is_active": "on"})
+    assert "This is the only admin" in answer.content.decode()
+    ada.refresh_from_db()
+    assert ada.is_superuser
+    assert client.post(reverse("admin:pools_user_delete", args=[ada.pk]), {"post": "yes"}).status_code == 403
+    assert client.post(reverse("admin:pools_user_delete", args=[rita.pk]), {"post": "yes"}).status_code == 302
+    assert list(User.objects.values_list("pk", flat=True)) == [ada.pk]
+
+
+def test_the_admin_site_offers_no_groups_and_no_permissions_that_do_nothing(client: Client, ada: User) -> None:
+    client.force_login(ada)
+    assert "Groups" not in client.get(reverse("admin:index")).content.decode()
+    page = client.get(reverse("admin:pools_user_change", args=[ada.pk])).content.decode()
+    assert "user_permissions" not in page
+    assert "delete_selected" not in client.get(reverse("admin:pools_user_changelist")).content.decode()
+
+
+# --- small things
+
+
+def test_opening_an_address_that_takes_forms_only_is_a_page_with_a_way_on(page: Client, collection: Collection) -> None:
+    run = Run.objects.get(name="red")
+    answer = page.get(reverse("pools:run_delete", args=[run.pk]))
+    assert answer.status_code == 405
+    assert answer.headers["Allow"] == "POST"
+    text = answer.content.decode()
+    assert "Nothing was changed." in text
+    assert reverse("pools:campaigns") in text
+    assert Run.objects.filter(pk=run.pk).exists()
+
+
+def test_the_log_in_page_leads_on_who_is_logged_in(page: Client) -> None:
+    assert page.get(reverse("login")).headers["Location"] == reverse("pools:campaigns")
+    assert page.get(reverse("login") + "?next=/admin/").status_code == 200  # to log in as somebody else
+
+
+def test_somebody_without_a_lab_is_told_whom_to_ask_instead_of_commands(client: Client, db: None) -> None:
+    client.force_login(factories.user("loner"))
+    text = client.get(reverse("pools:collections")).content.decode()
+    assert "Ask the person who runs this site" in text
+    assert "--lab" not in text
+
+
+def test_shares_are_asked_for_in_percent(page: Client, collection: Collection) -> None:
+    address = reverse("pools:campaign_new") + f"?collection={collection.pk}"
+    form = page.get(address).context["form"]
+    assert 'value="10"' in str(form["redo_rate"])
+    given = {field.html_name: field.value() for field in form if field.value() is not None}
+    given |= {"name": "percent", "runs": list(collection.runs.values_list("pk", flat=True)), "fee_rate": "20.5"}
+    assert page.post(address, given | {"redo_rate": "12"}).status_code == 303
+    campaign = Campaign.objects.get(name="percent")
+    assert (campaign.fee_rate, campaign.redo_rate) == (Decimal("0.205"), Decimal("0.120"))
+    assert 'value="901"' in page.post(address, given | {"name": "b", "redo_rate": "901"}).content.decode()
+
+
+def test_shares_of_progress_are_rounded_but_never_to_nothing_or_all() -> None:
+    assert [of_hundred(*counts) for counts in ((1, 13), (0, 13), (13, 13), (999, 1000), (1, 1000), (0, 0))] == [
+        8, 0, 100, 99, 1, 0,
+    ]  # fmt: skip
