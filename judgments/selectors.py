@@ -165,11 +165,6 @@ class JudgingProgress(NamedTuple):
     accepted: int
     unused: int
 
-    @property
-    def percent(self) -> int:
-        """Pairs done, of a hundred, rounded down."""
-        return 100 * self.done // self.pairs if self.pairs else 100
-
 
 def waiting_pairs(assignment: Assignment) -> int:
     """How many pairs of an assignment's HIT need a judgment more."""

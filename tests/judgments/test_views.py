@@ -20,7 +20,7 @@ from judgments.exports import pseudonym
 from judgments.models import Ruling
 from judgments.results.quality import behaviour
 from pools.models import Campaign, Collection, Lab, User
-from tasks.models import Assignment, Worker
+from tasks.models import Assignment, Publication, Worker
 from tests import factories
 
 
@@ -362,3 +362,10 @@ def test_workers_are_listed_page_by_page(
         table = answer.partition('id="workers"')[2]
         assert name in table
         assert by_key[2 - number] not in table
+
+
+def test_the_campaigns_page_leads_to_the_alarms_of_its_publication(page: Client, campaign: Campaign) -> None:
+    publication = Publication.objects.create(campaign=campaign, title="Mine", description="Mine")
+    publication.alarms.create(kind="funds", text="The account is empty.", raised_at=timezone.now())
+    text = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
+    assert f'<a href="{reverse("tasks:venue", args=[campaign.pk])}">See the alarms</a>' in text
