@@ -38,13 +38,12 @@ def last_look(publication: Publication) -> datetime | None:
 def attention_check(*, publication: Publication, at: datetime) -> bool:
     """Raise, or settle, the alarm that nobody has looked for an hour under the present terms. Whether it is raised."""
     postings = publication.postings.filter(hit__isnull=False).exclude(venue_hit_id="")
-    first = postings.aggregate(first=Min("posted_at"))["first"]
-    replaced = publication.terms.aggregate(last=Max("at"))["last"]
-    offered = postings.filter(hit__needed__gt=0, expires_at__gt=at).exists()
-    if first is not None and offered and publication.state == Publication.State.OPEN:
-        since = max(first, replaced or first)
-        look = last_look(publication)
-        if at - since >= PATIENCE and (look is None or look < since):
+    is_open = publication.state == Publication.State.OPEN
+    if is_open and postings.filter(hit__needed__gt=0, expires_at__gt=at).exists():
+        first = postings.aggregate(first=Min("posted_at"))["first"]
+        since = max(first, publication.terms.aggregate(last=Max("at"))["last"] or first)
+        look = last_look(publication) if at - since >= PATIENCE else at
+        if look is None or look < since:
             said = _("Published at %(time)s UTC, and no worker has opened a task since.")
             if since > first:
                 said = _("The terms were replaced at %(time)s UTC, and no worker has opened a task since.")
