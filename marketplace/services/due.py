@@ -144,7 +144,7 @@ def _record_failure(step: Step, hit_pk: int, error: Exception, at: datetime) -> 
             hit_id=hit_pk, defaults={"first_at": at, "retry_at": at}
         )
         failure.step = step.name
-        failure.error = f"{type(error).__name__}: {error}"[:1000]
+        failure.error = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"[:1000]
         failure.tries += 1
         failure.retry_at = at + min(FIRST_WAIT * 2 ** min(failure.tries - 1, 10), LONGEST_WAIT)
         failure.save()

@@ -361,7 +361,7 @@ def main(arguments: Sequence[str]) -> None:
     MarketplaceMachine.cast = Cast()
     varied = int(os.environ.get("MACHINE_SEED") or 0)
     chosen = settings(
-        max_examples=int(os.environ.get("MACHINE_EXAMPLES") or 40),
+        max_examples=int(os.environ.get("MACHINE_EXAMPLES") or 20),
         stateful_step_count=int(os.environ.get("MACHINE_STEPS") or 25),
         deadline=None,
         database=None,

@@ -535,7 +535,9 @@ def test_nothing_of_it_is_done_without_the_token_of_the_form_or_by_others(
     for path, fields in paths.items():
         assert eve.post(f"/operator/{path}", **fields).status_code == 403, path
         assert olga.http.post(f"/operator/{path}", data=fields).status_code == 403, path
-    for path in ("", "requesters", "workers", "disputes", "payouts", "audit", "payouts/list", "payouts/list.csv"):
+    calls = f"requesters/{rosa.account_id}/calls"
+    lists = ("payouts/list", "payouts/list.csv", calls)
+    for path in ("", "requesters", "workers", "disputes", "payouts", "books", "audit", *lists):
         assert eve.get(f"/operator/{path}").status_code == 403, path
     for path in (
         "requesters/NONE",

@@ -100,6 +100,9 @@ def test_registration_needs_an_invitation_that_fits(people: Marketplace) -> None
     assert sent(path, "only@example.org").status_code == 303
     assert sent(path, "only2@example.org").status_code == 403
     assert "cannot be used" in people.http.get(path).text
+    open_to_anybody = invited(people)
+    assert sent(open_to_anybody, "one@example.org").status_code == 303
+    assert sent(open_to_anybody, "another@example.org").status_code == 403
     people.advance(days=0)
     late = invited(people)
     people.advance(days=15)
