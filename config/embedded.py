@@ -43,6 +43,8 @@ PATIENCE_SECONDS = 30.0  # a server that has been silent for so long is killed a
 NUMBER_BYTES = 20  # of a process number in a lock file
 SOCKET_PATH_BYTES = 100  # the system's limit is 107 on Linux, 103 on macOS
 LOG_BYTES = 10_000_000
+FULL_BYTES = 1_000_000  # a disk with less room is full
+LINE_LENGTH = 200  # of lines of logs, in messages
 
 
 Signal: TypeAlias = signal.Signals
@@ -149,6 +151,7 @@ class Upkeep:
 
     def look(self) -> None:
         """Ask every server once, which takes up to five seconds for each, and mend what can be mended now."""
+        self._look_at_disk()
         for server in self._servers:
             answer = server.ask(ANSWER_SECONDS)
             if answer is Answer.SILENT:
@@ -160,18 +163,29 @@ class Upkeep:
             elif answer is Answer.BUSY:
                 self.problems.setdefault(server.name, f"{server.title} {answer.value}.")
             elif answer is Answer.ABSENT:
-                self._report(server, f"{server.title} is gone; starting it again.")
+                if server.name not in self.problems:
+                    self._report(server.name, f"{server.title} is gone; starting it again.")
                 self._ensure(server)
         if self._servers and not self._is_kept():
             self._ensure(self._servers[0])
 
+    def _look_at_disk(self) -> None:
+        disk = os.statvfs(self._folder)
+        if disk.f_bavail * disk.f_frsize < FULL_BYTES:
+            self._report("disk", f"The disk of {self._folder} is full. All goes on when there is room again.")
+        elif self.problems.pop("disk", None):
+            self._tell("There is room on the disk again.")
+
     def _resume_or_kill(self, server: Server) -> None:
         since = self._silent_since.setdefault(server.name, time.monotonic() - ANSWER_SECONDS)
-        self._report(server, f"{server.title} does not answer; waiting for it.")
+        if server.name not in self.problems:
+            self._report(server.name, f"{server.title} does not answer; waiting for it.")
         if time.monotonic() - since < PATIENCE_SECONDS:
             server.resume()
         else:
-            self._report(server, f"{server.title} has not answered for {PATIENCE_SECONDS:.0f} seconds; restarting it.")
+            self._report(
+                server.name, f"{server.title} has not answered for {PATIENCE_SECONDS:.0f} seconds; restarting it."
+            )
             server.kill()
             self._ensure(server)
 
@@ -181,7 +195,7 @@ class Upkeep:
         try:
             ensure()
         except EmbeddedServerError as error:
-            self._report(server, f"{error}\nTrying again until it works.")
+            self._report(server.name, f"{error}\nTrying again until it works.")
         else:
             self._solve(server)
 
@@ -196,9 +210,9 @@ class Upkeep:
         finally:
             os.close(lock)
 
-    def _report(self, server: Server, problem: str) -> None:
-        if self.problems.get(server.name) != problem:
-            self.problems[server.name] = problem
+    def _report(self, name: str, problem: str) -> None:
+        if self.problems.get(name) != problem:
+            self.problems[name] = problem
             self._tell(problem)
 
     def _solve(self, server: Server) -> None:
@@ -415,7 +429,10 @@ class Server(ABC):
     def _end_of_log(self) -> str:
         lines = self.log.read_text(errors="replace").splitlines()[-8:] if self.log.exists() else []
         return "\n".join(
-            [f"Its log is {self.log}" + (", and ends:" if lines else "."), *(f"  {line}" for line in lines)]
+            [
+                f"Its log is {self.log}" + (", and ends:" if lines else "."),
+                *(f"  {line[:LINE_LENGTH]}" for line in lines),
+            ]
         )
 
 

@@ -456,7 +456,9 @@ class _Part:
                 lines = log.read(20_000).decode(errors="replace").splitlines()[-15:]
         except OSError:
             lines = []
-        return "\n".join([f"The log of its {self.name} part is {self.log}", *(f"  {line}" for line in lines)])
+        return "\n".join(
+            [f"The log of its {self.name} part is {self.log}", *(f"  {line[: embedded.LINE_LENGTH]}" for line in lines)]
+        )
 
     def _end_former(self, now: float) -> None:
         for group, deadline in list(self._former.items()):
