@@ -8,7 +8,6 @@ from django.views.generic import RedirectView
 from config.health import healthz, healthz_all
 from pools.views import LimitedLogin
 
-handler500 = "config.outage.answer_error"
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="pools:campaigns")),
     path("healthz", healthz),
@@ -23,4 +22,4 @@ urlpatterns = [
 handler400 = "config.error_pages.bad_request"
 handler403 = "config.error_pages.forbidden"
 handler404 = "config.error_pages.not_found"
-handler500 = "config.error_pages.server_error"
+handler500 = "config.outage.answer_error"

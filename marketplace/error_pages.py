@@ -4,6 +4,9 @@ Django's own check the CSRF token once more, so they read the form that may be w
 body that is too long ended in an error of the site. These read nothing of the request.
 """
 
+import sys
+
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template import loader
 
@@ -24,5 +27,7 @@ def not_found(_request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(_request: HttpRequest) -> HttpResponse:
-    """Something is broken here."""
-    return HttpResponse(loader.render_to_string("500.html"), status=500)
+    """Something is broken here, or the database does not answer: that passes, so it is 503."""
+    if not isinstance(sys.exc_info()[1], OperationalError | InterfaceError):
+        return HttpResponse(loader.render_to_string("500.html"), status=500)
+    return HttpResponse(loader.render_to_string("503.html"), status=503, headers={"Retry-After": "5"})

@@ -18,7 +18,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import redis
 
+from config.job_status import JOBS
 from tests.conftest import REPOSITORY, free_port
 
 SERVE = """
@@ -159,8 +161,8 @@ def site(_site: Running) -> Iterator[Running]:
 
 
 def test_regular_jobs_run_whatever_is_left_of_an_old_schedule(site: Running) -> None:
-    log = site.var / "log" / "beat.log"
-    assert comes_true(lambda: "Sending due task" in log.read_text())
+    with redis.Redis(unix_socket_path=str(site.var / "run" / "redis.sock")) as client:
+        assert comes_true(lambda: client.hexists(JOBS, "beat")), "the clock has sent a job"
 
 
 @pytest.mark.parametrize(("server", "title"), [("postgres", "PostgreSQL"), ("redis", "Redis")])
