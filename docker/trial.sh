@@ -144,7 +144,11 @@ share() {
   counting=$!
   for index in 1 2; do
     inside --index $index web sh -c 'kill -TERM $(cat /proc/1/task/1/children)' || true
-    sleep 15
+    sleep 3
+    for _try in $(seq 60); do
+      inside --index $index web python docker/healthcheck.py > /dev/null 2>&1 && break
+      sleep 1
+    done
   done
   rm "$work/asking"
   wait $counting
