@@ -33,12 +33,18 @@ def healthz_all(_request: HttpRequest) -> HttpResponse:
     return JsonResponse({"ok": not down, "down": down, "parts": parts}, status=503 if down else 200)
 
 
+def job_notice(_request: HttpRequest) -> dict[str, object]:
+    """For the workplace's pages, which ask only where they show it: `job_problems`."""
+    return {"job_problems": job_problems}
+
+
 def job_problems() -> list[str]:
-    """What keeps jobs from being done, a sentence each. Empty while that cannot be known."""
+    """What keeps jobs from being done that were done before, a sentence each. Empty while that cannot be known."""
     try:
-        return _REDIS.answer(_REDIS.ask(), PATIENCE).problems(time.time())
+        status = _REDIS.answer(_REDIS.ask(), PATIENCE)
     except Exception:
         return []
+    return [] if status.beat_at is None else status.problems(time.time())
 
 
 def _look() -> tuple[dict[str, str], list[str], list[str]]:
@@ -58,7 +64,9 @@ def _look() -> tuple[dict[str, str], list[str], list[str]]:
         now = time.time()
         problems = status.problems(now)
         jobs = ["jobs"] if problems else []
-        parts["jobs"] = " ".join(problems) or f"are done; workers alive: {status.workers_alive(now)}"
+        parts["jobs"] = " ".join(problems) or (
+            f"are done; workers alive: {status.workers_alive(now)}, jobs waiting: {status.waiting}"
+        )
     except Exception as error:
         down.append("redis")
         parts["redis"] = _in_words(error)

@@ -14,6 +14,7 @@ from redis import Redis
 
 JOBS = "bestknown:jobs"  # a hash: what the clock and the jobs of each kind last did
 WORKERS = "bestknown:workers"  # a sorted set: each worker by the time at which it last reported
+QUEUE = "celery"  # Celery's own list of jobs that wait for a worker
 TIMEOUT = 1.0  # seconds for Redis to answer
 BEAT_LATE = 300.0  # seconds; the shortest schedule is 15
 WORKER_LATE = 60.0
@@ -34,8 +35,9 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True)
 class JobStatus:
-    """What Redis holds, with all times in seconds since 1970."""
+    """What Redis holds, with all times in seconds since 1970. `waiting` jobs are in the queue."""
 
+    waiting: int
     beat_started_at: float | None
     beat_at: float | None
     workers: Mapping[str, float]
@@ -96,12 +98,13 @@ def read_status(redis: "Redis") -> JobStatus:
     with redis.pipeline(transaction=False) as pipe:
         pipe.hgetall(JOBS)
         pipe.zrange(WORKERS, 0, -1, withscores=True)
-        known, workers = cast(tuple[dict[str, str], list[tuple[str, float]]], pipe.execute())
+        pipe.llen(QUEUE)
+        known, workers, waiting = cast(tuple[dict[str, str], list[tuple[str, float]], int], pipe.execute())
     kinds = []
     for name, (what, every) in json.loads(known.get("schedule", "{}")).items():
         failed_at, _space, error = known.get(f"failed {name}", "").partition(" ")
         kinds.append(Kind(what, every, _time(known.get(f"ended {name}")), _time(failed_at), error))
-    return JobStatus(_time(known.get("beat started")), _time(known.get("beat")), dict(workers), tuple(kinds))
+    return JobStatus(waiting, _time(known.get("beat started")), _time(known.get("beat")), dict(workers), tuple(kinds))
 
 
 def write_beat_started(redis: "Redis", schedule: Mapping[str, tuple[str, float]]) -> None:

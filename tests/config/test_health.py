@@ -16,6 +16,7 @@ from django.test import Client
 
 from config import health, job_status
 from config.serve import Site
+from pools.models import User
 from tests.conftest import database_url, free_port
 
 REPOSITORY = Path(__file__).parents[2]
@@ -58,7 +59,7 @@ def test_a_site_whose_jobs_are_done_is_healthy(db: None, monkeypatch: pytest.Mon
             "web": "answers",
             "database": "answers",
             "redis": "answers",
-            "jobs": "are done; workers alive: 1",
+            "jobs": "are done; workers alive: 1, jobs waiting: 0",
         },
     }
 
@@ -80,6 +81,18 @@ def test_a_clock_that_stopped_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         "The clock (Celery Beat) last sent a job 1 hour ago.",
         "“publish HITs” last ended well 59 minutes ago; it is due every 15 seconds.",
     ]
+
+
+def test_the_workplace_says_that_jobs_have_stopped(rita: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client()
+    assert "Jobs are not being done" not in client.get("/login/").content.decode()
+    client.force_login(rita)
+    assert "Jobs are not being done" not in client.get("/campaigns/").content.decode(), "they never ran here"
+    wrote("beat_started", 7200, monkeypatch, SCHEDULE)
+    wrote("beat", 3600, monkeypatch)
+    wrote("worker", 5, monkeypatch)
+    page = client.get("/campaigns/").content.decode()
+    assert "Jobs are not being done" in page and "The clock (Celery Beat) last sent a job 1 hour ago." in page
 
 
 def test_a_worker_that_died_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,4 +212,4 @@ def test_the_clock_the_worker_and_the_jobs_write_down_what_they_did(db: None, tm
 def test_a_check_that_does_not_exist_is_refused() -> None:
     refused = check("moon")
     assert refused.returncode == 1
-    assert "There are: web, marketplace, beat, worker, jobs." in refused.stderr
+    assert "There are: web, marketplace, beat, worker, jobs" in refused.stderr
