@@ -4,6 +4,7 @@ import io
 from collections.abc import Mapping
 from typing import IO, Any
 
+from django.core.exceptions import RequestDataTooBig
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from rest_framework import serializers
@@ -70,6 +71,8 @@ class SaveJudgment(APIView):
 
     def handle_exception(self, exc: Exception) -> Response:
         """Say every refusal as `error`, whoever refuses."""
+        if isinstance(exc, RequestDataTooBig):
+            return Response({"error": _("The answer is too long to be one.")}, status=413)
         if isinstance(exc, Refused):
             return Response({"error": str(exc)}, status=exc.status)
         response = super().handle_exception(exc)

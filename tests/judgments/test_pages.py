@@ -812,3 +812,12 @@ def test_a_workers_home_asks_as_much_for_many_receipts_as_for_one_and_pages_them
     assert last.receipt in shown and first.receipt not in shown
     assert first.receipt in ask(f"{home}?page=2").content.decode()
     assert dollars(3 * campaign.reward) in shown, "the sum is of all pages"
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/x-www-form-urlencoded", "text/plain"])
+def test_a_huge_answer_is_refused_as_the_script_expects(campaign: Campaign, alice: Worker, kind: str) -> None:
+    token = crowd.assignment_token(factories.take(alice, campaign))
+    client = Client(raise_request_exception=False)
+    answer = client.post(f"/j/{token}/1/save/", "x" * (3 << 20), content_type=kind)
+    assert 400 <= answer.status_code < 500
+    assert answer.json()["error"]
