@@ -144,6 +144,25 @@ def test_a_hit_that_an_earlier_version_left_short_goes_on_where_the_money_is_the
     will.do(hit_id)
 
 
+def test_a_hit_that_an_earlier_version_left_short_ends_if_its_requester_is_deactivated(
+    marketplace: Marketplace, ask: Ask, wanda: Worker
+) -> None:
+    rich = marketplace.requester()
+    hit_id, type_id = rich.hit()["HITId"], rich.hit_type(Reward="5.00")
+    mine = wanda.accept(hit_id)
+    ask(
+        "UPDATE marketplace_hit SET hit_type_id = (SELECT id FROM marketplace_hittype WHERE type_id = %s)"
+        " WHERE hit_id = %s",
+        type_id,
+        hit_id,
+    )
+    ask("UPDATE marketplace_requester SET is_active = false WHERE account_id = %s", rich.account_id)
+
+    wanda.give_back(mine)  # though nothing may be held for a requester that is not active
+
+    assert ask("SELECT status, held FROM marketplace_hit WHERE hit_id = %s", hit_id) == [("Reviewable", 0)]
+
+
 def test_slots_of_a_deactivated_requester_become_free_without_trouble(
     marketplace: Marketplace, ask: Ask, wanda: Worker
 ) -> None:

@@ -322,3 +322,20 @@ def test_deleting_a_type_retires_what_needs_it(marketplace: Marketplace, rosa: R
     with refusing("HITTypeDoesNotExist"):
         rosa.client.create_hit_with_hit_type(HITTypeId=hit["HITTypeId"], LifetimeInSeconds=60, Question=hit["Question"])
     wanda.accept(hit["HITId"])  # who has it keeps it, for the HITs that are still out
+
+
+def test_only_its_own_requester_decides_on_a_request(
+    marketplace: Marketplace, rosa: Requester, omar: Requester, wanda: Worker
+) -> None:
+    type_id = qualification_type(rosa)
+    asked = marketplace.test("request-qualification", worker_id=wanda.id, qualification_type_id=type_id)
+    given = {"QualificationRequestId": asked["request_id"]}
+
+    with refusing("QualificationRequestDoesNotExist"):
+        omar.client.accept_qualification_request(**given, IntegerValue=5)
+    with refusing("QualificationRequestDoesNotExist"):
+        omar.client.reject_qualification_request(**given, Reason="No")
+
+    (waiting,) = rosa.client.list_qualification_requests(QualificationTypeId=type_id)["QualificationRequests"]
+    assert waiting["QualificationRequestId"] == asked["request_id"]
+    assert rosa.client.list_workers_with_qualification_type(QualificationTypeId=type_id)["Qualifications"] == []
