@@ -104,7 +104,7 @@ def _published(hits: int) -> Any:
     collection = Collection.objects.create(lab=lab, name="bench")
     campaign = Campaign.objects.create(lab=lab, collection=collection, name="bench", state=Campaign.State.OPEN)
     Hit.objects.bulk_create(Hit(campaign=campaign, number=number, needed=1) for number in range(1, hits + 1))
-    publication = publication_write(campaign=campaign, rate=1000, requirements=[])
+    publication = publication_write(campaign=campaign, pay="base-and-bonus", rate=1000, requirements=[])
     return publication_publish(publication=publication, at=timezone.now(), although_nobody_qualifies=True)
 
 

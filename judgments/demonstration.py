@@ -272,6 +272,7 @@ def publish(campaign: Campaign, deposit: Callable[[Decimal], None]) -> Publicati
     publication = publication_of(campaign) or publication_write(
         campaign=campaign,
         environment=Publication.Environment.MARKETPLACE,
+        pay=Publication.Pay.BASE_AND_BONUS,  # so that there are bonuses to be seen
         requirements=[],
         rate=CALLS_PER_SECOND,
     )

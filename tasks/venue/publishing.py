@@ -51,7 +51,16 @@ def publication_unsaved(campaign: Campaign) -> Publication:
         description=_("Read a question and two passages, and choose the passage that answers it best. Repeat."),
         keywords=_("search, reading, comparison, answers"),
         assignment_duration=timedelta(minutes=campaign.minutes_per_hit),
+        pay=pay_at_first(Publication.Environment.MARKETPLACE),
     )
+
+
+def pay_at_first(environment: str) -> str:
+    """How work is paid unless somebody chooses: at our own marketplace the whole reward is listed, so that workers see
+    it. At Mechanical Turk, where a compensation takes a worker's attention, a base and a bonus.
+    """
+    own = environment == Publication.Environment.MARKETPLACE
+    return Publication.Pay.RETURN_AND_COMPENSATE if own else Publication.Pay.BASE_AND_BONUS
 
 
 def publication_likely(campaign: Campaign) -> Publication:
@@ -71,7 +80,8 @@ def publication_write(*, campaign: Campaign, **terms: Any) -> Publication:
     publication = Publication.objects.select_for_update().filter(campaign=campaign).first()
     if publication is None:
         publication = publication_unsaved(campaign)
-        terms = {"requirements": requirements_at_first(terms.get("environment", "marketplace"))} | terms
+        where = terms.get("environment", "marketplace")
+        terms = {"requirements": requirements_at_first(where), "pay": pay_at_first(where)} | terms
     if publication.state != State.DRAFT:
         raise NotNow(_("The campaign is published. Its terms can be replaced, with a look at what that changes."))
     terms_set(publication, terms)

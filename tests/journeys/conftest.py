@@ -149,7 +149,7 @@ def publish(venue: Marketplace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         )
         campaign = factories.campaign(collection, tests=3)
         title = f"Which passage is better? No. {next(_numbers)}"
-        terms = {"title": title, "requirements": [], "rate": 1000} | terms
+        terms = {"title": title, "pay": "base-and-bonus", "requirements": [], "rate": 1000} | terms
         publication = publication_write(campaign=campaign, **terms)
         clock = Clock()
         publication_publish(publication=publication, at=clock(), although_nobody_qualifies=True)

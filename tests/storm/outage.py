@@ -38,7 +38,7 @@ def main(hits: int) -> int:
     collection = Collection.objects.create(lab=lab, name="outage")
     campaign = Campaign.objects.create(lab=lab, collection=collection, name="outage", state=Campaign.State.OPEN)
     Hit.objects.bulk_create(Hit(campaign=campaign, number=number, needed=1) for number in range(1, hits + 1))
-    publication = publication_write(campaign=campaign, rate=40, requirements=[])
+    publication = publication_write(campaign=campaign, pay="base-and-bonus", rate=40, requirements=[])
     publication_publish(publication=publication, at=timezone.now(), although_nobody_qualifies=True)
 
     environment = os.environ | {"STORM_PARENT": str(os.getpid())}

@@ -31,7 +31,7 @@ def published(lab: Lab, tmp_path: Path, hits: int) -> Publication:
     )
     campaign = factories.campaign(collection, pairs_per_hit=1, tests_per_hit=1)
     assert campaign.hits.count() == hits
-    publication = publication_write(campaign=campaign, rate=1000)
+    publication = publication_write(campaign=campaign, pay="base-and-bonus", rate=1000)
     return publication_publish(publication=publication, at=timezone.now(), although_nobody_qualifies=True)
 
 

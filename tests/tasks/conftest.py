@@ -29,8 +29,8 @@ def requester(
 
 @pytest.fixture
 def publication(campaign: Campaign, requester: Requester) -> Publication:
-    """The terms on which a campaign of three HITs is to be published: the defaults, at a high rate."""
-    return publication_write(campaign=campaign, rate=1000)
+    """The terms on which a campaign of three HITs is to be published: a base and a bonus, at a high rate."""
+    return publication_write(campaign=campaign, pay="base-and-bonus", rate=1000)
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def thirteen(collection: Collection, requester: Requester) -> Callable[..., Publ
 
     def made(**terms: object) -> Publication:
         campaign = factories.campaign(collection, name="thirteen", pairs_per_hit=7, tests_per_hit=6)
-        publication = publication_write(campaign=campaign, rate=1000, **terms)
+        publication = publication_write(campaign=campaign, **{"pay": "base-and-bonus", "rate": 1000} | terms)
         clock = Clock()
         publication_publish(publication=publication, at=clock())
         drain(publication, clock)

@@ -14,6 +14,8 @@ from pools.models import Campaign, Collection, Passage, User
 from tasks import selectors
 from tasks.crowd import link as crowd
 from tasks.models import Assignment, Publication
+from tasks.venue.planning import hit_type_request
+from tasks.venue.publishing import publication_write
 from tests import factories
 
 
@@ -123,3 +125,28 @@ def test_the_command_that_starts_a_campaign_says_so_too(
     out = capsys.readouterr().out
     assert "$1.50 an hour" in out
     assert "less than $8.00 an hour" in out
+
+
+# --- what the marketplace lists
+
+
+def test_the_whole_reward_is_listed_at_our_own_marketplace_and_a_bonus_is_announced_by_keyword(
+    long_reads: Campaign,
+) -> None:
+    own = publication_write(campaign=long_reads)
+    request = hit_type_request(own, "X")
+    assert (own.pay, request["Reward"], request["Keywords"]) == ("return-and-compensate", "2.00", own.keywords)
+    own = publication_write(campaign=long_reads, pay="base-and-bonus", keywords="")
+    request = hit_type_request(own, "X")
+    assert (request["Reward"], request["Keywords"]) == ("0.10", "bonus-up-to-1.90")
+    assert request["Description"].startswith("Pays $0.10 and a bonus of up to $1.90")
+    own = publication_write(campaign=long_reads, keywords="reading, " * 111)
+    request = hit_type_request(own, "X")
+    assert len(request["Keywords"]) <= 1000
+    assert request["Keywords"].endswith("reading, bonus-up-to-1.90")
+
+
+def test_at_mechanical_turk_a_base_and_a_bonus_stay_the_usual_and_no_keyword_is_added(long_reads: Campaign) -> None:
+    other = publication_write(campaign=long_reads, environment="sandbox")
+    assert other.pay == "base-and-bonus"
+    assert "bonus" not in hit_type_request(other, "X")["Keywords"]

@@ -13,6 +13,7 @@ from pools import selectors
 from pools.management.files import collection_called, refusals_as_errors
 from pools.models import Campaign
 from pools.services import campaign_create
+from tasks.management.pay import pay_lines
 from tasks.money import dollars
 from tasks.venue.bills import campaign_bill
 from tasks.venue.publishing import publication_likely
@@ -79,6 +80,8 @@ class Command(BaseCommand):
             + ", ".join(f"{line.what.lower()} {dollars(line.amount)}" for line in bill.lines)
             + f" ({counted(bill.redone, 'assignment')}, an assumption)."
         )
+        for line in pay_lines(campaign):
+            self.stdout.write(line)
         missing_texts = selectors.missing_texts(campaign)
         if missing_texts.passages or missing_texts.queries:
             self.stdout.write(missing_texts.sentence())

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from pools.management.files import campaign_called, refusals_as_errors
+from tasks.management.pay import pay_lines
 from tasks.management.venues import DEMANDED, requirements_read, venue_errors
 from tasks.models import Publication
 from tasks.money import dollars
@@ -42,7 +43,11 @@ class Command(BaseCommand):
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
         parser.add_argument("--environment", choices=Publication.Environment.values, help="default: marketplace")
-        parser.add_argument("--pay", choices=Publication.Pay.values, help="default: base-and-bonus")
+        parser.add_argument(
+            "--pay",
+            choices=Publication.Pay.values,
+            help="default: return-and-compensate at our own marketplace, else base-and-bonus",
+        )
         parser.add_argument("--base", type=Decimal, help="the reward that is listed with base-and-bonus, in dollars")
         parser.add_argument("--rate", type=float, help="calls per second")
         parser.add_argument("--requirements", help=DEMANDED)
@@ -103,6 +108,8 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{owed.hits:,} HITs, {owed.assignments:,} assignments: {dollars(owed.total)} if all is finished: {lines}."
         )
+        for line in pay_lines(publication.campaign, publication):
+            self.stdout.write(line)
         self.stdout.write(reach_look(publication).sentence)
 
     def _send(self, publication: Publication) -> None:

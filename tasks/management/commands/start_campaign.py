@@ -7,8 +7,7 @@ from django.core.management.base import BaseCommand
 
 from pools.management.files import campaign_called, refusals_as_errors
 from tasks.crowd.link import campaign_address
-from tasks.money import dollars
-from tasks.selectors import expected_pace
+from tasks.management.pay import pay_lines
 from tasks.services import campaign_launch, campaign_pack
 
 
@@ -30,11 +29,6 @@ class Command(BaseCommand):
             campaign_pack(campaign_id=campaign.pk)
         campaign.refresh_from_db()
         self.stdout.write(f"{campaign.name} is {campaign.state}: {campaign.hits.count():,} HITs.")
-        pace = expected_pace(campaign)
-        if pace is not None:
-            self.stdout.write(
-                f"A HIT takes about {pace.minutes} min and pays {dollars(pace.reward)}: {dollars(pace.hourly)} an hour."
-            )
-            if pace.is_low:
-                self.stdout.write(f"That is less than {dollars(pace.floor)} an hour.")
+        for line in pay_lines(campaign):
+            self.stdout.write(line)
         self.stdout.write(f"Link for workers: {campaign_address(campaign)}")

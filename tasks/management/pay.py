@@ -1,0 +1,18 @@
+"""What commands say about pay an hour."""
+
+from collections.abc import Iterator
+
+from pools.models import Campaign
+from tasks.models import Publication
+from tasks.money import dollars
+from tasks.selectors import expected_pace
+
+
+def pay_lines(campaign: Campaign, publication: Publication | None = None) -> Iterator[str]:
+    """How long a HIT takes and what that pays an hour, with a warning where that is little. Nothing without texts."""
+    pace = expected_pace(campaign, publication)
+    if pace is None:
+        return
+    yield f"A HIT takes about {pace.minutes} min and pays {dollars(pace.reward)}: {dollars(pace.hourly)} an hour."
+    if pace.is_low:
+        yield f"That is less than {dollars(pace.floor)} an hour."
