@@ -27,7 +27,8 @@ def api_call_note(*, key: AccessKey, operation: str, request_id: str, subject: s
         "key": key.pk,
         "operation": operation,
         "request_id": request_id,
-        "subject": subject[:64],
+        # Of a request that was refused it may be anything, also what a database cannot store.
+        "subject": subject[:64] if subject.isascii() and subject.isalnum() else "",
         "outcome": outcome[:100],
     }
     try:
