@@ -17,6 +17,7 @@ from judgments import exports, jobs, services
 from judgments.models import Acceptance, Result
 from judgments.results import storing
 from judgments.results.inputs import digest_of
+from pools import locks
 from pools.models import Campaign, Collection, User
 from tasks.models import Assignment, Worker
 from tests import factories
@@ -205,8 +206,8 @@ def test_nobody_computes_what_another_process_computes(
         said.append(storing.result_refresh(campaign=campaign))
         connection.close()
 
-    with storing._alone(campaign) as alone:
-        assert alone
+    with locks.alone(f"results of campaign {campaign.pk}") as ours:
+        assert ours
         thread = threading.Thread(target=other)
         thread.start()
         thread.join()
