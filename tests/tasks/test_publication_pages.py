@@ -256,15 +256,15 @@ def test_a_bad_term_is_refused_at_its_field_with_what_was_seen_and_expected(
     assert not Publication.objects.exists()
 
 
-def test_terms_are_fixed_once_published(page: Client, published: Publication) -> None:
+def test_platform_and_pay_are_fixed_once_published(page: Client, published: Publication) -> None:
     campaign = published.campaign
     text = text_of(page, at("venue_terms", campaign))
-    assert all(words in text for words in ("so its terms are fixed", "14 days", "60 minutes", "7 days", "0 hours"))
-    answer = page.post(at("venue_terms", campaign), typed(campaign, title="Another"))
-    assert answer.status_code == 409
-    assert "its terms are fixed" in answer.content.decode()
+    assert all(words in text for words in ("Platform and pay are fixed", "14 days", "60 minutes", "7 days", "0 hours"))
+    answer = page.post(at("venue_terms", campaign), typed(campaign, pay="full-on-exit", base="1.00", rate="1000"))
+    assert answer.status_code == 303  # of all that was sent, nothing can be changed, and nothing differs
     published.refresh_from_db()
-    assert published.title != "Another"
+    assert (published.pay, published.base) == ("base-and-bonus", Decimal("0.10"))
+    assert published.terms.count() == 1
 
 
 def test_requirements_go_to_the_form_and_back_as_they_were() -> None:
