@@ -6,7 +6,7 @@ chooses what requesters, workers, the operator and the clock do, and shrinks wha
 All happens in the services, on PostgreSQL, in one transaction for each example, which is rolled back at its end.
 The clock stands still between steps, so that an example is the same each time.
 
-MACHINE_EXAMPLES and MACHINE_STEPS say how many examples of how many steps; MACHINE_SEED other than 0 varies them.
+MACHINE_EXAMPLES and MACHINE_STEPS say how many examples of how many steps; MACHINE_SEED varies them.
 """
 
 import os
@@ -359,7 +359,7 @@ def main(arguments: Sequence[str]) -> None:
     """Make the cast, and let hypothesis play. Exit code 1, and the shortest way to the fault, if there is one."""
     clock.now = lambda: START
     MarketplaceMachine.cast = Cast()
-    varied = int(os.environ.get("MACHINE_SEED") or 0)
+    varied = int(os.environ.get("MACHINE_SEED") or 1)
     chosen = settings(
         max_examples=int(os.environ.get("MACHINE_EXAMPLES") or 20),
         stateful_step_count=int(os.environ.get("MACHINE_STEPS") or 25),
