@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
 
 # Letters and digits; scripts that write no spaces are taken sign by sign.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
@@ -129,7 +128,8 @@ def recognition(tests: Sequence[ShownItem], pairs: Sequence[ShownItem]) -> list[
 def auc(some: ArrayLike, others: ArrayLike) -> float:
     """How often the larger of one of `some` and one of `others` tells which is which; ties count half. 0.5 to 1."""
     one, other = np.asarray(some, float), np.asarray(others, float)
-    together = rankdata(np.concatenate([one, other]))
+    _values, where, counts = np.unique(np.concatenate([one, other]), return_inverse=True, return_counts=True)
+    together = (np.cumsum(counts) - (counts - 1) / 2)[where]  # equal values share their mean rank
     wins = together[: len(one)].sum() - len(one) * (len(one) + 1) / 2
     share = float(wins / (len(one) * len(other)))
     return max(share, 1 - share)
