@@ -102,6 +102,5 @@ def test_dallingers_own_tests_pass(marketplace: Marketplace, environment: dict[s
     )
 
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr
-    passed = re.search(r"(\d+) passed", done.stdout)
-    assert passed is not None
-    assert int(passed[1]) >= 80, done.stdout[-300:]
+    passed = re.findall(r"(\d+) x?passed", done.stdout)
+    assert sum(map(int, passed)) >= 80, done.stdout[-300:]

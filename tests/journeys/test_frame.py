@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import expect
 
 from judgments.models import Acceptance, Judgment
@@ -13,6 +14,7 @@ from tests.marketplace.server import Marketplace
 Come = Callable[..., Visitor]
 Join = Callable[..., Member]
 Publish = Callable[..., Published]
+pytestmark = pytest.mark.timeout(900)  # a whole journey in a browser, on a machine that may be busy
 
 
 def test_two_tabs_reloads_going_back_and_pressing_twice_are_one_submission(member: Join, publish: Publish) -> None:

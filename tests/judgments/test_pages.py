@@ -482,7 +482,7 @@ def test_oversized_bodies_are_refused(token: str) -> None:
     encoded = urlencode({**sent, **hidden})
     for path in (address("item", token, 1), action):
         assert Client().post(path, encoded, content_type="application/x-www-form-urlencoded").status_code == 400
-    assert save(address("save", token, 1), sent).status_code == 400
+    assert save(address("save", token, 1), sent).status_code == 413
     assert save(address("save", token, 1), {**sent, "more": "x" * 5000}).status_code == 400
     assert not Judgment.objects.exists()
     assert Worker.objects.count() == workers

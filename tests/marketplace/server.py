@@ -104,6 +104,7 @@ class Marketplace:
                 *options.split(),
                 "--no-control-socket",
                 "--preload",
+                "--keep-alive=75",  # a client may wait between two requests
             ],
             cwd=REPOSITORY,
             env=self.environment,

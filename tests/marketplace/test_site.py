@@ -694,7 +694,7 @@ def test_the_keyboard_is_in_the_task_once_it_is_there(
     page = visitor(wanda.person)
     page.goto(f"/tasks/{hit['HITId']}")
     page.get_by_role("button", name="Accept this task").click()
-    page.wait_for_function("document.activeElement && document.activeElement.tagName === 'IFRAME'")
+    page.wait_for_function("() => document.activeElement && document.activeElement.tagName === 'IFRAME'")
     page.keyboard.press("Tab")
     page.keyboard.type("hello")
     expect(page.frame_locator("iframe").get_by_label("Say it")).to_have_value("hello")

@@ -99,7 +99,7 @@ def test_without_the_token_the_same_storm_publishes_and_pays_twice(
     marketplace: Marketplace,  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    publication = published(lab, tmp_path, 150)
+    publication = published(lab, tmp_path, 100)
 
     came = weather(publication, marketplace, tmp_path, seed=7, seconds=500, tokens=False)
 

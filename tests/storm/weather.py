@@ -37,18 +37,18 @@ from tests.conftest import REPOSITORY, database_url, running_site
 from tests.marketplace.server import Marketplace, Requester
 
 CHANCES = {
-    "before_commit": 0.08,
-    "after_commit": 0.08,
-    "reply_dropped": 0.08,
-    "throttled": 0.01,  # each holds the whole publication back for seconds
-    "slow": 0.05,
-    "not_ready": 0.1,
+    "before_commit": 0.06,
+    "after_commit": 0.06,
+    "reply_dropped": 0.06,
+    "throttled": 0.008,  # each holds the whole publication back for seconds
+    "slow": 0.04,
+    "not_ready": 0.08,
     "notification_lost": 0.05,
     "notification_doubled": 0.05,
 }
 CARELESS, LEAVING, RETURNING = 0.06, 0.06, 0.05
 ROUND = (jobs.publish, jobs.sync, judgment_jobs.check, jobs.settle, jobs.requeue)
-CALLS_BETWEEN_KILLS = 250
+CALLS_BETWEEN_KILLS = 350
 PEOPLE = 4
 """How many work at once."""
 

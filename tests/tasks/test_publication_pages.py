@@ -246,7 +246,7 @@ def test_every_requirement_can_be_removed(page: Client, campaign: Campaign, requ
 def test_a_bad_term_is_refused_at_its_field_with_what_was_seen_and_expected(
     page: Client, campaign: Campaign, requester: Requester, field: str, value: str, expected: str
 ) -> None:
-    answer = page.post(at("venue_terms", campaign), typed(campaign, **{field: value}))
+    answer = page.post(at("venue_terms", campaign), typed(campaign, pay="base-and-bonus", **{field: value}))
     assert answer.status_code == 400
     errors = answer.context["form"].errors
     assert list(errors) == [field]
