@@ -162,8 +162,8 @@ state() {
 }
 
 backup() {
-  local name
-  manage export_campaign link --to - > "$work/before.zip"
+  local name campaign
+  for campaign in link venue; do manage export_campaign $campaign --to - > "$work/$campaign-before.zip"; done
   make backup COMPOSE="$COMPOSE" | tee "$work/name"
   name=$(tail -n 1 "$work/name")
   say "Losing the database, the queue and the files"
@@ -171,10 +171,13 @@ backup() {
   ${ENGINE:-docker} volume rm bestknown_postgres bestknown_redis bestknown_files
   make restore BACKUP="$name" COMPOSE="$COMPOSE"
   [ "$(state)" = stopped ] || fail "The publication is not stopped."
-  manage export_campaign link --to - > "$work/after.zip"
-  cmp "$work/before.zip" "$work/after.zip" || fail "The exports are not what they were."
+  for campaign in link venue; do
+    manage export_campaign $campaign --to - > "$work/$campaign-after.zip"
+    cmp "$work/$campaign-before.zip" "$work/$campaign-after.zip" || fail "The export of $campaign is not what it was."
+  done
   manage venue_ledger venue
   manage publish_campaign venue --resume
+  [ "$(state)" = open ] || fail "The publication does not go on."
   say "Restored: the exports are the same, byte for byte"
 }
 
