@@ -29,10 +29,10 @@ ask() { # seconds, address, options of curl …: the status of the answer, 000 i
     --connect-to "$host:443:127.0.0.1:$HTTPS_PORT" "$@" "$address" || true
 }
 
-asking() { # file, seconds an answer may take: asks five times a second until the file is gone, counting what fails
+asking() { # file, seconds an answer may take, host: asks five times a second until the file is gone, counting what fails
   local bad=0 all=0 code
   while [ -e "$1" ]; do
-    code=$(ask "$2" "https://$SITE_HOST/healthz")
+    code=$(ask "$2" "https://$3/healthz")
     all=$((all + 1))
     [ "$code" = 200 ] || bad=$((bad + 1))
     sleep 0.2
@@ -112,35 +112,39 @@ judge() {
 }
 
 crash() {
-  local service counting
+  local service host counting
   for service in postgres redis web marketplace worker beat proxy; do
+    host=$SITE_HOST
+    [ $service != marketplace ] || host=$MARKETPLACE_HOST
     touch "$work/asking"
-    asking "$work/asking" 20 > "$work/lost" &
+    asking "$work/asking" 20 "$host" > "$work/lost" &
     counting=$!
     sleep 1
     inside $service sh -c 'kill -9 $(cat /proc/1/task/1/children)' || true
     sleep 12
     rm "$work/asking"
     wait $counting
-    say "kill -9 in $service: $(cat "$work/lost") requests failed"
+    say "kill -9 in $service: $(cat "$work/lost") requests to $host failed"
+    inside $service true || fail "$service did not come back by itself."
   done
   compose up --detach --wait
 }
 
 busy() { # container: what its programs have used of the processor, in ticks
-  inside --index "$1" web sh -c 'cat /proc/[0-9]*/stat' 2> /dev/null | awk '{ used += $14 + $15 } END { print used }'
+  inside --index "$1" web sh -c 'cat /proc/[0-9]*/stat || true' 2> /dev/null | awk '{ used += $14 + $15 } END { print used }'
 }
 
 share() {
   local before after index counting asked
   compose up --detach --wait --scale web=2 --no-recreate
   before=($(busy 1) $(busy 2))
-  seq 400 | xargs -P 8 -I {} curl --silent --output /dev/null --cacert root.crt --connect-to "$SITE_HOST:443:127.0.0.1:$HTTPS_PORT" "https://$SITE_HOST/login/"
+  seq 400 | xargs -P 8 -I {} curl --silent --fail --output /dev/null --cacert root.crt \
+    --connect-to "$SITE_HOST:443:127.0.0.1:$HTTPS_PORT" "https://$SITE_HOST/login/" || fail "Two web containers do not answer every request."
   after=($(busy 1) $(busy 2))
   say "Two web containers: $((after[0] - before[0])) and $((after[1] - before[1])) ticks for 400 requests"
   [ $((after[0] - before[0])) -gt 20 ] && [ $((after[1] - before[1])) -gt 20 ] || fail "One of them does nothing."
   touch "$work/asking"
-  asking "$work/asking" 30 > "$work/lost" &
+  asking "$work/asking" 30 "$SITE_HOST" > "$work/lost" &
   counting=$!
   for index in 1 2; do
     inside --index $index web sh -c 'kill -TERM $(cat /proc/1/task/1/children)' || true
