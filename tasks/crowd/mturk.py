@@ -97,14 +97,17 @@ def signed_post(venue: Environment, path: str, target: str, body: Answer, second
     Raises BotoCoreError or ClientError as a client does, and ValueError where the answer is not a JSON object.
     """
     own = _own_key(venue)
-    found = Credentials(*own) if own else _session(_aws_environment()).get_credentials()
+    session = _session(_aws_environment())
+    found = Credentials(*own) if own else session.get_credentials()
     if found is None:
         raise NoCredentialsError
     address = f"{venue.endpoint.rstrip('/')}{path}"
     headers = {"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": target}
     request = AWSRequest(method="POST", url=address, headers=headers, data=json.dumps(body))
     SigV4Auth(found.get_frozen_credentials(), "mturk-requester", REGION).add_auth(request)
-    sender = URLLib3Session(timeout=(CONNECT_SECONDS, seconds), proxies=get_environ_proxies(address))
+    # whom the API's clients trust: AWS_CA_BUNDLE, or a profile's ca_bundle
+    trusted = session._session.get_config_variable("ca_bundle") or True
+    sender = URLLib3Session(trusted, get_environ_proxies(address), timeout=(CONNECT_SECONDS, seconds))
     answer = sender.send(request.prepare())
     try:
         said = json.loads(answer.content)

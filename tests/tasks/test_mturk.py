@@ -1,9 +1,14 @@
 """A campaign at a venue: the right host, the exact requests, who may begin, what was submitted."""
 
 import json
+import ssl
+import subprocess
+import threading
 from datetime import timedelta
 from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -27,6 +32,7 @@ from tasks.crowd.mturk import (
     client_for,
     existing_hit,
     frame_address,
+    signed_post,
     trouble_of,
 )
 from tasks.crowd.requirements import PAPER, requirements_of
@@ -42,6 +48,36 @@ from tests.marketplace.server import Worker as VenueWorker
 from tests.tasks.venues import Clock, arrive, drain, finish, posting_of, work
 
 # --- hosts, errors, money
+
+
+class _Echo(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"Count": 7}')
+
+
+def test_calls_beside_the_api_trust_the_authority_that_the_clients_trust(
+    settings: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, key = tmp_path / "root.crt", tmp_path / "root.key"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "2"]
+    made += ["-addext", "subjectAltName=DNS:localhost", "-out", str(root), "-keyout", str(key)]
+    subprocess.run(made, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(root, key)
+    server = HTTPServer(("127.0.0.1", 0), _Echo)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    settings.MARKETPLACE_URL = f"https://localhost:{server.server_port}"  # type: ignore[attr-defined]
+    settings.MARKETPLACE_KEY = ("key", "secret")  # type: ignore[attr-defined]
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(root))
+    try:
+        assert signed_post(environment("marketplace"), "/extensions/x", "Service.X", {}, 5) == {"Count": 7}
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def test_the_client_talks_to_the_environments_host_whatever_the_surroundings_say(
