@@ -125,6 +125,7 @@ def test_a_bonus_is_paid_with_its_fee_and_once_for_each_token(rosa: Requester, w
         "bonuses": "0.92",
         "paid_out": "0.00",
         "pending": "1.00",
+        "pending_bonus": "0.00",
         "owed": "0.92",
     }
 

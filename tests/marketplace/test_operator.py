@@ -245,6 +245,7 @@ def test_payouts_leave_the_books_once_and_their_list_can_be_fetched_again(
         "bonuses": "0.00",
         "paid_out": "1.25",
         "pending": "",
+        "pending_bonus": "0.00",
         "owed": "0.00",
     }
     with page.expect_download() as download:
