@@ -96,7 +96,12 @@ def test_dallingers_own_tests_pass(marketplace: Marketplace, environment: dict[s
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *chosen, *options, *plugins],
         cwd=source,
-        env=environment | {"DALLINGER_SOURCE": str(source), "mturk_worker_id": marketplace.worker().id},
+        env=environment
+        | {
+            "DALLINGER_SOURCE": str(source),
+            "PYTEST_DEBUG_TEMPROOT": str(tmp_path),
+            "mturk_worker_id": marketplace.worker().id,
+        },
         capture_output=True,
         text=True,
     )

@@ -325,7 +325,10 @@ def test_an_address_that_fails_rests_while_the_others_of_its_requester_are_serve
     assert len(down.heard) == 2, "the others wait with the two that were tried"
     marketplace.advance(seconds=31)
     down.status = 200
-    marketplace.test("deliver")
+    for _ in range(10):  # on a busy machine one round may not reach all of them
+        marketplace.test("deliver")
+        if len(down.heard) >= 12:
+            break
     assert len(down.heard) == 12
     down.server.shutdown()
 
