@@ -1,7 +1,6 @@
 """What tests share: one cast of people, a running site on the test database, a browser, the real data's folder."""
 
 import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from config.serve import Site
 from pools.models import Campaign, Collection, Lab, User
 from tasks.models import Worker
 from tests import factories
+from tests.ports import free_port
 
 REPOSITORY = Path(__file__).parent.parent
 
@@ -125,13 +125,6 @@ def running_site(media_root: str) -> Iterator[RunningSite]:
             yield running
         finally:
             running.process.stop()
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def database_url() -> str:

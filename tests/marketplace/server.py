@@ -15,7 +15,7 @@ import httpx
 import psycopg2
 from botocore.config import Config  # type: ignore[import-untyped]
 
-from tests.conftest import free_port
+from tests.ports import free_port
 
 REPOSITORY = Path(__file__).parent.parent.parent
 HTML_QUESTION = (
@@ -36,22 +36,30 @@ TEMPLATE = "marketplace_template"
 """The database that others are copies of: what an upgrade to the newest migration leaves, made once in a run."""
 
 
-def database_made(name: str) -> str:
+def database_with_tables(name: str) -> str:
     """A new database with the marketplace's tables beside the tests' own. Its address."""
-    connection = psycopg2.connect(os.environ["DATABASE_URL"].replace("postgres://", "postgresql://", 1))
-    connection.autocommit = True
-    with closing(connection), connection.cursor() as cursor:
+    with closing(_tests_database()) as connection, connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(hashtext(%s))", [TEMPLATE])  # one process makes the template
         cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [TEMPLATE])
         if not cursor.fetchone():
-            cursor.execute(f'DROP DATABASE IF EXISTS "{TEMPLATE}_unfinished" WITH (FORCE)')
-            cursor.execute(f'CREATE DATABASE "{TEMPLATE}_unfinished"')
-            database_migrate(database_address(f"{TEMPLATE}_unfinished"))
+            database_migrate(database_create(f"{TEMPLATE}_unfinished"))
             cursor.execute(f'ALTER DATABASE "{TEMPLATE}_unfinished" RENAME TO "{TEMPLATE}"')
         cursor.execute("SELECT pg_advisory_unlock_all()")
+    return database_create(name, template=TEMPLATE)
+
+
+def database_create(name: str, template: str = "template1") -> str:
+    """A new database beside the tests' own, with what the template has. Its address."""
+    with closing(_tests_database()) as connection, connection.cursor() as cursor:
         cursor.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
-        cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE "{TEMPLATE}"')
+        cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
     return database_address(name)
+
+
+def _tests_database() -> psycopg2.extensions.connection:
+    connection = psycopg2.connect(os.environ["DATABASE_URL"].replace("postgres://", "postgresql://", 1))
+    connection.autocommit = True
+    return connection
 
 
 def database_address(name: str) -> str:
@@ -60,11 +68,11 @@ def database_address(name: str) -> str:
     return f"{path.rpartition('/')[0]}/{name}{question}{options}"
 
 
-def database_migrate(address: str) -> None:
-    """Make the marketplace's tables there."""
+def database_migrate(address: str, *target: str) -> None:
+    """Bring a database to the newest migration, or to that of an app."""
     environment = {"DEVELOPMENT": "1", "MARKETPLACE_DATABASE_URL": address, "MARKETPLACE_SECRET_KEY": SECRET_KEY}
     done = subprocess.run(
-        [sys.executable, "-m", "marketplace", "migrate", "--verbosity", "0"],
+        [sys.executable, "-m", "marketplace", "migrate", "--verbosity", "0", *target],
         cwd=REPOSITORY,
         env={**os.environ, "DJANGO_SETTINGS_MODULE": "marketplace.settings", **environment},
         capture_output=True,
@@ -80,7 +88,7 @@ class Marketplace:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.folder = folder
-        self.database = database_made(f"marketplace_test_{os.getpid()}_{next(_numbers)}")
+        self.database = self.make_database(f"marketplace_test_{os.getpid()}_{next(_numbers)}")
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "MARKETPLACE_"))},
             "DJANGO_SETTINGS_MODULE": "marketplace.settings",
@@ -112,6 +120,10 @@ class Marketplace:
             stderr=self._log,
         )
         self._wait()
+
+    def make_database(self, name: str) -> str:
+        """Make the database that this marketplace runs on. Its address."""
+        return database_with_tables(name)
 
     def prepare(self) -> None:
         """What is done before the first start. The database has its tables."""

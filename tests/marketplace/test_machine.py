@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.marketplace.server import REPOSITORY, database_made
+from tests.marketplace.server import REPOSITORY, database_with_tables
 
 
 @pytest.mark.timeout(900)
@@ -15,7 +15,7 @@ def test_whatever_people_and_the_clock_do_the_books_stay_right() -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MARKETPLACE_")} | {
         "DJANGO_SETTINGS_MODULE": "marketplace.settings",
         "DEVELOPMENT": "1",
-        "MARKETPLACE_DATABASE_URL": database_made(f"marketplace_machine_{os.getpid()}"),
+        "MARKETPLACE_DATABASE_URL": database_with_tables(f"marketplace_machine_{os.getpid()}"),
         "MARKETPLACE_SECRET_KEY": "a key for tests, and only for tests, long enough to be one",
     }
     migrate = [sys.executable, "-m", "marketplace", "migrate", "--verbosity", "0"]

