@@ -15,7 +15,7 @@ import pytest
 from config import embedded
 from config.market import Market, MarketError
 from config.serve import Site, SiteError
-from tests.conftest import free_port
+from tests.ports import free_port
 
 KEYS = ("aws_access_key_id", "aws_secret_access_key")
 

