@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
         from django.core.management import call_command
 
         from config.serve import Site
-        from tests.conftest import free_port
+        from tests.ports import free_port
 
         call_command("migrate", verbosity=0)
         tokens = _assignments(Path(folder))

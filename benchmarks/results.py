@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
         from django.core.management import call_command
 
         from config.serve import Site
-        from tests.conftest import free_port
+        from tests.ports import free_port
 
         call_command("migrate", verbosity=0)
         campaign = _judged(Path(folder), QUERIES // share, PAIRS // share)

@@ -21,7 +21,8 @@ import pytest
 import redis
 
 from config.job_status import JOBS
-from tests.conftest import REPOSITORY, free_port
+from tests.conftest import REPOSITORY
+from tests.ports import free_port
 
 SERVE = """
 import sys

@@ -17,7 +17,8 @@ from django.test import Client
 from config import health, job_status
 from config.serve import Site
 from pools.models import User
-from tests.conftest import database_url, free_port
+from tests.conftest import database_url
+from tests.ports import free_port
 
 REPOSITORY = Path(__file__).parents[2]
 SCHEDULE = {"tasks.jobs.publish": ("publish HITs", 15.0), "tasks.jobs.reconcile": ("compare ledgers", 21_600.0)}

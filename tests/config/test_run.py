@@ -11,7 +11,8 @@ import pytest
 from django.db import connection
 
 from tests import factories
-from tests.conftest import REPOSITORY, database_url, free_port
+from tests.conftest import REPOSITORY, database_url
+from tests.ports import free_port
 
 
 def environment(var: Path, **named: str) -> dict[str, str]:
