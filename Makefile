@@ -25,7 +25,7 @@ help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F '|' '{ printf "%-16s %s\n", $$1, $$2 }'
 
 run: environment ## Do the main job on the demo, then serve the site (CROWD=people DATA=folder PORT=8000 MARKETPLACE_PORT=8001)
-	@DEVELOPMENT=1 .venv/bin/python -m config.run $(if $(CROWD),--crowd "$(CROWD)") $(if $(DATA),--data "$(DATA)")
+	@DEVELOPMENT=1 .venv/bin/python -m local.run $(if $(CROWD),--crowd "$(CROWD)") $(if $(DATA),--data "$(DATA)")
 
 test: environment-dev ## Run all tests, in a real browser too; installs one if it may (ARGS="tests/evaluation -x")
 	@.venv/bin/python -m tests.browser

@@ -21,7 +21,7 @@ def main() -> None:
     """Start the embedded services where no others are configured, then run the command."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     if len(sys.argv) > 1 and sys.argv[1] not in NEEDS_NO_SERVICES:
-        from config import embedded
+        from local import embedded
 
         embedded.ensure()
 

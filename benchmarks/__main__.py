@@ -9,7 +9,7 @@ PARTS = (
     "benchmarks.packing",
     "benchmarks.pages",
     "benchmarks.results",
-    "benchmarks.venue",
+    "benchmarks.platform",
 )
 
 

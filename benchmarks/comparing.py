@@ -23,10 +23,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import stats
 
-from evaluation.artifact import RunArtifact
-from evaluation.comparing import compare
-from evaluation.qrels import Qrels
-from evaluation.ranks import Board, Ranks, ranks_of, reciprocals
+from evaluation.files.artifact import RunArtifact
+from evaluation.files.qrels import Qrels
+from evaluation.statistics.comparing import compare
+from evaluation.statistics.ranks import Board, Ranks, ranks_of, reciprocals
 
 RATIOS = {10: 1 / 100, 100: 1 / 30}
 RESCORE_SECONDS = 1.0

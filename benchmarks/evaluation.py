@@ -154,7 +154,7 @@ def _peer(path: str) -> float:
 
 
 def _check(path: str) -> float:
-    from evaluation.runs import check_run
+    from evaluation.files.runs import check_run
 
     check = check_run(path)
     if not check.ok:
@@ -184,7 +184,7 @@ def _store(folder: str, queries: str) -> float:
     import numpy as np
     import pyarrow as pa
 
-    from evaluation.artifact import RunArtifact
+    from evaluation.files.artifact import RunArtifact
 
     draw = np.random.default_rng(20220712)
     count, depth = int(queries), 100
@@ -203,9 +203,9 @@ def _store(folder: str, queries: str) -> float:
 
 
 def _pool(folder: str, queries: str) -> float:
-    from evaluation.artifact import RunArtifact
-    from evaluation.pooling import pool_queries, pool_sizes
-    from evaluation.qrels import Entry, Qrels
+    from evaluation.files.artifact import RunArtifact
+    from evaluation.files.qrels import Entry, Qrels
+    from evaluation.judging.pooling import pool_queries, pool_sizes
 
     qrels = Qrels.of(Entry(str(1_000 + n * 157), str(1_000_000 + n * 100 + n % 3), 1) for n in range(int(queries)))
     started = time.perf_counter()
@@ -219,9 +219,9 @@ def _pool(folder: str, queries: str) -> float:
 
 
 def _play(queries: str, pairs: str) -> float:
-    from evaluation.pooling import all_pairs
-    from evaluation.preferences import Preference
-    from evaluation.tournament import derive
+    from evaluation.files.preferences import Preference
+    from evaluation.judging.pooling import all_pairs
+    from evaluation.judging.tournament import derive
 
     draw = random.Random(20220713)
     pools = {

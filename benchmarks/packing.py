@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
         os.environ.update(BESTKNOWN_VAR=folder, DEVELOPMENT="1", DJANGO_SETTINGS_MODULE="config.settings")
         os.environ.pop("DATABASE_URL", None)
         os.environ.pop("REDIS_URL", None)
-        from config import embedded
+        from local import embedded
 
         embedded.ensure()
         import django
@@ -60,10 +60,11 @@ def sizes(queries: int, pairs: int) -> list[int]:
 def _measure(queries: int, pairs: int) -> int:
     from django.db import connection
 
-    from evaluation.pooling import all_pairs
-    from pools.models import Campaign, Collection, Lab, Pair
+    from core.models import Lab
+    from evaluation.judging.pooling import all_pairs
+    from pools.models import Campaign, Collection, Pair
     from pools.services import Plan, _store_plan
-    from tasks import services
+    from tasks import services as task_services
     from tasks.models import Hit, Item, TestPair
 
     lab = Lab.objects.create(name="bench")
@@ -84,7 +85,7 @@ def _measure(queries: int, pairs: int) -> int:
     )
     Campaign.objects.update(state="packing")
     started = time.perf_counter()
-    services.campaign_pack(campaign_id=campaign.pk)
+    task_services.campaign_pack(campaign_id=campaign.pk)
     seconds = time.perf_counter() - started
     hits, items = Hit.objects.count(), Item.objects.count()
     print(f"packing and storing {hits:,} HITs ({items:,} items): {seconds:.2f} s")
@@ -115,7 +116,7 @@ def _giving(campaign: "Campaign", done: int) -> float:
     from django.db import connection, transaction
     from django.utils import timezone
 
-    from tasks import selectors
+    from tasks import selectors as task_selectors
     from tasks.models import Assignment, Hit, Worker
 
     at = timezone.now()
@@ -128,7 +129,7 @@ def _giving(campaign: "Campaign", done: int) -> float:
     for _round in range(ROUNDS):
         with transaction.atomic():  # what storing the assignment costs does not depend on how much was done before
             started = time.perf_counter()
-            assert selectors.next_hit(worker, campaign, at, lock=True) is not None
+            assert task_selectors.next_hit(worker, campaign, at, lock=True) is not None
             ours.append(time.perf_counter() - started)
         started = time.perf_counter()
         with connection.cursor() as cursor:

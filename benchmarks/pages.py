@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
         for name in ("DATABASE_URL", "REDIS_URL"):
             os.environ.pop(name, None)
         os.environ["RATE_LIMITS"] = "0"  # all workers have one address here
-        from config import embedded
+        from local import embedded
 
         embedded.ensure()
         import django
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
         django.setup()
         from django.core.management import call_command
 
-        from config.serve import Site
+        from local.supervisor import Site
         from tests.ports import free_port
 
         call_command("migrate", verbosity=0)
@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> int:
 
 def _assignments(folder: Path) -> list[str]:
     """A hundred workers, each at a HIT of 13 items. The addresses' tokens."""
-    from tasks.crowd.link import assignment_token
+    from tasks.links import assignment_token
     from tests import factories
 
     queries = [f"q{number}" for number in range(WORKERS * 10)]

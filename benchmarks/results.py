@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from benchmarks.packing import PAIRS, QUERIES, sizes
 
 if TYPE_CHECKING:
-    from config.serve import Site
+    from local.supervisor import Site
     from pools.models import Campaign
 
 RUNS = 16
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
         os.environ.update(BESTKNOWN_VAR=folder, DEVELOPMENT="1", DJANGO_SETTINGS_MODULE="config.settings")
         for name in ("DATABASE_URL", "REDIS_URL"):
             os.environ.pop(name, None)
-        from config import embedded
+        from local import embedded
 
         embedded.ensure()
         import django
@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
         django.setup()
         from django.core.management import call_command
 
-        from config.serve import Site
+        from local.supervisor import Site
         from tests.ports import free_port
 
         call_command("migrate", verbosity=0)
@@ -75,7 +75,7 @@ def main(arguments: list[str]) -> int:
 def _judged(folder: Path, queries: int, pairs: int) -> "Campaign":
     """A packed campaign, each of its pairs judged once."""
     from pools.models import Campaign
-    from tasks import services
+    from tasks import services as task_services
     from tasks.models import TestPair
     from tests import factories
 
@@ -95,7 +95,7 @@ def _judged(folder: Path, queries: int, pairs: int) -> "Campaign":
         for n in range(30)
     )
     Campaign.objects.update(state="packing")
-    services.campaign_pack(campaign_id=campaign.pk)
+    task_services.campaign_pack(campaign_id=campaign.pk)
     _judge(campaign)
     campaign.refresh_from_db()
     return campaign
@@ -122,7 +122,7 @@ def _judge(campaign: "Campaign") -> None:
         cursor.execute(
             """
             INSERT INTO tasks_assignment (campaign_id, hit_id, worker_id, state, verdict, taken_at, leased_until,
-              finished_at, judged, owed, receipt, venue_assignment_id)
+              finished_at, judged, owed, receipt, platform_assignment_id)
             SELECT campaign_id, id, %s + number %% %s, 'submitted', 'accepted', now(), now(), now(), 13, 2, '', ''
             FROM tasks_hit WHERE campaign_id = %s
             """,
@@ -157,11 +157,11 @@ def _judge(campaign: "Campaign") -> None:
 def _job(campaign: "Campaign") -> None:
     from django.db import connection
 
-    from judgments.results import storing
-    from judgments.results.inputs import digest_of
+    from results import refreshing
+    from results.inputs import digest_of
 
     started = time.perf_counter()
-    assert storing.result_refresh(campaign=campaign)
+    assert refreshing.result_refresh(campaign=campaign)
     seconds = time.perf_counter() - started
     result = campaign.result
     data = result.data
@@ -173,7 +173,7 @@ def _job(campaign: "Campaign") -> None:
     digest_of(campaign)
     print(f"telling whether they are in step: {(time.perf_counter() - started) * 1000:.0f} ms")
     with connection.cursor() as cursor:
-        cursor.execute("SELECT length(data::text), length(figures::text), length(tops::text) FROM judgments_result")
+        cursor.execute("SELECT length(data::text), length(figures::text), length(tops::text) FROM results_result")
         print("stored: {:,} bytes of data, {:,} of figures, {:,} of tops".format(*cursor.fetchone()))
 
 
@@ -194,12 +194,12 @@ def _cookie(campaign: "Campaign", name: str) -> str:
 def _cold(port: int, campaign: "Campaign", site: "Site") -> int:
     from django.core.cache import cache
 
-    from judgments import selectors
+    from judgments import selectors as judgment_selectors
 
     cookie, path = _cookie(campaign, "early"), f"/campaigns/{campaign.pk}/"
     _asked(port, "/healthz", cookie)
     started = time.perf_counter()
-    selectors.derived(campaign)
+    judgment_selectors.derived(campaign)
     counting = time.perf_counter() - started
     alone: list[float] = []
     together: list[float] = []

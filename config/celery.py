@@ -14,7 +14,7 @@ from celery import Celery, signals
 from django.conf import settings
 from redis import Redis, RedisError
 
-from config import job_status
+from core import job_status
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 if not settings.configured:  # this is Celery itself, and not a web server or a command that hands it work

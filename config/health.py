@@ -10,7 +10,7 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from redis import Redis
 
-from config.job_status import JobStatus, read_status, redis_at
+from core.job_status import JobStatus, read_status, redis_at
 
 PATIENCE = 1.5  # seconds in which all parts must have answered
 FRESH = 1.0  # seconds for which an answer is given again: many may ask, and the parts are not asked more often

@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 
-from judgments.framing import allow_frame
-from pools.errors import Refused
+from core.errors import Refused
+from judgments.pages.framing import allow_frame
 
 PERMISSIONS = ", ".join(
     f"{feature}=()"

@@ -7,7 +7,7 @@
 | ALLOWED_HOSTS | host names that are served, with commas between | none; localhost in development |
 | CSRF_TRUSTED_ORIGINS | origins with scheme behind a proxy, with commas between | none |
 | SITE_URL | the address that people see, in links that are printed or sent | in development that of the running site |
-| DATABASE_URL, REDIS_URL | PostgreSQL and Redis | embedded servers, see config/embedded.py |
+| DATABASE_URL, REDIS_URL | PostgreSQL and Redis | embedded servers, see local/embedded.py |
 | DATABASE_STATEMENT_SECONDS | how long a statement may take, see below; 0 for no limit | web 60, jobs 1800, else 0 |
 | DATABASE_CONNECT_SECONDS | how long connecting to PostgreSQL may take | 5 |
 | REDIS_SECONDS | how long the cache and the rate limits wait for Redis | 1 |
@@ -37,8 +37,8 @@ from django.core.exceptions import ImproperlyConfigured
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from config import logs
-from config.database import connection_options
+from core import logs
+from core.database import connection_options
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -100,9 +100,13 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "csp",
     "rest_framework",
+    "core",
     "pools",
     "tasks",
+    "platforms",
     "judgments",
+    "results",
+    "simulation",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -166,7 +170,7 @@ CACHES = {
             "SOCKET_CONNECT_TIMEOUT": REDIS_SECONDS,
             "SOCKET_TIMEOUT": REDIS_SECONDS,
             "CONNECTION_POOL_KWARGS": {"retry": Retry(NoBackoff(), 0)},
-            "REDIS_CLIENT_CLASS": "config.cache.PausingRedis",  # one page asks several times
+            "REDIS_CLIENT_CLASS": "core.cache.PausingRedis",  # one page asks several times
         },
     }
 }
@@ -183,13 +187,13 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE = {
     "pack campaigns that wait": {"task": "tasks.jobs.pack_waiting_campaigns", "schedule": 30.0},
-    "publish HITs and send what is planned": {"task": "tasks.jobs.publish", "schedule": 15.0},
-    "ask venues what was submitted": {"task": "tasks.jobs.sync", "schedule": 60.0},
+    "publish HITs and send what is planned": {"task": "platforms.jobs.publish", "schedule": 15.0},
+    "ask platforms what was submitted": {"task": "platforms.jobs.sync", "schedule": 60.0},
     "check the test pairs of confirmed work": {"task": "judgments.jobs.check", "schedule": 60.0},
-    "compute results": {"task": "judgments.jobs.compute_results", "schedule": 60.0},
-    "decide on submitted work and pay": {"task": "tasks.jobs.settle", "schedule": 60.0},
-    "ask for more work where it is needed": {"task": "tasks.jobs.requeue", "schedule": 120.0},
-    "compare with the venues": {"task": "tasks.jobs.reconcile", "schedule": 6 * 3600.0},
+    "compute results": {"task": "results.jobs.compute_results", "schedule": 60.0},
+    "decide on submitted work and pay": {"task": "platforms.jobs.settle", "schedule": 60.0},
+    "ask for more work where it is needed": {"task": "platforms.jobs.requeue", "schedule": 120.0},
+    "compare with the platforms": {"task": "platforms.jobs.reconcile", "schedule": 6 * 3600.0},
 }
 for _entry in CELERY_BEAT_SCHEDULE.values():  # where the workers are behind, the next of its kind does the work
     _entry["options"] = {"expires": _entry["schedule"]}
@@ -225,7 +229,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000
 
 # People
-AUTH_USER_MODEL = "pools.User"
+AUTH_USER_MODEL = "core.User"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "pools:campaigns"
 LOGOUT_REDIRECT_URL = "login"
@@ -278,7 +282,7 @@ if not DEVELOPMENT:
 RATELIMIT_ENABLE = env.bool("RATE_LIMITS", default=True)
 RATELIMIT_FAIL_OPEN = True
 CLIENT_ADDRESS_HEADER = env.str("CLIENT_ADDRESS_HEADER", default="") or "REMOTE_ADDR"
-RATELIMIT_IP_META_KEY = "pools.addresses.client_address"
+RATELIMIT_IP_META_KEY = "core.addresses.client_address"
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
@@ -292,8 +296,8 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "filters": {
-        "short outages": {"()": "config.outage.ShortOutages"},
-        "idle jobs": {"()": "config.idle_logs.LeaveOutIdleJobs"},
+        "short outages": {"()": "core.outage.ShortOutages"},
+        "idle jobs": {"()": "core.idle_logs.LeaveOutIdleJobs"},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["short outages"]}},
     "root": {"handlers": ["console"], "level": "INFO"},
@@ -308,7 +312,7 @@ LOGGING = {
     },
 }
 
-# The venue that campaigns are published to. Its access keys come the AWS way (AWS_ACCESS_KEY_ID …, or a profile).
+# The platform that campaigns are published to. Its access keys come the AWS way (AWS_ACCESS_KEY_ID …, or a profile).
 # In development, a command beside `make run` finds its marketplace and the key that it has there.
 MARKETPLACE_URL = env.str("MARKETPLACE_URL", default="").rstrip("/")
 MARKETPLACE_KEY: tuple[str, str] | None = None

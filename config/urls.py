@@ -6,7 +6,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from config.health import healthz, healthz_all
-from pools.views import LimitedLogin
+from core.login import LimitedLogin
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="pools:campaigns")),
@@ -17,9 +17,12 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("pools.urls")),
     path("", include("tasks.urls")),
+    path("", include("platforms.urls")),
     path("", include("judgments.urls")),
+    path("", include("judgments.pages.urls")),
+    path("", include("results.urls")),
 ]
-handler400 = "config.error_pages.bad_request"
-handler403 = "config.error_pages.forbidden"
-handler404 = "config.error_pages.not_found"
-handler500 = "config.outage.answer_error"
+handler400 = "core.error_pages.bad_request"
+handler403 = "core.error_pages.forbidden"
+handler404 = "core.error_pages.not_found"
+handler500 = "core.outage.answer_error"

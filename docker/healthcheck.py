@@ -63,7 +63,7 @@ def _ask(host: str) -> list[str]:
 
 def _job_status():  # type: ignore[no-untyped-def]  # imported only where it is needed: the marketplace has no Redis
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-    from config.job_status import read_status, redis_at
+    from core.job_status import read_status, redis_at
 
     return read_status(redis_at(os.environ["REDIS_URL"]))
 

@@ -29,15 +29,6 @@ ask() { # seconds, address, options of curl …: the status of the answer, 000 i
     --connect-to "$host:443:127.0.0.1:$HTTPS_PORT" "$@" "$address" || true
 }
 
-answers() { # address, how often to ask: until the answer is 200
-  local _try
-  for _try in $(seq "$2"); do
-    [ "$(ask 20 "$1")" != 200 ] || return 0
-    sleep 1
-  done
-  return 1
-}
-
 asking() { # file, seconds an answer may take, host: asks five times a second until the file is gone, counting what fails
   local bad=0 all=0 code
   while [ -e "$1" ]; do
@@ -83,8 +74,8 @@ up() {
   say "Everything"
   compose up --detach --wait
   compose ps
-  answers "https://$SITE_HOST/healthz" 20 || fail "The site does not answer."
-  answers "https://$MARKETPLACE_HOST/healthz" 20 || fail "The marketplace does not answer."
+  [ "$(ask 20 "https://$SITE_HOST/healthz")" = 200 ] || fail "The site does not answer."
+  [ "$(ask 20 "https://$MARKETPLACE_HOST/healthz")" = 200 ] || fail "The marketplace does not answer."
 }
 
 judge() {
@@ -104,7 +95,7 @@ judge() {
   rm exchange/qrels.txt
   manage import_run everyday exchange/* --team ours
   manage import_collection everyday --lab "Our lab" --passages - < demo/passages.tsv
-  for campaign in link venue; do
+  for campaign in link platform; do
     manage create_campaign everyday $campaign --overlap 1 --reward 1.50 --fee-rate 0.2
     manage import_test_pairs $campaign - --confirmed < demo/test-pairs.tsv
     manage start_campaign $campaign
@@ -114,10 +105,10 @@ judge() {
   manage export_campaign link --to exchange/link
   test -s exchange/link/manifest.json
   say "Judged at the marketplace"
-  manage publish_campaign venue --requirements none --although-nobody-qualifies # they come when they are simulated
-  manage simulate_crowd venue --at-marketplace --preferences - --workers 4 < demo/oracle-preferences.txt
-  manage venue_ledger venue
-  answers "https://$SITE_HOST/healthz/all" 20 || fail "Jobs are not done."
+  manage publish_campaign platform --requirements none
+  manage simulate_crowd platform --at-marketplace --preferences - --workers 4 < demo/oracle-preferences.txt
+  manage platform_ledger platform
+  [ "$(ask 20 "https://$SITE_HOST/healthz/all")" = 200 ] || fail "Jobs are not done."
 }
 
 crash() {
@@ -137,7 +128,6 @@ crash() {
     inside $service true || fail "$service did not come back by itself."
   done
   compose up --detach --wait
-  answers "https://$SITE_HOST/healthz/all" 60 || fail "Jobs are not done after that."
 }
 
 busy() { # container: what its programs have used of the processor, in ticks
@@ -177,7 +167,7 @@ state() {
 
 backup() {
   local name campaign
-  for campaign in link venue; do manage export_campaign $campaign --to - > "$work/$campaign-before.zip"; done
+  for campaign in link platform; do manage export_campaign $campaign --to - > "$work/$campaign-before.zip"; done
   make backup COMPOSE="$COMPOSE" | tee "$work/name"
   name=$(tail -n 1 "$work/name")
   say "Losing the database, the queue and the files"
@@ -185,12 +175,12 @@ backup() {
   ${ENGINE:-docker} volume rm bestknown_postgres bestknown_redis bestknown_files
   make restore BACKUP="$name" COMPOSE="$COMPOSE"
   [ "$(state)" = stopped ] || fail "The publication is not stopped."
-  for campaign in link venue; do
+  for campaign in link platform; do
     manage export_campaign $campaign --to - > "$work/$campaign-after.zip"
     cmp "$work/$campaign-before.zip" "$work/$campaign-after.zip" || fail "The export of $campaign is not what it was."
   done
-  manage venue_ledger venue
-  manage publish_campaign venue --resume
+  manage platform_ledger platform
+  manage publish_campaign platform --resume
   [ "$(state)" = open ] || fail "The publication does not go on."
   say "Restored: the exports are the same, byte for byte"
 }

@@ -2,7 +2,7 @@
 
 import sys
 
-from evaluation.cli import main
+from evaluation.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,8 +2,8 @@
 
 from django.contrib import admin
 
-from judgments.models import Acceptance, Judgment, Ruling
-from pools.admin import Shown
+from core.admin import Shown
+from judgments.models import Acceptance, Decision, Judgment
 
 
 @admin.register(Judgment)
@@ -18,12 +18,12 @@ class JudgmentAdmin(Shown):
 class AcceptanceAdmin(Shown):
     """Which judgments count."""
 
-    list_display = ["pair", "place", "judgment", "worker", "assignment"]
+    list_display = ["pair", "slot", "judgment", "worker", "assignment"]
     list_select_related = ["pair", "judgment", "worker", "assignment"]
 
 
-@admin.register(Ruling)
-class RulingAdmin(Shown):
+@admin.register(Decision)
+class DecisionAdmin(Shown):
     """What was decided, by whom and why."""
 
     list_display = ["at", "kind", "campaign", "worker", "assignment", "by", "why"]

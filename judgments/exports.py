@@ -17,13 +17,13 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from judgments import selectors
+from core.snapshot import one_moment
+from core.version import VERSION
+from judgments import selectors as judgment_selectors
 from judgments.models import Judgment
-from pools import selectors as pools
+from pools import selectors as pool_selectors
 from pools.models import Campaign
-from pools.snapshot import one_moment
-from pools.version import VERSION
-from tasks import selectors as tasks
+from tasks import selectors as task_selectors
 
 SETTINGS = (
     "order", "depth", "min_grade", "qrel_policy", "design", "selection", "query_list", "sample_size", "seed", "overlap",
@@ -155,28 +155,28 @@ def pseudonym(campaign: Campaign, worker_id: int) -> str:
 
 
 def _qrels(campaign: Campaign, between: str) -> Iterator[bytes]:
-    best = selectors.derived(campaign).qrels
+    best = judgment_selectors.derived(campaign).qrels
     return _lines(between.join((query, "0", pid, "1")) for query, pid in best)
 
 
 def _merged(campaign: Campaign) -> Iterator[bytes]:
     """Original qrels in their own order, then the best known answers that were not among them, with grade 1."""
-    grades = {(query, pid): grade for query, pid, grade in pools.collection_qrels(campaign.collection)}
-    for key in selectors.derived(campaign).qrels:
+    grades = {(query, pid): grade for query, pid, grade in pool_selectors.collection_qrels(campaign.collection)}
+    for key in judgment_selectors.derived(campaign).qrels:
         grades[key] = max(grades.get(key, 1), 1)
     return _lines(f"{query} 0 {pid} {grade}" for (query, pid), grade in grades.items())
 
 
 def _preferences(campaign: Campaign) -> Iterator[bytes]:
-    rows = selectors.accepted_preferences(campaign)
+    rows = judgment_selectors.accepted_preferences(campaign)
     return _lines(f"{query} {a} {b} {preferred}" for query, a, b, preferred in rows)
 
 
 def _pair_records(campaign: Campaign) -> Iterator[dict[str, Any]]:
     wins: dict[tuple[str, str, str], list[int]] = {}
-    for query, a, b, preferred in selectors.accepted_preferences(campaign):
+    for query, a, b, preferred in judgment_selectors.accepted_preferences(campaign):
         wins.setdefault((query, a, b), [0, 0])[preferred == b] += 1
-    for query, pairs in selectors.asked_pairs(campaign).items():
+    for query, pairs in judgment_selectors.asked_pairs(campaign).items():
         for a, b in pairs:
             for_a, for_b = wins.get((query, a, b), (0, 0))
             yield dict(zip(PAIR_COLUMNS, (query, a, b, for_a, for_b, campaign.overlap), strict=True))
@@ -184,7 +184,7 @@ def _pair_records(campaign: Campaign) -> Iterator[dict[str, Any]]:
 
 def _judgment_records(campaign: Campaign) -> Iterator[dict[str, Any]]:
     tests = {test.pk: test for test in campaign.test_pairs.select_related("query", "relevant", "off_topic")}
-    for row in selectors.judgment_rows(campaign):
+    for row in judgment_selectors.judgment_rows(campaign):
         query, a, b = row.qid, row.a, row.b
         if row.test_id is not None:
             test = tests[row.test_id]
@@ -214,9 +214,9 @@ def _judgment_records(campaign: Campaign) -> Iterator[dict[str, Any]]:
 
 
 def _manifest(campaign: Campaign, files: Mapping[str, _Summary]) -> bytes:
-    progress = tasks.progress(campaign)
-    consent = tasks.current_consent(campaign)
-    derived = selectors.derived(campaign)
+    progress = task_selectors.progress(campaign)
+    consent = task_selectors.current_consent(campaign)
+    derived = judgment_selectors.derived(campaign)
     manifest = {
         "campaign": campaign.name,
         "collection": campaign.collection.name,

@@ -1,54 +1,12 @@
-"""What runs in the background: checking the test pairs of work that came through a venue, and computing results."""
+"""What runs in the background: checking the test pairs of work that came through a platform, and computing results."""
 
 from celery import shared_task
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
-from evaluation.errors import BadInput
-from judgments import services
-from judgments.results import storing
-from pools.errors import FileAway
-from pools.models import Campaign
-from tasks import campaign_alarms
+from judgments import services as judgment_services
 
 
 @shared_task
 def check() -> str:
-    """Check work that its venue has confirmed since. Safe to run many at once, and to be killed."""
-    return f"checked: {services.confirmed_check_all(at=timezone.now())}"
-
-
-@shared_task
-def compute_results(campaign_id: int | None = None) -> str:
-    """Compute what the preferences say about the runs, of a campaign, or of the next one where it changed since.
-
-    One at a time, so that other jobs get their turn. Safe to run many at once, and to be killed.
-    """
-    kind = campaign_alarms.Kind.RESULTS
-    if campaign_id is None:
-        at = timezone.now()
-        resting = set(campaign_alarms.resting(kind=kind, at=at))
-        campaigns = [campaign for campaign in storing.candidates(at=at) if campaign.pk not in resting]
-    else:
-        campaigns = list(Campaign.objects.filter(pk=campaign_id).select_related("collection"))
-    computed = False
-    for campaign in campaigns:
-        with campaign_alarms.isolating(campaign_id=campaign.pk, kind=kind, words=_failed):
-            computed = storing.result_refresh(campaign=campaign)
-        if computed:
-            break
-    return f"results computed: {int(computed)}"
-
-
-def _failed(error: Exception) -> str:
-    if isinstance(error, FileAway | OSError | BadInput):
-        text = _(
-            "The results could not be computed, since a file of a run cannot be read (%(error)s). Ask whoever runs "
-            "this site to look at the stored files. It is tried again by itself."
-        )
-    else:
-        text = _(
-            "The results could not be computed (%(error)s). The judgments are not touched. It is tried again by "
-            "itself; if it stays, show this to whoever runs this site."
-        )
-    return text % {"error": campaign_alarms.in_words(error)}
+    """Check work that its platform has confirmed since. Safe to run many at once, and to be killed."""
+    return f"checked: {judgment_services.confirmed_check_all(at=timezone.now())}"

@@ -41,21 +41,21 @@ class Judgment(models.Model):
 
 
 class Acceptance(models.Model):
-    """A judgment that counts: it fills one of the `overlap` places of its pair.
+    """A judgment that counts: it fills one of the `overlap` slots of its pair.
 
-    The constraints hold what a campaign promises: no pair has more accepted judgments than places, and no two of
+    The constraints hold what a campaign promises: no pair has more accepted judgments than slots, and no two of
     them are one worker's.
     """
 
     pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="acceptances")
-    place = models.PositiveSmallIntegerField()
+    slot = models.PositiveSmallIntegerField()
     judgment = models.OneToOneField(Judgment, on_delete=models.PROTECT, related_name="acceptance")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="+")
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="acceptances")
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["pair", "place"], name="acceptance_one_per_place"),
+            models.UniqueConstraint(fields=["pair", "slot"], name="acceptance_one_per_slot"),
             models.UniqueConstraint(fields=["pair", "worker"], name="acceptance_one_per_worker"),
         ]
 
@@ -63,8 +63,8 @@ class Acceptance(models.Model):
         return f"{self.judgment_id} for {self.pair_id}"
 
 
-class Ruling(models.Model):
-    """A decision about an assignment's data or a worker's standing, by the rule or by a person. Append-only."""
+class Decision(models.Model):
+    """A decision about an assignment's data, or about a worker's further HITs, by the rule or a person. Append-only."""
 
     class Kind(models.TextChoices):
         EXCLUDED = "excluded", _("data excluded")
@@ -72,9 +72,9 @@ class Ruling(models.Model):
         BARRED = "barred", _("worker barred")
         UNBARRED = "unbarred", _("worker welcome again")
 
-    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="rulings")
-    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="rulings")
-    assignment = models.ForeignKey(Assignment, null=True, on_delete=models.PROTECT, related_name="rulings")
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="decisions")
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="decisions")
+    assignment = models.ForeignKey(Assignment, null=True, on_delete=models.PROTECT, related_name="decisions")
     kind = models.CharField(max_length=10, choices=Kind)
     why = models.TextField()
     by = models.ForeignKey(
@@ -83,27 +83,8 @@ class Ruling(models.Model):
     at = models.DateTimeField()
 
     class Meta:
-        # judgments.selectors.rulings(): a campaign's decisions, newest first
-        indexes = [models.Index(fields=["campaign", "-id"], name="ruling_newest_first")]
+        # judgments.selectors.decisions(): a campaign's decisions, newest first
+        indexes = [models.Index(fields=["campaign", "-id"], name="decision_newest_first")]
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.why}"
-
-
-class Result(models.Model):
-    """What a campaign's preferences say about its runs, as last computed: derived, and made again at any time.
-
-    `digest` is that of the inputs. The same inputs give the same `data`, `figures` (SVG by name), and `tops`: by query,
-    the runs that put each passage of its pool first.
-    """
-
-    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="result")
-    digest = models.CharField(max_length=64)
-    computed_at = models.DateTimeField()
-    seconds = models.FloatField(help_text=_("How long it took to compute."))
-    data = models.JSONField()
-    figures = models.JSONField()
-    tops = models.JSONField()
-
-    def __str__(self) -> str:
-        return f"results of {self.campaign_id}"

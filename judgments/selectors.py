@@ -9,11 +9,12 @@ from typing import NamedTuple, cast
 from django.db import connection
 from django.db.models import Count, F, Q, QuerySet
 
-from evaluation.preferences import Preference
-from evaluation.tournament import Derived, Method, derive
-from judgments.models import Acceptance, Judgment, Ruling
+from evaluation.files.preferences import Preference
+from evaluation.judging.tournament import Derived, Method, derive
+from judgments.models import Acceptance, Decision, Judgment
+from platforms.models import Payment
 from pools.models import Campaign, Candidate, Pair, Pool
-from tasks.models import Assignment, Item, Payment, Worker
+from tasks.models import Assignment, Item, Worker
 
 
 def effective(assignment: Assignment) -> dict[int, Judgment]:
@@ -45,7 +46,7 @@ def all_tests_judged(assignment: Assignment) -> bool:
 
 
 def confirmed_unchecked() -> QuerySet[Assignment]:
-    """Work that has ended and waits for its check, and that a venue has confirmed: it was submitted there by that
+    """Work that has ended and waits for its check, and that a platform has confirmed: it was submitted there by that
     worker with our receipt, or the worker took the compensation for it.
     """
     compensated = Payment.objects.filter(purpose=Payment.Purpose.COMPENSATION, state=Payment.State.PAID)
@@ -54,24 +55,24 @@ def confirmed_unchecked() -> QuerySet[Assignment]:
     return waiting.filter(confirmed)
 
 
-def failed_meanwhile(assignment: Assignment) -> Ruling | None:
+def failed_meanwhile(assignment: Assignment) -> Decision | None:
     """The first exclusion of other work of this worker in the campaign for its own failed test pairs, after they had
     taken this; None if there was none.
     """
-    rulings = Ruling.objects.filter(
+    decisions = Decision.objects.filter(
         campaign_id=assignment.campaign_id,
         worker_id=assignment.worker_id,
-        kind=Ruling.Kind.EXCLUDED,
+        kind=Decision.Kind.EXCLUDED,
         by=None,
         at__gt=assignment.taken_at,
         assignment__verdict=Assignment.Verdict.EXCLUDED,  # a person may have taken it back
     )
-    others = rulings.exclude(assignment=assignment).select_related("assignment").order_by("id")
+    others = decisions.exclude(assignment=assignment).select_related("assignment").order_by("id")
     return next((one for one in others if one.assignment is not None and failed_tests(one.assignment)), None)
 
 
 class Waiting(NamedTuple):
-    """A judgment that may fill a place of its pair."""
+    """A judgment that may fill a slot of its pair."""
 
     pair_id: int
     judgment_id: int
@@ -80,7 +81,7 @@ class Waiting(NamedTuple):
 
 
 def waiting_for(pair_ids: Iterable[int]) -> list[Waiting]:
-    """Effective judgments of accepted assignments that fill no place yet, in the order in which work was finished."""
+    """Effective judgments of accepted assignments that fill no slot yet, in the order in which work was finished."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -148,15 +149,15 @@ def derived(campaign: Campaign, pool: Pool | None = None) -> Derived:
 def waiting_queries(campaign: Campaign, pool: Pool | None = None) -> set[str]:
     """Ids of the queries (or the pool's query) that have a pair with fewer accepted judgments than it needs."""
     asked = Pair.objects.filter(pool__campaign=campaign) if pool is None else pool.pairs.all()
-    pairs = asked.annotate(places=Count("acceptances"))
-    waiting = pairs.filter(places__lt=campaign.overlap).order_by()
+    pairs = asked.annotate(slots=Count("acceptances"))
+    waiting = pairs.filter(slots__lt=campaign.overlap).order_by()
     return set(waiting.values_list("pool__query__qid", flat=True))
 
 
 class JudgingProgress(NamedTuple):
     """How many pairs of a campaign have all the accepted judgments that they need.
 
-    `unused` counts good judgments that found no free place: late work, and what was judged again beside a pair that
+    `unused` counts good judgments that found no free slot: late work, and what was judged again beside a pair that
     needed it.
     """
 
@@ -168,21 +169,21 @@ class JudgingProgress(NamedTuple):
 
 def waiting_pairs(assignment: Assignment) -> int:
     """How many pairs of an assignment's HIT need a judgment more."""
-    pairs = Pair.objects.filter(items__hit=assignment.hit_id).annotate(places=Count("acceptances", distinct=True))
-    return pairs.filter(places__lt=assignment.campaign.overlap).count()
+    pairs = Pair.objects.filter(items__hit=assignment.hit_id).annotate(slots=Count("acceptances", distinct=True))
+    return pairs.filter(slots__lt=assignment.campaign.overlap).count()
 
 
 def judging_progress(campaign: Campaign) -> JudgingProgress:
     """Count a campaign's pairs and the accepted judgments on them."""
     pairs = Pair.objects.filter(pool__campaign=campaign)
-    full = pairs.annotate(places=Count("acceptances")).filter(places__gte=campaign.overlap)
+    full = pairs.annotate(slots=Count("acceptances")).filter(slots__gte=campaign.overlap)
     accepted = Acceptance.objects.filter(pair__pool__campaign=campaign)
     good = Judgment.objects.filter(
         assignment__campaign=campaign, assignment__verdict=Assignment.Verdict.ACCEPTED, item__pair__isnull=False
     )
-    places = accepted.count()
-    unused = good.values("assignment", "item").distinct().count() - places
-    return JudgingProgress(pairs.count(), full.count(), places, unused)
+    slots = accepted.count()
+    unused = good.values("assignment", "item").distinct().count() - slots
+    return JudgingProgress(pairs.count(), full.count(), slots, unused)
 
 
 def assignments_of(campaign: Campaign) -> QuerySet[Assignment]:
@@ -190,14 +191,14 @@ def assignments_of(campaign: Campaign) -> QuerySet[Assignment]:
     return campaign.assignments.select_related("worker", "hit").order_by("-id")
 
 
-def rulings(campaign: Campaign) -> QuerySet[Ruling]:
+def decisions(campaign: Campaign) -> QuerySet[Decision]:
     """A campaign's decisions, newest first."""
-    return campaign.rulings.select_related("worker", "assignment", "by").order_by("-id")
+    return campaign.decisions.select_related("worker", "assignment", "by").order_by("-id")
 
 
-def rulings_on(worker: Worker) -> QuerySet[Ruling]:
+def decisions_on(worker: Worker) -> QuerySet[Decision]:
     """Every decision about a worker or their work, in whatever campaign of the lab, newest first."""
-    return worker.rulings.select_related("campaign", "assignment", "by").order_by("-id")
+    return worker.decisions.select_related("campaign", "assignment", "by").order_by("-id")
 
 
 class PoolRow(NamedTuple):
@@ -230,8 +231,8 @@ def pool_rows(pools: Iterable[Pool], overlap: int) -> list[PoolRow]:
     )
     pairs: Counter[int] = Counter()
     waiting: Counter[int] = Counter()
-    places = Pair.objects.filter(pool__in=keys).annotate(places=Count("acceptances")).values_list("pool_id", "places")
-    for pool_id, filled in places:
+    slots = Pair.objects.filter(pool__in=keys).annotate(slots=Count("acceptances")).values_list("pool_id", "slots")
+    for pool_id, filled in slots:
         pairs[pool_id] += 1
         waiting[pool_id] += filled < overlap
     found = {pk: PoolRow(pk, qid, text, passages, pairs[pk], waiting[pk]) for pk, qid, text, passages in rows}
@@ -269,7 +270,7 @@ def judgment_rows(campaign: Campaign, pool: Pool | None = None) -> Iterator[Judg
         .distinct("assignment_id", "item_id")
         .values_list("id", flat=True)
     )
-    standing = set(newest)
+    newest_ids = set(newest)
     rows = judgments.order_by("id").values_list(
         "id",
         "assignment__worker_id",
@@ -288,7 +289,7 @@ def judgment_rows(campaign: Campaign, pool: Pool | None = None) -> Iterator[Judg
         "acceptance__id",
     )
     for row in rows.iterator(chunk_size=10_000):
-        yield JudgmentRow(*row[:-1], accepted=row[-1] is not None, superseded=row[0] not in standing)
+        yield JudgmentRow(*row[:-1], accepted=row[-1] is not None, superseded=row[0] not in newest_ids)
 
 
 class WorkerRow(NamedTuple):
@@ -381,10 +382,10 @@ def unjudged_positions(assignment: Assignment) -> list[int]:
 
 
 def overfull_pairs(campaign: Campaign) -> int:
-    """Pairs with more accepted judgments than places: the database forbids any."""
+    """Pairs with more accepted judgments than slots: the database forbids any."""
     return (
         Pair.objects.filter(pool__campaign=campaign)
-        .annotate(places=Count("acceptances"))
-        .filter(places__gt=F("pool__campaign__overlap"))
+        .annotate(slots=Count("acceptances"))
+        .filter(slots__gt=F("pool__campaign__overlap"))
         .count()
     )

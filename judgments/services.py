@@ -1,7 +1,7 @@
 """Writing judgments, finishing assignments, and deciding which work counts.
 
-Work that came through a venue is checked once the venue has confirmed whose it is: the ids in a frame's address can
-be typed by anybody, and nobody's word alone puts judgments into a campaign or has a worker barred.
+Work that came through a platform is checked once the platform has confirmed whose it is: anybody can type ids into a
+frame's address, and nobody's word alone puts judgments into a campaign or has a worker barred.
 """
 
 import logging
@@ -12,14 +12,16 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from judgments import selectors
-from judgments.models import Acceptance, Judgment, Ruling
-from pools.errors import BadRequest, NotNow, NotYours
-from pools.models import Campaign, Pair, User
+from core.errors import BadRequest, NotNow, NotYours
+from core.models import User
+from judgments import selectors as judgment_selectors
+from judgments.models import Acceptance, Decision, Judgment
+from platforms.arriving import leaves_alarm
+from platforms.models import Publication
+from pools.models import Campaign, Pair
 from tasks import campaign_alarms
-from tasks import services as tasks
-from tasks.models import Assignment, CampaignAlarm, Hit, Item, Publication, Worker
-from tasks.venue.arriving import leaves_alarm
+from tasks import services as task_services
+from tasks.models import Assignment, CampaignAlarm, Hit, Item, Worker
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +42,7 @@ def judgment_save(
     item = Item.objects.filter(hit_id=assignment.hit_id, position=position).first()
     if item is None:
         raise NotYours(_("This task has no comparison number %(position)d.") % {"position": position})
-    last = selectors.latest(assignment, item)
+    last = judgment_selectors.latest(assignment, item)
     if last is not None and last.preferred == preferred:
         return last
     return Judgment.objects.create(
@@ -54,7 +56,7 @@ def assignment_finish(*, assignment: Assignment, at: datetime) -> Assignment:
     assignment = _locked(assignment)
     if assignment.state != Assignment.State.ACTIVE:
         return assignment
-    missing = selectors.unjudged_positions(assignment)
+    missing = judgment_selectors.unjudged_positions(assignment)
     if missing:
         raise NotNow(
             ngettext("One comparison is not answered yet.", "%(count)d comparisons are not answered yet.", len(missing))
@@ -71,7 +73,7 @@ def assignment_leave(*, assignment: Assignment, at: datetime) -> Assignment:
         return assignment
     ended = _end(assignment, left=True, at=at)
     publication = Publication.objects.filter(campaign=ended.campaign_id).first()
-    if publication is not None and ended.venue_assignment_id:
+    if publication is not None and ended.platform_assignment_id:
         leaves_alarm(publication=publication, worker=ended.worker, came_from=ended.came_from, at=at)
     return ended
 
@@ -81,21 +83,21 @@ def _locked(assignment: Assignment) -> Assignment:
 
 
 def _end(assignment: Assignment, *, left: bool, at: datetime) -> Assignment:
-    judged = selectors.judged_count(assignment)
-    tasks.assignment_end(assignment=assignment, judged=judged, left=left, at=at)
+    judged = judgment_selectors.judged_count(assignment)
+    task_services.assignment_end(assignment=assignment, judged=judged, left=left, at=at)
     assignment.refresh_from_db()
-    if not assignment.venue_assignment_id:
+    if not assignment.platform_assignment_id:
         _check(assignment, at=at)
         assignment.refresh_from_db()
     return assignment
 
 
 def confirmed_check_all(*, at: datetime, campaign: Campaign | None = None) -> int:
-    """Check all work that venues have confirmed (of one campaign, or of all), first finished first. How much it was.
+    """Check all work that platforms have confirmed (of one campaign, or of all), first finished first. How much it was.
 
     Work that cannot be checked raises an alarm, is tried again the next time, and keeps no other waiting.
     """
-    waiting = selectors.confirmed_unchecked().order_by("finished_at", "id")
+    waiting = judgment_selectors.confirmed_unchecked().order_by("finished_at", "id")
     if campaign is not None:
         waiting = waiting.filter(campaign=campaign)
     checked = 0
@@ -122,13 +124,13 @@ def confirmed_check_all(*, at: datetime, campaign: Campaign | None = None) -> in
 
 @transaction.atomic
 def confirmed_check(*, assignment_id: int, at: datetime) -> bool:
-    """Check the test pairs of work that a venue has confirmed. Returns False where it was checked before."""
+    """Check the test pairs of work that a platform has confirmed. Returns False where it was checked before."""
     # One worker's work is checked one after the other: what one check decides may exclude the next.
     worker = Worker.objects.filter(assignments=assignment_id)
     if worker.select_for_update(of=("self",), no_key=True).first() is None:
         return False
     assignment = (
-        selectors.confirmed_unchecked()
+        judgment_selectors.confirmed_unchecked()
         .select_for_update(of=("self",), skip_locked=True)
         .select_related("campaign", "worker", "hit")
         .filter(pk=assignment_id)
@@ -143,8 +145,8 @@ def confirmed_check(*, assignment_id: int, at: datetime) -> bool:
 def _check(assignment: Assignment, *, at: datetime) -> None:
     """Decide by the rule whether the data of an assignment that has ended are used."""
     campaign, left = assignment.campaign, assignment.state == Assignment.State.LEFT
-    failed = selectors.failed_tests(assignment)
-    elsewhere = selectors.failed_meanwhile(assignment)
+    failed = judgment_selectors.failed_tests(assignment)
+    elsewhere = judgment_selectors.failed_meanwhile(assignment)
     if failed:
         tests = assignment.hit.items.filter(test__isnull=False).count()
         why = _("Preferred the off-topic passage in %(failed)d of %(tests)d test pairs.") % {
@@ -154,10 +156,10 @@ def _check(assignment: Assignment, *, at: datetime) -> None:
         _fail(assignment, why=why, at=at)
     elif campaign.exclusion == Campaign.Exclusion.WORKER and elsewhere is not None:
         _exclude(assignment, why=_also(elsewhere.assignment_id, elsewhere.why), by=None, at=at)
-    elif left and (campaign.partial == Campaign.Partial.NEVER or not selectors.all_tests_judged(assignment)):
-        tasks.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.UNCHECKED)
+    elif left and (campaign.partial == Campaign.Partial.NEVER or not judgment_selectors.all_tests_judged(assignment)):
+        task_services.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.UNCHECKED)
     else:
-        tasks.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.ACCEPTED)
+        task_services.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.ACCEPTED)
         _fill(_pairs_of([assignment]))
 
 
@@ -200,8 +202,8 @@ def assignment_restore(*, assignment: Assignment, why: str, by: User, at: dateti
     if assignment.state == Assignment.State.ACTIVE:
         raise NotNow(_("The worker has not finished this assignment yet."))
     if assignment.verdict != Assignment.Verdict.ACCEPTED:
-        _rule(assignment.campaign, assignment.worker, assignment, Ruling.Kind.RESTORED, _reason(why), by, at)
-        tasks.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.ACCEPTED)
+        _rule(assignment.campaign, assignment.worker, assignment, Decision.Kind.RESTORED, _reason(why), by, at)
+        task_services.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.ACCEPTED)
         _fill(_pairs_of([assignment]))
     return assignment
 
@@ -209,20 +211,20 @@ def assignment_restore(*, assignment: Assignment, why: str, by: User, at: dateti
 @transaction.atomic
 def worker_bar(*, worker: Worker, campaign: Campaign, why: str, by: User | None, at: datetime) -> None:
     """Keep a worker from further HITs of the lab; a no-op for one who is barred already."""
-    if tasks.worker_bar(worker=worker, at=at):
-        _rule(campaign, worker, None, Ruling.Kind.BARRED, _reason(why), by, at)
+    if task_services.worker_bar(worker=worker, at=at):
+        _rule(campaign, worker, None, Decision.Kind.BARRED, _reason(why), by, at)
 
 
 @transaction.atomic
 def worker_unbar(*, worker: Worker, campaign: Campaign, why: str, by: User, at: datetime) -> None:
     """Welcome a barred worker again. What was excluded stays so, until it is restored on its own."""
-    if tasks.worker_unbar(worker=worker):
-        _rule(campaign, worker, None, Ruling.Kind.UNBARRED, _reason(why), by, at)
+    if task_services.worker_unbar(worker=worker):
+        _rule(campaign, worker, None, Decision.Kind.UNBARRED, _reason(why), by, at)
 
 
 def _exclude(assignment: Assignment, *, why: str, by: User | None, at: datetime) -> None:
-    _rule(assignment.campaign, assignment.worker, assignment, Ruling.Kind.EXCLUDED, why, by, at)
-    tasks.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.EXCLUDED)
+    _rule(assignment.campaign, assignment.worker, assignment, Decision.Kind.EXCLUDED, why, by, at)
+    task_services.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.EXCLUDED)
     pair_ids = _pairs_of([assignment])
     _lock_hits(pair_ids)
     Acceptance.objects.filter(assignment=assignment).delete()
@@ -233,12 +235,12 @@ def _rule(
     campaign: Campaign,
     worker: Worker,
     assignment: Assignment | None,
-    kind: Ruling.Kind,
+    kind: Decision.Kind,
     why: str,
     by: User | None,
     at: datetime,
 ) -> None:
-    Ruling.objects.create(campaign=campaign, worker=worker, assignment=assignment, kind=kind, why=why, by=by, at=at)
+    Decision.objects.create(campaign=campaign, worker=worker, assignment=assignment, kind=kind, why=why, by=by, at=at)
 
 
 def _reason(why: str) -> str:
@@ -262,22 +264,20 @@ def _lock_hits(pair_ids: Iterable[int]) -> list[int]:
 
 
 def _fill(pair_ids: list[int]) -> None:
-    """Fill free places of these pairs with judgments that wait for one, first finished first, and recount the HITs.
+    """Fill free slots of these pairs with judgments that wait for one, first finished first, and recount the HITs.
 
-    A pair takes at most `overlap` judgments, and one of each worker; what finds no place stays stored, unused.
+    A pair takes at most `overlap` judgments, and one of each worker; what finds no slot stays stored, unused.
     """
     hit_ids = _lock_hits(pair_ids)
     taken: dict[int, set[int]] = {pk: set() for pk in pair_ids}
     by_worker: set[tuple[int, int]] = set()
-    for pair_id, place, worker_id in Acceptance.objects.filter(pair__in=pair_ids).values_list(
-        "pair", "place", "worker"
-    ):
-        taken[pair_id].add(place)
+    for pair_id, slot, worker_id in Acceptance.objects.filter(pair__in=pair_ids).values_list("pair", "slot", "worker"):
+        taken[pair_id].add(slot)
         by_worker.add((pair_id, worker_id))
     overlap = Campaign.objects.filter(pools__pairs__in=pair_ids[:1]).values_list("overlap", flat=True).first() or 0
     filled = []
-    for waiting in selectors.waiting_for(pair_ids):
-        free = next((place for place in range(1, overlap + 1) if place not in taken[waiting.pair_id]), None)
+    for waiting in judgment_selectors.waiting_for(pair_ids):
+        free = next((slot for slot in range(1, overlap + 1) if slot not in taken[waiting.pair_id]), None)
         if free is None or (waiting.pair_id, waiting.worker_id) in by_worker:
             continue
         taken[waiting.pair_id].add(free)
@@ -285,11 +285,11 @@ def _fill(pair_ids: list[int]) -> None:
         filled.append(
             Acceptance(
                 pair_id=waiting.pair_id,
-                place=free,
+                slot=free,
                 judgment_id=waiting.judgment_id,
                 worker_id=waiting.worker_id,
                 assignment_id=waiting.assignment_id,
             )
         )
     Acceptance.objects.bulk_create(filled)
-    tasks.hits_recount(hit_ids=hit_ids, counted_in=Acceptance._meta.db_table)
+    task_services.hits_recount(hit_ids=hit_ids, counted_in=Acceptance._meta.db_table)

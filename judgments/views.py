@@ -15,20 +15,23 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_http_methods
 
-from judgments import detail, exports, selectors, services
-from pools import selectors as pools
+from core.errors import NotYours, Refused
+from core.http import Request, page_of, refuse_in, see_other
+from core.money import dollars
+from judgments import detail, exports
+from judgments import selectors as judgment_selectors
+from judgments import services as judgment_services
+from platforms.bills import campaign_bill
+from platforms.models import Alarm
+from platforms.publishing import publication_likely
+from pools import selectors as pool_selectors
 from pools.charts import size_histogram
-from pools.errors import NotYours, Refused
 from pools.forms import LABELS
 from pools.models import Campaign
-from pools.views import Request, campaign_of, page_of, refuse_in, see_other
-from tasks import campaign_alarms
-from tasks import selectors as tasks
-from tasks.crowd import link as crowd
-from tasks.models import Alarm, Assignment, Worker
-from tasks.money import dollars
-from tasks.venue.bills import campaign_bill
-from tasks.venue.publishing import publication_likely
+from pools.views import campaign_of
+from tasks import campaign_alarms, links
+from tasks import selectors as task_selectors
+from tasks.models import Assignment, Worker
 
 TYPES = {
     "txt": "text/plain; charset=utf-8",
@@ -55,8 +58,8 @@ def campaign(request: Request, pk: int) -> HttpResponse:
     """A campaign as it stands: what, how far, how good, how much, what next."""
     found = campaign_of(request, pk)
     draft = found.state == Campaign.State.DRAFT
-    judging = selectors.judging_progress(found)
-    sizes = pools.stored_sizes(found)
+    judging = judgment_selectors.judging_progress(found)
+    sizes = pool_selectors.stored_sizes(found)
     context = {
         "campaign": found,
         "draft": draft,
@@ -66,21 +69,21 @@ def campaign(request: Request, pk: int) -> HttpResponse:
         "judging": judging,
         "bill": campaign_bill(publication_likely(found), pairs=judging.pairs),
         "settings": _settings(found),
-        "address": crowd.campaign_address(found),
-        "tests": tasks.test_counts(found),
+        "address": links.campaign_address(found),
+        "tests": task_selectors.test_counts(found),
         "alarms": campaign_alarms.alarms_raised(found),
-        "venue_alarms": Alarm.objects.filter(publication__campaign=found, settled_at=None).count(),
+        "platform_alarms": Alarm.objects.filter(publication__campaign=found, settled_at=None).count(),
     }
     if draft:
-        context["obstacles"] = tasks.launch_obstacles(found)
+        context["obstacles"] = task_selectors.launch_obstacles(found)
     else:
         context |= {
-            "progress": tasks.progress(found),
+            "progress": task_selectors.progress(found),
             "outcome": detail.outcome(found),
             "files": exports.NAMES.items(),
-            "rulings": selectors.rulings(found)[:LATEST],
+            "decisions": judgment_selectors.decisions(found)[:LATEST],
         }
-    return render(request, "judgments/workplace/campaign.html", context)
+    return render(request, "judgments/campaign.html", context)
 
 
 def _settings(found: Campaign) -> list[tuple[object, object]]:
@@ -113,32 +116,15 @@ def queries(request: Request, pk: int) -> HttpResponse:
     """A campaign's queries, with a search."""
     found = campaign_of(request, pk)
     search = request.GET.get("q", "").strip()
-    page = page_of(request, selectors.pool_keys(found, search))
+    page = page_of(request, judgment_selectors.pool_keys(found, search))
     context = {
         "campaign": found,
         "search": search,
         "page": page,
-        "rows": selectors.pool_rows(page.object_list, found.overlap),
+        "rows": judgment_selectors.pool_rows(page.object_list, found.overlap),
         "lang": found.collection.language,
     }
-    return render(request, "judgments/workplace/queries.html", context)
-
-
-@login_required
-@require_GET
-def query(request: Request, pk: int, pool_pk: int) -> HttpResponse:
-    """One query: its pool, who beat whom, the winners, and the judgments behind each pair."""
-    found = campaign_of(request, pk)
-    pool = found.pools.select_related("query", "campaign").filter(pk=pool_pk).first()
-    if pool is None:
-        raise NotYours(_("This campaign has no such query."))
-    context = {
-        "campaign": found,
-        "pool": pool,
-        "detail": detail.pool_detail(pool),
-        "lang": found.collection.language,
-    }
-    return render(request, "judgments/workplace/query.html", context)
+    return render(request, "judgments/queries.html", context)
 
 
 # --- work
@@ -150,23 +136,23 @@ def work(request: Request, pk: int) -> HttpResponse:
     """Who did what: assignments, and workers."""
     found = campaign_of(request, pk)
     verdict, state = request.GET.get("verdict", ""), request.GET.get("state", "")
-    assignments = selectors.assignments_of(found)
+    assignments = judgment_selectors.assignments_of(found)
     if verdict in Assignment.Verdict.values:
         assignments = assignments.filter(verdict=verdict)
     if state in Assignment.State.values:
         assignments = assignments.filter(state=state)
-    worker_page = page_of(request, selectors.worker_keys(found), key="workers")
+    worker_page = page_of(request, judgment_selectors.worker_keys(found), key="workers")
     context = {
         "campaign": found,
         "page": page_of(request, assignments),
         "worker_page": worker_page,
-        "workers": selectors.worker_rows(found, list(worker_page)),
+        "workers": judgment_selectors.worker_rows(found, list(worker_page)),
         "verdict": verdict,
         "state": state,
         "verdicts": Assignment.Verdict.choices,
         "states": Assignment.State.choices,
     }
-    return render(request, "judgments/workplace/work.html", context)
+    return render(request, "judgments/work.html", context)
 
 
 @login_required
@@ -174,7 +160,7 @@ def work(request: Request, pk: int) -> HttpResponse:
 def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponse:
     """One assignment, item by item; POST excludes its data, or uses them again."""
     found = campaign_of(request, pk)
-    one = selectors.assignments_of(found).filter(pk=assignment_pk).first()
+    one = judgment_selectors.assignments_of(found).filter(pk=assignment_pk).first()
     if one is None:
         raise NotYours(_("This campaign has no such assignment."))
     form, status = ReasonForm(), 200
@@ -185,11 +171,11 @@ def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponse:
             decision = {"assignment": one, "by": request.user, "at": timezone.now(), **form.cleaned_data}
             try:
                 if request.POST.get("decision") == "restore":
-                    services.assignment_restore(**decision)
+                    judgment_services.assignment_restore(**decision)
                     messages.success(request, _("The data are used again, on the pairs that still need a judgment."))
                 else:
-                    services.assignment_exclude(**decision)
-                    waiting = selectors.waiting_pairs(one)
+                    judgment_services.assignment_exclude(**decision)
+                    waiting = judgment_selectors.waiting_pairs(one)
                     told = ngettext(
                         "The data are excluded, and %(count)d pair waits for another worker.",
                         "The data are excluded, and %(count)d pairs wait for another worker.",
@@ -205,11 +191,11 @@ def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponse:
         "campaign": found,
         "assignment": one,
         "items": detail.item_details(one),
-        "rulings": one.rulings.select_related("by").order_by("-id"),
+        "decisions": one.decisions.select_related("by").order_by("-id"),
         "form": form,
         "lang": found.collection.language,
     }
-    return render(request, "judgments/workplace/assignment.html", context, status=status)
+    return render(request, "judgments/assignment.html", context, status=status)
 
 
 @login_required
@@ -217,7 +203,7 @@ def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponse:
 def worker(request: Request, pk: int, worker_pk: int) -> HttpResponse:
     """One worker in a campaign; POST bars them from the lab's further HITs, or welcomes them again."""
     found = campaign_of(request, pk)
-    person = tasks.workers_of(found).filter(pk=worker_pk).first()
+    person = task_selectors.workers_of(found).filter(pk=worker_pk).first()
     if person is None:
         raise NotYours(_("This campaign has no such worker."))
     form, status = ReasonForm(), 200
@@ -227,16 +213,16 @@ def worker(request: Request, pk: int, worker_pk: int) -> HttpResponse:
         if form.is_valid():
             _decide_worker(request, found, person, form.cleaned_data["why"])
             return see_other("judgments:worker", pk, worker_pk)
-    rows = selectors.worker_rows(found, [person.pk])
+    rows = judgment_selectors.worker_rows(found, [person.pk])
     context = {
         "campaign": found,
         "worker": person,
         "row": rows[0] if rows else None,
-        "assignments": selectors.assignments_of(found).filter(worker=person),
-        "rulings": selectors.rulings_on(person),
+        "assignments": judgment_selectors.assignments_of(found).filter(worker=person),
+        "decisions": judgment_selectors.decisions_on(person),
         "form": form,
     }
-    return render(request, "judgments/workplace/worker.html", context, status=status)
+    return render(request, "judgments/worker.html", context, status=status)
 
 
 def _decide_worker(request: Request, found: Campaign, person: Worker, why: str) -> None:
@@ -248,10 +234,10 @@ def _decide_worker(request: Request, found: Campaign, person: Worker, why: str) 
         "at": timezone.now(),
     }
     if request.POST.get("decision") == "unbar":
-        services.worker_unbar(**decision)
+        judgment_services.worker_unbar(**decision)
         messages.success(request, _("The worker may take HITs of this lab again."))
     else:
-        services.worker_bar(**decision)
+        judgment_services.worker_bar(**decision)
         messages.success(request, _("The worker gets no further HITs of this lab."))
 
 

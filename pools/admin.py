@@ -1,136 +1,12 @@
-"""The admin site: people and labs are managed here; what campaigns rest on is shown, and does not change."""
-
-from typing import TYPE_CHECKING, Any
+"""The admin site's view of collections, runs and campaigns: few fields can be changed."""
 
 from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.forms import UserChangeForm
-from django.contrib.auth.models import Group
-from django.contrib.auth.views import redirect_to_login
-from django.core.exceptions import ValidationError
 from django.db.models import Model
-from django.http import HttpRequest, HttpResponse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.http import HttpRequest
 
-from pools import services
-from pools.errors import NotYours
-from pools.models import Campaign, Collection, Lab, Run, User
-
-if TYPE_CHECKING:  # the classes take parameters in their stubs alone
-    _Admin = admin.ModelAdmin[Any]
-    _UserAdmin = UserAdmin[User]
-else:
-    _Admin = admin.ModelAdmin
-    _UserAdmin = UserAdmin
-
-admin.site.site_header = gettext_lazy("Bestknown administration")
-admin.site.site_title = gettext_lazy("Bestknown")
-admin.site.index_title = gettext_lazy("What there is")
-
-
-def _log_in_once(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-    """The site has one log-in, with a limit on tries; the admin site has none of its own."""
-    if request.user.is_authenticated:
-        raise NotYours(_("The admin site is for admins. Log out, and log in with another account."))
-    return redirect_to_login(request.GET.get("next") or request.get_full_path())
-
-
-admin.site.login = _log_in_once  # type: ignore[method-assign]
-
-
-class Shown(_Admin):
-    """Rows that can be looked at, and neither added, changed nor deleted: services write them, or nobody does."""
-
-    show_full_result_count = False
-    list_per_page = 50
-
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody."""
-        return False
-
-
-class Annotated(_Admin):
-    """Rows of which an admin may change some fields that nothing is computed from; the others are shown."""
-
-    changeable: tuple[str, ...] = ()
-    show_full_result_count = False
-    list_per_page = 50
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> list[str]:
-        """All fields but those that may change."""
-        fields = [*self.opts.fields, *self.opts.many_to_many]
-        return [field.name for field in fields if field.editable and field.name not in self.changeable]
-
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody: these come in by services."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody: deletion goes through services, which know what depends on the row."""
-        return False
-
-
-admin.site.unregister(Group)  # rights follow labs and the two marks of an admin
-
-
-class PersonForm(UserChangeForm):  # type: ignore[type-arg]  # generic in its stubs only
-    """A person's fields; the last admin stays one."""
-
-    def clean(self) -> dict[str, Any]:
-        """Refuse what would leave nobody who can manage the site."""
-        data = super().clean() or self.cleaned_data
-        keeps = all(data.get(name, True) for name in ("is_active", "is_staff", "is_superuser"))
-        if not keeps and _is_last_admin(self.instance):
-            raise ValidationError(_("This is the only admin. Make somebody else an admin first."))
-        return data
-
-
-def _is_last_admin(person: User) -> bool:
-    admins = User.objects.filter(is_active=True, is_staff=True, is_superuser=True)
-    return admins.filter(pk=person.pk).exists() and not admins.exclude(pk=person.pk).exists()
-
-
-@admin.register(User)
-class PersonAdmin(_UserAdmin):
-    """People who log in. What they may do follows from their labs, or from being an admin."""
-
-    form = PersonForm
-    fieldsets = (
-        (None, {"fields": ("username", "password")}),
-        (gettext_lazy("Personal info"), {"fields": ("first_name", "last_name", "email")}),
-        (gettext_lazy("Permissions"), {"fields": ("is_active", "is_staff", "is_superuser")}),
-        (gettext_lazy("Important dates"), {"fields": ("last_login", "date_joined")}),
-    )
-    list_filter = ("is_staff", "is_superuser", "is_active")
-    filter_horizontal = ()
-
-    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Several people are not deleted at once: the last admin may be among them."""
-        return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
-
-    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Everybody but the last admin and oneself."""
-        if obj is not None and (obj == request.user or _is_last_admin(obj)):
-            return False
-        return super().has_delete_permission(request, obj)
-
-
-@admin.register(Lab)
-class LabAdmin(_Admin):
-    """Labs and their members."""
-
-    list_display = ["name"]
-    search_fields = ["name", "members__username"]
-    filter_horizontal = ["members"]
+from core.admin import Annotated
+from pools import services as pool_services
+from pools.models import Campaign, Collection, Run
 
 
 @admin.register(Collection)
@@ -172,4 +48,4 @@ class CampaignAdmin(Annotated):
 
     def delete_model(self, request: HttpRequest, obj: Campaign) -> None:
         """As on the campaign's own page."""
-        services.campaign_delete(campaign=obj)
+        pool_services.campaign_delete(campaign=obj)

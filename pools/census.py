@@ -15,7 +15,7 @@ class Sentence(NamedTuple):
 
 
 def census_sentences(census: Mapping[str, Any]) -> list[Sentence]:
-    """The census of a run (evaluation.runs.Census, as it is stored), most important first."""
+    """The census of a run (evaluation.files.runs.Census, as it is stored), most important first."""
     return [*_what(census), *_queries(census), *_order(census), *_form(census)]
 
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from evaluation.pooling import PoolSizes
+from evaluation.judging.pooling import PoolSizes
 
 ROW = 26
 BINS = 24

@@ -1,7 +1,6 @@
 """Forms for runs and campaigns."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,8 +11,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from pools import selectors
-from pools.models import Campaign, Collection, Run, User
+from core.forms import Group
+from core.models import User
+from pools import selectors as pool_selectors
+from pools.models import Campaign, Collection, Run
 
 if TYPE_CHECKING:  # the classes take parameters in their stubs alone
     _RunChoice = forms.ModelMultipleChoiceField[Run]
@@ -88,20 +89,6 @@ HELP: dict[str, Promise] = {
 }
 
 
-@dataclass(frozen=True)
-class Group:
-    """Fields that are shown together; `folded` ones can be opened."""
-
-    title: Promise
-    fields: list[forms.BoundField]
-    folded: bool
-
-    @property
-    def has_errors(self) -> bool:
-        """Whether a field in it must be looked at."""
-        return any(field.errors for field in self.fields)
-
-
 class RunUploadForm(forms.Form):
     """A run file and what it is called."""
 
@@ -124,7 +111,7 @@ class RunUploadForm(forms.Form):
         super().__init__(*args, **kwargs)
         choice = self.fields["collection"]
         assert isinstance(choice, forms.ModelChoiceField)
-        choice.queryset = selectors.collections_of(user)
+        choice.queryset = pool_selectors.collections_of(user)
 
     def clean_file(self) -> object:
         """Refuse what is larger than a run can be."""

@@ -5,24 +5,11 @@ from decimal import Decimal
 from typing import ClassVar
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractUser
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-
-class User(AbstractUser):
-    """Somebody who logs in: a researcher, or (is_staff) an admin. Workers are not users."""
-
-
-class Lab(models.Model):
-    """The group that owns collections, runs and campaigns. Its members see and do everything in it."""
-
-    name = models.CharField(max_length=100, unique=True)
-    members = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="labs", blank=True)
-
-    def __str__(self) -> str:
-        return self.name
+from core.models import Lab
 
 
 class Collection(models.Model):
@@ -107,9 +94,9 @@ class Run(models.Model):
     original = models.FileField(upload_to=run_path, max_length=255)
     artifact = models.FileField(upload_to=run_path, max_length=255)
     sha256 = models.CharField(max_length=64)
-    census = models.JSONField(help_text=_("What the check counted: evaluation.runs.Census."))
+    census = models.JSONField(help_text=_("What the check counted: evaluation.files.runs.Census."))
     metadata = models.JSONField(
-        default=dict, blank=True, help_text=_("What the file's ir_metadata header says: evaluation.metadata.")
+        default=dict, blank=True, help_text=_("What the file's ir_metadata header says: evaluation.files.metadata.")
     )
     imported_at = models.DateTimeField(auto_now_add=True)
 

@@ -8,10 +8,11 @@ from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from evaluation.artifact import RunArtifact
-from evaluation.pooling import PoolSizes, pool_sizes
-from pools.errors import FileAway
-from pools.models import Campaign, Candidate, Collection, Lab, Pair, Passage, Pool, Qrel, Query, Run, User
+from core.errors import FileAway
+from core.models import Lab, User
+from evaluation.files.artifact import RunArtifact
+from evaluation.judging.pooling import PoolSizes, pool_sizes
+from pools.models import Campaign, Candidate, Collection, Pair, Passage, Pool, Qrel, Query, Run
 
 
 def labs_of(user: User) -> QuerySet[Lab]:

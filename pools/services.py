@@ -16,17 +16,18 @@ from django.db import connection, transaction
 from django.db.models import Manager, ProtectedError
 from django.utils.translation import gettext as _
 
-from evaluation.artifact import Order
+from core.copying import copy_into, copy_rows
+from core.errors import NotNow, Refused
+from core.models import Lab, User
 from evaluation.errors import BadInput
-from evaluation.pooling import all_pairs, champion_check, pool_queries
-from evaluation.preferences import Pair as IdPair
-from evaluation.qrels import Entry, Policy, Qrels, read_qrels
-from evaluation.runs import RunCheck, check_run
-from evaluation.texts import read_passages, read_queries
-from pools import selectors
-from pools.copying import copy_into, copy_rows
-from pools.errors import NotNow, Refused
-from pools.models import Campaign, Candidate, Collection, Lab, Pair, Passage, Pool, Qrel, Query, Run, User
+from evaluation.files.artifact import Order
+from evaluation.files.preferences import Pair as IdPair
+from evaluation.files.qrels import Entry, Policy, Qrels, read_qrels
+from evaluation.files.runs import RunCheck, check_run
+from evaluation.files.texts import read_passages, read_queries
+from evaluation.judging.pooling import all_pairs, champion_check, pool_queries
+from pools import selectors as pool_selectors
+from pools.models import Campaign, Candidate, Collection, Pair, Passage, Pool, Qrel, Query, Run
 
 ARTIFACT_DEPTH = 100
 KEEP_DEPTH = 10
@@ -127,7 +128,7 @@ def _import_qrels(collection: Collection, path: Path) -> int:
 def _import_passages(
     collection: Collection, path: Path, keep: str, depth: int, also: Some[str], progress: Progress | None
 ) -> int:
-    wanted = None if keep == "all" else selectors.wanted_passages(collection, depth).union(also)
+    wanted = None if keep == "all" else pool_selectors.wanted_passages(collection, depth).union(also)
     _stage(_kept(read_passages(path), wanted, progress))
     double = _first("SELECT id FROM staged GROUP BY id HAVING min(text) <> max(text) LIMIT 1")
     if double:
@@ -330,8 +331,8 @@ def campaign_plan(campaign: Campaign, runs: Iterable[Run]) -> Plan:
     Pools cover the queries that have a qrel of the asked grade, as the mean reciprocal rank does.
     """
     depth = max(campaign.depth, 2) if campaign.design == Campaign.Design.CHAMPION_CHECK else campaign.depth
-    tops = [selectors.load_artifact(run).top(cast(Order, campaign.order), depth) for run in runs]
-    qrels = Qrels.of(Entry(*row) for row in selectors.collection_qrels(campaign.collection))
+    tops = [pool_selectors.load_artifact(run).top(cast(Order, campaign.order), depth) for run in runs]
+    qrels = Qrels.of(Entry(*row) for row in pool_selectors.collection_qrels(campaign.collection))
     if campaign.design == Campaign.Design.CHAMPION_CHECK:
         if len(tops) != 1:
             raise Refused(_("The champion check compares one run with the qrels: choose exactly one run."))

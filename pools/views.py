@@ -1,124 +1,33 @@
 """The researcher's pages about collections, runs and campaigns, and the log-in."""
 
-import secrets
-from collections.abc import Sequence
-from typing import Any
-
-from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.views import LoginView
-from django.core import signing
-from django.core.paginator import Page, Paginator
-from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
-from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
-from django_ratelimit.decorators import ratelimit
 
-from evaluation.clitools import run_name
-from evaluation.metadata import flattened
-from pools import selectors, services
+from core.errors import NotYours, Refused
+from core.http import Request, page_of, refuse_in, see_other
+from evaluation.files.metadata import flattened
+from evaluation.files.runs import run_name
+from pools import selectors as pool_selectors
+from pools import services as pool_services
 from pools.census import census_sentences
-from pools.errors import NotYours, Refused
 from pools.forms import MEGABYTE, CampaignForm, RunUploadForm, too_large
-from pools.models import Campaign, Collection, Run, User
+from pools.models import Campaign, Collection, Run
 
-ROWS = 50
 FORM_BYTES = MEGABYTE  # what an upload's other fields may add to its file
-
-
-class Request(HttpRequest):
-    """A request behind login_required."""
-
-    user: User
-
-
-class TooManyTries(Refused):
-    """Somebody tries passwords, or forgot theirs."""
-
-    status = 429
-    title = "One moment, please"
-
-
-_KNOWN = "known-browser"
-KNOWN_SECONDS = 365 * 86_400
-
-
-def _name_key(_group: str, request: HttpRequest) -> str:
-    """What tries are counted by: the name, or the name in a browser that has logged in with it before.
-
-    So whoever tries passwords for a name keeps its owner, in their own browser, from nothing.
-    """
-    name = request.POST.get("username", "").strip().casefold()
-    try:
-        known, browser = signing.loads(request.COOKIES.get(_KNOWN, ""), salt=_KNOWN, max_age=KNOWN_SECONDS)
-    except (signing.BadSignature, ValueError, TypeError):
-        return f"name {name}"
-    return f"browser {browser}" if known == name else f"name {name}"
-
-
-@method_decorator(ratelimit(key="ip", rate="10/m", method="POST", block=False), name="dispatch")
-@method_decorator(ratelimit(key=_name_key, rate="10/m", method="POST", block=False), name="dispatch")
-class LimitedLogin(LoginView):
-    """Logging in, with a limit on tries from one address and for one name."""
-
-    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        """Log in, and remember in a signed cookie that this name has logged in from this browser."""
-        response = super().form_valid(form)
-        name = form.get_user().get_username().strip().casefold()
-        response.set_cookie(
-            _KNOWN,
-            signing.dumps([name, secrets.token_hex(8)], salt=_KNOWN),
-            max_age=KNOWN_SECONDS,
-            path=reverse("login"),
-            secure=self.request.is_secure(),
-            httponly=True,
-            samesite="Lax",
-        )
-        return response
-
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Refuse the eleventh try of a minute."""
-        if getattr(request, "limited", False):
-            raise TooManyTries(_("There were too many tries to log in. Please wait a minute and try again."))
-        if request.method == "GET" and request.user.is_authenticated and not request.GET.get("next"):
-            return see_other("pools:campaigns")
-        return super().dispatch(request, *args, **kwargs)
 
 
 # --- what all of the researcher's pages share
 
 
-def see_other(name: str, *arguments: object, fragment: str = "") -> HttpResponse:
-    """303 to a page by its name: a reload there sends nothing again."""
-    response = HttpResponseRedirect(reverse(name, args=arguments) + (f"#{fragment}" if fragment else ""))
-    response.status_code = 303
-    return response
-
-
-def page_of(
-    request: HttpRequest, rows: QuerySet[Any] | Sequence[Any], size: int = ROWS, key: str = "page"
-) -> Page[Any]:
-    """The page of rows that `?page=` (or another key) asks for; the nearest where there is no such page."""
-    return Paginator(rows, size).get_page(request.GET.get(key))
-
-
-def refuse_in(form: forms.BaseForm, error: Refused) -> int:
-    """Show a refusal in the form, and return the status to answer with."""
-    form.add_error(None, str(error))
-    return error.status
-
-
 def campaign_of(request: Request, pk: int) -> Campaign:
     """The campaign, if it belongs to a lab of the user's. Raises NotYours."""
-    campaign = selectors.campaigns_of(request.user).filter(pk=pk).first()
+    campaign = pool_selectors.campaigns_of(request.user).filter(pk=pk).first()
     if campaign is None:
         raise NotYours(_("There is no such campaign, or it belongs to another lab."))
     return campaign
@@ -126,14 +35,14 @@ def campaign_of(request: Request, pk: int) -> Campaign:
 
 def _collection_of(request: Request, pk: str | int) -> Collection:
     known = str(pk).isdecimal() and len(str(pk)) < 19  # what a key can be
-    collection = selectors.collections_of(request.user).filter(pk=pk).first() if known else None
+    collection = pool_selectors.collections_of(request.user).filter(pk=pk).first() if known else None
     if collection is None:
         raise NotYours(_("There is no such collection, or it belongs to another lab."))
     return collection
 
 
 def _run_of(request: Request, pk: int) -> Run:
-    run = selectors.runs_of(request.user).filter(pk=pk).first()
+    run = pool_selectors.runs_of(request.user).filter(pk=pk).first()
     if run is None:
         raise NotYours(_("There is no such run, or it belongs to another lab."))
     return run
@@ -146,11 +55,11 @@ def _run_of(request: Request, pk: int) -> Run:
 @require_GET
 def collections(request: Request) -> HttpResponse:
     """Every collection of the user's labs."""
-    page = page_of(request, selectors.collections_of(request.user))
+    page = page_of(request, pool_selectors.collections_of(request.user))
     context = {
         "page": page,
-        "rows": selectors.collection_rows(page.object_list),
-        "labs": selectors.labs_of(request.user).order_by("name"),
+        "rows": pool_selectors.collection_rows(page.object_list),
+        "labs": pool_selectors.labs_of(request.user).order_by("name"),
     }
     return render(request, "pools/collections.html", context)
 
@@ -162,7 +71,7 @@ def collection(request: Request, pk: int) -> HttpResponse:
     found = _collection_of(request, pk)
     context = {
         "collection": found,
-        "size": selectors.collection_size(found),
+        "size": pool_selectors.collection_size(found),
         "runs": found.runs.order_by("name"),
         "campaigns": found.campaigns.order_by("-id"),
     }
@@ -176,7 +85,7 @@ def collection(request: Request, pk: int) -> HttpResponse:
 @require_GET
 def runs(request: Request) -> HttpResponse:
     """Every run of the user's labs."""
-    return render(request, "pools/runs.html", {"page": page_of(request, selectors.runs_of(request.user))})
+    return render(request, "pools/runs.html", {"page": page_of(request, pool_selectors.runs_of(request.user))})
 
 
 @login_required
@@ -190,7 +99,7 @@ def run(request: Request, pk: int) -> HttpResponse:
         "metadata": list(flattened(found.metadata)),
         "campaigns": found.campaigns.order_by("-id"),
         "file_name": str(found.original.name).rpartition("/")[2],
-        "file_size": selectors.file_size(found),
+        "file_size": pool_selectors.file_size(found),
     }
     return render(request, "pools/run.html", context)
 
@@ -200,7 +109,7 @@ def run(request: Request, pk: int) -> HttpResponse:
 def run_delete(request: Request, pk: int) -> HttpResponse:
     """Delete a run that no campaign uses."""
     found = _run_of(request, pk)
-    services.run_delete(run=found)
+    pool_services.run_delete(run=found)
     messages.success(request, _("The run “%(name)s” is deleted.") % {"name": found.name})
     return see_other("pools:runs")
 
@@ -231,7 +140,7 @@ def _run_upload_checked(request: Request) -> HttpResponse:
     if form.is_valid():
         file = form.cleaned_data["file"]
         try:
-            stored = services.run_import(
+            stored = pool_services.run_import(
                 collection=form.cleaned_data["collection"],
                 name=form.cleaned_data["name"] or run_name(file.name),
                 source=file.file,
@@ -239,7 +148,7 @@ def _run_upload_checked(request: Request) -> HttpResponse:
                 team=form.cleaned_data["team"],
                 notes=form.cleaned_data["notes"],
             )
-        except services.BadRun as error:
+        except pool_services.BadRun as error:
             check, status = error.check, error.status
         except Refused as error:
             status = refuse_in(form, error)
@@ -256,11 +165,11 @@ def _run_upload_checked(request: Request) -> HttpResponse:
 @require_GET
 def campaigns(request: Request) -> HttpResponse:
     """Every campaign of the user's labs."""
-    page = page_of(request, selectors.campaigns_of(request.user))
+    page = page_of(request, pool_selectors.campaigns_of(request.user))
     context = {
         "page": page,
-        "rows": selectors.campaign_rows(page.object_list),
-        "labs": selectors.labs_of(request.user).order_by("name"),
+        "rows": pool_selectors.campaign_rows(page.object_list),
+        "labs": pool_selectors.labs_of(request.user).order_by("name"),
     }
     return render(request, "pools/campaigns.html", context)
 
@@ -271,7 +180,7 @@ def campaign_new(request: Request) -> HttpResponse:
     """A new campaign: first its collection, then its runs and settings."""
     chosen = request.GET.get("collection")
     if chosen is None:
-        rows = selectors.collection_rows(selectors.collections_of(request.user))
+        rows = pool_selectors.collection_rows(pool_selectors.collections_of(request.user))
         return render(request, "pools/campaign_collection.html", {"rows": rows})
     found = _collection_of(request, chosen)
     if request.method == "GET":
@@ -281,7 +190,7 @@ def campaign_new(request: Request) -> HttpResponse:
     status = 400
     if form.is_valid():
         try:
-            made = services.campaign_create(
+            made = pool_services.campaign_create(
                 lab=found.lab,
                 collection=found,
                 runs=form.cleaned_data["runs"],
@@ -306,6 +215,6 @@ def campaign_delete(request: Request, pk: int) -> HttpResponse:
     found = campaign_of(request, pk)
     if request.method == "GET":
         return render(request, "pools/campaign_delete.html", {"campaign": found})
-    services.campaign_delete(campaign=found)
+    pool_services.campaign_delete(campaign=found)
     messages.success(request, _("The draft “%(name)s” is deleted.") % {"name": found.name})
     return see_other("pools:campaigns")

@@ -1,7 +1,7 @@
 """Reading test pairs, HITs, workers and assignments."""
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from math import ceil
 from random import Random
@@ -14,14 +14,14 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
-from evaluation.reading import reading_minutes
-from evaluation.recognition import Candidate, Recognition, ShownItem, recognition, words_of
-from pools import selectors as pools
+from core.money import CENT
+from evaluation.judging.reading import reading_minutes
+from evaluation.judging.recognition import Candidate, Recognition, ShownItem, recognition, words_of
+from pools import selectors as pool_selectors
 from pools.models import Campaign, Pair, Passage, Query
-from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, Publication, TestPair, Worker
-from tasks.money import CENT
+from tasks.default_texts import FEATURES
+from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
 from tasks.packing import hit_count, pick_apart
-from tasks.wording import FEATURES
 
 AUC_GOAL = 0.7  # a feature that tells more often than this gives the test pairs away
 RELATED_DEPTH = 5
@@ -47,7 +47,7 @@ def launch_obstacles(campaign: Campaign) -> list[str]:
     obstacles = []
     if not Pair.objects.filter(pool__campaign=campaign).exists():
         obstacles.append(_("There is nothing to judge: every pool has one passage."))
-    missing = pools.missing_texts(campaign)
+    missing = pool_selectors.missing_texts(campaign)
     if missing.passages or missing.queries:
         obstacles.append(missing.sentence())
     return obstacles + lacking_tests(campaign)
@@ -100,17 +100,17 @@ class Pace(NamedTuple):
         return self.hourly < self.floor
 
 
-def expected_pace(campaign: Campaign, publication: Publication | None = None) -> Pace | None:
+def expected_pace(campaign: Campaign, limit: timedelta | None = None) -> Pace | None:
     """How long a whole task takes, in whole minutes from there up; None where there are no texts to tell from.
 
     The median of the newest accepted assignments, if there are enough of them; else the time for reading what HITs
-    show. The limit is the campaign's, or at a platform that platform's.
+    show. `limit` is the time that a platform allows; the campaign's, if it is None.
     """
     length = ExpressionWrapper(F("finished_at") - F("taken_at"), output_field=DurationField())
     whole = Q(state=Assignment.State.SUBMITTED, verdict=Assignment.Verdict.ACCEPTED)
     lengths = campaign.assignments.filter(whole).order_by("-id").values_list(length)[:PACE_FROM]
     seconds = [taken.total_seconds() for (taken,) in lengths]
-    limit = publication.assignment_duration.total_seconds() / 60 if publication else campaign.minutes_per_hit
+    allowed = limit.total_seconds() / 60 if limit else campaign.minutes_per_hit
     if len(seconds) >= PACE_ENOUGH:
         minutes, measured = median(seconds) / 60, len(seconds)
     else:
@@ -118,7 +118,7 @@ def expected_pace(campaign: Campaign, publication: Publication | None = None) ->
         if not items:
             return None
         minutes, measured = reading_minutes(texts, choices=items) / hits, 0
-    return Pace(max(1, ceil(minutes)), measured, int(limit), campaign.reward)
+    return Pace(max(1, ceil(minutes)), measured, int(allowed), campaign.reward)
 
 
 def _texts_of_hits(campaign: Campaign) -> tuple[list[str], int, float]:
@@ -149,11 +149,11 @@ def _texts_of_hits(campaign: Campaign) -> tuple[list[str], int, float]:
 
 def related_passages(campaign: Campaign, query_ids: Iterable[int]) -> Iterator[tuple[int, int]]:
     """`(query, passage)` keys of all that may be about a query: its qrels, its pool, and the first five of each run."""
-    yield from pools.related_passages(campaign)
+    yield from pool_selectors.related_passages(campaign)
     queries = dict(Query.objects.filter(id__in=query_ids).values_list("qid", "id"))
     ranked: dict[str, set[int]] = {}
     for run in campaign.runs.all():
-        for qid, pids in pools.load_artifact(run).top("score", RELATED_DEPTH).items():
+        for qid, pids in pool_selectors.load_artifact(run).top("score", RELATED_DEPTH).items():
             if qid in queries:
                 for pid in pids:
                     ranked.setdefault(pid, set()).add(queries[qid])
@@ -224,7 +224,7 @@ def measure_tests(campaign: Campaign) -> HowFound:
         packed = tests.annotate(held=Count("items")).filter(held__gt=0)
         shown = [ShownItem(t.question, t.relevant_text, t.off_topic_text, t.held) for t in packed]
     else:
-        hits = hit_count(pools.pair_count(campaign), campaign.pairs_per_hit)
+        hits = hit_count(pool_selectors.pair_count(campaign), campaign.pairs_per_hit)
         rows = list(tests.exclude(state=TestPair.State.DECLINED))
         each, more = divmod(hits * campaign.tests_per_hit, len(rows) or 1)
         shown = [
@@ -418,7 +418,7 @@ def assignments_held_against(worker: Worker, campaign: Campaign, came_from: str)
     the platform has confirmed, or which came from the same address.
     """
     taken = Assignment.objects.filter(worker=worker, campaign=campaign)
-    return taken.filter(Q(venue_assignment_id="") | Q(submission__isnull=False) | Q(came_from=came_from))
+    return taken.filter(Q(platform_assignment_id="") | Q(submission__isnull=False) | Q(came_from=came_from))
 
 
 def hit_taken_count(worker: Worker, campaign: Campaign, came_from: str = "") -> int:
@@ -444,7 +444,7 @@ class Left(NamedTuple):
 def left_count(worker: Worker, campaign: Campaign, came_from: str = "") -> Left:
     """Count what the worker left and finished in a campaign."""
     states = Assignment.State
-    at_a_platform = ~Q(venue_assignment_id="")
+    at_a_platform = ~Q(platform_assignment_id="")
     left = Q(state=states.LEFT) | Q(state=states.ACTIVE) & at_a_platform
     finished = Q(state=states.SUBMITTED) & (Q(submission__isnull=False) | ~at_a_platform)
     counts = assignments_held_against(worker, campaign, came_from).aggregate(

@@ -13,17 +13,19 @@ from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from evaluation.recognition import Rarity, choose_off_topic, features_of
-from pools import selectors as pools
-from pools.copying import copy_rows, next_ids
-from pools.errors import NotNow, Refused
-from pools.models import Campaign, Passage, Qrel, User
-from tasks import campaign_alarms, selectors
+from core.copying import copy_rows, next_ids
+from core.errors import NotNow, Refused
+from core.models import User
+from core.money import owed
+from evaluation.judging.recognition import Rarity, choose_off_topic, features_of
+from pools import selectors as pool_selectors
+from pools.models import Campaign, Passage, Qrel
+from tasks import campaign_alarms
+from tasks import selectors as task_selectors
+from tasks.default_texts import default_consent
 from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
-from tasks.money import owed
 from tasks.packing import pack
-from tasks.testfile import read_test_pairs
-from tasks.wording import default_consent
+from tasks.test_file import read_test_pairs
 
 SUGGESTED_FROM = 10_000  # passages that are looked through for off-topic ones: what bounds a request's time
 
@@ -63,12 +65,12 @@ def test_pairs_suggest(*, campaign: Campaign, count: int, seed: int) -> list[Tes
     ]
     random.shuffle(qrels)
     related: dict[int, set[int]] = {}
-    for query_id, passage_id in selectors.related_passages(campaign, [qrel.query_id for qrel in qrels]):
+    for query_id, passage_id in task_selectors.related_passages(campaign, [qrel.query_id for qrel in qrels]):
         related.setdefault(query_id, set()).add(passage_id)
     reserved = {qrel.passage_id for qrel in qrels[:count]}  # as relevant passages: never used up as off-topic ones
-    candidates = selectors.candidates(campaign, random, SUGGESTED_FROM)
+    candidates = task_selectors.candidates(campaign, random, SUGGESTED_FROM)
     rarity = Rarity(candidate.words for candidate in candidates)
-    models = [features_of(pair, rarity) for pair in selectors.sampled_pairs(campaign)]
+    models = [features_of(pair, rarity) for pair in task_selectors.sampled_pairs(campaign)]
     suggested: list[TestPair] = []
     for qrel in qrels:
         if len(suggested) == count or not models:
@@ -184,7 +186,7 @@ def consent_write(*, campaign: Campaign, text: str) -> ConsentText:
     Two people (or tabs) that write at once take turns: the same words are one version.
     """
     Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-    current = selectors.current_consent(campaign)
+    current = task_selectors.current_consent(campaign)
     text = text.replace("\r\n", "\n").strip()
     if not text:
         raise Refused(_("The consent text is empty. Say what workers agree to."))
@@ -202,10 +204,10 @@ def campaign_launch(*, campaign: Campaign) -> Campaign:
     campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
     if campaign.state != Campaign.State.DRAFT:
         return campaign
-    obstacles = selectors.launch_obstacles(campaign)
+    obstacles = task_selectors.launch_obstacles(campaign)
     if obstacles:
         raise Refused(" ".join(obstacles))
-    if selectors.current_consent(campaign) is None:
+    if task_selectors.current_consent(campaign) is None:
         consent_write(campaign=campaign, text=default_consent(campaign))
     campaign.state = Campaign.State.PACKING
     campaign.save(update_fields=["state"])
@@ -227,7 +229,7 @@ def campaign_pack(*, campaign_id: int) -> bool:
     )
     if campaign is None:
         return False
-    if obstacles := selectors.lacking_tests(campaign):
+    if obstacles := task_selectors.lacking_tests(campaign):
         campaign.state = Campaign.State.DRAFT
         campaign.save(update_fields=["state"])
         text = _("The campaign could not be packed, and is a draft again. %(why)s Then start it again.")
@@ -239,9 +241,9 @@ def campaign_pack(*, campaign_id: int) -> bool:
             retried=False,
         )
         return False
-    passages = selectors.passages_of_tests(campaign)
+    passages = task_selectors.passages_of_tests(campaign)
     hits = pack(
-        pools.pairs_by_query(campaign),
+        pool_selectors.pairs_by_query(campaign),
         list(passages),
         passages=passages,
         seed=campaign.seed,
@@ -291,18 +293,18 @@ def campaign_move(*, campaign: Campaign, to: str) -> Campaign:
 
 def worker_join(*, campaign: Campaign, form: str) -> Worker:
     """A new worker, from a campaign's open link. `form` names the page they came with: sent twice, it is one worker."""
-    worker, _new = Worker.objects.get_or_create(joined_with=form, defaults={"lab": campaign.lab, "crowd": "link"})
+    worker, _new = Worker.objects.get_or_create(joined_with=form, defaults={"lab": campaign.lab, "platform": "link"})
     return worker
 
 
 @transaction.atomic
 def panel_invite(*, campaign: Campaign, labels: Iterable[str]) -> list[Invitation]:
-    """Personal places for panel members, by name or address; those who have one keep it."""
+    """Personal links for panel members, by name or address; those who have one keep it."""
     invitations = []
     for label in dict.fromkeys(label.strip() for label in labels):
         if label:
             worker, _new = Worker.objects.get_or_create(
-                lab=campaign.lab, label=label[:100], defaults={"crowd": "panel"}
+                lab=campaign.lab, label=label[:100], defaults={"platform": "panel"}
             )
             invitation, _new = Invitation.objects.get_or_create(campaign=campaign, worker=worker)
             invitations.append(invitation)
@@ -333,7 +335,7 @@ def assignment_take(*, worker: Worker, campaign: Campaign, at: datetime) -> Assi
 
     Raises NoWork where there is none, with a sentence that says why.
     """
-    current = selectors.current_assignment(worker, campaign)
+    current = task_selectors.current_assignment(worker, campaign)
     if current is not None:
         return current
     may_take(worker, campaign)
@@ -341,11 +343,11 @@ def assignment_take(*, worker: Worker, campaign: Campaign, at: datetime) -> Assi
         # A HIT that was free when it was found may be leased when its lock is held: look again, then pass on.
         for _attempt in range(20):
             with transaction.atomic():
-                hit_id = selectors.next_hit(worker, campaign, at, lock=True)
+                hit_id = task_selectors.next_hit(worker, campaign, at, lock=True)
                 if hit_id is None:
                     break
                 hit = Hit.objects.get(pk=hit_id)
-                if hit.needed > selectors.leases_running(hit_id, at):
+                if hit.needed > task_selectors.leases_running(hit_id, at):
                     return Assignment.objects.create(
                         campaign=campaign,
                         hit=hit,
@@ -354,7 +356,7 @@ def assignment_take(*, worker: Worker, campaign: Campaign, at: datetime) -> Assi
                         leased_until=at + timedelta(minutes=campaign.minutes_per_hit),
                     )
     except IntegrityError:  # the same worker's other tab was first
-        current = selectors.current_assignment(worker, campaign)
+        current = task_selectors.current_assignment(worker, campaign)
         if current is None:
             raise
         return current
@@ -375,10 +377,10 @@ def may_take(worker: Worker, campaign: Campaign, came_from: str = "") -> None:
     reason = _closed_reason(worker, campaign)
     if reason:
         raise NoWork(reason)
-    taken = selectors.hit_taken_count(worker, campaign, came_from) if campaign.hits_per_worker else 0
+    taken = task_selectors.hit_taken_count(worker, campaign, came_from) if campaign.hits_per_worker else 0
     if campaign.hits_per_worker and taken >= campaign.hits_per_worker:
         raise NoWork(_("Thank you! You have done as many tasks as one person may do here."))
-    if selectors.left_count(worker, campaign, came_from).reaches(campaign):
+    if task_selectors.left_count(worker, campaign, came_from).reaches(campaign):
         raise LeftTooMany(
             _(
                 "You have left as many tasks as one person may leave here, so there are no further tasks for you. "
@@ -442,16 +444,16 @@ def assignment_set_verdict(*, assignment: Assignment, verdict: str) -> None:
 
 
 def hits_recount(*, hit_ids: Iterable[int], counted_in: str) -> None:
-    """Set `needed` of HITs from their pairs' filled places, which the table `counted_in` holds, one row a place."""
+    """Set `needed` of HITs from their pairs' filled slots, which the table `counted_in` holds, one row a slot."""
     table = connection.ops.quote_name(counted_in)
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
             UPDATE tasks_hit hit SET needed = greatest(0, campaign.overlap - filled.fewest)
             FROM pools_campaign campaign, (
-              SELECT hit_id, min(places) AS fewest FROM (
-                SELECT item.hit_id, item.pair_id, count(place.id) AS places
-                FROM tasks_item item LEFT JOIN {table} place ON place.pair_id = item.pair_id
+              SELECT hit_id, min(slots) AS fewest FROM (
+                SELECT item.hit_id, item.pair_id, count(slot.id) AS slots
+                FROM tasks_item item LEFT JOIN {table} slot ON slot.pair_id = item.pair_id
                 WHERE item.hit_id = ANY(%s) AND item.pair_id IS NOT NULL
                 GROUP BY item.hit_id, item.pair_id) counted
               GROUP BY hit_id) filled

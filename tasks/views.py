@@ -15,15 +15,18 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from kombu.exceptions import OperationalError
 
+from core.errors import NotYours, Refused
+from core.http import Request, page_of, refuse_in, see_other
 from pools import services as pool_services
-from pools.errors import NotYours, Refused
 from pools.models import Campaign
-from pools.views import Request, campaign_of, page_of, refuse_in, see_other
-from tasks import jobs, selectors, services
-from tasks.crowd import link as crowd
+from pools.views import campaign_of
+from tasks import jobs as task_jobs
+from tasks import links
+from tasks import selectors as task_selectors
+from tasks import services as task_services
+from tasks.default_texts import default_consent
 from tasks.forms import ConsentForm, InviteForm, SuggestForm, TestPairForm, WordsForm
 from tasks.models import TestPair
-from tasks.wording import default_consent
 
 SUGGESTIONS = 20
 log = logging.getLogger(__name__)
@@ -43,7 +46,7 @@ def tests(request: Request, pk: int) -> HttpResponse:
     status = 400
     if form.is_valid():
         try:
-            services.test_pair_write(campaign=campaign, by=request.user, at=timezone.now(), **form.cleaned_data)
+            task_services.test_pair_write(campaign=campaign, by=request.user, at=timezone.now(), **form.cleaned_data)
         except Refused as error:
             status = refuse_in(form, error)
         else:
@@ -61,7 +64,9 @@ def tests_suggest(request: Request, pk: int) -> HttpResponse:
     if not form.is_valid():
         return render(request, "tasks/tests.html", _tests_context(request, campaign, TestPairForm(), form), status=400)
     count = form.cleaned_data["count"]
-    suggested = services.test_pairs_suggest(campaign=campaign, count=count, seed=services.next_test_seed(campaign))
+    suggested = task_services.test_pairs_suggest(
+        campaign=campaign, count=count, seed=task_services.next_test_seed(campaign)
+    )
     if suggested:
         made = ngettext("%(count)d test pair is suggested.", "%(count)d test pairs are suggested.", len(suggested))
         messages.success(request, made % {"count": len(suggested)} + " " + _("Read each one, then confirm or decline."))
@@ -81,7 +86,7 @@ def tests_decide(request: Request, pk: int) -> HttpResponse:
     test_pairs = list(campaign.test_pairs.filter(pk__in=[int(key) for key in chosen[:SUGGESTIONS]]).order_by("pk"))
     if chosen and not test_pairs:
         raise NotYours(_("This campaign has no such test pair."))
-    services.test_pairs_decide(test_pairs=test_pairs, confirm=confirm, by=request.user, at=timezone.now())
+    task_services.test_pairs_decide(test_pairs=test_pairs, confirm=confirm, by=request.user, at=timezone.now())
     count = len(test_pairs)
     if not count:
         messages.warning(request, _("Mark the test pairs that you have read, then confirm or decline them."))
@@ -106,7 +111,7 @@ def test_decide(request: Request, pk: int, test_pk: int) -> HttpResponse:
     if test_pair is None:
         raise NotYours(_("This campaign has no such test pair."))
     confirm = request.POST.get("decision") == "confirm"
-    services.test_pair_decide(test_pair=test_pair, confirm=confirm, by=request.user, at=timezone.now())
+    task_services.test_pair_decide(test_pair=test_pair, confirm=confirm, by=request.user, at=timezone.now())
     messages.success(request, _("The test pair is confirmed.") if confirm else _("The test pair is declined."))
     return see_other("tasks:tests", pk, fragment="suggested")
 
@@ -117,9 +122,9 @@ def _tests_context(request: Request, campaign: Campaign, form: TestPairForm, sug
     return {
         "campaign": campaign,
         "draft": campaign.state == Campaign.State.DRAFT,
-        "counts": selectors.test_counts(campaign),
-        "suggested": [(test, selectors.words_shared(test)) for test in suggested],
-        "recognition": selectors.measure_tests(campaign),
+        "counts": task_selectors.test_counts(campaign),
+        "suggested": [(test, task_selectors.words_shared(test)) for test in suggested],
+        "recognition": task_selectors.measure_tests(campaign),
         "page": page_of(request, pairs.exclude(state=TestPair.State.SUGGESTED)),
         "form": form,
         "suggest": suggest,
@@ -135,7 +140,7 @@ def _tests_context(request: Request, campaign: Campaign, form: TestPairForm, sug
 def wording(request: Request, pk: int) -> HttpResponse:
     """Consent text, title, question and instructions."""
     campaign = campaign_of(request, pk)
-    current = selectors.current_consent(campaign)
+    current = task_selectors.current_consent(campaign)
     consent = ConsentForm(initial={"text": current.text if current else default_consent(campaign)}, prefix="consent")
     words = WordsForm(instance=campaign, prefix="words")
     status = 200
@@ -145,7 +150,7 @@ def wording(request: Request, pk: int) -> HttpResponse:
             if "consent-text" in request.POST:
                 consent = ConsentForm(request.POST, prefix="consent")
                 if consent.is_valid():
-                    text = services.consent_write(campaign=campaign, text=consent.cleaned_data["text"])
+                    text = task_services.consent_write(campaign=campaign, text=consent.cleaned_data["text"])
                     in_force = _("The consent text is in force, as version %(version)d.")
                     messages.success(request, in_force % {"version": text.version})
                     return see_other("tasks:wording", pk)
@@ -180,15 +185,15 @@ def panel(request: Request, pk: int) -> HttpResponse:
     if request.method == "POST":
         form = InviteForm(request.POST)
         if form.is_valid():
-            invited = services.panel_invite(campaign=campaign, labels=form.cleaned_data["names"].splitlines())
+            invited = task_services.panel_invite(campaign=campaign, labels=form.cleaned_data["names"].splitlines())
             have = ngettext("%(count)d person has a link now.", "%(count)d people have a link now.", len(invited))
             messages.success(request, have % {"count": len(invited)})
             return see_other("tasks:panel", pk)
-    page = page_of(request, selectors.invitations_of(campaign))
-    places = [(row, crowd.place_address(row.worker, campaign)) for row in selectors.panel_rows(campaign, page)]
+    page = page_of(request, task_selectors.invitations_of(campaign))
+    places = [(row, links.home_address(row.worker, campaign)) for row in task_selectors.panel_rows(campaign, page)]
     context = {
         "campaign": campaign,
-        "address": crowd.campaign_address(campaign),
+        "address": links.campaign_address(campaign),
         "form": form,
         "places": places,
         "page": page,
@@ -201,8 +206,8 @@ def panel(request: Request, pk: int) -> HttpResponse:
 def panel_links(request: Request, pk: int) -> StreamingHttpResponse:
     """Names and personal links of the whole panel, a line each with a tab between."""
     campaign = campaign_of(request, pk)
-    workers = (invitation.worker for invitation in selectors.invitations_of(campaign).iterator(chunk_size=500))
-    lines = (f"{worker.label}\t{crowd.place_address(worker, campaign)}\n" for worker in workers)
+    workers = (invitation.worker for invitation in task_selectors.invitations_of(campaign).iterator(chunk_size=500))
+    lines = (f"{worker.label}\t{links.home_address(worker, campaign)}\n" for worker in workers)
     response = StreamingHttpResponse(lines, content_type="text/tab-separated-values; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{slugify(campaign.name) or campaign.pk}-panel.tsv"'
     return response
@@ -216,7 +221,7 @@ def panel_links(request: Request, pk: int) -> StreamingHttpResponse:
 def launch(request: Request, pk: int) -> HttpResponse:
     """Fix the design, and have the campaign packed."""
     campaign = campaign_of(request, pk)
-    services.campaign_launch(campaign=campaign)
+    task_services.campaign_launch(campaign=campaign)
     transaction.on_commit(_pack_soon)
     messages.success(request, _("The campaign has started: its HITs are being packed, and it opens when that is done."))
     return see_other("judgments:campaign", pk)
@@ -225,7 +230,7 @@ def launch(request: Request, pk: int) -> HttpResponse:
 def _pack_soon() -> None:
     """Ask for packing now. Where nobody can be asked, the clock finds the campaign within a minute."""
     try:
-        jobs.pack_waiting_campaigns.delay()
+        task_jobs.pack_waiting_campaigns.delay()
     except OperationalError as error:
         log.warning("Packing waits for the next tick: %s", error)
 
@@ -234,6 +239,6 @@ def _pack_soon() -> None:
 @require_POST
 def move(request: Request, pk: int) -> HttpResponse:
     """Pause, resume or close a campaign."""
-    campaign = services.campaign_move(campaign=campaign_of(request, pk), to=request.POST.get("to", ""))
+    campaign = task_services.campaign_move(campaign=campaign_of(request, pk), to=request.POST.get("to", ""))
     messages.success(request, _("The campaign is now: %(state)s.") % {"state": campaign.get_state_display()})
     return see_other("judgments:campaign", pk)

@@ -10,8 +10,9 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from config.serve import Site
-from pools.models import Campaign, Collection, Lab, User
+from core.models import Lab, User
+from local.supervisor import Site
+from pools.models import Campaign, Collection
 from tasks.models import Worker
 from tests import factories
 from tests.ports import free_port

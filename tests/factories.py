@@ -8,10 +8,11 @@ from typing import Any
 
 from django.utils import timezone
 
-from judgments import services as judgments
-from pools import services as pools
-from pools.models import Campaign, Collection, Lab, Pair, Run, User
-from tasks import services as tasks
+from core.models import Lab, User
+from judgments import services as judgment_services
+from pools import services as pool_services
+from pools.models import Campaign, Collection, Pair, Run
+from tasks import services as task_services
 from tasks.models import Assignment, Item, Worker
 
 QUERIES = {
@@ -58,7 +59,9 @@ def collection(
     qrels_file.write_text(
         "".join(f"{qid} 0 {pid} {grade}\n" for qid, pids in graded.items() for pid, grade in pids.items())
     )
-    made = pools.collection_import(lab=in_lab, name=name, language="en", queries=queries, qrels=qrels_file).collection
+    made = pool_services.collection_import(
+        lab=in_lab, name=name, language="en", queries=queries, qrels=qrels_file
+    ).collection
     for run_name, ranked in tops.items():
         run(made, run_name, ranked)
     if texts:
@@ -66,7 +69,7 @@ def collection(
         pids |= {pid for listed in graded.values() for pid in listed}
         passages = tmp_path / f"{name}-passages.tsv"
         passages.write_text("".join(f"{pid}\t{passage_text(pid)}\n" for pid in sorted(pids)))
-        pools.collection_import(lab=in_lab, name=name, passages=passages, keep="all")
+        pool_services.collection_import(lab=in_lab, name=name, passages=passages, keep="all")
     return made
 
 
@@ -78,14 +81,14 @@ def run(of: Collection, name: str, ranked: Mapping[str, Iterable[str]]) -> Run:
         for rank, pid in enumerate(pids, start=1)
     ]
     source = io.BytesIO("".join(lines).encode())
-    return pools.run_import(collection=of, name=name, source=source, filename=f"{name}.txt")
+    return pool_services.run_import(collection=of, name=name, source=source, filename=f"{name}.txt")
 
 
 def campaign(of: Collection, name: str = "pilot", *, tests: int = 6, start: bool = True, **settings: Any) -> Campaign:
     """A campaign over all runs of a collection, with confirmed test pairs, packed and open unless told otherwise."""
-    made = pools.campaign_create(lab=of.lab, collection=of, runs=of.runs.all(), name=name, **settings)
+    made = pool_services.campaign_create(lab=of.lab, collection=of, runs=of.runs.all(), name=name, **settings)
     for number in range(tests):
-        tasks.test_pair_write(
+        task_services.test_pair_write(
             campaign=made,
             question=f"test question {number}",
             relevant_text=f"The relevant passage of test {number}.",
@@ -100,23 +103,23 @@ def campaign(of: Collection, name: str = "pilot", *, tests: int = 6, start: bool
 
 def begin(draft: Campaign) -> None:
     """Launch and pack a draft that has its test pairs."""
-    tasks.campaign_launch(campaign=draft)
-    tasks.campaign_pack(campaign_id=draft.pk)
+    task_services.campaign_launch(campaign=draft)
+    task_services.campaign_pack(campaign_id=draft.pk)
     draft.refresh_from_db()
 
 
 def worker(of: Campaign, label: str) -> Worker:
     """A panel member with consent."""
-    invitation = tasks.panel_invite(campaign=of, labels=[label])[0]
+    invitation = task_services.panel_invite(campaign=of, labels=[label])[0]
     text = of.consent_texts.order_by("-version").first()
     if text is not None:
-        tasks.consent_give(worker=invitation.worker, text=text)
+        task_services.consent_give(worker=invitation.worker, text=text)
     return invitation.worker
 
 
 def take(by: Worker, of: Campaign, at: datetime | None = None) -> Assignment:
     """The worker's next assignment."""
-    return tasks.assignment_take(worker=by, campaign=of, at=at or timezone.now())
+    return task_services.assignment_take(worker=by, campaign=of, at=at or timezone.now())
 
 
 def judge(
@@ -133,7 +136,7 @@ def judge(
         if only is not None and item.position not in only:
             continue
         wants_a = not fail_tests if item.test_id is not None else prefer == "a"
-        judgments.judgment_save(
+        judgment_services.judgment_save(
             assignment=assignment,
             position=item.position,
             preferred="left" if wants_a == item.a_left else "right",
@@ -146,7 +149,7 @@ def do(by: Worker, of: Campaign, **how: object) -> Assignment:
     """Take, judge and finish one HIT."""
     assignment = take(by, of)
     judge(assignment, **how)  # type: ignore[arg-type]
-    return judgments.assignment_finish(assignment=assignment, at=timezone.now())
+    return judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
 
 
 def pair_count(of: Campaign) -> int:

@@ -15,7 +15,7 @@ LONGEST_FIRST = (
     "tests/storm/test_storm.py",
     "tests/journeys/test_journeys.py",
     "tests/marketplace/test_site.py",
-    "tests/judgments/test_browser.py",
+    "tests/judgments/pages/test_browser.py",
     "tests/storm/test_outage.py",
     "tests/journeys/test_frame.py",
 )

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from config import embedded
-from config.serve import Site
+from local import embedded
+from local.supervisor import Site
 from tests import browser
 
 REPOSITORY = Path(__file__).parent.parent
@@ -79,8 +79,8 @@ def _judged_demo(url: str) -> tuple[str, str, str]:
     """Load the demo and have it judged. Gives the workers' address, the campaign's, and the researcher's password."""
     from django.urls import reverse
 
-    from judgments import demonstration as demo
-    from tasks.crowd.link import campaign_address
+    from simulation import demonstration as demo
+    from tasks.links import campaign_address
 
     folder = demo.folder_at(REPOSITORY / "demo")
     password = demo.accounts()["researcher"]

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import psycopg2
 
-from config import embedded
+from local import embedded
 
 
 def spare_the_disk() -> None:

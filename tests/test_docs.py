@@ -15,17 +15,18 @@ from typing import NamedTuple
 import pytest
 from django.core.management import CommandError, get_commands, load_command_class
 
-from evaluation import cli
-from evaluation.tournament import Judged, best_known, most_wins
+from core.version import VERSION
+from evaluation.cli import main as cli
+from evaluation.cli.main import main
+from evaluation.judging.tournament import Judged, best_known, most_wins
 from judgments import exports
 from pools.forms import LABELS
-from pools.version import VERSION
 from tests import screenshots
 
 REPOSITORY = Path(__file__).parent.parent
 PAGES = [REPOSITORY / name for name in ("README.md", "CHANGELOG.md", "demo/README.md")]
 PAGES += sorted((REPOSITORY / "docs").glob("*.md"))
-OURS = ("pools", "tasks", "judgments", "config")
+OURS = ("core", "pools", "tasks", "platforms", "judgments", "results", "simulation", "local", "config")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 MAKE = re.compile(r"\bmake ([a-z][a-z-]*)")
@@ -108,7 +109,7 @@ def run_evaluation(line: str, folder: Path) -> tuple[str, str]:
     files = [[str(path.relative_to(folder)) for path in sorted(folder.glob(word))] or [word] for word in words]
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        exit_code = cli.main([word for expanded in files for word in expanded])
+        exit_code = main([word for expanded in files for word in expanded])
     assert exit_code == 0, f"{line}\n{err.getvalue()}"
     if target:
         (folder / target).write_text(out.getvalue())
@@ -203,7 +204,7 @@ def test_every_export_file_and_column_is_explained() -> None:
 def test_every_setting_from_the_environment_is_explained() -> None:
     read = re.compile(r"""\benv(?:iron)?(?:\.\w+)?[(\[]\s*"([A-Z_]+)\"""")
     settings = {name for path in (REPOSITORY / "config").glob("*.py") for name in read.findall(path.read_text())}
-    explained = "\n".join((REPOSITORY / "docs" / name).read_text() for name in ("operators.md", "venues.md"))
+    explained = "\n".join((REPOSITORY / "docs" / name).read_text() for name in ("operators.md", "platforms.md"))
     assert {"DATABASE_URL", "SECRET_KEY", "PORT"} <= settings
     assert settings - SET_BY_OURSELVES <= set(re.findall(r"`([A-Z_]+)`", explained))
 

@@ -1,16 +1,16 @@
 """What commands say about pay an hour."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 
+from core.money import dollars
 from pools.models import Campaign
-from tasks.models import Publication
-from tasks.money import dollars
 from tasks.selectors import expected_pace
 
 
-def pay_lines(campaign: Campaign, publication: Publication | None = None) -> Iterator[str]:
+def pay_lines(campaign: Campaign, limit: timedelta | None = None) -> Iterator[str]:
     """How long a HIT takes and what that pays an hour, with a warning where that is little. Nothing without texts."""
-    pace = expected_pace(campaign, publication)
+    pace = expected_pace(campaign, limit)
     if pace is None:
         return
     yield f"A HIT takes about {pace.minutes} min and pays {dollars(pace.reward)}: {dollars(pace.hourly)} an hour."

@@ -14,9 +14,10 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from config import health, job_status
-from config.serve import Site
-from pools.models import User
+from config import health
+from core import job_status
+from core.models import User
+from local.supervisor import Site
 from tests.conftest import database_url
 from tests.ports import free_port
 

@@ -4,7 +4,8 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 
-from pools.models import Campaign, User
+from core.models import User
+from pools.models import Campaign
 
 UTF_16 = "application/x-www-form-urlencoded; charset=utf-16"
 COOKIE = {"csrftoken": "a" * 32}
@@ -70,7 +71,7 @@ def test_the_clients_address_is_read_from_whatever_a_proxy_says(
 ) -> None:
     from django.test import RequestFactory
 
-    from pools.addresses import client_address
+    from core.addresses import client_address
 
     settings.CLIENT_ADDRESS_HEADER = "HTTP_X_FORWARDED_FOR"  # type: ignore[attr-defined]
     settings.RATELIMIT_ENABLE = True  # type: ignore[attr-defined]

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import zstandard
 
-from evaluation.cli import _written_whole, main
-from evaluation.clitools import run_name
+from evaluation.cli.common import write_whole
+from evaluation.cli.main import main
+from evaluation.files.runs import run_name
 
 from .conftest import Write
 
@@ -131,7 +132,7 @@ def test_pairs_that_cannot_be_written_are_told_in_one_line(files: dict[str, str]
 def test_a_file_whose_writing_breaks_off_is_as_it_was_before(tmp_path: Path) -> None:
     (tmp_path / "old.tsv").write_text("kept\n")
     for name in ("old.tsv", "new.tsv"):
-        with pytest.raises(RuntimeError), _written_whole(str(tmp_path / name)) as out:
+        with pytest.raises(RuntimeError), write_whole(str(tmp_path / name)) as out:
             out.write("half")
             raise RuntimeError
     assert [path.name for path in tmp_path.iterdir()] == ["old.tsv"]
@@ -334,5 +335,5 @@ def test_the_pairs_are_never_written_over_an_input_file(write: Write, capsys: py
 
 
 def test_commands_that_need_no_statistics_do_not_load_scipy() -> None:
-    program = "import sys, evaluation.cli; evaluation.cli._parser(); sys.exit('scipy' in sys.modules)"
+    program = "import sys, evaluation.cli.main; evaluation.cli.main._parser(); sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, check=False).returncode == 0

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaluation.comparing import Compared, Comparison, compare
-from evaluation.qrels import Qrels, read_qrels
-from evaluation.ranks import Board, Ranks, ranks_of
-from evaluation.runs import check_run
+from evaluation.files.qrels import Qrels, read_qrels
+from evaluation.files.runs import check_run
+from evaluation.statistics.comparing import Compared, Comparison, compare
+from evaluation.statistics.ranks import Board, Ranks, ranks_of
 from tests.evaluation.conftest import Sample
 
 from .test_real_runs import judged_by_pytrec_eval, scores_of

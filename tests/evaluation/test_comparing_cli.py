@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.cli import main
+from evaluation.cli.main import main
 
 from .conftest import Write
 

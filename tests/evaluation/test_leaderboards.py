@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaluation.artifact import RunArtifact
-from evaluation.contributions import contributions
-from evaluation.correlation import kendall_tau, tau_ap
-from evaluation.leaderboards import common_queries, leaderboard, pairings, perfect_score, signed_rank_tests
-from evaluation.pooling import pool_queries
-from evaluation.preferences import Preference, read_preferences
-from evaluation.qrels import Qrels, read_qrels
-from evaluation.ranks import Board, Ranks
-from evaluation.resampling import bootstrap_intervals, t_intervals
-from evaluation.runs import check_run
-from evaluation.tournament import derive
+from evaluation.files.artifact import RunArtifact
+from evaluation.files.preferences import Preference, read_preferences
+from evaluation.files.qrels import Qrels, read_qrels
+from evaluation.files.runs import check_run
+from evaluation.judging.pooling import pool_queries
+from evaluation.judging.tournament import derive
+from evaluation.statistics.contributions import contributions
+from evaluation.statistics.correlation import kendall_tau, tau_ap
+from evaluation.statistics.leaderboards import common_queries, leaderboard, pairings, perfect_score, signed_rank_tests
+from evaluation.statistics.ranks import Board, Ranks
+from evaluation.statistics.resampling import bootstrap_intervals, t_intervals
 
 SCORES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=7)
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.measures import mean_reciprocal, reciprocal_rank
-from evaluation.qrels import Qrels, read_qrels
-from evaluation.runs import check_run
+from evaluation.files.qrels import Qrels, read_qrels
+from evaluation.files.runs import check_run
+from evaluation.measures.reciprocal_rank import mean_reciprocal, reciprocal_rank
 
 RUN = check_run(
     io.BytesIO(b"q1 Q0 a 1 9 t\nq1 Q0 b 2 8 t\nq1 Q0 c 3 7 t\nq2 Q0 a 2 9 t\nq2 Q0 b 1 8 t\nq9 Q0 a 1 1 t\n")

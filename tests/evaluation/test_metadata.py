@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from evaluation import runs
-from evaluation.cli import main
-from evaluation.metadata import flattened
-from evaluation.runs import RunCheck, check_run
+from evaluation.cli.main import main
+from evaluation.files import runs
+from evaluation.files.metadata import flattened
+from evaluation.files.runs import RunCheck, check_run
 
 from .conftest import Write
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.pooling import all_pairs, canonical, champion_check, pool_queries, pool_sizes
-from evaluation.preferences import Pair
-from evaluation.qrels import Policy, Qrels, read_qrels
+from evaluation.files.preferences import Pair
+from evaluation.files.qrels import Policy, Qrels, read_qrels
+from evaluation.judging.pooling import all_pairs, canonical, champion_check, pool_queries, pool_sizes
 
 QRELS = read_qrels(io.BytesIO(b"q1 0 p1 1\nq1 0 p2 2\nq2 0 p5 0\nq2 0 p6 1\nq3 0 p7 1\nq4 0 p8 0\n"))
 RED = {"q1": ("p3", "p1"), "q2": ("p6", "p9"), "q9": ("p1", "p2")}

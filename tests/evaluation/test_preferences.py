@@ -5,7 +5,7 @@ import io
 import pytest
 
 from evaluation.errors import BadInput
-from evaluation.preferences import Pair, Preference, read_pairs, read_preferences
+from evaluation.files.preferences import Pair, Preference, read_pairs, read_preferences
 
 
 def test_preferences_come_in_file_order_with_repeats() -> None:

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from evaluation.errors import BadInput
-from evaluation.qrels import Entry, Qrels, read_qrels
+from evaluation.files.qrels import Entry, Qrels, read_qrels
 
 QRELS = """\
 q2 0 p9 0

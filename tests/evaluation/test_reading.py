@@ -2,7 +2,7 @@
 
 import pytest
 
-from evaluation.reading import CHOICE_SECONDS, WORDS_PER_MINUTE, reading_minutes
+from evaluation.judging.reading import CHOICE_SECONDS, WORDS_PER_MINUTE, reading_minutes
 
 
 def test_words_are_read_at_a_pace_and_each_choice_takes_a_moment() -> None:

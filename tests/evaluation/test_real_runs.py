@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import pytrec_eval  # type: ignore[import-untyped]
 
-from evaluation.measures import reciprocal_rank
-from evaluation.qrels import Qrels, read_qrels
-from evaluation.runs import check_run
+from evaluation.files.qrels import Qrels, read_qrels
+from evaluation.files.runs import check_run
+from evaluation.measures.reciprocal_rank import reciprocal_rank
 from tests.evaluation.conftest import Sample
 
 Scores = dict[str, dict[str, float]]

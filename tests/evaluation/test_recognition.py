@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.recognition import (
+from evaluation.judging.recognition import (
     Candidate,
     Features,
     Rarity,

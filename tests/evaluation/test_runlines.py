@@ -6,8 +6,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from evaluation.runlines import MS_MARCO, TREC, Format, Parsed, detect_format, joined, parse, parse_fast, parse_plainly
-from evaluation.textfiles import Block
+from evaluation.files.runlines import (
+    MS_MARCO,
+    TREC,
+    Format,
+    Parsed,
+    detect_format,
+    joined,
+    parse,
+    parse_fast,
+    parse_plainly,
+)
+from evaluation.files.textfiles import Block
 
 FORMATS = pytest.mark.parametrize("form", [TREC, MS_MARCO], ids=["trec", "ms marco"])
 
@@ -105,7 +115,7 @@ def test_the_fast_way_takes_what_runs_look_like(content: bytes) -> None:
 def test_a_block_in_parts_gives_what_the_plain_way_gives(content: list[bytes], size: int) -> None:
     whole = block(b"".join(content))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("evaluation.runlines._PART", size)
+        patch.setattr("evaluation.files.runlines._PART", size)
         parts = list(parse(whole, TREC))
     plain = parse_plainly(whole, TREC)
     rows = joined([part.rows for part in parts])

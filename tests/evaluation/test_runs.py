@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation import runs, textfiles
-from evaluation.artifact import RunArtifact
 from evaluation.errors import BadInput
-from evaluation.runs import LineError, RunCheck, check_run
+from evaluation.files import runs, textfiles
+from evaluation.files.artifact import RunArtifact
+from evaluation.files.runs import LineError, RunCheck, check_run
 
 from .conftest import Write
 
@@ -144,7 +144,7 @@ def test_the_first_hundred_are_the_first_by_line_of_whatever_kind_they_are() -> 
 
 def test_a_file_that_is_wrong_all_over_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "ERRORS_ENOUGH", 1000)
-    monkeypatch.setattr("evaluation.runlines._PART", 1000)
+    monkeypatch.setattr("evaluation.files.runlines._PART", 1000)
     found = check(b"\n" * 1_000_000)
     assert found.stopped
     assert 1000 <= found.error_count < 3000

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.agreement import Vote, agreement, side_bias
-from evaluation.champion import champion_outcomes
 from evaluation.errors import UnknownPassage
-from evaluation.manytournaments import by_size, winners
-from evaluation.planning import plan
-from evaluation.pooling import pool_queries
-from evaluation.preferences import Preference, read_preferences
-from evaluation.qrels import Qrels, read_qrels
-from evaluation.ranks import Board
-from evaluation.runs import check_run
-from evaluation.stability import answer_stability, order_stability
-from evaluation.tournament import Judged, Judgment, Tied, best_known
+from evaluation.files.preferences import Preference, read_preferences
+from evaluation.files.qrels import Qrels, read_qrels
+from evaluation.files.runs import check_run
+from evaluation.judging.batch_tournaments import by_size, winners
+from evaluation.judging.planning import plan
+from evaluation.judging.pooling import pool_queries
+from evaluation.judging.tournament import Judged, Judgment, Tied, best_known
+from evaluation.statistics.agreement import Vote, agreement, side_bias
+from evaluation.statistics.certainty import answer_stability, order_stability
+from evaluation.statistics.champion import champion_outcomes
+from evaluation.statistics.ranks import Board
 
 JUDGMENTS = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 4), st.booleans()).filter(lambda own: own[0] != own[1]), max_size=25

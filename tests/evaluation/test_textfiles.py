@@ -12,9 +12,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation import textfiles
 from evaluation.errors import BadInput
-from evaluation.textfiles import Block, Limits, TextFile, split_block
+from evaluation.files import textfiles
+from evaluation.files.textfiles import Block, Limits, TextFile, split_block
 
 from .conftest import Write
 

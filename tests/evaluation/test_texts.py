@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from evaluation.errors import BadInput
-from evaluation.texts import Text, read_passages, read_queries
+from evaluation.files.texts import Text, read_passages, read_queries
 
 Reader = Callable[..., Iterator[Text]]
 BOTH = pytest.mark.parametrize("reader", [read_queries, read_passages])

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.errors import UnknownPassage
-from evaluation.preferences import Preference
-from evaluation.tournament import (
+from evaluation.files.preferences import Preference
+from evaluation.judging.tournament import (
     METHODS,
     Derived,
     Judged,

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaluation.preferences import Preference
-from evaluation.qrels import Qrels
-from evaluation.winning import PERFECT, perfect_top, win_ratios
+from evaluation.files.preferences import Preference
+from evaluation.files.qrels import Qrels
+from evaluation.statistics.winning import PERFECT, perfect_top, win_ratios
 
 
 def tops(**runs: str) -> dict[str, dict[str, tuple[str, ...]]]:

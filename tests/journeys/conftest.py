@@ -1,4 +1,4 @@
-"""Two sites that know of each other by address alone: a marketplace, and the platform that publishes on it."""
+"""Two sites that know of each other by address alone: a marketplace, and the site that publishes on it."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -11,51 +11,51 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Browser
 
-from judgments import services as judgments
-from tasks.models import Publication
-from tasks.venue.ledger import ledger_compare, totals
-from tasks.venue.publishing import publication_publish, publication_write
-from tasks.venue.reviewing import publication_requeue, publication_settle
-from tasks.venue.syncing import publication_sync
+from judgments import services as judgment_services
+from platforms.ledger import ledger_compare, totals
+from platforms.models import Publication
+from platforms.publishing import publication_publish, publication_write
+from platforms.reviewing import publication_requeue, publication_settle
+from platforms.syncing import publication_sync
 from tests import factories
 from tests.conftest import running_site
 from tests.journeys.people import Member, Visitor
 from tests.marketplace.people import chromium
 from tests.marketplace.server import Marketplace, Requester
-from tests.tasks.venues import Clock, drain
+from tests.platforms.platforms import Clock, drain
 
 __all__ = ["chromium"]
 _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
-def running_venue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marketplace]:
+def running_marketplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marketplace]:
     """A marketplace where anybody can register."""
-    folder = tmp_path_factory.mktemp("venue")
+    folder = tmp_path_factory.mktemp("marketplace")
     running = Marketplace(folder, MARKETPLACE_OPEN_REGISTRATION="1", MARKETPLACE_RATE_LIMITS="0")
     yield running
     running.stop()
 
 
 @pytest.fixture(scope="module")
-def platform(
-    django_db_setup: None, running_venue: Marketplace, tmp_path_factory: pytest.TempPathFactory
+def site(
+    django_db_setup: None, running_marketplace: Marketplace, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
-    """The platform's address: by a name that makes it another site than the marketplace's."""
+    """The site's address: by a name that makes it another site than the marketplace's."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MARKETPLACE_URL", running_venue.url)
+        patch.setenv("MARKETPLACE_URL", running_marketplace.url)
         with running_site(str(tmp_path_factory.mktemp("files"))) as running:
             yield running.url.replace("127.0.0.1", "localhost")
 
 
 @pytest.fixture
-def venue(running_venue: Marketplace, platform: str, transactional_db: None, settings: Any) -> Marketplace:
-    """The marketplace, with its clock right, where this process publishes what the platform shows."""
-    running_venue.test("clock", reset=True)
+def marketplace(running_marketplace: Marketplace, site: str, transactional_db: None, settings: Any) -> Marketplace:
+    """The marketplace, with its clock right, where this process publishes what the site shows."""
+    running_marketplace.test("clock", reset=True)
     settings.DEVELOPMENT = True
-    settings.SITE_URL = platform
-    settings.MARKETPLACE_URL = settings.MARKETPLACE_SUBMIT_HOST = running_venue.url
-    return running_venue
+    settings.SITE_URL = site
+    settings.MARKETPLACE_URL = settings.MARKETPLACE_SUBMIT_HOST = running_marketplace.url
+    return running_marketplace
 
 
 @pytest.fixture
@@ -69,11 +69,11 @@ def visitors() -> Iterator[list[Visitor]]:
 
 
 @pytest.fixture
-def come(chromium: Browser, venue: Marketplace, platform: str, visitors: list[Visitor]) -> Callable[..., Visitor]:
+def come(chromium: Browser, marketplace: Marketplace, site: str, visitors: list[Visitor]) -> Callable[..., Visitor]:
     """Brings somebody whom the marketplace does not know."""
 
     def one(**options: Any) -> Visitor:
-        visitor = Visitor(chromium, venue, platform, **options)
+        visitor = Visitor(chromium, marketplace, site, **options)
         visitors.append(visitor)
         return visitor
 
@@ -81,11 +81,11 @@ def come(chromium: Browser, venue: Marketplace, platform: str, visitors: list[Vi
 
 
 @pytest.fixture
-def member(chromium: Browser, venue: Marketplace, platform: str, visitors: list[Visitor]) -> Callable[..., Member]:
+def member(chromium: Browser, marketplace: Marketplace, site: str, visitors: list[Visitor]) -> Callable[..., Member]:
     """Brings a worker of the marketplace, logged in."""
 
     def one(**options: Any) -> Member:
-        visitor = Member(chromium, venue, platform, f"member{next(_numbers)}@example.org", **options)
+        visitor = Member(chromium, marketplace, site, f"member{next(_numbers)}@example.org", **options)
         visitors.append(visitor)
         return visitor
 
@@ -93,7 +93,7 @@ def member(chromium: Browser, venue: Marketplace, platform: str, visitors: list[
 
 
 class Published:
-    """A campaign of HITs of 13 items at the venue, and the rounds of the jobs."""
+    """A campaign of HITs of 13 items at the marketplace, and the rounds of the jobs."""
 
     def __init__(self, publication: Publication, requester: Requester, clock: Clock) -> None:
         self.publication = publication
@@ -106,7 +106,7 @@ class Published:
         """One round: publish, sync, check, settle, ask for more, publish."""
         drain(self.publication, self.clock)
         publication_sync(publication=self.publication, at=self.now, everything=True)
-        judgments.confirmed_check_all(at=self.now)
+        judgment_services.confirmed_check_all(at=self.now)
         publication_settle(publication=self.publication, at=self.now)
         publication_requeue(publication=self.publication, at=self.now)
         drain(self.publication, self.clock)
@@ -126,18 +126,18 @@ class Published:
         both = ledger_compare(publication=self.publication, at=timezone.now())
         assert both.differences == []
         assert both.ours_rewards + both.ours_bonuses == Decimal(dollars)
-        assert (both.ours_rewards, both.ours_bonuses) == (both.venue_rewards, both.venue_bonuses)
+        assert (both.ours_rewards, both.ours_bonuses) == (both.platform_rewards, both.platform_bonuses)
         sums = totals(self.publication)
         assert (sums.owed, sums.paid) == (Decimal(0), Decimal(dollars))
         assert sum(map(Decimal, self.requester.money())) == Decimal("1000.00") - sums.paid - sums.fees
 
 
 @pytest.fixture
-def publish(venue: Marketplace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Published]:
+def publish(marketplace: Marketplace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Published]:
     """Publishes a campaign of so many HITs, each of ten pairs and three test pairs, at the given terms."""
 
     def made(hits: int = 1, **terms: Any) -> Published:
-        requester = venue.requester()
+        requester = marketplace.requester()
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", requester.key_id)
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", requester.secret)
         queries = [f"q{number:02}" for number in range(10 * hits)]

@@ -1,4 +1,4 @@
-"""People in browsers on two sites: the marketplace, and in its frame the platform, whose cookies are blocked."""
+"""People in browsers on two sites: the marketplace, and in its frame the site, whose cookies are blocked."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -18,7 +18,7 @@ from playwright.sync_api import (
     expect,
 )
 
-from tasks.crowd.link import assignment_of
+from tasks.links import assignment_of
 from tests import factories
 from tests.marketplace.people import DESK, PASSWORD, PHONE, Person
 from tests.marketplace.server import Marketplace
@@ -43,9 +43,9 @@ def careless(a: str, b: str) -> str:
 class Visitor:
     """Somebody at the marketplace in a browser profile of their own."""
 
-    def __init__(self, browser: Browser, marketplace: Marketplace, platform: str, **options: Any) -> None:
+    def __init__(self, browser: Browser, marketplace: Marketplace, site: str, **options: Any) -> None:
         self.marketplace = marketplace
-        self.platform = platform
+        self.site = site
         self.touch = bool(options.get("has_touch"))
         self.scripts = bool(options.get("java_script_enabled", True))
         self.complaints: list[str] = []
@@ -84,7 +84,7 @@ class Visitor:
         expect(self.frame.get_by_text("Accept the task to begin")).to_be_visible()
 
     def accept(self, title: str) -> str:
-        """Find a task, and take it. The assignment's id at the venue."""
+        """Find a task, and take it. The assignment's id at the marketplace."""
         self.look_at(title)
         self.page.get_by_role("button", name="Accept this task").click()
         self.page.wait_for_url("**/work/*")
@@ -176,7 +176,7 @@ class Visitor:
         self.judge([13], opinion=opinion)
 
     def do(self, title: str, opinion: Opinion = careful) -> str:
-        """All of a task, to the end. The assignment's id at the venue."""
+        """All of a task, to the end. The assignment's id at the marketplace."""
         assignment_id = self.accept(title)
         self.begin()
         self.judge_quickly(opinion)
@@ -191,12 +191,12 @@ class Visitor:
         return [f"{answer.status} {answer.url}" for answer in self.answers if answer.status >= 400]
 
     def platforms_cookies(self) -> list[str]:
-        """What the platform tried to set, and what the browser sent it or keeps of it."""
-        ours = [answer for answer in self.answers if answer.url.startswith(self.platform)]
+        """What the site tried to set, and what the browser sent it or keeps of it."""
+        ours = [answer for answer in self.answers if answer.url.startswith(self.site)]
         assert ours
         tried = [value for answer in ours if (value := answer.header_value("set-cookie"))]
         sent = [value for answer in ours if (value := answer.request.header_value("cookie"))]
-        host = urlsplit(self.platform).hostname
+        host = urlsplit(self.site).hostname
         return tried + sent + [str(cookie) for cookie in self.context.cookies() if cookie["domain"] == host]
 
     def frame_is_well(self) -> None:
@@ -210,8 +210,8 @@ class Visitor:
 class Member(Visitor):
     """A visitor with an account and a good record."""
 
-    def __init__(self, browser: Browser, marketplace: Marketplace, platform: str, email: str, **options: Any) -> None:
-        super().__init__(browser, marketplace, platform, **options)
+    def __init__(self, browser: Browser, marketplace: Marketplace, site: str, email: str, **options: Any) -> None:
+        super().__init__(browser, marketplace, site, **options)
         made = marketplace.test("worker", email=email, password=PASSWORD, vouched_approved=20_000)
         self.id = str(made["worker_id"])
         person = Person(marketplace, email)

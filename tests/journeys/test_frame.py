@@ -1,4 +1,4 @@
-"""The platform's pages in the marketplace's frame: what reloading, going back and pressing twice do, on a phone too."""
+"""The site's pages in the marketplace's frame: what reloading, going back and pressing twice do, on a phone too."""
 
 from collections.abc import Callable
 
@@ -94,10 +94,10 @@ def test_all_of_it_works_without_javascript(member: Join, publish: Publish) -> N
     assert (nora.platforms_cookies(), nora.refusals()) == ([], [])
 
 
-def test_an_invited_worker_does_it_on_a_phone(come: Come, publish: Publish, venue: Marketplace) -> None:
+def test_an_invited_worker_does_it_on_a_phone(come: Come, publish: Publish, marketplace: Marketplace) -> None:
     published = publish()
     nora = come(**ON_A_PHONE)
-    invitation = venue.run("invite_worker", "--approved", "20000").removeprefix(venue.url)
+    invitation = marketplace.run("invite_worker", "--approved", "20000").removeprefix(marketplace.url)
     nora.register(invitation, "nora@phone.example.org")
     nora.look_at(published.title)
     nora.frame_is_well()

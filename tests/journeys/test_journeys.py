@@ -1,4 +1,4 @@
-"""A worker's way from the marketplace's door through the platform's frame to the money, in a real browser."""
+"""A worker's way from the marketplace's door through the site's frame to the money, in a real browser."""
 
 import re
 from collections.abc import Callable
@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 
 from judgments.models import Acceptance, Judgment
 from judgments.selectors import derived
+from platforms.reviewing import compensation_offer
 from tasks.models import Assignment, Consent, Hit, Worker
-from tasks.venue.reviewing import compensation_offer
 from tests.journeys.conftest import Published
 from tests.journeys.people import Member, Visitor, careless
 from tests.marketplace.server import Marketplace
@@ -132,14 +132,14 @@ def test_what_is_given_back_after_3_is_not_paid_and_open_to_another_worker(membe
 
 
 def test_when_the_time_runs_out_others_go_on_and_finished_work_is_compensated(
-    member: Join, publish: Publish, venue: Marketplace
+    member: Join, publish: Publish, marketplace: Marketplace
 ) -> None:
     published = publish()
     leo, nora, will = member(), member(), member()
     leo.accept(published.title)
     leo.begin()
     leo.judge(range(1, 3))
-    venue.advance(minutes=61)
+    marketplace.advance(minutes=61)
     leo.judge(range(3, 4))
     expect(leo.page.get_by_role("alert")).to_contain_text("cannot be sent in any more")
 
@@ -147,7 +147,7 @@ def test_when_the_time_runs_out_others_go_on_and_finished_work_is_compensated(
     nora.begin()
     nora.judge_quickly()
     nora.press("Send my answers")
-    venue.advance(minutes=61)
+    marketplace.advance(minutes=61)
     nora.press("Hand in")
     expect(nora.frame.get_by_role("heading", name="The time is over")).to_be_visible()
     expect(nora.page.get_by_role("alert")).to_contain_text("cannot be sent in any more")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from django.utils import timezone
 
-from evaluation.preferences import Preference, read_preferences
-from judgments import demonstration
-from judgments import services as judgments
-from judgments.simulation import Answers
+from evaluation.files.preferences import Preference, read_preferences
+from judgments import services as judgment_services
 from pools.models import Campaign
+from simulation import demonstration
+from simulation.people import Answers
 from tasks.models import Item
 from tasks.services import NoWork
 from tests import factories
@@ -47,12 +47,12 @@ def judge_all(campaign: Campaign, preferences: Iterable[Preference] | None = Non
             if item.pair is not None:
                 pair = item.pair
                 wants_a = answers.preferred(pair.pool.query.qid, pair.a.pid, pair.b.pid) == pair.a.pid
-            judgments.judgment_save(
+            judgment_services.judgment_save(
                 assignment=assignment,
                 position=item.position,
                 preferred="left" if wants_a == item.a_left else "right",
                 shown_at=now - timedelta(seconds=5 + item.position),
                 at=now,
             )
-        judgments.assignment_finish(assignment=assignment, at=now)
+        judgment_services.assignment_finish(assignment=assignment, at=now)
         done += 1

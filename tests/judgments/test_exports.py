@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
+from core.models import Lab
 from judgments import exports
-from pools.models import Campaign, Lab
+from pools.models import Campaign
 from pools.services import campaign_create
 from tasks.models import Worker
 from tests import factories
@@ -144,7 +145,7 @@ def test_the_command_writes_what_the_archive_holds(judged: Campaign, tmp_path: P
 def test_the_exports_agree_with_the_command_line_of_evaluation(
     judged: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from evaluation.cli import main
+    from evaluation.cli.main import main
 
     call_command("export_campaign", "pilot", to=tmp_path)
     capsys.readouterr()
@@ -163,13 +164,13 @@ def test_an_export_shows_one_moment_whatever_is_judged_meanwhile(
 
     from django.db import connection
 
-    from judgments import selectors
+    from judgments import selectors as judgment_selectors
 
     lab = factories.lab("Busy", factories.user("bea"))
     made = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops={"run": {"q1": ["p2"]}})
     campaign = factories.campaign(made)
     alice = factories.worker(campaign, "Alice")
-    real = selectors.derived
+    real = judgment_selectors.derived
 
     def judged_by_another() -> None:
         factories.do(alice, campaign)
@@ -184,7 +185,7 @@ def test_an_export_shows_one_moment_whatever_is_judged_meanwhile(
                 pool.submit(judged_by_another).result()
         return derived[-1]
 
-    monkeypatch.setattr(selectors, "derived", derived_then_judged)
+    monkeypatch.setattr(judgment_selectors, "derived", derived_then_judged)
     files = exports.export_files(campaign)
     assert files["preference-qrels.txt"] == files["preferences.txt"] == b""
     monkeypatch.undo()

@@ -6,11 +6,13 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from judgments import selectors, services
-from judgments.models import Acceptance, Judgment, Ruling
-from pools.errors import BadRequest, NotNow
-from pools.models import Campaign, Pair, User
-from tasks import services as tasks
+from core.errors import BadRequest, NotNow
+from core.models import User
+from judgments import selectors as judgment_selectors
+from judgments import services as judgment_services
+from judgments.models import Acceptance, Decision, Judgment
+from pools.models import Campaign, Pair
+from tasks import services as task_services
 from tasks.models import Assignment, Hit, Worker
 from tests import factories
 
@@ -19,7 +21,7 @@ def test_all_pairs_judged_once_leave_no_hit_waiting(campaign: Campaign, alice: W
     while Hit.objects.filter(campaign=campaign, needed__gt=0).exists():
         factories.do(alice, campaign)
     assert Acceptance.objects.count() == factories.pair_count(campaign) == 7
-    with pytest.raises(tasks.NoWork, match="All tasks are done"):
+    with pytest.raises(task_services.NoWork, match="All tasks are done"):
         factories.take(alice, campaign)
 
 
@@ -30,19 +32,19 @@ def test_failing_a_test_pair_puts_the_hit_back_for_another_worker(
     assert failed.verdict == Assignment.Verdict.EXCLUDED
     assert not Acceptance.objects.exists()
     assert failed.owed == campaign.reward  # honest or not, work is paid until a person decides otherwise
-    with pytest.raises(tasks.NoWork, match="no further tasks"):
+    with pytest.raises(task_services.NoWork, match="no further tasks"):
         factories.take(alice, campaign)
     redone = factories.do(bob, campaign)
     assert redone.hit_id == failed.hit_id
     assert redone.verdict == Assignment.Verdict.ACCEPTED
-    ruled = list(Ruling.objects.order_by("id").values_list("kind", "by"))
+    ruled = list(Decision.objects.order_by("id").values_list("kind", "by"))
     assert ruled == [("excluded", None), ("barred", None)]
 
 
 def test_a_barred_worker_gets_nothing_in_another_campaign_of_the_lab(campaign: Campaign, alice: Worker) -> None:
     factories.do(alice, campaign, fail_tests=True)
     other = factories.campaign(campaign.collection, "second", pairs_per_hit=3, tests_per_hit=2)
-    with pytest.raises(tasks.NoWork):
+    with pytest.raises(task_services.NoWork):
         factories.take(alice, other)
 
 
@@ -72,10 +74,10 @@ def test_saying_the_same_again_adds_nothing_and_a_changed_mind_adds_a_row(campai
     assignment = factories.take(alice, campaign)
     now = timezone.now()
     for side in ("left", "left", "right", "right", "left", "right"):
-        services.judgment_save(assignment=assignment, position=1, preferred=side, shown_at=now, at=now)
+        judgment_services.judgment_save(assignment=assignment, position=1, preferred=side, shown_at=now, at=now)
     sides = list(Judgment.objects.order_by("id").values_list("preferred", flat=True))
     assert sides == ["left", "right", "left", "right"]
-    (judgment,) = selectors.effective(assignment).values()
+    (judgment,) = judgment_selectors.effective(assignment).values()
     assert judgment.preferred == "right"
 
 
@@ -86,7 +88,7 @@ def test_on_a_test_pair_the_last_answer_counts_and_no_slip_before_it(
     assignment = factories.take(alice, campaign)
     factories.judge(assignment, fail_tests=fails_first)
     factories.judge(assignment, fail_tests=not fails_first)
-    ended = services.assignment_finish(assignment=assignment, at=timezone.now())
+    ended = judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
     alice.refresh_from_db()
     accepted = ended.verdict == Assignment.Verdict.ACCEPTED
     assert (accepted, alice.barred_at is None) == (fails_first, fails_first)
@@ -108,11 +110,13 @@ def test_a_free_slot_goes_to_the_work_that_was_finished_first(
     assert len({assignment.hit_id for assignment in taken.values()}) == 1
     for turn, name in enumerate(order):
         factories.judge(taken[name], prefer="b" if name == "carol" else "a")
-        services.assignment_finish(assignment=taken[name], at=now + timedelta(minutes=turn))
+        judgment_services.assignment_finish(assignment=taken[name], at=now + timedelta(minutes=turn))
     assert {row.assignment_id for row in Acceptance.objects.all()} == {taken["alice"].pk}
-    services.assignment_exclude(assignment=taken["alice"], by=rita, why="careless", at=now + timedelta(hours=1))
+    judgment_services.assignment_exclude(
+        assignment=taken["alice"], by=rita, why="careless", at=now + timedelta(hours=1)
+    )
     assert {row.assignment_id for row in Acceptance.objects.all()} == {taken[first].pk}
-    wins = {row.preferred == row.b for row in selectors.accepted_preferences(campaign)}
+    wins = {row.preferred == row.b for row in judgment_selectors.accepted_preferences(campaign)}
     assert wins == {first == "carol"}
 
 
@@ -120,8 +124,8 @@ def test_the_newest_judgment_of_an_item_is_the_one_that_counts(campaign: Campaig
     assignment = factories.take(alice, campaign)
     factories.judge(assignment, prefer="b")
     factories.judge(assignment, prefer="a")
-    services.assignment_finish(assignment=assignment, at=timezone.now())
-    assert {row.preferred == row.a for row in selectors.accepted_preferences(campaign)} == {True}
+    judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+    assert {row.preferred == row.a for row in judgment_selectors.accepted_preferences(campaign)} == {True}
 
 
 def test_a_judgment_cannot_be_changed_or_deleted(campaign: Campaign, alice: Worker) -> None:
@@ -139,7 +143,7 @@ def test_nothing_is_stored_for_what_is_not_an_answer(campaign: Campaign, alice: 
     assignment = factories.take(alice, campaign)
     now = timezone.now()
     with pytest.raises(BadRequest, match="“left” or “right”, not “middle”"):
-        services.judgment_save(assignment=assignment, position=1, preferred="middle", shown_at=now, at=now)
+        judgment_services.judgment_save(assignment=assignment, position=1, preferred="middle", shown_at=now, at=now)
     assert not Judgment.objects.exists()
 
 
@@ -147,14 +151,14 @@ def test_an_unfinished_assignment_cannot_be_sent(campaign: Campaign, alice: Work
     assignment = factories.take(alice, campaign)
     factories.judge(assignment, only=[1, 2, 4, 5])
     with pytest.raises(NotNow, match="One comparison is not answered"):
-        services.assignment_finish(assignment=assignment, at=timezone.now())
+        judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
     assignment.refresh_from_db()
     assert assignment.state == Assignment.State.ACTIVE
 
 
 def test_finishing_twice_is_finishing_once(campaign: Campaign, alice: Worker) -> None:
     assignment = factories.do(alice, campaign)
-    again = services.assignment_finish(assignment=assignment, at=timezone.now() + timedelta(hours=1))
+    again = judgment_services.assignment_finish(assignment=assignment, at=timezone.now() + timedelta(hours=1))
     assert again.finished_at == assignment.finished_at
     assert again.receipt == assignment.receipt
     assert Acceptance.objects.count() == 3
@@ -169,7 +173,7 @@ def test_leaving_early_is_paid_in_proportion_and_its_unchecked_data_are_not_used
     tests = set(assignment.hit.items.filter(test__isnull=False).values_list("position", flat=True))
     pairs = set(range(1, 6)) - tests
     factories.judge(assignment, only=pairs)
-    left = services.assignment_leave(assignment=assignment, at=timezone.now())
+    left = judgment_services.assignment_leave(assignment=assignment, at=timezone.now())
     assert (left.state, left.verdict) == (Assignment.State.LEFT, Assignment.Verdict.UNCHECKED)
     assert str(left.owed) == "1.20"  # 3 of 5 items of $2.00
     assert not Acceptance.objects.exists()
@@ -182,7 +186,7 @@ def test_what_was_judged_before_leaving_is_used_if_all_its_test_pairs_passed(
     assignment = factories.take(alice, campaign)
     pairs = list(assignment.hit.items.filter(pair__isnull=False).order_by("position"))
     factories.judge(assignment, only=set(range(1, 6)) - {pairs[0].position})
-    left = services.assignment_leave(assignment=assignment, at=timezone.now())
+    left = judgment_services.assignment_leave(assignment=assignment, at=timezone.now())
     assert left.verdict == Assignment.Verdict.ACCEPTED
     assert Acceptance.objects.count() == 2
     assert Hit.objects.get(pk=left.hit_id).needed == 1
@@ -196,7 +200,7 @@ def test_late_work_is_used_where_the_pair_still_needs_it(campaign: Campaign, ali
     start = timezone.now() - timedelta(hours=5)
     late = factories.take(alice, campaign, at=start)
     factories.judge(late)
-    finished = services.assignment_finish(assignment=late, at=timezone.now())
+    finished = judgment_services.assignment_finish(assignment=late, at=timezone.now())
     assert finished.verdict == Assignment.Verdict.ACCEPTED
     assert Acceptance.objects.filter(assignment=late).count() == 3
 
@@ -208,11 +212,11 @@ def test_late_work_that_nobody_needs_any_more_is_kept_and_paid_but_not_used(
     redone = factories.do(bob, campaign)
     assert redone.hit_id == late.hit_id
     factories.judge(late, prefer="b")
-    finished = services.assignment_finish(assignment=late, at=timezone.now())
+    finished = judgment_services.assignment_finish(assignment=late, at=timezone.now())
     assert finished.owed == campaign.reward
     assert set(Acceptance.objects.values_list("assignment_id", flat=True)) == {redone.pk}
     assert Judgment.objects.filter(assignment=late).count() == 5
-    assert selectors.judging_progress(campaign).unused == 3  # shown to the researcher: it was paid
+    assert judgment_selectors.judging_progress(campaign).unused == 3  # shown to the researcher: it was paid
 
 
 def test_excluding_used_work_lets_late_work_take_its_place(
@@ -221,8 +225,10 @@ def test_excluding_used_work_lets_late_work_take_its_place(
     late = factories.take(alice, campaign, at=timezone.now() - timedelta(hours=5))
     redone = factories.do(bob, campaign)
     factories.judge(late)
-    services.assignment_finish(assignment=late, at=timezone.now())
-    services.assignment_exclude(assignment=redone, why="Clicked through in four seconds.", by=rita, at=timezone.now())
+    judgment_services.assignment_finish(assignment=late, at=timezone.now())
+    judgment_services.assignment_exclude(
+        assignment=redone, why="Clicked through in four seconds.", by=rita, at=timezone.now()
+    )
     assert set(Acceptance.objects.values_list("assignment_id", flat=True)) == {late.pk}
     assert Hit.objects.get(pk=late.hit_id).needed == 0
 
@@ -232,11 +238,11 @@ def test_a_person_can_take_an_exclusion_back_and_both_decisions_stay(
 ) -> None:
     failed = factories.do(alice, campaign, fail_tests=True)
     now = timezone.now()
-    services.assignment_restore(assignment=failed, why="The test pair was ambiguous.", by=rita, at=now)
-    services.worker_unbar(worker=alice, campaign=campaign, why="The test pair was ambiguous.", by=rita, at=now)
+    judgment_services.assignment_restore(assignment=failed, why="The test pair was ambiguous.", by=rita, at=now)
+    judgment_services.worker_unbar(worker=alice, campaign=campaign, why="The test pair was ambiguous.", by=rita, at=now)
     assert Acceptance.objects.filter(assignment=failed).count() == 3
     assert Hit.objects.get(pk=failed.hit_id).needed == 0
-    assert list(Ruling.objects.order_by("id").values_list("kind", "by__username")) == [
+    assert list(Decision.objects.order_by("id").values_list("kind", "by__username")) == [
         ("excluded", None),
         ("barred", None),
         ("restored", "rita"),
@@ -250,14 +256,14 @@ def test_restoring_work_whose_pairs_were_redone_uses_nothing_twice(
 ) -> None:
     failed = factories.do(alice, campaign, fail_tests=True)
     redone = factories.do(bob, campaign)
-    services.assignment_restore(assignment=failed, why="A mistake of ours.", by=rita, at=timezone.now())
+    judgment_services.assignment_restore(assignment=failed, why="A mistake of ours.", by=rita, at=timezone.now())
     assert set(Acceptance.objects.values_list("assignment_id", flat=True)) == {redone.pk}
 
 
 def test_a_decision_needs_a_reason(campaign: Campaign, alice: Worker, rita: User) -> None:
     done = factories.do(alice, campaign)
     with pytest.raises(BadRequest, match="say why"):
-        services.assignment_exclude(assignment=done, why="  ", by=rita, at=timezone.now())
+        judgment_services.assignment_exclude(assignment=done, why="  ", by=rita, at=timezone.now())
     assert Acceptance.objects.filter(assignment=done).exists()
 
 
@@ -266,12 +272,12 @@ def test_overlap_asks_for_distinct_workers(collection: object, rita: User) -> No
     alice, bob = factories.worker(campaign, "Alice"), factories.worker(campaign, "Bob")
     factories.do(alice, campaign)
     assert Hit.objects.get(campaign=campaign).needed == 1
-    assert selectors.derived(campaign).qrels == (("q4", "p9"),)  # each pair was compared once, and needs two
-    assert selectors.derived(campaign).incomplete == ("q1", "q2", "q3")
-    with pytest.raises(tasks.NoWork):
+    assert judgment_selectors.derived(campaign).qrels == (("q4", "p9"),)  # each pair was compared once, and needs two
+    assert judgment_selectors.derived(campaign).incomplete == ("q1", "q2", "q3")
+    with pytest.raises(task_services.NoWork):
         factories.take(alice, campaign)
     factories.do(bob, campaign, prefer="b")
-    assert selectors.derived(campaign).incomplete == ()
+    assert judgment_selectors.derived(campaign).incomplete == ()
     assert Hit.objects.get(campaign=campaign).needed == 0
     for pair in Pair.objects.filter(pool__campaign=campaign):
         assert {acceptance.worker_id for acceptance in pair.acceptances.all()} == {alice.pk, bob.pk}
@@ -284,7 +290,7 @@ def test_the_database_refuses_a_second_judgment_of_one_worker_for_a_pair(campaig
     other = Judgment.objects.exclude(acceptance__isnull=False).filter(assignment=used.assignment).first()
     with pytest.raises(IntegrityError), transaction.atomic():
         Acceptance.objects.create(
-            pair=used.pair, place=2, judgment=other, worker=used.worker, assignment=used.assignment
+            pair=used.pair, slot=2, judgment=other, worker=used.worker, assignment=used.assignment
         )
 
 
@@ -294,7 +300,7 @@ def test_who_is_welcome_again_does_work_that_counts_under_the_rule_for_all_data(
     Campaign.objects.filter(pk=campaign.pk).update(exclusion=Campaign.Exclusion.WORKER)
     campaign.refresh_from_db()
     factories.do(alice, campaign, fail_tests=True)
-    services.worker_unbar(worker=alice, campaign=campaign, why="A slip.", by=rita, at=timezone.now())
+    judgment_services.worker_unbar(worker=alice, campaign=campaign, why="A slip.", by=rita, at=timezone.now())
     assert factories.do(alice, campaign).verdict == Assignment.Verdict.ACCEPTED
 
 
@@ -304,5 +310,5 @@ def test_a_persons_exclusion_of_one_assignment_leaves_the_next_ones_alone(
     Campaign.objects.filter(pk=campaign.pk).update(exclusion=Campaign.Exclusion.WORKER)
     campaign.refresh_from_db()
     first = factories.do(alice, campaign)
-    services.assignment_exclude(assignment=first, why="Too fast.", by=rita, at=timezone.now())
+    judgment_services.assignment_exclude(assignment=first, why="Too fast.", by=rita, at=timezone.now())
     assert factories.do(alice, campaign).verdict == Assignment.Verdict.ACCEPTED

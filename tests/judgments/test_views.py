@@ -15,12 +15,16 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from judgments import detail, exports, selectors, services
+from core.models import Lab, User
+from judgments import detail, exports
+from judgments import selectors as judgment_selectors
+from judgments import services as judgment_services
 from judgments.exports import pseudonym
-from judgments.models import Ruling
-from judgments.results.quality import behaviour
-from pools.models import Campaign, Collection, Lab, User
-from tasks.models import Assignment, Publication, Worker
+from judgments.models import Decision
+from platforms.models import Publication
+from pools.models import Campaign, Collection
+from results.quality import behaviour
+from tasks.models import Assignment, Worker
 from tests import factories
 
 
@@ -36,7 +40,7 @@ def failed(campaign: Campaign, alice: Worker) -> Assignment:
     """Alice's assignment, excluded by the rule."""
     assignment = factories.take(alice, campaign)
     factories.judge(assignment, fail_tests=True)
-    return services.assignment_finish(assignment=assignment, at=timezone.now())
+    return judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
 
 
 @pytest.fixture
@@ -45,7 +49,7 @@ def accepted(campaign: Campaign, bob: Worker) -> Assignment:
     assignment = factories.take(bob, campaign)
     factories.judge(assignment, prefer="b")
     factories.judge(assignment, prefer="a")
-    return services.assignment_finish(assignment=assignment, at=timezone.now())
+    return judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
 
 
 def every_page(campaign: Campaign, assignment: Assignment) -> list[str]:
@@ -54,7 +58,7 @@ def every_page(campaign: Campaign, assignment: Assignment) -> list[str]:
     assert pool is not None
     return [
         *(reverse(f"judgments:{name}", args=[campaign.pk]) for name in ("campaign", "queries", "work")),
-        reverse("judgments:query", args=[campaign.pk, pool.pk]),
+        reverse("results:query", args=[campaign.pk, pool.pk]),
         reverse("judgments:assignment", args=[campaign.pk, assignment.pk]),
         reverse("judgments:worker", args=[campaign.pk, assignment.worker_id]),
         *(reverse("judgments:export", args=[campaign.pk, name]) for name in [*exports.NAMES, "all.zip"]),
@@ -63,7 +67,7 @@ def every_page(campaign: Campaign, assignment: Assignment) -> list[str]:
 
 def text_of(page: Client, name: str, *arguments: object) -> str:
     """A page's words, without its tags."""
-    answer = page.get(reverse(f"judgments:{name}", args=arguments))
+    answer = page.get(reverse(name, args=arguments))
     assert answer.status_code == 200
     return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
 
@@ -112,7 +116,7 @@ def test_a_draft_shows_its_pools_its_bill_and_what_it_lacks(page: Client, collec
     draft = factories.campaign(
         collection, "draft", tests=1, start=False, pairs_per_hit=3, tests_per_hit=2, redo_rate="0.1"
     )
-    text = text_of(page, "campaign", draft.pk)
+    text = text_of(page, "judgments:campaign", draft.pk)
     assert "3 runs over small: 4 queries, 7 pairs to compare (all pairs), in 3 HITs." in text
     assert "at least 2 confirmed test pairs, and has 1" in text
     assert "Total $9.60" in text  # 3 HITs at $2.00 and $0.40, and one of them again
@@ -131,7 +135,7 @@ def test_a_draft_that_has_all_it_needs_can_be_started(page: Client, collection: 
 def test_an_open_campaign_shows_how_far_how_good_and_how_much(
     page: Client, campaign: Campaign, failed: Assignment, accepted: Assignment
 ) -> None:
-    text = text_of(page, "campaign", campaign.pk)
+    text = text_of(page, "judgments:campaign", campaign.pk)
     assert "3 of 7 (43 %)" in text
     assert "1 of 3 (33 %)" in text
     assert "1 barred" in text
@@ -152,7 +156,7 @@ def test_every_setting_is_shown(page: Client, campaign: Campaign) -> None:
 
 
 def test_queries_are_found_by_their_words_and_ids(page: Client, campaign: Campaign) -> None:
-    assert "how long does a snail live" in text_of(page, "queries", campaign.pk)
+    assert "how long does a snail live" in text_of(page, "judgments:queries", campaign.pk)
     address = reverse("judgments:queries", args=[campaign.pk])
     found = page.get(address, {"q": "SNAIL"}).content.decode()
     assert "snail" in found
@@ -167,9 +171,9 @@ def test_a_query_shows_who_beat_whom_and_the_judgments_behind_it(
     for worker in (alice, bob, factories.worker(campaign, "Dora")):
         assignment = factories.take(worker, campaign)
         factories.judge(assignment, prefer="a")
-        services.assignment_finish(assignment=assignment, at=timezone.now())
+        judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
     pool = campaign.pools.get(query__qid="q1")
-    text = text_of(page, "query", campaign.pk, pool.pk)
+    text = text_of(page, "results:query", campaign.pk, pool.pk)
     assert "The best known answer is passage 1 (p1)." in text
     assert "original qrel, grade 1" in text
     assert "Passage 1 against passage 2 1 to 0" in text
@@ -180,9 +184,9 @@ def test_a_query_shows_who_beat_whom_and_the_judgments_behind_it(
 
 def test_a_query_whose_pairs_wait_says_so(page: Client, campaign: Campaign) -> None:
     pool = campaign.pools.get(query__qid="q1")
-    assert "0 of 3 judgments are there." in text_of(page, "query", campaign.pk, pool.pk)
+    assert "0 of 3 judgments are there." in text_of(page, "results:query", campaign.pk, pool.pk)
     alone = campaign.pools.get(query__qid="q4")
-    assert "needs no judgment" in text_of(page, "query", campaign.pk, alone.pk)
+    assert "needs no judgment" in text_of(page, "results:query", campaign.pk, alone.pk)
 
 
 # --- work
@@ -200,11 +204,11 @@ def test_work_can_be_looked_through(page: Client, campaign: Campaign, failed: As
 def test_an_assignment_shows_each_item_with_its_times_and_changes(
     page: Client, campaign: Campaign, accepted: Assignment, failed: Assignment
 ) -> None:
-    text = text_of(page, "assignment", campaign.pk, accepted.pk)
+    text = text_of(page, "judgments:assignment", campaign.pk, accepted.pk)
     assert text.count("What was shown") == 5
     assert text.count("mind changed once") == 3
     assert text.count("passed") == 2
-    assert text_of(page, "assignment", campaign.pk, failed.pk).count(" failed ") == 2
+    assert text_of(page, "judgments:assignment", campaign.pk, failed.pk).count(" failed ") == 2
 
 
 def test_excluding_and_restoring_need_a_reason_and_record_who(
@@ -212,16 +216,16 @@ def test_excluding_and_restoring_need_a_reason_and_record_who(
 ) -> None:
     address = reverse("judgments:assignment", args=[campaign.pk, accepted.pk])
     assert page.post(address, {"why": "  ", "decision": "exclude"}).status_code == 400
-    assert not Ruling.objects.exists()
+    assert not Decision.objects.exists()
     assert page.post(address, {"why": "Too fast.", "decision": "exclude"}).status_code == 303
     accepted.refresh_from_db()
     assert accepted.verdict == "excluded"
     assert page.post(address, {"why": "They explained it.", "decision": "restore"}).status_code == 303
     accepted.refresh_from_db()
     assert accepted.verdict == "accepted"
-    rulings = list(Ruling.objects.order_by("id").values_list("kind", "why", "by"))
-    assert rulings == [("excluded", "Too fast.", rita.pk), ("restored", "They explained it.", rita.pk)]
-    assert "They explained it." in text_of(page, "assignment", campaign.pk, accepted.pk)
+    decisions = list(Decision.objects.order_by("id").values_list("kind", "why", "by"))
+    assert decisions == [("excluded", "Too fast.", rita.pk), ("restored", "They explained it.", rita.pk)]
+    assert "They explained it." in text_of(page, "judgments:assignment", campaign.pk, accepted.pk)
 
 
 def test_work_that_goes_on_cannot_be_excluded(page: Client, campaign: Campaign, alice: Worker) -> None:
@@ -230,7 +234,7 @@ def test_work_that_goes_on_cannot_be_excluded(page: Client, campaign: Campaign, 
     answer = page.post(address, {"why": "Kept <here>.", "decision": "exclude"})
     assert answer.status_code == 409
     assert "has not finished this assignment yet" in answer.content.decode()
-    assert not Ruling.objects.exists()
+    assert not Decision.objects.exists()
 
 
 def test_a_worker_is_barred_and_welcomed_again_with_a_reason(page: Client, campaign: Campaign, alice: Worker) -> None:
@@ -241,7 +245,7 @@ def test_a_worker_is_barred_and_welcomed_again_with_a_reason(page: Client, campa
     page.post(address, {"decision": "bar", "why": "Asked to leave."})
     alice.refresh_from_db()
     assert alice.barred_at is not None
-    assert "Asked to leave." in text_of(page, "worker", campaign.pk, alice.pk)
+    assert "Asked to leave." in text_of(page, "judgments:worker", campaign.pk, alice.pk)
     page.post(address, {"decision": "unbar", "why": "Came back."})
     alice.refresh_from_db()
     assert alice.barred_at is None
@@ -275,7 +279,7 @@ def test_many_viewers_of_a_cold_page_have_the_outcome_counted_once(
 ) -> None:
     cache.clear()
     counted = []
-    real = selectors.derived
+    real = judgment_selectors.derived
 
     def slow(of: Campaign) -> object:
         counted.append(of)
@@ -288,7 +292,7 @@ def test_many_viewers_of_a_cold_page_have_the_outcome_counted_once(
         finally:
             connection.close()
 
-    monkeypatch.setattr(selectors, "derived", slow)
+    monkeypatch.setattr(judgment_selectors, "derived", slow)
     monkeypatch.setattr(detail, "SLOW_SECONDS", 0.1)
     with ThreadPoolExecutor(6) as viewers:
         seen = list(viewers.map(look, range(6)))
@@ -306,7 +310,7 @@ def test_the_page_says_that_the_outcome_is_being_counted_rather_than_wait_long(
     try:
         with other.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [f"outcome of campaign {campaign.pk}"])
-        assert "The best known answers are being counted." in text_of(page, "campaign", campaign.pk)
+        assert "The best known answers are being counted." in text_of(page, "judgments:campaign", campaign.pk)
     finally:
         other.close()
 
@@ -317,7 +321,7 @@ def test_the_campaigns_page_makes_no_export(page: Client, campaign: Campaign, mo
 
     monkeypatch.setattr(exports, "_files", refuse)
     monkeypatch.setattr(exports, "_MAKE", {})
-    assert "preference-qrels.txt" in text_of(page, "campaign", campaign.pk)
+    assert "preference-qrels.txt" in text_of(page, "judgments:campaign", campaign.pk)
 
 
 def test_an_export_makes_no_other(page: Client, campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,15 +342,15 @@ def test_the_workers_page_and_the_results_agree_on_sides_and_times(
     at = timezone.now()
     for item in assignment.hit.items.filter(pair__isnull=False):
         for side, seconds in (("left", 50), ("right", 3)):  # a changed mind
-            services.judgment_save(
+            judgment_services.judgment_save(
                 assignment=assignment,
                 position=item.position,
                 preferred=side,
                 shown_at=at,
                 at=at + timedelta(seconds=seconds),
             )
-    services.assignment_finish(assignment=assignment, at=at)
-    (row,) = selectors.worker_rows(campaign, [bob.pk])
+    judgment_services.assignment_finish(assignment=assignment, at=at)
+    (row,) = judgment_selectors.worker_rows(campaign, [bob.pk])
     whole = behaviour(campaign)
     assert (row.left_share, row.median_seconds) == (0, 3)
     assert (whole.left / (whole.left + whole.right), whole.seconds) == (0, 3)
@@ -368,4 +372,4 @@ def test_the_campaigns_page_leads_to_the_alarms_of_its_publication(page: Client,
     publication = Publication.objects.create(campaign=campaign, title="Mine", description="Mine")
     publication.alarms.create(kind="funds", text="The account is empty.", raised_at=timezone.now())
     text = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
-    assert f'<a href="{reverse("tasks:venue", args=[campaign.pk])}">See the alarms</a>' in text
+    assert f'<a href="{reverse("platforms:publication", args=[campaign.pk])}">See the alarms</a>' in text

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.preferences import Preference, read_preferences
-from evaluation.tournament import derive
-from judgments import demonstration, exports, selectors
+from evaluation.files.preferences import Preference, read_preferences
+from evaluation.judging.tournament import derive
+from judgments import exports
+from judgments import selectors as judgment_selectors
 from judgments.models import Acceptance, Judgment
-from judgments.simulation import Answers, Habits, Tally, judge
 from pools.models import Campaign, Pair
+from simulation import demonstration
+from simulation.people import Answers, Habits, Tally, judge
 from tasks.models import Assignment, Hit
 from tests.conftest import RunningSite
 
@@ -80,7 +82,7 @@ def test_a_mixed_crowd_ends_at_the_oracles_tournament(
     for happened in ("left early", "came back late", "double clicks", "reloads", "second thoughts"):
         assert tally.counts[happened], f"the crowd never showed: {happened}"
     assert campaign.assignments.filter(verdict=Assignment.Verdict.EXCLUDED).exists()
-    expected = derive(selectors.pools_of(campaign), oracle)
+    expected = derive(judgment_selectors.pools_of(campaign), oracle)
     files = exports.export_files(campaign)
     assert files["preference-qrels.txt"].decode() == "".join(f"{query} 0 {pid} 1\n" for query, pid in expected.qrels)
     assert files["preferences.txt"].decode() == "".join(f"{q} {a} {b} {p}\n" for q, a, b, p in oracle)

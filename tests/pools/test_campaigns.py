@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from pools import selectors
-from pools.errors import Refused
-from pools.models import Campaign, Candidate, Collection, Lab, Pair, Pool
+from core.errors import Refused
+from core.models import Lab
+from pools import selectors as pool_selectors
+from pools.models import Campaign, Candidate, Collection, Pair, Pool
 from pools.services import campaign_create
-from tasks import services as tasks
+from tasks import services as task_services
 from tests import factories
 
 
@@ -40,7 +41,7 @@ def test_a_pool_is_the_distinct_top_passages_and_the_qrel(collection: Collection
         ("q2", "p4", "p5"), ("q2", "p4", "p6"), ("q2", "p5", "p6"),
         ("q3", "p7", "p8"),
     }  # fmt: skip
-    sizes = selectors.stored_sizes(campaign)
+    sizes = pool_selectors.stored_sizes(campaign)
     assert (sizes.queries, sizes.pairs, sizes.histogram) == (4, 7, {1: 1, 2: 1, 3: 2})
 
 
@@ -127,7 +128,7 @@ def test_runs_of_another_collection_are_refused(collection: Collection, lab: Lab
 def test_a_campaign_does_not_start_with_too_few_test_pairs(collection: Collection) -> None:
     campaign = factories.campaign(collection, tests=2, start=False)
     with pytest.raises(Refused, match="at least 3 confirmed test pairs, and has 2"):
-        tasks.campaign_launch(campaign=campaign)
+        task_services.campaign_launch(campaign=campaign)
     campaign.refresh_from_db()
     assert campaign.state == "draft"
 
@@ -136,7 +137,7 @@ def test_a_campaign_does_not_start_while_pooled_passages_have_no_text(lab: Lab, 
     made = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops={"run": {"q1": ["p2"]}}, texts=False)
     campaign = factories.campaign(made, start=False)
     with pytest.raises(Refused, match=r"2 pooled passages have no text \(p1, p2\)"):
-        tasks.campaign_launch(campaign=campaign)
+        task_services.campaign_launch(campaign=campaign)
 
 
 def test_a_campaign_without_a_pair_has_nothing_to_start(lab: Lab, tmp_path: Path) -> None:
@@ -161,7 +162,7 @@ def test_packing_gives_the_same_hits_from_the_same_seed(collection: Collection) 
 
 def test_suggested_test_pairs_wait_for_a_person(collection: Collection) -> None:
     campaign = factories.campaign(collection, tests=0, start=False)
-    suggested = tasks.test_pairs_suggest(campaign=campaign, count=3, seed=1)
+    suggested = task_services.test_pairs_suggest(campaign=campaign, count=3, seed=1)
     assert len(suggested) == 3
     for test_pair in suggested:
         assert test_pair.state == "suggested"
@@ -170,4 +171,4 @@ def test_suggested_test_pairs_wait_for_a_person(collection: Collection) -> None:
             pool__campaign=campaign, pool__query=test_pair.query
         ).values_list("passage", flat=True)
     with pytest.raises(Refused, match="has 0"):
-        tasks.campaign_launch(campaign=campaign)
+        task_services.campaign_launch(campaign=campaign)

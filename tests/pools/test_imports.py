@@ -8,10 +8,11 @@ import pytest
 import zstandard
 from django.core.management import CommandError, call_command
 
+from core.errors import Refused
+from core.models import Lab
 from evaluation.errors import BadInput
-from pools import selectors
-from pools.errors import Refused
-from pools.models import Collection, Lab, Passage, Qrel, Query, Run
+from pools import selectors as pool_selectors
+from pools.models import Collection, Passage, Qrel, Query, Run
 from pools.services import BadRun, collection_import, run_import
 from tests import factories
 
@@ -36,7 +37,7 @@ def bare(lab: Lab, tmp_path: Path) -> Collection:
 
 def test_queries_and_qrels_are_stored_in_the_order_of_their_files(bare: Collection) -> None:
     assert sorted(Query.objects.values_list("qid", "text")) == [("q1", "one"), ("q2", "two"), ("q3", "three")]
-    assert list(selectors.collection_qrels(bare)) == [("q1", "p1", 1), ("q1", "p9", 0), ("q2", "p4", 1)]
+    assert list(pool_selectors.collection_qrels(bare)) == [("q1", "p1", 1), ("q1", "p9", 0), ("q2", "p4", 1)]
 
 
 def test_importing_queries_again_changes_nothing_and_another_text_is_refused(bare: Collection, tmp_path: Path) -> None:
@@ -117,7 +118,7 @@ def test_a_run_is_stored_as_it_came_with_artifact_and_census(bare: Collection, t
     run = import_run(bare, tmp_path, content)
     with run.original.open("rb") as stored:
         assert stored.read() == content
-    assert selectors.load_artifact(run).top("score", 2) == {"q1": ("p2", "p1"), "q2": ("p5",)}
+    assert pool_selectors.load_artifact(run).top("score", 2) == {"q1": ("p2", "p1"), "q2": ("p5",)}
     assert run.census["queries"] == 2
     assert run.census["missing_query_ids"] == ["q3"]
 

@@ -12,7 +12,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from pools.models import Campaign, User
+from core.models import User
+from pools.models import Campaign
 
 
 @pytest.fixture(autouse=True)

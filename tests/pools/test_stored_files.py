@@ -12,7 +12,7 @@ import pytest
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 
-from pools.errors import FileAway
+from core.errors import FileAway
 from pools.models import Campaign, Collection, Run
 from pools.selectors import load_artifact
 

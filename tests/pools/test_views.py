@@ -11,9 +11,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from core.models import Lab, User
+from core.templatetags.workplace import of_hundred
 from pools import forms
-from pools.models import Campaign, Collection, Lab, Run, User
-from pools.templatetags.workplace import of_hundred
+from pools.models import Campaign, Collection, Run
 from tests import factories
 
 RUN = b"q1 Q0 p2 1 9.5 t\nq1 Q0 p1 2 9.0 t\nq2 Q0 p5 1 3.0 t\n"
@@ -315,9 +316,9 @@ def test_an_admin_cannot_change_a_campaigns_settings(client: Client, ada: User, 
 
 def test_every_list_of_the_admin_site_opens(client: Client, ada: User, campaign: Campaign) -> None:
     client.force_login(ada)
-    names = ["pools_user", "pools_lab", "pools_collection", "pools_run", "pools_campaign"]
+    names = ["core_user", "core_lab", "pools_collection", "pools_run", "pools_campaign"]
     names += ["tasks_worker", "tasks_testpair", "tasks_consenttext", "tasks_consent", "tasks_invitation"]
-    names += ["tasks_hit", "tasks_assignment", "judgments_judgment", "judgments_acceptance", "judgments_ruling"]
+    names += ["tasks_hit", "tasks_assignment", "judgments_judgment", "judgments_acceptance", "judgments_decision"]
     for name in names:
         assert client.get(reverse(f"admin:{name}_changelist")).status_code == 200, name
     hit = campaign.hits.first()
@@ -330,23 +331,23 @@ def test_every_list_of_the_admin_site_opens(client: Client, ada: User, campaign:
 
 def test_the_last_admin_stays_one(client: Client, ada: User, rita: User) -> None:
     client.force_login(ada)
-    address = reverse("admin:pools_user_change", args=[ada.pk])
+    address = reverse("admin:core_user_change", args=[ada.pk])
     fields = {"username": ada.username, "date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"}
     answer = client.post(address, fields | {"is_active": "on"})
     assert "This is the only admin" in answer.content.decode()
     ada.refresh_from_db()
     assert ada.is_superuser
-    assert client.post(reverse("admin:pools_user_delete", args=[ada.pk]), {"post": "yes"}).status_code == 403
-    assert client.post(reverse("admin:pools_user_delete", args=[rita.pk]), {"post": "yes"}).status_code == 302
+    assert client.post(reverse("admin:core_user_delete", args=[ada.pk]), {"post": "yes"}).status_code == 403
+    assert client.post(reverse("admin:core_user_delete", args=[rita.pk]), {"post": "yes"}).status_code == 302
     assert list(User.objects.values_list("pk", flat=True)) == [ada.pk]
 
 
 def test_the_admin_site_offers_no_groups_and_no_permissions_that_do_nothing(client: Client, ada: User) -> None:
     client.force_login(ada)
     assert "Groups" not in client.get(reverse("admin:index")).content.decode()
-    page = client.get(reverse("admin:pools_user_change", args=[ada.pk])).content.decode()
+    page = client.get(reverse("admin:core_user_change", args=[ada.pk])).content.decode()
     assert "user_permissions" not in page
-    assert "delete_selected" not in client.get(reverse("admin:pools_user_changelist")).content.decode()
+    assert "delete_selected" not in client.get(reverse("admin:core_user_changelist")).content.decode()
 
 
 # --- small things

@@ -1,6 +1,6 @@
 """The platform's background workers, as Celery runs them: `python -m tests.storm.jobs`.
 
-With `--without-token` no call carries the token by which the venue knows a repeated one: to show that the tests of
+With `--without-token` no call carries the token by which the platform knows a repeated one: to show that the tests of
 the storm would notice. They end when the process that started them does, however that ends.
 """
 
@@ -26,7 +26,7 @@ def main() -> None:
         threading.Thread(target=end_with, args=(parent,), daemon=True).start()
     django.setup()
     from config.celery import app
-    from tasks.venue import calls
+    from platforms import calls
 
     if "--without-token" in sys.argv:
         calls.token_of = lambda _operation: {}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import django
 
-from config import embedded
+from local import embedded
 
 
 def main(hits: int) -> int:
@@ -28,11 +28,13 @@ def main(hits: int) -> int:
 
     call_command("migrate", verbosity=0)
     from config.celery import app
-    from pools.models import Campaign, Collection, Lab
-    from tasks import jobs
-    from tasks.models import Hit, Operation
-    from tasks.venue.outbox import LEASE
-    from tasks.venue.publishing import publication_publish, publication_write
+    from core.models import Lab
+    from platforms import jobs as platform_jobs
+    from platforms.models import Operation
+    from platforms.outbox import LEASE
+    from platforms.publishing import publication_publish, publication_write
+    from pools.models import Campaign, Collection
+    from tasks.models import Hit
 
     lab = Lab.objects.create(name="outage")
     collection = Collection.objects.create(lab=lab, name="outage")
@@ -51,7 +53,7 @@ def main(hits: int) -> int:
         while done < hits and time.monotonic() < ends:
             try:
                 done = Operation.objects.filter(kind="create", state="done").count()
-                jobs.publish.apply_async(retry=False, expires=20)
+                platform_jobs.publish.apply_async(retry=False, expires=20)
             except (Error, OSError, app.connection_for_write().recoverable_connection_errors):
                 close_old_connections()
             for point, server in list(outages.items()):

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import REPOSITORY
 from tests.marketplace.conftest import marketplace, running_marketplace  # noqa: F401
 from tests.marketplace.server import Marketplace
-from tests.storm.weather import at_the_venue
+from tests.storm.weather import at_the_platform
 
 HITS = 240
 
@@ -53,7 +53,7 @@ def test_redis_and_postgres_die_while_publishing_and_every_hit_is_published_once
     assert told.returncode == 0, told.stderr[-3000:]
     came = json.loads(told.stdout.splitlines()[-1])
     assert (came["done"], came["died"], came["workers_alive"]) == (HITS, ["redis", "postgres"], True), told.stderr
-    there = at_the_venue(
+    there = at_the_platform(
         marketplace,
         "SELECT annotation FROM marketplace_hit WHERE annotation LIKE %s",
         f"bestknown {came['reference']} %",

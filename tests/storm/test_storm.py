@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
+from core.models import Lab
 from judgments.models import Acceptance
-from pools.models import Campaign, Lab, Pair
-from tasks.models import Publication
-from tasks.venue.publishing import publication_publish, publication_write
+from platforms.models import Publication
+from platforms.publishing import publication_publish, publication_write
+from pools.models import Campaign, Pair
 from tests import factories
 from tests.marketplace.conftest import marketplace, running_marketplace  # noqa: F401
 from tests.marketplace.server import Marketplace, Requester

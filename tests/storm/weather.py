@@ -23,15 +23,16 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.celery import app
+from core.errors import NotNow, Refused
 from judgments import jobs as judgment_jobs
-from judgments import services as judgments
-from pools.errors import NotNow, Refused
-from tasks import jobs
-from tasks.models import Hit, Operation, Publication, Submission
-from tasks.venue.arriving import assignment_arrive
-from tasks.venue.ledger import ledger_compare
-from tasks.venue.notifications import notifications_ask
-from tasks.venue.outbox import LEASE
+from judgments import services as judgment_services
+from platforms import jobs as platform_jobs
+from platforms.arriving import assignment_arrive
+from platforms.ledger import ledger_compare
+from platforms.models import Operation, Publication, Submission
+from platforms.mturk.notifications import notifications_ask
+from platforms.outbox import LEASE
+from tasks.models import Hit
 from tests import factories
 from tests.conftest import REPOSITORY, database_url, running_site
 from tests.marketplace.server import Marketplace, Requester
@@ -47,7 +48,7 @@ CHANCES = {
     "notification_doubled": 0.05,
 }
 CARELESS, LEAVING, RETURNING = 0.06, 0.06, 0.05
-ROUND = (jobs.publish, jobs.sync, judgment_jobs.check, jobs.settle, jobs.requeue)
+ROUND = (platform_jobs.publish, platform_jobs.sync, judgment_jobs.check, platform_jobs.settle, platform_jobs.requeue)
 CALLS_BETWEEN_KILLS = 350
 PEOPLE = 4
 """How many work at once."""
@@ -185,7 +186,7 @@ class Crowd:
             self.submitted.add((assignment_id, worker_id))
             return False
         factories.judge(assignment, only=[1] if leaves else None, fail_tests=careless)
-        end = judgments.assignment_leave if leaves else judgments.assignment_finish
+        end = judgment_services.assignment_leave if leaves else judgment_services.assignment_finish
         ended = end(assignment=assignment, at=timezone.now())
         self._submit(http, assignment_id, ended.receipt)
         self.submitted.add((assignment_id, worker_id))
@@ -205,11 +206,11 @@ class Crowd:
 
     def _frames_number(self, hit_id: str) -> int:
         """Which of our HITs the frame's address names."""
-        rows = at_the_venue(self.marketplace, "SELECT annotation FROM marketplace_hit WHERE hit_id = %s", hit_id)
+        rows = at_the_platform(self.marketplace, "SELECT annotation FROM marketplace_hit WHERE hit_id = %s", hit_id)
         return int(rows[0][0].split()[2].partition("/")[0])
 
 
-def at_the_venue(marketplace: Marketplace, query: str, *given: object) -> list[tuple[Any, ...]]:
+def at_the_platform(marketplace: Marketplace, query: str, *given: object) -> list[tuple[Any, ...]]:
     """Rows of the marketplace's own database: the truth, whatever its replies said."""
     found = psycopg2.connect(marketplace.database.replace("postgres://", "postgresql://", 1))
     try:
@@ -239,7 +240,7 @@ def _background(folder: Path, *, tokens: bool) -> Iterator[JobWorkers]:
         app.control.purge()
 
 
-class Weathered(NamedTuple):
+class Stressed(NamedTuple):
     """What came of it."""
 
     crowd: Crowd
@@ -250,7 +251,7 @@ class Weathered(NamedTuple):
 
 def weather(
     publication: Publication, marketplace: Marketplace, folder: Path, *, seed: int, seconds: float, tokens: bool = True
-) -> Weathered:
+) -> Stressed:
     """Run the campaign to its end through a storm. Raises AssertionError if it has not ended in time."""
     chance = random.Random(seed)
     started = time.monotonic()
@@ -284,12 +285,12 @@ def weather(
     crowd.assert_well()
     met = marketplace.test("faults")["met"]
     marketplace.test("faults", clear=True)
-    return Weathered(crowd, workers.kills, met, time.monotonic() - started)
+    return Stressed(crowd, workers.kills, met, time.monotonic() - started)
 
 
 def _ask_to_be_told(publication: Publication, url: str) -> bool:
     publication.refresh_from_db()
-    address = f"{url}{reverse('tasks:notifications', args=[publication.reference])}"
+    address = f"{url}{reverse('platforms:notifications', args=[publication.reference])}"
     try:
         notifications_ask(publication=publication, address=address)
     except (NotNow, BotoCoreError, ClientError):
@@ -319,13 +320,13 @@ def faults_of(publication: Publication, marketplace: Marketplace, requester: Req
     """Everything that is wrong after the storm, as sentences; none if all is well."""
     wrong = []
     mark = f"bestknown {publication.reference} %"
-    twice = at_the_venue(
+    twice = at_the_platform(
         marketplace,
         "SELECT annotation, count(*) FROM marketplace_hit WHERE annotation LIKE %s GROUP BY 1 HAVING count(*) > 1",
         mark,
     )
     wrong += [f"HIT “{annotation}” was published {count} times" for annotation, count in twice]
-    paid_twice = at_the_venue(
+    paid_twice = at_the_platform(
         marketplace,
         "SELECT a.assignment_id, count(*) FROM marketplace_bonuspayment b"
         " JOIN marketplace_assignment a ON a.id = b.assignment_id JOIN marketplace_hit h ON h.id = a.hit_id"
@@ -334,7 +335,7 @@ def faults_of(publication: Publication, marketplace: Marketplace, requester: Req
     )
     wrong += [f"assignment {one} got {count} bonuses" for one, count in paid_twice]
     there = set(
-        at_the_venue(
+        at_the_platform(
             marketplace,
             "SELECT a.assignment_id, w.worker_id FROM marketplace_assignment a"
             " JOIN marketplace_worker w ON w.id = a.worker_id JOIN marketplace_hit h ON h.id = a.hit_id"
@@ -342,10 +343,10 @@ def faults_of(publication: Publication, marketplace: Marketplace, requester: Req
             mark,
         )
     )
-    here = set(publication.submissions.values_list("venue_assignment_id", "venue_worker_id"))
+    here = set(publication.submissions.values_list("platform_assignment_id", "platform_worker_id"))
     wrong += [f"the worker was told that {one} was submitted, and it was not" for one in crowd.submitted - there]
     wrong += [f"submitted assignment {one} was missed" for one in there - here]
-    wrong += [f"assignment {one} is not at the venue" for one in here - there]
+    wrong += [f"assignment {one} is not at the platform" for one in here - there]
     matched = publication.submissions.filter(assignment__isnull=False).count()
     if matched != len(there):
         wrong.append(f"{len(there) - matched} submitted assignments match nothing here")

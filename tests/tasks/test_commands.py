@@ -6,9 +6,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from platforms.models import Operation, Publication
+from platforms.publishing import publication_resume
 from pools.models import Campaign, Collection
-from tasks.models import Operation, Publication
-from tasks.venue.publishing import publication_resume
 
 
 def test_a_campaign_is_made_tested_and_started(
@@ -55,7 +55,7 @@ def test_unknown_runs_and_test_pairs_are_named(collection: Collection, tmp_path:
         call_command("import_test_pairs", "x", str(tests))
 
 
-def test_all_publications_are_stopped_without_a_word_to_the_venue(
+def test_all_publications_are_stopped_without_a_word_to_the_platform(
     campaign: Campaign, capsys: pytest.CaptureFixture[str]
 ) -> None:
     publication = Publication.objects.create(campaign=campaign, title="Reading", state=Publication.State.OPEN)

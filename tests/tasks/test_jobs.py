@@ -10,29 +10,23 @@ from django.db import OperationalError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
+from core.errors import NotNow
+from core.models import User
 from judgments import jobs as judgment_jobs
-from judgments import services as judgments
-from judgments.results import storing
-from pools.errors import NotNow
-from pools.models import Campaign, Collection, User
-from tasks import campaign_alarms, jobs, services
-from tasks.crowd.mturk import code_of
-from tasks.models import (
-    Alarm,
-    Assignment,
-    CampaignAlarm,
-    Hit,
-    LedgerComparison,
-    Operation,
-    Posting,
-    Publication,
-    Submission,
-    TestPair,
-    Worker,
-)
-from tasks.venue import calls, comparing, outbox, reviewing
-from tasks.venue.ledger import Comparison
-from tasks.venue.syncing import finished_end
+from judgments import services as judgment_services
+from platforms import calls, ledger_comparison, outbox, reviewing
+from platforms import jobs as platform_jobs
+from platforms.ledger import Comparison
+from platforms.models import Alarm, LedgerComparison, Operation, Publication, PublishedHit, Submission
+from platforms.mturk.client import code_of
+from platforms.syncing import finished_end
+from pools.models import Campaign, Collection
+from results import jobs as result_jobs
+from results import refreshing
+from tasks import campaign_alarms
+from tasks import jobs as task_jobs
+from tasks import services as task_services
+from tasks.models import Assignment, CampaignAlarm, Hit, TestPair, Worker
 from tests import factories
 
 State = Campaign.State
@@ -59,9 +53,9 @@ def damage(campaign: Campaign) -> None:
 def test_a_campaign_that_cannot_be_packed_stops_no_other(drafts: tuple[Campaign, Campaign], rita: User) -> None:
     first, second = drafts
     for campaign in drafts:
-        services.campaign_launch(campaign=campaign)
+        task_services.campaign_launch(campaign=campaign)
     damage(first)
-    assert jobs.pack_waiting_campaigns() == f"packed {second.pk}"
+    assert task_jobs.pack_waiting_campaigns() == f"packed {second.pk}"
     assert (state_of(first), state_of(second)) == (State.PACKING, State.OPEN)
 
     client = Client()
@@ -75,23 +69,23 @@ def test_what_failed_rests_is_tried_again_and_its_alarm_ends_once_it_succeeds(
     drafts: tuple[Campaign, Campaign], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, _second = drafts
-    services.campaign_launch(campaign=first)
+    task_services.campaign_launch(campaign=first)
     damage(first)
-    jobs.pack_waiting_campaigns()
+    task_jobs.pack_waiting_campaigns()
     alarm = CampaignAlarm.objects.get()
     assert alarm.failures == 1 and timedelta(seconds=50) < alarm.retry_at - alarm.raised_at < timedelta(seconds=70)
-    jobs.pack_waiting_campaigns()
+    task_jobs.pack_waiting_campaigns()
     assert CampaignAlarm.objects.get().failures == 1, "it rests"
 
     later = alarm.retry_at + timedelta(seconds=1)
     monkeypatch.setattr(timezone, "now", lambda: later)
-    jobs.pack_waiting_campaigns()
+    task_jobs.pack_waiting_campaigns()
     alarm.refresh_from_db()
     assert alarm.failures == 2 and alarm.retry_at - later == timedelta(minutes=2)
 
     first.hits.all().delete()
     monkeypatch.setattr(timezone, "now", lambda: alarm.retry_at)
-    jobs.pack_waiting_campaigns()
+    task_jobs.pack_waiting_campaigns()
     assert state_of(first) == State.OPEN
     assert not campaign_alarms.alarms_raised(first).exists()
 
@@ -101,20 +95,20 @@ def test_a_campaign_that_lacks_test_pairs_when_it_is_packed_is_a_draft_again(
 ) -> None:
     first, second = drafts
     for campaign in drafts:
-        services.campaign_launch(campaign=campaign)
+        task_services.campaign_launch(campaign=campaign)
     TestPair.objects.filter(campaign=first).first().delete()  # type: ignore[union-attr]
-    assert jobs.pack_waiting_campaigns() == f"packed {second.pk}"
+    assert task_jobs.pack_waiting_campaigns() == f"packed {second.pk}"
     assert state_of(first) == State.DRAFT
     client = Client()
     client.force_login(rita)
     page = client.get(f"/campaigns/{first.pk}/").content.decode()
     assert "is a draft again" in page and "needs at least 2 confirmed test pairs, and has 1" in page
-    factories.tasks.test_pair_write(
+    task_services.test_pair_write(
         campaign=first, question="q", relevant_text="r", off_topic_text="o", by=None, at=timezone.now()
     )
-    services.campaign_launch(campaign=Campaign.objects.get(pk=first.pk))
+    task_services.campaign_launch(campaign=Campaign.objects.get(pk=first.pk))
     assert not campaign_alarms.alarms_raised(first).exists()
-    jobs.pack_waiting_campaigns()
+    task_jobs.pack_waiting_campaigns()
     assert state_of(first) == State.OPEN
 
 
@@ -124,11 +118,11 @@ def test_a_test_pair_is_not_decided_on_by_somebody_whose_page_is_older_than_the_
     first, _second = drafts
     seen = TestPair.objects.select_related("campaign").filter(campaign=first).first()
     assert seen is not None and seen.campaign.state == State.DRAFT
-    services.campaign_launch(campaign=Campaign.objects.get(pk=first.pk))
+    task_services.campaign_launch(campaign=Campaign.objects.get(pk=first.pk))
     with pytest.raises(NotNow):
-        services.test_pair_decide(test_pair=seen, confirm=False, by=None, at=timezone.now())
+        task_services.test_pair_decide(test_pair=seen, confirm=False, by=None, at=timezone.now())
     with pytest.raises(NotNow):
-        services.test_pair_write(
+        task_services.test_pair_write(
             campaign=seen.campaign, question="q", relevant_text="r", off_topic_text="o", by=None, at=timezone.now()
         )
     assert TestPair.objects.get(pk=seen.pk).state == TestPair.State.CONFIRMED
@@ -144,7 +138,7 @@ def test_a_start_waits_for_the_change_of_a_draft_that_is_under_way(drafts: tuple
             with transaction.atomic():
                 with connection.cursor() as cursor:
                     cursor.execute("SET LOCAL lock_timeout = '300ms'")
-                services.campaign_launch(campaign=first)
+                task_services.campaign_launch(campaign=first)
         except OperationalError as error:
             outcome.append(error)
         finally:
@@ -153,7 +147,7 @@ def test_a_start_waits_for_the_change_of_a_draft_that_is_under_way(drafts: tuple
     with transaction.atomic():
         test_pair = TestPair.objects.filter(campaign=first).first()
         assert test_pair is not None
-        services.test_pair_decide(test_pair=test_pair, confirm=False, by=None, at=timezone.now())
+        task_services.test_pair_decide(test_pair=test_pair, confirm=False, by=None, at=timezone.now())
         thread = threading.Thread(target=launch)
         thread.start()
         thread.join()
@@ -178,12 +172,12 @@ def test_one_publications_trouble_rings_and_stops_no_other(
             raise KeyError("SubmitTime")
         return 1
 
-    assert jobs._each("settle", "decided", settle) == "decided: 1"
+    assert platform_jobs._each("settle", "decided", settle) == "decided: 1"
     alarm = Alarm.objects.get(settled_at=None)
     assert (alarm.publication, alarm.kind, alarm.subject) == (first, "job", "settle")
     assert "KeyError: 'SubmitTime'" in alarm.text and "decide on submitted work and pay" in alarm.text
     broken.clear()
-    assert jobs._each("settle", "decided", settle) == "decided: 2"
+    assert platform_jobs._each("settle", "decided", settle) == "decided: 2"
     assert not Alarm.objects.filter(settled_at=None).exists()
 
 
@@ -192,21 +186,21 @@ def test_work_that_cannot_be_checked_keeps_no_other_waiting(
 ) -> None:
     for worker in (alice, bob):
         assignment = factories.take(worker, campaign)
-        Assignment.objects.filter(pk=assignment.pk).update(venue_assignment_id=f"A{worker.pk}")
+        Assignment.objects.filter(pk=assignment.pk).update(platform_assignment_id=f"A{worker.pk}")
         assignment.refresh_from_db()
         factories.judge(assignment)
-        judgments.assignment_finish(assignment=assignment, at=timezone.now())
+        judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
     of_alice, of_bob = Assignment.objects.order_by("id")
     confirm(of_alice)
     confirm(of_bob)
-    check = judgments._check
+    check = judgment_services._check
 
     def check_or_fail(assignment: Assignment, *, at: object) -> None:
         if assignment.pk == of_alice.pk:
             raise KeyError("poison")
         check(assignment, at=at)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(judgments, "_check", check_or_fail)
+    monkeypatch.setattr(judgment_services, "_check", check_or_fail)
     assert judgment_jobs.check() == "checked: 1"
     of_bob.refresh_from_db()
     assert of_bob.verdict == Assignment.Verdict.ACCEPTED
@@ -219,16 +213,16 @@ def test_work_that_cannot_be_checked_keeps_no_other_waiting(
 
 
 def confirm(assignment: Assignment) -> None:
-    """A venue confirmed that this worker submitted it."""
+    """A platform confirmed that this worker submitted it."""
     publication, _new = Publication.objects.get_or_create(
         campaign=assignment.campaign, defaults={"state": Publication.State.OPEN, "title": "t", "description": "d"}
     )
-    posting = Posting.objects.create(publication=publication, hit=assignment.hit, places=1)
+    published_hit = PublishedHit.objects.create(publication=publication, hit=assignment.hit, max_assignments=1)
     Submission.objects.create(
         publication=publication,
-        posting=posting,
-        venue_assignment_id=assignment.venue_assignment_id,
-        venue_worker_id="W",
+        published_hit=published_hit,
+        platform_assignment_id=assignment.platform_assignment_id,
+        platform_worker_id="W",
         assignment=assignment,
         status="Submitted",
         submitted_at=timezone.now(),
@@ -244,15 +238,15 @@ def test_results_that_cannot_be_computed_ring_and_stop_no_other(
         factories.do(factories.worker(campaign, f"worker of {name}"), campaign)
         campaigns.append(campaign)
     first, second = campaigns
-    digest_of = storing.digest_of
+    digest_of = refreshing.digest_of
 
     def digest_or_fail(campaign: Campaign) -> str:
         if campaign.pk == first.pk:
             raise ValueError("a damaged acceptance")
         return digest_of(campaign)
 
-    monkeypatch.setattr(storing, "digest_of", digest_or_fail)
-    assert judgment_jobs.compute_results() == "results computed: 1"
+    monkeypatch.setattr(refreshing, "digest_of", digest_or_fail)
+    assert result_jobs.compute_results() == "results computed: 1"
     assert not hasattr(first, "result") and second.result is not None
     client = Client()
     client.force_login(rita)
@@ -265,7 +259,7 @@ def test_a_submission_that_cannot_be_decided_on_keeps_no_other_waiting(
 ) -> None:
     for worker in (alice, bob):
         assignment = factories.do(worker, campaign)
-        Assignment.objects.filter(pk=assignment.pk).update(venue_assignment_id=f"A{worker.pk}")
+        Assignment.objects.filter(pk=assignment.pk).update(platform_assignment_id=f"A{worker.pk}")
         assignment.refresh_from_db()
         confirm(assignment)
     of_alice, of_bob = Submission.objects.order_by("id")
@@ -301,7 +295,7 @@ def test_ending_finished_hits_waits_for_whoever_changes_the_publication(campaign
     try:
         other.set_autocommit(False)
         with other.cursor() as cursor:
-            cursor.execute("SELECT 1 FROM tasks_publication WHERE id = %s FOR NO KEY UPDATE", [publication.pk])
+            cursor.execute("SELECT 1 FROM platforms_publication WHERE id = %s FOR NO KEY UPDATE", [publication.pk])
         with pytest.raises(OperationalError), transaction.atomic():
             with connection.cursor() as cursor:
                 cursor.execute("SET LOCAL lock_timeout = '300ms'")
@@ -317,17 +311,17 @@ def test_a_comparison_of_another_version_is_as_none(campaign: Campaign) -> None:
     kept = LedgerComparison.objects.create(
         publication=publication, version=0, made_at=timezone.now(), differences=0, content={"what": "was kept then"}
     )
-    assert comparing.comparison_last(publication) is None
+    assert ledger_comparison.comparison_last(publication) is None
     amounts = {name: "1.50" for name in Comparison._fields if name != "differences"}
-    kept.version, kept.content = comparing.VERSION, {**amounts, "differences": ["HIT 1 differs."]}
+    kept.version, kept.content = ledger_comparison.VERSION, {**amounts, "differences": ["HIT 1 differs."]}
     kept.save()
-    last = comparing.comparison_last(publication)
+    last = ledger_comparison.comparison_last(publication)
     assert last is not None and last.comparison.balance == Decimal("1.50")
     assert last.comparison.differences == ["HIT 1 differs."]
 
 
-class OddVenue:
-    """A venue whose answers are not what its documentation says."""
+class OddPlatform:
+    """A platform whose answers are not what its documentation says."""
 
     class meta:  # noqa: N801 - boto3's own name
         endpoint_url = "http://localhost:9"
@@ -344,8 +338,8 @@ def test_an_answer_that_is_not_understood_stays_in_doubt_with_an_alarm(
     )
     at = timezone.now()
     operation = Operation.objects.create(publication=publication, kind="hit-type", subject="", next_try=at)
-    monkeypatch.setattr(outbox, "client_for", lambda _venue: OddVenue())
-    monkeypatch.setattr(outbox, "assert_host", lambda _client, _venue: None)
+    monkeypatch.setattr(outbox, "client_for", lambda _platform: OddPlatform())
+    monkeypatch.setattr(outbox, "assert_host", lambda _client, _platform: None)
     assert outbox.operations_run(publication=publication, clock=lambda: at, sleep=lambda _seconds: None) == 1
     operation.refresh_from_db()
     assert operation.state == Operation.State.UNKNOWN and operation.next_try > at
@@ -353,7 +347,7 @@ def test_an_answer_that_is_not_understood_stays_in_doubt_with_an_alarm(
     alarm = Alarm.objects.get(settled_at=None)
     assert (alarm.kind, alarm.subject) == ("doubt", f"operation {operation.pk}")
 
-    monkeypatch.setattr(OddVenue, "create_hit_type", lambda _self, **_asked: {"HITTypeId": "T1"})
+    monkeypatch.setattr(OddPlatform, "create_hit_type", lambda _self, **_asked: {"HITTypeId": "T1"})
     later = operation.next_try + timedelta(seconds=1)
     outbox.operations_run(publication=publication, clock=lambda: later, sleep=lambda _seconds: None)
     operation.refresh_from_db()
@@ -361,12 +355,12 @@ def test_an_answer_that_is_not_understood_stays_in_doubt_with_an_alarm(
     assert not Alarm.objects.filter(settled_at=None).exists()
 
 
-def test_a_qualification_of_that_name_that_is_not_ours_is_the_venues_refusal() -> None:
+def test_a_qualification_of_that_name_that_is_not_ours_is_the_platforms_refusal() -> None:
     taken = ClientError(
         {"Error": {"Code": "QualificationTypeAlreadyExists", "Message": "taken"}}, "CreateQualificationType"
     )
 
-    class Venue:
+    class Platform:
         def create_qualification_type(self, **_asked: object) -> None:
             raise taken
 
@@ -375,4 +369,4 @@ def test_a_qualification_of_that_name_that_is_not_ours_is_the_venues_refusal() -
 
     assert code_of(taken) == "QualificationTypeAlreadyExists"
     with pytest.raises(ClientError):
-        calls._own_qualification(Venue(), {"Name": "ours"})
+        calls._own_qualification(Platform(), {"Name": "ours"})

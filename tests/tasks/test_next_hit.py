@@ -7,7 +7,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from pools.models import Campaign, Candidate, Collection, Lab, Pair, Passage, Pool, Query
+from core.models import Lab
+from pools.models import Campaign, Candidate, Collection, Pair, Passage, Pool, Query
 from tasks.models import Assignment, Hit, Item, TestPair, Worker
 from tasks.selectors import next_hit
 

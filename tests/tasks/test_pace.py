@@ -10,12 +10,14 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from pools.models import Campaign, Collection, Passage, User
-from tasks import selectors
-from tasks.crowd import link as crowd
-from tasks.models import Assignment, Publication
-from tasks.venue.planning import hit_type_request
-from tasks.venue.publishing import publication_write
+from core.models import User
+from platforms.models import Publication
+from platforms.planning import hit_type_request
+from platforms.publishing import publication_write
+from pools.models import Campaign, Collection, Passage
+from tasks import links
+from tasks import selectors as task_selectors
+from tasks.models import Assignment
 from tests import factories
 
 
@@ -52,7 +54,7 @@ def finish(campaign: Campaign, count: int, seconds: int, **fields: Any) -> None:
 
 
 def test_before_any_work_the_time_follows_from_the_words_of_the_hits(long_reads: Campaign) -> None:
-    pace = selectors.expected_pace(long_reads)
+    pace = task_selectors.expected_pace(long_reads)
     assert pace is not None
     # Three pairs of a minute each, short test pairs, and five choices.
     assert (pace.minutes, pace.measured, pace.limit) == (4, 0, 60)
@@ -61,11 +63,11 @@ def test_before_any_work_the_time_follows_from_the_words_of_the_hits(long_reads:
 
 def test_enough_finished_work_says_how_long_it_takes(long_reads: Campaign) -> None:
     finish(long_reads, 9, 560)
-    before = selectors.expected_pace(long_reads)
+    before = task_selectors.expected_pace(long_reads)
     assert before is not None
     assert before.measured == 0
     finish(long_reads, 2, 3000)
-    pace = selectors.expected_pace(long_reads)
+    pace = task_selectors.expected_pace(long_reads)
     assert pace is not None
     assert (pace.minutes, pace.measured) == (10, 11)  # the median, in whole minutes from there up
     assert pace.hourly == Decimal("12.00")
@@ -74,7 +76,7 @@ def test_enough_finished_work_says_how_long_it_takes(long_reads: Campaign) -> No
 def test_excluded_and_abandoned_work_says_nothing_about_time(long_reads: Campaign) -> None:
     finish(long_reads, 12, 20, verdict=Assignment.Verdict.EXCLUDED)
     finish(long_reads, 12, 20, state=Assignment.State.LEFT, judged=2)
-    pace = selectors.expected_pace(long_reads)
+    pace = task_selectors.expected_pace(long_reads)
     assert pace is not None
     assert (pace.minutes, pace.measured) == (4, 0)
 
@@ -82,12 +84,12 @@ def test_excluded_and_abandoned_work_says_nothing_about_time(long_reads: Campaig
 def test_a_campaign_without_texts_says_nothing(collection: Collection) -> None:
     Passage.objects.filter(collection=collection).update(text="")
     draft = factories.campaign(collection, tests=0, start=False)
-    assert selectors.expected_pace(draft) is None
+    assert task_selectors.expected_pace(draft) is None
 
 
 def test_the_platforms_own_limit_is_the_limit_there(long_reads: Campaign) -> None:
     publication = Publication(campaign=long_reads, assignment_duration=timedelta(minutes=45))
-    pace = selectors.expected_pace(long_reads, publication)
+    pace = task_selectors.expected_pace(long_reads, publication.assignment_duration)
     assert pace is not None
     assert pace.limit == 45
 
@@ -97,7 +99,7 @@ def test_preview_home_and_consent_say_the_same(client: Client, long_reads: Campa
     preview = client.get(reverse("judging:preview", args=[long_reads.link])).content.decode()
     consent = client.get(reverse("judging:join", args=[long_reads.link])).content.decode()
     worker = factories.worker(long_reads, "Alice")
-    home = client.get(reverse("judging:home", args=[crowd.place_token(worker, long_reads)])).content.decode()
+    home = client.get(reverse("judging:home", args=[links.home_token(worker, long_reads)])).content.decode()
     for page in (preview, consent, home):
         for words in told:
             assert words in page, (words, page)
@@ -147,6 +149,6 @@ def test_the_whole_reward_is_listed_at_our_own_marketplace_and_a_bonus_is_announ
 
 
 def test_at_mechanical_turk_a_base_and_a_bonus_stay_the_usual_and_no_keyword_is_added(long_reads: Campaign) -> None:
-    other = publication_write(campaign=long_reads, environment="sandbox")
+    other = publication_write(campaign=long_reads, platform="mturk-sandbox")
     assert other.pay == "base-and-bonus"
     assert "bonus" not in hit_type_request(other, "X")["Keywords"]

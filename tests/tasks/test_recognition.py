@@ -10,10 +10,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from pools.errors import Refused
-from pools.models import Campaign, Collection, Lab, User
+from core.errors import Refused
+from core.models import Lab, User
+from pools.models import Campaign, Collection
 from pools.services import campaign_create, collection_import, run_import
-from tasks import selectors, services
+from tasks import selectors as task_selectors
+from tasks import services as task_services
 from tasks.models import Item, TestPair
 from tests import factories
 
@@ -45,48 +47,50 @@ def page(client: Client, rita: User) -> Client:
 
 
 def told_apart(campaign: Campaign) -> dict[str, float]:
-    return {feature.feature: feature.auc for feature in selectors.measure_tests(campaign).features}
+    return {feature.feature: feature.auc for feature in task_selectors.measure_tests(campaign).features}
 
 
 # --- suggesting
 
 
 def test_suggestions_use_each_passage_once_also_when_asked_again(draft: Campaign) -> None:
-    first = services.test_pairs_suggest(campaign=draft, count=8, seed=1)
-    second = services.test_pairs_suggest(campaign=draft, count=8, seed=2)
+    first = task_services.test_pairs_suggest(campaign=draft, count=8, seed=1)
+    second = task_services.test_pairs_suggest(campaign=draft, count=8, seed=2)
     used = [key for test in (*first, *second) for key in (test.relevant_id, test.off_topic_id)]
     assert (len(first), len(second)) == (8, 8)
     assert len(set(used)) == len(used)
 
 
 def test_off_topic_passages_share_words_with_the_question_and_are_about_something_else(draft: Campaign) -> None:
-    suggested = services.test_pairs_suggest(campaign=draft, count=12, seed=1)
+    suggested = task_services.test_pairs_suggest(campaign=draft, count=12, seed=1)
     related: dict[int, set[int]] = {}
-    for query, passage in selectors.related_passages(draft, [test.query_id for test in suggested if test.query_id]):
+    for query, passage in task_selectors.related_passages(
+        draft, [test.query_id for test in suggested if test.query_id]
+    ):
         related.setdefault(query, set()).add(passage)
     for test in suggested:
         assert test.query_id is not None
         assert test.off_topic_id not in related[test.query_id]
         assert test.relevant_id in related[test.query_id]
-    assert sum(bool(selectors.words_shared(test)) for test in suggested) >= 11
+    assert sum(bool(task_selectors.words_shared(test)) for test in suggested) >= 11
 
 
 def test_a_program_finds_suggestions_less_often_than_passages_without_shared_words(draft: Campaign) -> None:
-    services.test_pairs_suggest(campaign=draft, count=12, seed=1)
+    task_services.test_pairs_suggest(campaign=draft, count=12, seed=1)
     assert told_apart(draft)["question_words_worse"] < 0.9  # few of 202 passages share words and are off topic
     assert max(told_apart(draft)[name] for name in ("length_shorter", "length_longer")) < 0.7
 
 
 def test_asking_for_more_than_the_qrels_give_suggests_what_there_is(draft: Campaign) -> None:
-    assert 20 < len(services.test_pairs_suggest(campaign=draft, count=200, seed=1)) <= 29
-    assert services.test_pairs_suggest(campaign=draft, count=5, seed=2) == []
+    assert 20 < len(task_services.test_pairs_suggest(campaign=draft, count=200, seed=1)) <= 29
+    assert task_services.test_pairs_suggest(campaign=draft, count=5, seed=2) == []
 
 
 # --- the demo's own
 
 
 def test_no_feature_tells_the_demos_test_pairs_from_its_pairs(draft: Campaign) -> None:
-    services.test_pairs_import(campaign=draft, path=DEMO / "test-pairs.tsv")
+    task_services.test_pairs_import(campaign=draft, path=DEMO / "test-pairs.tsv")
     features = told_apart(draft)
     assert set(features) == {
         "question_words_worse",
@@ -105,7 +109,7 @@ def test_no_feature_tells_the_demos_test_pairs_from_its_pairs(draft: Campaign) -
 def test_a_hit_never_shows_a_passage_in_two_test_pairs(collection: Collection) -> None:
     campaign = factories.campaign(collection, tests=0, start=False, pairs_per_hit=2, tests_per_hit=2)
     for number in range(6):
-        services.test_pair_write(
+        task_services.test_pair_write(
             campaign=campaign,
             question=f"question {number}",
             relevant_text=f"Answer {number}.",
@@ -113,8 +117,8 @@ def test_a_hit_never_shows_a_passage_in_two_test_pairs(collection: Collection) -
             by=None,
             at=timezone.now(),
         )
-    services.campaign_launch(campaign=campaign)
-    services.campaign_pack(campaign_id=campaign.pk)
+    task_services.campaign_launch(campaign=campaign)
+    task_services.campaign_pack(campaign_id=campaign.pk)
     for hit in campaign.hits.all():
         texts = Item.objects.filter(hit=hit, test__isnull=False).values_list("test__off_topic_text", flat=True)
         assert len(set(texts)) == 2
@@ -123,7 +127,7 @@ def test_a_hit_never_shows_a_passage_in_two_test_pairs(collection: Collection) -
 def test_a_campaign_whose_test_pairs_all_share_a_passage_does_not_start(collection: Collection) -> None:
     campaign = factories.campaign(collection, tests=0, start=False, tests_per_hit=2)
     for number in range(3):
-        services.test_pair_write(
+        task_services.test_pair_write(
             campaign=campaign,
             question=f"question {number}",
             relevant_text=f"Answer {number}.",
@@ -132,7 +136,7 @@ def test_a_campaign_whose_test_pairs_all_share_a_passage_does_not_start(collecti
             at=timezone.now(),
         )
     with pytest.raises(Refused, match="share no passage"):
-        services.campaign_launch(campaign=campaign)
+        task_services.campaign_launch(campaign=campaign)
     campaign.refresh_from_db()
     assert campaign.state == Campaign.State.DRAFT
 
@@ -152,7 +156,7 @@ def test_the_command_says_the_same(draft: Campaign) -> None:
     out = StringIO()
     call_command("check_test_pairs", "draft", stdout=out)
     assert "Nothing to measure yet" in out.getvalue()
-    services.test_pairs_import(campaign=draft, path=DEMO / "test-pairs.tsv")
+    task_services.test_pairs_import(campaign=draft, path=DEMO / "test-pairs.tsv")
     out = StringIO()
     call_command("check_test_pairs", "draft", stdout=out)
     assert "39 test pairs in" in out.getvalue()
@@ -163,7 +167,7 @@ def test_the_command_says_the_same(draft: Campaign) -> None:
 
 
 def test_marked_suggestions_are_decided_together_and_the_next_one_is_in_sight(page: Client, draft: Campaign) -> None:
-    one, two, three, four = services.test_pairs_suggest(campaign=draft, count=4, seed=1)
+    one, two, three, four = task_services.test_pairs_suggest(campaign=draft, count=4, seed=1)
     address = reverse("tasks:tests_decide", args=[draft.pk])
     answer = page.post(address, {"test": [one.pk, three.pk], "decision": "confirm"})
     assert answer.headers["Location"].endswith(f"#test-{four.pk}")
@@ -176,11 +180,11 @@ def test_marked_suggestions_are_decided_together_and_the_next_one_is_in_sight(pa
 
 
 def test_nothing_marked_decides_nothing(page: Client, draft: Campaign, everyday: Collection) -> None:
-    services.test_pairs_suggest(campaign=draft, count=2, seed=1)
+    task_services.test_pairs_suggest(campaign=draft, count=2, seed=1)
     other = factories.campaign(everyday, "other", tests=1, start=False)
     address = reverse("tasks:tests_decide", args=[draft.pk])
     assert page.post(address, {"decision": "confirm"}).status_code == 303
     foreign = page.post(address, {"test": [other.test_pairs.get().pk], "decision": "decline"})
     assert foreign.status_code == 404
     assert other.test_pairs.get().state == TestPair.State.CONFIRMED
-    assert selectors.test_counts(draft).suggested == 2
+    assert task_selectors.test_counts(draft).suggested == 2

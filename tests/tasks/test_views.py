@@ -5,9 +5,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 
-from pools.models import Campaign, Collection, Lab, User
-from tasks import jobs, selectors, services
-from tasks.crowd.link import place_address
+from core.models import Lab, User
+from pools.models import Campaign, Collection
+from tasks import jobs as task_jobs
+from tasks import selectors as task_selectors
+from tasks import services as task_services
+from tasks.links import home_address
 from tasks.models import Invitation, TestPair, Worker
 from tests import factories
 
@@ -29,7 +32,7 @@ def draft(collection: Collection) -> Campaign:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was asked of the background, instead of asking it."""
     calls: list[str] = []
-    monkeypatch.setattr(jobs.pack_waiting_campaigns, "delay", lambda: calls.append("pack"))
+    monkeypatch.setattr(task_jobs.pack_waiting_campaigns, "delay", lambda: calls.append("pack"))
     return calls
 
 
@@ -101,7 +104,7 @@ def test_test_pairs_are_fixed_once_the_campaign_has_started(page: Client, campai
     assert page.post(decide, {"decision": "decline"}).status_code == 409
     assert page.post(reverse("tasks:tests_suggest", args=[campaign.pk]), {"count": "1"}).status_code == 409
     assert "Suggest more" not in page.get(reverse("tasks:tests", args=[campaign.pk])).content.decode()
-    assert selectors.test_counts(campaign)[1:] == (0, 6, 0)
+    assert task_selectors.test_counts(campaign)[1:] == (0, 6, 0)
 
 
 # --- what workers read
@@ -137,7 +140,7 @@ def test_each_panel_member_gets_one_link(page: Client, draft: Campaign) -> None:
     assert (dora.label, emil.label) == ("Dora", "Emil")
     text = page.get(address).content.decode()
     for worker in (dora, emil):
-        token = place_address(worker, draft).rpartition("/w/")[2].split(":")[0]  # the rest of it holds the time
+        token = home_address(worker, draft).rpartition("/w/")[2].split(":")[0]  # the rest of it holds the time
         assert f"/w/{token}:" in text
 
 
@@ -172,7 +175,7 @@ def test_a_campaign_starts_although_nobody_can_be_asked_to_pack(
     def unreachable() -> None:
         raise OperationalError("no broker")
 
-    monkeypatch.setattr(jobs.pack_waiting_campaigns, "delay", unreachable)
+    monkeypatch.setattr(task_jobs.pack_waiting_campaigns, "delay", unreachable)
     ready = factories.campaign(collection, "ready", start=False)
     with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
         assert page.post(reverse("tasks:launch", args=[ready.pk])).status_code == 303
@@ -192,7 +195,7 @@ def test_a_campaign_is_paused_resumed_and_closed(page: Client, campaign: Campaig
 
 
 def test_a_large_panel_is_paged_and_its_links_come_in_one_file(page: Client, draft: Campaign) -> None:
-    services.panel_invite(campaign=draft, labels=[f"member {number:03}" for number in range(120)])
+    task_services.panel_invite(campaign=draft, labels=[f"member {number:03}" for number in range(120)])
     address = reverse("tasks:panel", args=[draft.pk])
     shown = page.get(address).content.decode()
     assert "member 000" in shown and "member 119" not in shown

@@ -6,8 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from core.management.files import refusals_as_errors, write_output
 from judgments.exports import export_to, export_zip
-from pools.management.files import campaign_called, refusals_as_errors, write_output
+from pools.management.lookup import campaign_called
 
 
 class Command(BaseCommand):

@@ -6,14 +6,14 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
+from core.management.files import refusals_as_errors
+from core.money import dollars
 from judgments.services import confirmed_check_all
-from pools.management.files import refusals_as_errors
-from tasks.management.venues import publication_of, venue_errors
-from tasks.models import Payment
-from tasks.money import dollars
-from tasks.venue.ledger import totals
-from tasks.venue.outbox import operations_run
-from tasks.venue.reviewing import compensation_offer, publication_settle
+from platforms.ledger import totals
+from platforms.management.platforms import platform_errors, publication_of
+from platforms.models import Payment
+from platforms.outbox import operations_run
+from platforms.reviewing import compensation_offer, publication_settle
 
 
 class Command(BaseCommand):
@@ -32,7 +32,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Decide, pay, and print the sums."""
         at = timezone.now()
-        with refusals_as_errors(), venue_errors():
+        with refusals_as_errors(), platform_errors():
             publication = publication_of(options["campaign"], options["lab"])
             checked = confirmed_check_all(at=at, campaign=publication.campaign)
             decided = publication_settle(publication=publication, at=at)
@@ -45,5 +45,5 @@ class Command(BaseCommand):
         sums = totals(publication)
         self.stdout.write(
             f"{checked:,} checked, {decided:,} decided. Paid {dollars(sums.paid)} and fees of {dollars(sums.fees)}; "
-            f"{dollars(sums.owed)} still owed, {dollars(sums.refused)} refused by the venue."
+            f"{dollars(sums.owed)} still owed, {dollars(sums.refused)} refused by the platform."
         )

@@ -12,7 +12,7 @@ from django.core.files.storage import default_storage
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import FileField
 
-from pools.management.files import refusals_as_errors
+from core.management.files import refusals_as_errors
 
 
 class Command(BaseCommand):

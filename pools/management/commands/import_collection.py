@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from pools.management.files import input_path, refusals_as_errors
-from pools.models import Lab
+from core.management.files import input_path, refusals_as_errors
+from core.models import Lab
 from pools.services import KEEP_DEPTH, collection_import
 
 

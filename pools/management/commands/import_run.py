@@ -5,8 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from evaluation.clitools import run_name
-from pools.management.files import STANDARD_INPUT, collection_called, input_path, opened, refusals_as_errors
+from core.management.files import STANDARD_INPUT, input_path, opened, refusals_as_errors
+from evaluation.files.runs import run_name
+from pools.management.lookup import collection_called
 from pools.services import BadRun, run_import
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from pools.management.files import campaign_called, refusals_as_errors
+from core.management.files import refusals_as_errors
+from pools.management.lookup import campaign_called
 from tasks.selectors import measure_tests
 
 

@@ -6,7 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from pools.management.files import campaign_called, input_path, refusals_as_errors
+from core.management.files import input_path, refusals_as_errors
+from pools.management.lookup import campaign_called
 from tasks.models import TestPair
 from tasks.services import test_pair_decide, test_pairs_import
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from pools.management.files import campaign_called, refusals_as_errors
-from tasks.crowd.link import campaign_address
+from core.management.files import refusals_as_errors
+from pools.management.lookup import campaign_called
+from tasks.links import campaign_address
 from tasks.management.pay import pay_lines
 from tasks.services import campaign_launch, campaign_pack
 

@@ -1,0 +1,40 @@
+"""Refusals: what a person asked for and cannot have, in words for that person.
+
+They are raised by services and turned into pages and API answers in one place (config/middleware.py).
+"""
+
+
+class Refused(Exception):
+    """Something that was asked for is not possible. The text is shown as it is."""
+
+    status = 409
+    title = "That is not possible"
+    way_out: tuple[str, str] | None = None
+    """Where to go from here, as address and words for it."""
+    framed_by: str | None = None
+    """The address of the platform in whose frame this is said."""
+
+
+class NotYours(Refused):
+    """The thing belongs to somebody else, or the address is not (or no longer) valid."""
+
+    status = 404
+    title = "Nothing here"
+
+
+class NotNow(Refused):
+    """The thing's state does not allow it (any more)."""
+
+
+class FileAway(Refused):
+    """A stored file is not where it should be, or file storage does not answer."""
+
+    status = 503
+    title = "A file is missing"
+
+
+class BadRequest(Refused):
+    """What was sent cannot be understood."""
+
+    status = 400
+    title = "That could not be understood"

@@ -1,0 +1,20 @@
+"""Form parts that the researcher's pages share."""
+
+from dataclasses import dataclass
+
+from django import forms
+from django.utils.functional import Promise
+
+
+@dataclass(frozen=True)
+class Group:
+    """Fields that are shown together; `folded` ones can be opened."""
+
+    title: Promise
+    fields: list[forms.BoundField]
+    folded: bool
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether a field in it must be looked at."""
+        return any(field.errors for field in self.fields)

@@ -1,0 +1,49 @@
+"""Keep tokens out of every log: of this site, of gunicorn in front of it, and of Celery.
+
+Whoever holds the address of a worker's page may act as that worker, so no address may be written down: neither by a
+page's error, nor by a refusal or a traceback, whoever's logger and handler it is.
+"""
+
+import logging
+import re
+import traceback
+from typing import Any
+
+HIDDEN = "…"
+_VALUE = r"[^/\s?#&\"'<>,()]+"
+_SECRETS = re.compile(
+    # a signed token: value, time and signature, as they are or percent-encoded
+    r"[\w.-]{4,}(?::|%3A)[0-9A-Za-z]{4,8}(?::|%3A)[\w-]{20,}"
+    # the part of an address that carries one, or a link that is handed out
+    rf"|(?<=/[cjmpw]/){_VALUE}"
+    rf"|(?<=/platform/notifications/){_VALUE}"
+    # what a platform's frame is told
+    r"|(?<=assignmentId=)[^&\s\"']+|(?<=workerId=)[^&\s\"']+|(?<=[?&]form=)[^&\s\"']+",
+    re.IGNORECASE,
+)
+
+
+def hide_tokens(text: str) -> str:
+    """The text with an ellipsis for everything by which somebody could act as a worker."""
+    return _SECRETS.sub(HIDDEN, text)
+
+
+class TokenFreeRecord(logging.LogRecord):
+    """A log record whose message, traceback and stack hold no token, whatever formats it."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        if self.exc_info and self.exc_info[0] is not None:
+            # Formatters take a traceback that is written out already.
+            self.exc_text = hide_tokens("".join(traceback.format_exception(*self.exc_info)).rstrip("\n"))
+        if self.stack_info:
+            self.stack_info = hide_tokens(self.stack_info)
+
+    def getMessage(self) -> str:  # noqa: N802 - the name is logging's
+        """The message with its arguments, without tokens."""
+        return hide_tokens(super().getMessage())
+
+
+def install() -> None:
+    """Make every log record of this process, from now on, one without tokens."""
+    logging.setLogRecordFactory(TokenFreeRecord)

@@ -1,0 +1,258 @@
+"""What the commands of `python -m evaluation` share: options, reading runs, printing."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from evaluation.errors import BadInput
+from evaluation.files.artifact import ORDERS, RunArtifact
+from evaluation.files.preferences import Preference, numbered_preferences, read_pairs
+from evaluation.files.qrels import Qrels, read_qrels
+from evaluation.files.runs import check_run, run_name
+from evaluation.files.textfiles import counted, shown
+from evaluation.statistics.ranks import K_MOST
+
+OK, BAD, USAGE = 0, 1, 2
+
+FILES = """
+All files may be plain or compressed (gzip, bzip2, zstandard; told by their first bytes, not by their names).
+Columns stand apart by spaces or tabs. CRLF line ends, a byte order mark and a missing last newline do no harm.
+Errors go to standard error, with file and line. Exit code: 0 if all is well, 1 if input is bad (nothing is written
+then), 2 if the command itself is wrong.
+"""
+
+ORDER_HELP = (
+    "how the hits of a query are ordered. score: by score, descending, ties by passage id, descending, as trec_eval "
+    "does. rank: by the rank column, ascending, ties as in the file. Many published runs differ between the two. "
+    "An MS MARCO run has no scores: there both are the rank order. Default: score"
+)
+
+
+def with_names(count: int, names: list[str]) -> str:
+    """A count and, in brackets, the names that are known of what was counted."""
+    if not count:
+        return "0"
+    more = " …" if count > len(names) else ""
+    return f"{count:,} ({', '.join(shown(name) for name in names)}{more})"
+
+
+def read_runs(paths: Sequence[str], depth: int) -> dict[str, RunArtifact] | None:
+    """The runs by name, or None where one is bad: then all that are bad have been told on standard error."""
+    names: dict[str, str] = {}
+    for path in paths:
+        earlier = names.setdefault(run_name(path), path)
+        if earlier is not path:
+            raise BadInput(path, None, f"a second run of the name {run_name(path)}, which {earlier} has already.")
+    runs = {}
+    good = True
+    for name, path in names.items():
+        check = check_run(path, name=path, depth=depth)
+        if check.artifact is None:
+            good = False
+            tell(check.complaint())
+        else:
+            runs[name] = check.artifact
+    return runs if good else None
+
+
+def read_pools(pairs: str | None, preferences: str) -> tuple[dict[str, set[str]], list[Preference]]:
+    """Pools and judgments. The pools are the passages that the file of pairs names, or else those that judgments name.
+
+    Raises BadInput where a judgment is outside of the pools that were given.
+    """
+    pools: dict[str, set[str]] = {}
+    judgments = []
+    for query, a, b in read_pairs(pairs, name=pairs) if pairs else ():
+        pools.setdefault(query, set()).update((a, b))
+    for line, preference in numbered_preferences(preferences, name=preferences):
+        query, a, b, _ = preference
+        if pairs:
+            _in_pools(pools, pairs, preference, preferences, line)
+        else:
+            pools.setdefault(query, set()).update((a, b))
+        judgments.append(preference)
+    return pools, judgments
+
+
+def _in_pools(pools: dict[str, set[str]], pairs: str, preference: Preference, name: str, line: int) -> None:
+    query, a, b, _ = preference
+    if query not in pools:
+        raise BadInput(name, line, f"query {shown(query)} is not in {pairs}.")
+    for passage in (a, b):
+        if passage not in pools[query]:
+            message = f"passage {shown(passage)} is not in the pool that {pairs} has for query {shown(query)}."
+            raise BadInput(name, line, message)
+
+
+def tell_left_out(runs: dict[str, RunArtifact], qrels: Qrels) -> None:
+    """Say which queries of the qrels and of the runs have no counterpart."""
+    judged = set(qrels.queries)
+    seen: set[str] = set()
+    for name, run in runs.items():
+        seen.update(run.queries)
+        lacking = len(judged.difference(run.queries))
+        if lacking:
+            tell(f"{name} lacks {counted(lacking, 'query', 'queries')} of the qrels.")
+    unjudged = len(seen - judged)
+    if unjudged:
+        tell(f"{counted(unjudged, 'query', 'queries')} of the runs left out: not in the qrels.")
+
+
+def tell(message: str) -> None:
+    """On standard error."""
+    print(message, file=sys.stderr)
+
+
+def print_json(value: Any) -> None:
+    """On standard output."""
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def positive(text: str) -> int:
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{text!r} where a whole number from 1 on is needed")
+    return int(text)
+
+
+def add_command(
+    commands: Any, name: str, run: Callable[[argparse.Namespace], int], summary: str, text: str, example: Iterable[str]
+) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=text,
+        epilog="Example:\n\n" + "".join(f"  {line}\n" for line in example) + FILES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(run=run, command=command)
+    return command
+
+
+def table(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """The rows as lines, in columns two spaces apart: the first `left` flush left, the others flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if at < left else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def p_shown(p: float | None) -> str:
+    """A p-value in a few characters: 0.0312, 2.1e-05, 1, or - where there is none."""
+    if p is None:
+        return "-"
+    return f"{p:.4f}" if 0.001 <= p < 0.99995 else f"{p:.2g}"
+
+
+def alpha(text: str) -> float:
+    """For argparse: a level of significance."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} where a number between 0 and 1 is needed, as in 0.05")
+    return value
+
+
+def cutoff(text: str) -> int:
+    """For argparse: the k that runs are compared at."""
+    if not re.fullmatch(r"[0-9]{1,9}", text, re.ASCII) or not 1 <= int(text) <= K_MOST:
+        raise argparse.ArgumentTypeError(f"{text!r} where a whole number from 1 to {K_MOST:,} is needed")
+    return int(text)
+
+
+POOLS_HELP = (
+    "the pools, as pairs (query a b), such as `pool --pairs` writes: a query's pool is the passages that its pairs "
+    "name (a pool of one has no pair, so it is not there, and gets no line). Judgments outside these pools are bad "
+    "input. Without this option, a query's pool is the passages that its judgments name"
+)
+
+
+def add_comparing_options(command: argparse.ArgumentParser, k: int | None) -> None:
+    """The runs, the qrels and how they are read; with `k`, the default of --k."""
+    command.add_argument("files", metavar="RUN", nargs="+", help="the run files")
+    command.add_argument("--qrels", metavar="FILE", required=True, help="qrels (query 0 passage grade)")
+    command.add_argument("--order", choices=ORDERS, default="score", help=ORDER_HELP)
+    command.add_argument(
+        "--min-grade", metavar="N", type=int, default=1, help="the least grade that is relevant; default: 1"
+    )
+    command.add_argument(
+        "--alpha", metavar="A", type=alpha, default=0.05, help="the level of significance; default: 0.05"
+    )
+    command.add_argument("--json", action="store_true", help="print JSON")
+    if k:
+        command.add_argument(
+            "--k",
+            metavar="N",
+            type=cutoff,
+            default=k,
+            help=f"how far down a run is read, up to {K_MOST:,}; default: {k}",
+        )
+
+
+def needs_two_runs(options: argparse.Namespace) -> None:
+    """Leaves with a usage error where there are no two runs to compare."""
+    if len(options.files) < 2:
+        options.command.error("one run where at least two are needed")
+
+
+def read_judged(path: str, min_grade: int) -> Qrels:
+    """The qrels. Raises BadInput where nothing in them is relevant: every run would score 0."""
+    qrels = read_qrels(path, name=path)
+    if not any(qrels.relevant("all", min_grade).values()):
+        raise BadInput(path, None, f"no passage of grade {min_grade} or more, so there is nothing that a run can find.")
+    return qrels
+
+
+@contextmanager
+def write_whole(path: str) -> Iterator[TextIO]:
+    """A file that is there whole when the block ends well, and else as it was before."""
+    target = Path(path)
+    try:
+        if target.exists() and not stat.S_ISREG(target.stat().st_mode):  # a pipe or a device cannot be replaced
+            with target.open("w", encoding="utf-8", newline="\n") as out:
+                yield out
+            return
+        target = target.resolve()
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
+                yield out
+            mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
+            os.chmod(temporary, mode)  # noqa: PTH101
+            os.replace(temporary, target)  # noqa: PTH105
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise BadInput(path, None, f"cannot be written: {error.strerror or error}.") from None
+
+
+def is_same_file(one: str, other: str) -> bool:
+    try:
+        return Path(one).samefile(other)
+    except OSError:
+        return False
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

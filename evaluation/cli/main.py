@@ -1,0 +1,79 @@
+"""The command line: `python -m evaluation`.
+
+File names in, results out; exit code 1 on bad input, with nothing written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from evaluation.cli.check import add_check
+from evaluation.cli.common import (
+    BAD,
+    FILES,
+    OK,
+)
+from evaluation.cli.compare import add_compare
+from evaluation.cli.leaderboard import add_leaderboard
+from evaluation.cli.pool import add_pool
+from evaluation.cli.qrels import add_qrels
+from evaluation.cli.score import add_score
+from evaluation.cli.wins import add_wins
+from evaluation.errors import BadInput
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; gives the exit code. Usage errors leave through argparse, as SystemExit(2)."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # ids are UTF-8 whatever the locale; file names may be anything
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    options = _parser().parse_args(arguments)
+    run: Callable[[argparse.Namespace], int] = options.run
+    try:
+        code = run(options)
+        sys.stdout.flush()
+    except BadInput as error:
+        print(error, file=sys.stderr)
+        return BAD
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except KeyboardInterrupt:
+        return 130
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m evaluation",
+        description="From run files to preference qrels: check runs, pool their top passages into pairs that people "
+        "judge, turn the judgments into qrels, score runs with them, and test how the runs differ.",
+        epilog="""A whole round, from runs to scores:
+
+  python -m evaluation check bm25.txt.gz --queries queries.tsv
+  python -m evaluation pool --qrels qrels.txt --pairs pairs.tsv bm25.txt.gz dense.txt.gz
+  ... people judge pairs.tsv, which gives preferences.txt: query a b preferred ...
+  python -m evaluation qrels --pools pairs.tsv preferences.txt > preference-qrels.txt
+  python -m evaluation score --qrels preference-qrels.txt bm25.txt.gz dense.txt.gz
+  python -m evaluation compare --qrels preference-qrels.txt --k 10 bm25.txt.gz dense.txt.gz
+  python -m evaluation wins --qrels qrels.txt --preferences preferences.txt bm25.txt.gz dense.txt.gz
+  python -m evaluation leaderboard --qrels qrels.txt --preference-qrels preference-qrels.txt bm25.txt.gz dense.txt.gz
+
+`python -m evaluation COMMAND --help` tells more about each.
+"""
+        + FILES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    add_check(commands)
+    add_pool(commands)
+    add_qrels(commands)
+    add_score(commands)
+    add_compare(commands)
+    add_wins(commands)
+    add_leaderboard(commands)
+    return parser

@@ -1,0 +1,82 @@
+"""`python -m evaluation pool`: runs' top passages and qrels, as pools and pairs."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from evaluation.cli.common import (
+    BAD,
+    OK,
+    ORDER_HELP,
+    add_command,
+    is_same_file,
+    positive,
+    print_json,
+    read_runs,
+    tell,
+    tell_left_out,
+    write_whole,
+)
+from evaluation.errors import BadInput
+from evaluation.files.artifact import ORDERS
+from evaluation.files.qrels import POLICIES, read_qrels
+from evaluation.files.textfiles import counted
+from evaluation.judging.pooling import all_pairs, pool_queries, pool_sizes
+
+
+def _pool(options: argparse.Namespace) -> int:
+    for path in (options.qrels, *options.files):
+        if options.pairs and is_same_file(options.pairs, path):
+            raise BadInput(options.pairs, None, "is one of the input files, and would be overwritten.")
+    qrels = read_qrels(options.qrels, name=options.qrels)
+    runs = read_runs(options.files, options.depth)
+    if runs is None:
+        return BAD
+    tops = [run.top(options.order, options.depth) for run in runs.values()]
+    pools = pool_queries(tops, qrels, options.qrel)
+    tell_left_out(runs, qrels)
+    empty = len(qrels.queries) - len(pools)
+    if empty:
+        tell(f"{counted(empty, 'query', 'queries')} of the qrels left out: no run has them, and no qrel was taken.")
+    sizes = pool_sizes(pools).as_dict()
+    if options.pairs:
+        with write_whole(options.pairs) as out:
+            for query in sorted(pools):
+                out.writelines("\t".join(pair) + "\n" for pair in all_pairs(query, pools[query]))
+    print_json(sizes)
+    return OK
+
+
+def add_pool(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "pool",
+        _pool,
+        "pool the top passages of runs with the qrels, and list the pairs to judge",
+        """Pools, for each query, the distinct top passages of the runs and the judged passage, and prints as JSON how
+many queries and pairs there are to judge and how large the pools are:
+
+  {"queries": ..., "pairs": ..., "sizes": {"mean": ..., "median": ..., "histogram": {"1": ...}}}
+
+The queries are those that the qrels name, as RR@k counts them, also with --qrel none. Queries that only runs have are
+left out, and counted on standard error. A query that no run has keeps a pool of its qrel alone.""",
+        ["python -m evaluation pool --qrels qrels.txt --pairs pairs.tsv bm25.txt.gz dense.txt.gz"],
+    )
+    command.add_argument("files", metavar="RUN", nargs="+", help="the run files")
+    command.add_argument("--qrels", metavar="FILE", required=True, help="qrels (query 0 passage grade)")
+    command.add_argument("--order", choices=ORDERS, default="score", help=ORDER_HELP)
+    command.add_argument("--depth", metavar="N", type=positive, default=1, help="top passages of each run; default: 1")
+    command.add_argument(
+        "--qrel",
+        choices=POLICIES,
+        default="first",
+        help="which judged passages of grade 1 or more join the pool: the first in the file (default), all, or none",
+    )
+    command.add_argument(
+        "--pairs",
+        metavar="OUT.tsv",
+        help="write all pairs there: query, a, b with tabs between, a before b as strings, lines sorted. Queries with "
+        "a pool of one have no pair",
+    )
+    command.add_argument("--json", action="store_true", help="print JSON, which this command always does")

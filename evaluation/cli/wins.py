@@ -1,0 +1,119 @@
+"""`python -m evaluation wins`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+from evaluation.cli.common import (
+    BAD,
+    OK,
+    add_command,
+    add_comparing_options,
+    p_shown,
+    print_json,
+    read_judged,
+    read_runs,
+    table,
+    tell,
+    tell_left_out,
+)
+from evaluation.errors import BadInput
+from evaluation.files.preferences import read_preferences
+from evaluation.files.textfiles import counted
+from evaluation.statistics.winning import COUNTINGS, PERFECT, Wins, perfect_top, win_ratios
+
+
+def add_wins(commands: Any) -> None:
+    """The command's options and help."""
+    command = add_command(
+        commands,
+        "wins",
+        _wins,
+        "tell whose top passages people preferred, run against run",
+        """Compares runs by their top passages alone: of the queries that the qrels name, where the top passages of two
+runs differ and people judged the two, how often was the one preferred to the other? Beside the runs stands the perfect
+ranking, which returns the qrel first: the first of the query in the file.
+
+The table tells how often the run of the column was preferred to the run of the row, the last line how many runs that
+run beats, that is, more than half of the time. A star marks p < alpha / pairs in the exact two-sided binomial test,
+where the pairs are all unordered pairs of the runs shown, the perfect ranking among them (Bonferroni).
+
+--json prints:
+
+  {"order", "runs", "queries", "counting", "alpha", "family", "threshold", "ratios": [[null, 0.58, ...], ...],
+   "wins": {"<run>": ...}, "significant_wins": {"<run>": ...}, "pairs": [{"a", "b", "differ", "judged", "a_wins",
+   "b_wins", "undecided", "ratio", "p", "significant"}]}
+
+`ratios` are by row and column, `ratio` is b's share of the wins. Both are null where nothing was won.""",
+        ["python -m evaluation wins --qrels qrels.txt --preferences preferences.txt bm25.txt.gz dense.txt.gz"],
+    )
+    add_comparing_options(command, None)
+    command.add_argument("--preferences", metavar="FILE", required=True, help="the judgments (query a b preferred)")
+    command.add_argument(
+        "--count",
+        choices=COUNTINGS,
+        default="majority",
+        help="how several judgments of a pair count. majority: as one win of the passage that most preferred, or as "
+        "undecided. each: every judgment is a win. Default: majority",
+    )
+
+
+def _wins(options: argparse.Namespace) -> int:
+    qrels = read_judged(options.qrels, options.min_grade)
+    preferences = list(read_preferences(options.preferences, name=options.preferences))
+    runs = read_runs(options.files, 1)
+    if runs is None:
+        return BAD
+    if PERFECT in runs:
+        raise BadInput(PERFECT, None, "is what the ranking that returns the qrels is called; rename the file.")
+    tops = {PERFECT: perfect_top(qrels, options.min_grade)}
+    tops |= {name: run.top(options.order) for name, run in runs.items()}
+    wins = win_ratios(tops, qrels.queries, preferences, counting=options.count, alpha=options.alpha)
+    tell_left_out(runs, qrels)
+    foreign = len({preference.query for preference in preferences}.difference(qrels.queries))
+    if foreign:
+        tell(f"{counted(foreign, 'query', 'queries')} of {options.preferences} left out: not in the qrels.")
+    if options.json:
+        print_json({"order": options.order, **wins.as_dict()})
+    else:
+        print("\n".join(_report(wins)))
+    return OK
+
+
+def _report(wins: Wins) -> Iterator[str]:
+    numbers = [str(number) for number in range(1, len(wins.runs) + 1)]
+    significant = {
+        frozenset(pair)
+        for pair, meeting in zip(combinations(range(len(wins.runs)), 2), wins.meetings, strict=True)
+        if meeting.significant
+    }
+    rows = [["", "", *numbers]]
+    for row, (number, run, ratios) in enumerate(zip(numbers, wins.runs, wins.ratios(), strict=True)):
+        cells = [
+            "-" if ratio is None else f"{ratio:.1%}" + ("*" if frozenset((row, column)) in significant else " ")
+            for column, ratio in enumerate(ratios)
+        ]
+        rows.append([number, run, *cells])
+    rows.append(["", "wins", *map(str, wins.wins().values())])
+    yield "How often the run of the column was preferred to the run of the row, by their top passages."
+    yield ""
+    yield from table(rows, left=2)
+    yield ""
+    yield (
+        f"{counted(wins.queries, 'query', 'queries')}. * is p < {wins.threshold:.3g} in the exact binomial test: "
+        f"{wins.alpha:g} over {counted(len(wins.meetings), 'pair')} (Bonferroni)."
+    )
+    judged = [meeting for meeting in wins.meetings if meeting.differ]
+    if judged:
+        differ, known = sum(meeting.differ for meeting in judged), sum(meeting.judged for meeting in judged)
+        yield f"Over all pairs, top passages differ {differ:,} times; {known:,} of these were judged."
+    for meeting in wins.meetings:
+        if meeting.significant:
+            better, worse = (meeting.a, meeting.b) if meeting.a_wins > meeting.b_wins else (meeting.b, meeting.a)
+            yield (
+                f"{better} was preferred to {worse} {max(meeting.a_wins, meeting.b_wins):,} times to "
+                f"{min(meeting.a_wins, meeting.b_wins):,} (p = {p_shown(meeting.p)})."
+            )

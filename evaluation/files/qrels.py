@@ -1,0 +1,82 @@
+"""Relevance judgments: reading them in file order, and choosing from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+from evaluation.errors import BadInput
+from evaluation.files.textfiles import COLUMN_LIMITS, Source, TextFile, columns, counted, shown
+
+Policy = Literal["first", "all", "none"]
+"""Which relevant passages of a query count: the first in the file, all of them, or none."""
+
+POLICIES: tuple[Policy, ...] = get_args(Policy)
+_GRADE = re.compile(r"[+-]?[0-9]{1,9}", re.ASCII)
+
+
+class Entry(NamedTuple):
+    """One line of qrels."""
+
+    query: str
+    passage: str
+    grade: int
+
+
+@dataclass(frozen=True)
+class Qrels:
+    """Qrels by query, queries and passages in the order of the file: `grades[query][passage]`."""
+
+    grades: Mapping[str, Mapping[str, int]]
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry]) -> Qrels:
+        """From entries; where a passage comes twice for a query, its first grade stays."""
+        grades: dict[str, dict[str, int]] = {}
+        for query, passage, grade in entries:
+            grades.setdefault(query, {}).setdefault(passage, grade)
+        return cls(grades)
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """All queries that the file names, also those without a relevant passage."""
+        return tuple(self.grades)
+
+    def entries(self) -> list[Entry]:
+        """Query by query, in file order."""
+        return [Entry(query, *item) for query, graded in self.grades.items() for item in graded.items()]
+
+    def relevant(self, policy: Policy = "all", min_grade: int = 1) -> dict[str, tuple[str, ...]]:
+        """For every query its passages of at least `min_grade` that the policy takes, in file order; maybe none."""
+        if policy not in POLICIES:
+            raise ValueError(f"policy {policy!r} where there are {', '.join(POLICIES)}")
+        most = {"first": 1, "all": None, "none": 0}[policy]
+        return {
+            query: tuple(passage for passage, grade in graded.items() if grade >= min_grade)[:most]
+            for query, graded in self.grades.items()
+        }
+
+
+def read_qrels(source: Source, *, name: str | None = None) -> Qrels:
+    """Read qrels of TREC or MS MARCO: four columns, `query 0 passage grade`, by spaces or tabs.
+
+    Raises BadInput where a line has other columns, where the grade is no whole number, where a passage comes again with
+    another grade (a mere repetition is let pass), and where the file is damaged or empty.
+    """
+    file = TextFile(source, name=name, limits=COLUMN_LIMITS)
+    grades: dict[str, dict[str, int]] = {}
+    for line, row in file.rows():
+        split = columns(row)
+        if len(split) != 4:
+            message = f"{counted(len(split), 'column')} where qrels have 4 (query 0 passage grade)."
+            raise BadInput(file.name, line, message)
+        query, _, passage, grade = split
+        if not _GRADE.fullmatch(grade):
+            raise BadInput(file.name, line, f"grade {shown(grade)} is not a whole number of at most nine digits.")
+        earlier = grades.setdefault(query, {}).setdefault(passage, int(grade))
+        if earlier != int(grade):
+            message = f"grade {grade} for passage {shown(passage)} of query {shown(query)}, which had {earlier} before."
+            raise BadInput(file.name, line, message)
+    return Qrels(grades)

@@ -1,0 +1,92 @@
+"""Pools of candidate best answers, and the pairs to be judged from them (Arabzadeh et al. 2022, sections 3 and 4)."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from evaluation.files.preferences import Pair
+from evaluation.files.qrels import Policy, Qrels
+
+Tops = Mapping[str, Sequence[str]]
+"""A run's top passages by query, best first: what `RunArtifact.top` gives."""
+
+
+def canonical(a: str, b: str) -> tuple[str, str]:
+    """The pair in canonical order: ids ascending, compared as strings by code point (that is, as UTF-8 bytes)."""
+    return (a, b) if a <= b else (b, a)
+
+
+def pool_queries(
+    tops: Iterable[Tops], qrels: Qrels, policy: Policy = "first", *, min_grade: int = 1
+) -> dict[str, tuple[str, ...]]:
+    """The pool of every query: the distinct top passages of the runs, and the relevant ones that the policy takes.
+
+    The qrels decide which queries there are, whatever the policy, as they do for RR@k: a query that only runs have is
+    left out, and so is one without any candidate. Queries in the order of the qrels, passages in canonical order.
+    """
+    pools = {query: set(passages) for query, passages in qrels.relevant(policy, min_grade).items()}
+    for top in tops:
+        for query, passages in top.items():
+            pool = pools.get(query)
+            if pool is not None:
+                pool.update(passages)
+    return {query: tuple(sorted(pool)) for query, pool in pools.items() if pool}
+
+
+def all_pairs(query: str, pool: Collection[str]) -> Iterator[Pair]:
+    """Every two passages of the pool, each pair and the whole in canonical order."""
+    return (Pair(query, a, b) for a, b in combinations(sorted(set(pool)), 2))
+
+
+def champion_check(top_two: Tops, qrels: Qrels, *, min_grade: int = 1) -> dict[str, Pair]:
+    """One pair a query, to see whether the qrel is beaten: the paper's section 3.
+
+    Where the run's top passage is the qrel, top against second; else top against qrel. The qrel is the first in the
+    file. `top_two` is a run's top with depth 2. Queries without a qrel or without a second candidate have no pair.
+    """
+    pairs = {}
+    for query, relevant in qrels.relevant("first", min_grade).items():
+        ranked = top_two.get(query, ())
+        if not relevant or not ranked:
+            continue
+        others = [passage for passage in (relevant[0], *ranked[1:2]) if passage != ranked[0]]
+        if others:
+            pairs[query] = Pair(query, *canonical(ranked[0], others[0]))
+    return pairs
+
+
+@dataclass(frozen=True)
+class PoolSizes:
+    """How many pools, how many pairs they make when every two passages are compared, and their sizes.
+
+    `histogram[size]` is the number of pools of that size, sizes ascending. Mean and median are 0 without pools.
+    """
+
+    queries: int
+    pairs: int
+    mean: float
+    median: float
+    histogram: dict[int, int]
+
+    def as_dict(self) -> dict[str, Any]:
+        """`{"queries", "pairs", "sizes": {"mean", "median", "histogram": {"1": ...}}}`, ready for JSON."""
+        histogram = {str(size): count for size, count in self.histogram.items()}
+        sizes = {"mean": self.mean, "median": self.median, "histogram": histogram}
+        return {"queries": self.queries, "pairs": self.pairs, "sizes": sizes}
+
+
+def pool_sizes(pools: Mapping[str, Collection[str]]) -> PoolSizes:
+    """What judging all pairs of these pools amounts to."""
+    sizes = [len(pool) for pool in pools.values()]
+    return PoolSizes(
+        queries=len(sizes),
+        pairs=sum(size * (size - 1) // 2 for size in sizes),
+        mean=sum(sizes) / len(sizes) if sizes else 0.0,
+        median=statistics.median(sizes) if sizes else 0.0,
+        histogram=dict(sorted(Counter(sizes).items())),
+    )

@@ -1,0 +1,77 @@
+"""Whether workers agree where they judged the same pair, and whether they lean to a side."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+import krippendorff
+import numpy as np
+
+from evaluation.judging.pooling import canonical
+from evaluation.statistics.significance import sign_test
+
+Side = Literal["left", "right"]
+
+
+class Vote(NamedTuple):
+    """What a worker preferred of two passages of a query; None for a tie."""
+
+    query: str
+    a: str
+    b: str
+    worker: str
+    preferred: str | None
+
+
+class Agreement(NamedTuple):
+    """Over the pairs that at least two workers judged.
+
+    `pairs`: how many these are. `compared`: two workers on the same pair, counted over all. `raw`: the share of these
+    that agree; None without any. `alpha`: Krippendorff's, nominal; None without any, and where all say the same.
+    """
+
+    pairs: int
+    compared: int
+    raw: float | None
+    alpha: float | None
+
+
+def agreement(votes: Iterable[Vote]) -> Agreement:
+    """How far workers agree. Of a worker who judged a pair more than once, the last vote counts.
+
+    What they agree on is the first or the second passage of a pair in canonical order, or a tie.
+    """
+    cast: dict[tuple[str, str, str], dict[str, int]] = defaultdict(dict)
+    for query, a, b, worker, preferred in votes:
+        pair = canonical(a, b)
+        cast[query, *pair][worker] = 2 if preferred is None else pair.index(preferred)
+    counts = [Counter(own.values()) for own in cast.values() if len(own) > 1]
+    if not counts:
+        return Agreement(0, 0, None, None)
+    table = np.array([[own[value] for value in range(3)] for own in counts])
+    voters = table.sum(axis=1)
+    compared = int((voters * (voters - 1)).sum()) // 2
+    agreeing = int((table * (table - 1)).sum()) // 2
+    alpha = None
+    if (table.sum(axis=0) > 0).sum() > 1:
+        alpha = float(krippendorff.alpha(value_counts=table, level_of_measurement="nominal"))
+    return Agreement(len(counts), compared, agreeing / compared, alpha)
+
+
+class SideBias(NamedTuple):
+    """How often each side was preferred, the share of the left (None without any), and the exact binomial p, raw."""
+
+    left: int
+    right: int
+    left_share: float | None
+    p: float
+
+
+def side_bias(preferred: Iterable[Side]) -> SideBias:
+    """Sides are random, so an unbiased worker prefers each about half of the time."""
+    counts = Counter(preferred)
+    left, right = counts["left"], counts["right"]
+    share = left / (left + right) if left + right else None
+    return SideBias(left, right, share, float(sign_test([left], [right])[0]))

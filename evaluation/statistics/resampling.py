@@ -1,0 +1,57 @@
+"""Confidence intervals of mean RR over queries, by t and by bootstrap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.statistics.ranks import Ranks
+
+Floats = NDArray[np.float64]
+CONFIDENCE = 0.95
+DRAWS = 1000
+_BATCH = 1 << 20  # weights at a time
+
+
+class Interval(NamedTuple):
+    """From `low` to `high`."""
+
+    low: float
+    high: float
+
+
+def t_intervals(ranks: Ranks, confidence: float = CONFIDENCE) -> list[Interval | None]:
+    """Student's t-interval of the mean RR of each run, over queries; None for less than two queries."""
+    n = len(ranks.queries)
+    if n < 2:
+        return [None] * len(ranks.runs)
+    values = ranks.reciprocals()
+    means = values.mean(axis=1)
+    from scipy import special  # here, since most commands need none of it and it takes long to load
+
+    halves = special.stdtrit(n - 1, (1 + confidence) / 2) * values.std(axis=1, ddof=1) / n**0.5
+    return [Interval(float(mean - half), float(mean + half)) for mean, half in zip(means, halves, strict=True)]
+
+
+def bootstrap_intervals(
+    ranks: Ranks, *, seed: int = 0, draws: int = DRAWS, confidence: float = CONFIDENCE
+) -> list[Interval]:
+    """Percentile intervals of the mean RR of each run over resampled queries. The same seed gives the same."""
+    values = ranks.reciprocals().T
+    n = len(ranks.queries)
+    means = np.concatenate([weights @ values / n for weights in query_weights(n, draws, np.random.default_rng(seed))])
+    tail = (1 - confidence) / 2
+    bounds = np.quantile(means, [tail, 1 - tail], axis=0)
+    return [Interval(float(low), float(high)) for low, high in bounds.T]
+
+
+def query_weights(queries: int, draws: int, random: np.random.Generator) -> Iterator[Floats]:
+    """Batches [draws x queries] of how often each query is drawn, when as many are drawn as there are."""
+    size = max(1, _BATCH // max(1, queries))
+    for start in range(0, draws, size):
+        count = min(size, draws - start)
+        drawn = random.integers(queries, size=(count, queries))
+        yield np.array([np.bincount(own, minlength=queries) for own in drawn], np.float64)

@@ -1,0 +1,68 @@
+"""Pages inside a platform's frame: only that platform may frame them, and they may post to it."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.http import HttpRequest, HttpResponse
+
+from core.errors import Refused
+from platforms.models import Publication
+from platforms.mturk.endpoints import endpoint_of
+from tasks import links
+from tasks.models import Assignment
+
+View = Callable[..., HttpResponse]
+
+
+def submit_host(publication: Publication) -> str:
+    """Where finished work is posted: from settings, never from what the frame was told."""
+    return endpoint_of(publication.platform).submit_host
+
+
+def platform_of(assignment: Assignment) -> Publication | None:
+    """The publication that an assignment came through; None for a worker with a link."""
+    if not assignment.platform_assignment_id:
+        return None
+    try:
+        return assignment.campaign.publication  # asked for once: the campaign keeps it
+    except Publication.DoesNotExist:
+        return None
+
+
+def allow_frame(response: HttpResponse, platform: str) -> HttpResponse:
+    """Let the pages of the platform at this address show the response in a frame, and take a form from it."""
+    parts = urlsplit(platform)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    response.xframe_options_exempt = True
+    policy = {"frame-ancestors": [origin], "form-action": ["'self'", origin]}
+    response._csp_replace = policy  # type: ignore[attr-defined]  # as csp.decorators.csp_replace does to a whole view
+    return response
+
+
+def in_platforms_frame(view: View) -> View:
+    """For pages of an assignment, which is looked up once and handed to the view before its token.
+
+    Where it came through a platform, the page may stand in that platform's frame.
+    """
+
+    @wraps(view)
+    def framed(request: HttpRequest, token: str, *arguments: Any, **named: Any) -> HttpResponse:
+        try:
+            assignment = links.assignment_of(token)
+        except links.Expired as expired:
+            publication = None if expired.assignment is None else platform_of(expired.assignment)
+            expired.framed_by = None if publication is None else submit_host(publication)
+            raise
+        publication = platform_of(assignment)
+        if publication is None:
+            return view(request, assignment, token, *arguments, **named)
+        platform = submit_host(publication)
+        try:
+            return allow_frame(view(request, assignment, token, *arguments, **named), platform)
+        except Refused as refused:
+            refused.framed_by = platform
+            raise
+
+    return framed

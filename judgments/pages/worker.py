@@ -1,0 +1,543 @@
+"""The workers' pages. They need no account, no cookie and no script: the address carries a signed token.
+
+The token in the address is the proof that a form comes from the worker (it cannot be guessed, and no other site can
+read it), so these views take no CSRF cookie. GET never writes.
+"""
+
+import secrets
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.core import signing
+from django.db.models import Count, Sum
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_ratelimit.decorators import ratelimit
+
+from core.errors import BadRequest, NotNow, NotYours, Refused
+from core.http import page_of
+from core.models import Lab
+from core.money import dollars, owed
+from judgments import selectors as judgment_selectors
+from judgments import services as judgment_services
+from judgments.models import Judgment
+from judgments.pages.example import worked_example
+from judgments.pages.framing import in_platforms_frame, platform_of, submit_host
+from platforms.models import Publication
+from pools.models import Campaign
+from tasks import links
+from tasks import selectors as task_selectors
+from tasks import services as task_services
+from tasks.default_texts import default_consent
+from tasks.models import Assignment, ConsentText, Item, Worker
+
+_SHOWN = "bestknown.shown"
+_JOIN = "bestknown.join"
+_AT_THE_PLATFORM = gettext_lazy("Your next task is where you found this one: look for it there.")
+RECEIPTS = 50  # on a page
+COOKIE_SECONDS = 60 * 60 * 24 * 90
+
+
+# --- coming in
+
+
+@never_cache
+@require_safe
+def preview(request: HttpRequest, link: str) -> HttpResponse:
+    """What the work is, before anything is agreed or stored. Who has been here before is led to their own place."""
+    campaign = _campaign(link)
+    worker = _worker_in_cookie(request, campaign)
+    if worker is not None and task_selectors.has_consented(worker, campaign):
+        return see_other("judging:home", links.home_token(worker, campaign))
+    context = {
+        "task": offer_context(campaign),
+        "example": worked_example(),
+        "open": campaign.state == Campaign.State.OPEN,
+        "start_url": reverse("judging:join", args=[link]),
+    }
+    return render(request, "judgments/pages/preview.html", context)
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@ratelimit(key="ip", rate="120/m", method="POST", block=False)  # type: ignore[untyped-decorator]
+def join(request: HttpRequest, link: str) -> HttpResponse:
+    """Consent from an open link: agreeing makes the worker, gives the personal address and the first task.
+
+    Whoever has a place already (the consent page was opened again, or went back to) keeps it.
+    """
+    campaign = _campaign(link)
+    if campaign.state != Campaign.State.OPEN:
+        return see_other("judging:preview", link)
+    text = task_selectors.current_consent(campaign)
+    known = _worker_in_cookie(request, campaign)
+    if request.method != "POST":
+        if known is not None and task_selectors.has_consented(known, campaign):
+            return see_other("judging:home", links.home_token(known, campaign))
+        form = signing.dumps(secrets.token_hex(12), salt=_JOIN)
+        context = {
+            "task": offer_context(campaign),
+            "consent": consent_context(campaign),
+            "post_url": f"{reverse('judging:join', args=[link])}?form={form}",
+            "decline_url": reverse("judging:declined", args=[link]),
+        }
+        return render(request, "judgments/pages/consent.html", context)
+    if getattr(request, "limited", False):
+        raise TooMany(_("Many people are starting at once. Please wait a minute and try again."))
+    try:
+        form = signing.loads(request.GET.get("form", ""), salt=_JOIN, max_age=60 * 60 * 24)
+    except signing.BadSignature:
+        return see_other("judging:join", link)
+    if text is None:
+        raise Refused(_("The work has not started yet. Please come back later."))
+    if not was_shown(text, request):
+        return see_other("judging:join", link)
+    worker = known or task_services.worker_join(campaign=campaign, form=form)
+    task_services.consent_give(worker=worker, text=text)
+    token = links.home_token(worker, campaign)
+    response = _taken(links.Home(worker, campaign), token)
+    response.set_cookie(
+        _cookie_name(campaign.lab),
+        token,
+        max_age=COOKIE_SECONDS,
+        path="/c/",
+        secure=request.is_secure(),
+        httponly=True,
+        samesite="Lax",
+    )
+    return response
+
+
+@never_cache
+@require_safe
+def declined(request: HttpRequest, link: str) -> HttpResponse:
+    """Somebody did not agree. Nothing was stored."""
+    return render(request, "judgments/pages/declined.html", {"task": task_context(_campaign(link))})
+
+
+@never_cache
+@require_safe
+def home(request: HttpRequest, token: str) -> HttpResponse:
+    """A worker's own place: what they are at, what they may take, what they have done."""
+    worker, campaign = links.home_of(token)
+    if not task_selectors.has_consented(worker, campaign):
+        return see_other("judging:consent", token)
+    assignment = task_selectors.current_assignment(worker, campaign)
+    reason = _AT_THE_PLATFORM if worker.external_id else task_services.no_work_reason(worker, campaign)
+    if not reason and assignment is None and task_selectors.next_hit(worker, campaign, timezone.now()) is None:
+        reason = task_services.nothing_left_reason(campaign)
+    finished = task_selectors.finished_assignments(worker, campaign)
+    page = page_of(request, finished.annotate(items=Count("hit__items")), RECEIPTS)
+    context = {
+        "task": offer_context(campaign),
+        "bookmark_url": links.home_address(worker, campaign) or request.build_absolute_uri(),
+        "current": None if assignment is None else _current(assignment),
+        "take_url": reverse("judging:take", args=[token]),
+        "available": not reason,
+        "none_reason": reason,
+        "page": page,
+        "receipts": [_receipt(done, done.items) for done in page],
+        "total_owed": dollars(finished.aggregate(total=Sum("owed", default=Decimal(0)))["total"]),
+    }
+    return render(request, "judgments/pages/home.html", context)
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def consent(request: HttpRequest, token: str) -> HttpResponse:
+    """Consent at a personal place: of a panel member, or after the text has changed."""
+    worker, campaign = links.home_of(token)
+    text = task_selectors.current_consent(campaign)
+    if request.method == "POST" and text is not None:
+        if not was_shown(text, request):
+            return see_other("judging:consent", token)
+        task_services.consent_give(worker=worker, text=text)
+        return see_other("judging:home", token)
+    if text is None:
+        raise Refused(_("The work has not started yet. Please come back later."))
+    context = {
+        "task": offer_context(campaign),
+        "consent": consent_context(campaign),
+        "post_url": reverse("judging:consent", args=[token]),
+        "decline_url": reverse("judging:declined", args=[campaign.link]),
+    }
+    return render(request, "judgments/pages/consent.html", context)
+
+
+@csrf_exempt
+@never_cache
+@require_POST
+def take(request: HttpRequest, token: str) -> HttpResponse:
+    """Take the next task, or go on with the current one."""
+    home = links.home_of(token)
+    if home.worker.external_id:
+        raise Refused(_AT_THE_PLATFORM)
+    if not task_selectors.has_consented(*home):
+        return see_other("judging:consent", token)
+    return _taken(home, token)
+
+
+def _taken(home: links.Home, token: str) -> HttpResponse:
+    try:
+        assignment = task_services.assignment_take(worker=home.worker, campaign=home.campaign, at=timezone.now())
+    except task_services.NoWork:
+        return see_other("judging:home", token)
+    return see_other("judging:instructions", links.assignment_token(assignment))
+
+
+# --- judging
+
+
+@never_cache
+@require_safe
+@in_platforms_frame
+def instructions(request: HttpRequest, assignment: Assignment, token: str) -> HttpResponse:
+    """What to do, with a worked example; then on to the first comparison that waits."""
+    if assignment.state != Assignment.State.ACTIVE:
+        return see_other("judging:done", token)
+    waiting = judgment_selectors.unjudged_positions(assignment)
+    publication = platform_of(assignment)
+    begun = judgment_selectors.judged_count(assignment) > 0
+    next_url = reverse("judging:item", args=[token, waiting[0]]) if waiting else reverse("judging:finish", args=[token])
+    context = {
+        "task": task_context(assignment.campaign),
+        "instructions": assignment.campaign.instructions,
+        "example": worked_example(),
+        "resume": waiting[0] if waiting and begun else None,
+        "next_url": next_url,
+        "leave_url": reverse("judging:leave", args=[token]),
+        "framed": publication is not None,
+    }
+    return render(request, "judgments/pages/instructions.html", context)
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_platforms_frame
+def item(request: HttpRequest, assignment: Assignment, token: str, position: int) -> HttpResponse:
+    """One comparison. Without a script, choosing posts here and comes back to the marked page."""
+    if request.method == "POST":
+        preferred = request.POST.get("preferred", "")
+        shown_at = shown_from(request.POST.get("shown", ""), assignment, position)
+        try:
+            judgment_services.judgment_save(
+                assignment=assignment, position=position, preferred=preferred, shown_at=shown_at, at=timezone.now()
+            )
+        except NotNow as refused:
+            refused.way_out = (reverse("judging:done", args=[token]), _("See your receipt"))
+            raise
+        return see_other("judging:item", token, position)
+    if assignment.state != Assignment.State.ACTIVE:
+        return see_other("judging:done", token)
+    shown = judgment_selectors.item_of(assignment, position)
+    if shown is None:
+        raise NotYours(_("This task has no comparison number %(position)d.") % {"position": position})
+    judgment = judgment_selectors.latest(assignment, shown)
+    return render(request, "judgments/pages/item.html", _item_context(assignment, token, shown, judgment))
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_platforms_frame
+def finish(request: HttpRequest, assignment: Assignment, token: str) -> HttpResponse:
+    """The last look before sending; POST sends."""
+    if request.method == "POST":
+        judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+        return see_other("judging:done", token)
+    if assignment.state != Assignment.State.ACTIVE:
+        return see_other("judging:done", token)
+    missing = judgment_selectors.unjudged_positions(assignment)
+    total = assignment.hit.items.count()
+    answered = total - len(missing)
+    publication = platform_of(assignment)
+    context = {
+        "task": task_context(assignment.campaign),
+        "answered": answered,
+        "total": total,
+        "missing": [{"position": n, "url": reverse("judging:item", args=[token, n])} for n in missing],
+        "post_url": reverse("judging:finish", args=[token]),
+        "back_url": reverse("judging:item", args=[token, total]),
+        "leave_url": reverse("judging:leave", args=[token]),
+        "owed": dollars(pay_for(publication, owed(assignment.campaign.reward, answered, total), answered)),
+        "framed": publication is not None,
+    }
+    return render(request, "judgments/pages/finish.html", context)
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_platforms_frame
+def leave(request: HttpRequest, assignment: Assignment, token: str) -> HttpResponse:
+    """What leaving now would mean; POST leaves."""
+    if request.method == "POST":
+        judgment_services.assignment_leave(assignment=assignment, at=timezone.now())
+        return see_other("judging:done", token)
+    if assignment.state != Assignment.State.ACTIVE:
+        return see_other("judging:done", token)
+    answered, total = judgment_selectors.judged_count(assignment), assignment.hit.items.count()
+    publication = platform_of(assignment)
+    pay = pay_for(publication, owed(assignment.campaign.reward, answered, total), answered)
+    context = {
+        "task": task_context(assignment.campaign),
+        "answered": answered,
+        "total": total,
+        "owed": dollars(pay) if pay else "",
+        "post_url": reverse("judging:leave", args=[token]),
+        "back_url": reverse("judging:instructions", args=[token]),
+        "framed": publication is not None,
+        "return_it": publication is not None and _leaving_returns(publication, answered),
+    }
+    return render(request, "judgments/pages/leave.html", context)
+
+
+@never_cache
+@require_safe
+@in_platforms_frame
+def done(request: HttpRequest, assignment: Assignment, token: str) -> HttpResponse:
+    """The receipt."""
+    if assignment.finished_at is None:
+        return see_other("judging:instructions", token)
+    publication = platform_of(assignment)
+    left = assignment.state == Assignment.State.LEFT
+    return_it = publication is not None and left and _leaving_returns(publication, assignment.judged)
+    context = {
+        "task": task_context(assignment.campaign),
+        "receipt": _receipt(assignment, assignment.hit.items.count(), publication),
+        "home_url": _home_of(assignment) if publication is None else "",
+        "framed": publication is not None,
+        "late": assignment.finished_at > assignment.leased_until,
+        "submit": None if publication is None or return_it else _submission(assignment, publication),
+        "return_it": return_it,
+    }
+    return render(request, "judgments/pages/done.html", context)
+
+
+# --- what the pages show
+
+
+class TooMany(Refused):
+    """Requests come faster than the limit."""
+
+    status = 429
+    title = "One moment, please"
+
+
+def shown_token(assignment: Assignment, position: int, at: datetime) -> str:
+    """The time at which an item was shown, signed, so that it can travel through the worker's page."""
+    return signing.dumps([assignment.pk, position, at.timestamp()], salt=_SHOWN)
+
+
+def shown_from(token: str, assignment: Assignment, position: int) -> datetime:
+    """The time in a token made for this item. Raises BadRequest for any other text."""
+    try:
+        pk, number, timestamp = signing.loads(token, salt=_SHOWN)
+    except (signing.BadSignature, ValueError, TypeError):
+        raise BadRequest(_("This page is not complete. Please load it again.")) from None
+    if (pk, number) != (assignment.pk, position):
+        raise BadRequest(_("This page belongs to another comparison. Please load it again."))
+    return datetime.fromtimestamp(timestamp, tz=timezone.get_default_timezone())
+
+
+def pay_for(publication: Publication | None, earned: Decimal, answered: int) -> Decimal:
+    """What a worker gets, in dollars, who has earned so much with so many answers: nothing without one, and at a
+    platform by its terms, once the work is handed in.
+    """
+    if not answered or publication is None or publication.pay == Publication.Pay.RETURN_AND_COMPENSATE:
+        return earned
+    return max(earned, publication.listed)
+
+
+def saved_context(assignment: Assignment, judgment: Judgment) -> dict[str, Any]:
+    """What the page's script is told once a choice is saved."""
+    answered, total = judgment_selectors.judged_count(assignment), assignment.hit.items.count()
+    return {
+        "saved": True,
+        "preferred": judgment.preferred,
+        "answered": answered,
+        "total": total,
+        "owed": dollars(pay_for(platform_of(assignment), owed(assignment.campaign.reward, answered, total), answered)),
+    }
+
+
+def _item_context(assignment: Assignment, token: str, shown: Item, judgment: Judgment | None) -> dict[str, Any]:
+    campaign = assignment.campaign
+    publication = platform_of(assignment)
+    total = assignment.hit.items.count()
+    answered = judgment_selectors.judged_count(assignment)
+    if shown.pair is not None:
+        query, first, second = shown.pair.pool.query.text, shown.pair.a.text, shown.pair.b.text
+    else:
+        assert shown.test is not None  # the database holds that an item is a pair or a test pair
+        query, first, second = shown.test.question, shown.test.relevant_text, shown.test.off_topic_text
+    left, right = (first, second) if shown.a_left else (second, first)
+    lang = campaign.collection.language
+    now = timezone.now()
+    last = shown.position == total
+    seconds_left = (assignment.leased_until - now).total_seconds()
+    return {
+        "task": task_context(campaign),
+        "item": {
+            "position": shown.position,
+            "total": total,
+            "query": query,
+            "left": {"text": left, "lang": lang},
+            "right": {"text": right, "lang": lang},
+            "preferred": judgment.preferred if judgment else None,
+            "lang": lang,
+        },
+        "answered": answered,
+        "form": {
+            "action": reverse("judging:item", args=[token, shown.position]),
+            "shown": shown_token(assignment, shown.position, now),
+            "save_url": reverse("judging:save", args=[token, shown.position]),
+            "name": f"{assignment.pk}/{shown.position}",  # the same in all tabs, whatever token they came with
+        },
+        "prev_url": reverse("judging:item", args=[token, shown.position - 1]) if shown.position > 1 else None,
+        "next_url": reverse("judging:finish", args=[token])
+        if last
+        else reverse("judging:item", args=[token, shown.position + 1]),
+        "last": last,
+        "instructions_url": reverse("judging:instructions", args=[token]),
+        "leave_url": reverse("judging:leave", args=[token]),
+        "home_url": _home_of(assignment) if publication is None else "",
+        "receipt_url": reverse("judging:done", args=[token]),
+        # A platform counts from when the task was accepted there, and shows that itself.
+        "deadline": {
+            "iso": assignment.leased_until.isoformat(),
+            "minutes_left": max(0, int(seconds_left // 60)),
+            "late": seconds_left < 0,
+        }
+        if publication is None
+        else None,
+        "owed_now": dollars(pay_for(publication, owed(campaign.reward, answered, total), answered)),
+        "framed": publication is not None,
+    }
+
+
+def task_context(campaign: Campaign) -> dict[str, Any]:
+    """What every page of a task knows of it."""
+    return {
+        "title": campaign.title,
+        "question": campaign.question,
+        "lang": campaign.language,
+        "lab": campaign.lab.name,
+        "items": campaign.items_per_hit,
+        "reward": dollars(campaign.reward),
+    }
+
+
+def offer_context(campaign: Campaign, publication: Publication | None = None) -> dict[str, Any]:
+    """What those are told who may take a task: as task_context, with the time that it takes and what that pays."""
+    pace = task_selectors.expected_pace(campaign, publication.assignment_duration if publication else None)
+    limit = publication.assignment_duration if publication else timedelta(minutes=campaign.minutes_per_hit)
+    offer = task_context(campaign) | {"limit": span(limit)}
+    if pace is not None:
+        offer |= {"minutes": pace.minutes, "hourly": dollars(pace.hourly)}
+    return offer
+
+
+def span(length: timedelta) -> str:
+    """`45 min`, `3 h`, `2 h 30 min`, `7 days`: hours from two on, days from two on."""
+    minutes = int(length.total_seconds() // 60)
+    if minutes < 120:
+        return _("%(minutes)d min") % {"minutes": minutes}
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        text = _("%(hours)d h") % {"hours": hours}
+        return f"{text} {_('%(minutes)d min') % {'minutes': minutes}}" if minutes else text
+    return _("%(days)d days") % {"days": hours // 24}
+
+
+def consent_context(campaign: Campaign) -> dict[str, Any]:
+    """The consent text in force, for its page."""
+    text = task_selectors.current_consent(campaign)
+    if text is None:
+        return {"text": default_consent(campaign), "version": 1, "lang": campaign.language}
+    return {"text": text.text, "version": text.version, "lang": campaign.language}
+
+
+def was_shown(text: ConsentText, request: HttpRequest) -> bool:
+    """Whether the page that was agreed to showed this version: the text may have changed since."""
+    return request.POST.get("version") == str(text.version)
+
+
+def _current(assignment: Assignment) -> dict[str, Any]:
+    return {
+        "answered": judgment_selectors.judged_count(assignment),
+        "total": assignment.hit.items.count(),
+        "url": reverse("judging:instructions", args=[links.assignment_token(assignment)]),
+    }
+
+
+def _receipt(assignment: Assignment, items: int, publication: Publication | None = None) -> dict[str, Any]:
+    return {
+        "code": assignment.receipt,
+        "judged": assignment.judged,
+        "total": items,
+        "owed": dollars(pay_for(publication, assignment.owed, assignment.judged)),
+        "finished_at": assignment.finished_at,
+        "left": assignment.state == Assignment.State.LEFT,
+    }
+
+
+def _leaving_returns(publication: Publication, answered: int) -> bool:
+    """Whether whoever leaves after so many answers returns the task at the platform, which would pay for it in full."""
+    return not answered or publication.pay == Publication.Pay.RETURN_AND_COMPENSATE
+
+
+def _submission(assignment: Assignment, publication: Publication) -> dict[str, str]:
+    """The form by which a platform learns that the work is done. It may be sent again: the platform takes it once."""
+    bonus = assignment.owed - publication.listed
+    return {
+        "action": f"{submit_host(publication)}/mturk/externalSubmit",
+        "assignment_id": assignment.platform_assignment_id,
+        "receipt": assignment.receipt,
+        "judged": str(assignment.judged),
+        "reward": dollars(publication.listed),
+        "bonus": dollars(bonus) if bonus > 0 else "",
+    }
+
+
+def _home_of(assignment: Assignment) -> str:
+    return reverse("judging:home", args=[links.home_token(assignment.worker, assignment.campaign)])
+
+
+def _campaign(link: str) -> Campaign:
+    link = link.replace("\0", "?")  # PostgreSQL takes no NUL, and no link has a question mark
+    campaign = Campaign.objects.select_related("collection", "lab").filter(link=link).first()
+    if campaign is None or campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
+        raise NotYours(_("There is no work at this address. Please check the link that you were given."))
+    return campaign
+
+
+def _cookie_name(lab: Lab) -> str:
+    return f"home-{lab.pk}"
+
+
+def _worker_in_cookie(request: HttpRequest, campaign: Campaign) -> Worker | None:
+    """Who came here before in this browser, to this campaign or to another of the lab's."""
+    try:
+        home = links.home_of(request.COOKIES.get(_cookie_name(campaign.lab), ""))
+    except NotYours:
+        return None
+    return home.worker if home.worker.lab_id == campaign.lab_id else None
+
+
+def see_other(name: str, *arguments: object) -> HttpResponse:
+    """303: the browser gets the next page, and a reload of it posts nothing again."""
+    response = HttpResponseRedirect(reverse(name, args=arguments))
+    response.status_code = 303
+    return response

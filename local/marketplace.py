@@ -1,0 +1,215 @@
+"""The marketplace beside the site, for `make run`: its database, our account there, and its programs' environment.
+
+The marketplace is a program of its own, and is used as one: through its command line, and over HTTP. It is not told
+our secrets, and of its own we keep the access key that it gave us, and its operator's log-in.
+"""
+
+import json
+import os
+import re
+import secrets
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg2
+from psycopg2 import errors, sql
+
+from local import embedded
+
+REQUESTER = "Demonstration lab"
+OPERATOR = "operator@example.org"
+OPERATORS = r"^operator(-[0-9a-f]{6})?@example\.org$"
+OURS = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "SITE_URL", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS")
+"""What is none of the marketplace's business."""
+THEIRS = ("MARKETPLACE_SECRET_KEY", "MARKETPLACE_DATABASE_URL")
+"""What somebody may set for the marketplace, and is none of ours."""
+
+
+class MarketplaceError(Exception):
+    """The marketplace cannot be set up. The message says why, and what can be done."""
+
+
+class LocalMarketplace:
+    """A marketplace on a port of this machine, with a database beside the site's.
+
+    Made before the site's settings are read: it takes AWS_… and MARKETPLACE_… out of this process's environment, so
+    that nobody's own keys, endpoints or profiles are used, and puts the marketplace's address there. Raises MarketError
+    where files are in a bucket, which is reached with those very keys.
+    """
+
+    def __init__(self, port: int, *, rate_limits: bool) -> None:
+        if os.environ.get("FILES_BUCKET"):
+            raise MarketplaceError(
+                "make run uses the access key of its own marketplace, so it cannot reach a bucket with yours. "
+                "Unset FILES_BUCKET: the files of the demonstration then lie in a folder."
+            )
+        self.port = port
+        site = urlsplit(os.environ.get("SITE_URL", ""))
+        self.url = f"http://{(site.scheme == 'http' and site.hostname) or 'localhost'}:{port}"
+        self.key_path = embedded.var_folder() / "marketplace.json"
+        given = {name: os.environ[name] for name in THEIRS if os.environ.get(name)}
+        for name in list(os.environ):
+            if name.startswith(("AWS_", "MARKETPLACE_", "BOTO_")):
+                del os.environ[name]
+        self.environment = {name: value for name, value in os.environ.items() if name not in OURS} | {
+            "DJANGO_SETTINGS_MODULE": "marketplace.settings",
+            "MARKETPLACE_URL": self.url,
+            "MARKETPLACE_ALLOWED_HOSTS": f"localhost,127.0.0.1,[::1],{urlsplit(self.url).hostname}",
+            "MARKETPLACE_OPEN_REGISTRATION": "1",
+            "MARKETPLACE_RATE_LIMITS": "1" if rate_limits else "0",
+            **given,
+        }
+        os.environ |= {
+            "MARKETPLACE_URL": self.url,
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+        for name in ("NO_PROXY", "no_proxy"):  # all of it is on this machine
+            os.environ[name] = ",".join(filter(None, (os.environ.get(name), "localhost,127.0.0.1")))
+
+    def prepare(self) -> None:
+        """Make what is not there yet: the database and its tables, our account with a key, an operator.
+
+        The key goes into this process's environment, for itself and the programs that it starts. Raises MarketError.
+        """
+        if "MARKETPLACE_DATABASE_URL" not in self.environment:
+            self.environment["MARKETPLACE_DATABASE_URL"] = _database_beside(os.environ["DATABASE_URL"])
+        _refuse_foreign_data(self.environment["MARKETPLACE_DATABASE_URL"])
+        self.run("migrate", "--no-input", "--verbosity", "0")
+        kept = self.kept() | {"url": self.url}
+        is_new = "operator_password" not in kept
+        if is_new:
+            kept["operator_password"] = secrets.token_urlsafe(9)
+            self._keep(kept)  # before the account is made: the log-in of an account that is there is known
+        with ThreadPoolExecutor(1) as beside:
+            operator = beside.submit(self._operator, kept, is_new)
+            if "aws_secret_access_key" not in kept:
+                self.run("create_requester", REQUESTER, unless="There is a requester named")
+                printed = self.run("issue_key", REQUESTER, "--label", "make run")
+                kept |= dict(re.findall(r"^(aws_\w+) = (\S+)$", printed, re.MULTILINE))
+            kept["operator"] = operator.result()
+        self._keep(kept)
+        os.environ["AWS_ACCESS_KEY_ID"] = kept["aws_access_key_id"]
+        os.environ["AWS_SECRET_ACCESS_KEY"] = kept["aws_secret_access_key"]
+
+    def kept(self) -> dict[str, str]:
+        """What is kept in `var/marketplace.json`, where only its owner can read it: the access key and the log-in."""
+        return dict(json.loads(self.key_path.read_text())) if self.key_path.exists() else {}
+
+    def deposit(self, amount: Decimal) -> None:
+        """Put money into our account, in dollars. It is play money: nobody pays it in."""
+        self.run("deposit", REQUESTER, f"{amount:.2f}", "--note", "make run")
+
+    def lapse(self, assignment_id: str) -> None:
+        """Let somebody's time for an assignment be over."""
+        self.run("lapse", assignment_id)
+
+    def lapse_all(self) -> None:
+        """Let the time of all who are at our HITs be over."""
+        self.run("lapse", "--requester", REQUESTER)
+
+    def run(self, *command: str, unless: str = "", **environment: str) -> str:
+        """A management command of the marketplace, and what it printed.
+
+        Raises MarketError with what it said if it fails, but not if it says `unless`.
+        """
+        done = subprocess.run(  # noqa: S603 - our own program
+            [sys.executable, "-m", "marketplace", *command],
+            cwd=Path(__file__).parent.parent,
+            env=self.environment | environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode and not (unless and unless in done.stderr):
+            said = "\n".join(done.stderr.strip().splitlines()[-15:])
+            raise MarketplaceError(f"The marketplace's {command[0]} failed:\n{said}")
+        return done.stdout
+
+    def clock(self) -> list[str]:
+        """The program that does what the marketplace does by itself."""
+        return [sys.executable, "-m", "marketplace", "tick", "--every", "5"]
+
+    def sender(self) -> list[str]:
+        """The program that delivers its notifications."""
+        return [sys.executable, "-m", "marketplace", "deliver", "--every", "1"]
+
+    def _operator(self, kept: dict[str, str], is_new: bool) -> str:
+        """The operator's address. Makes an account if need be; another if that is there, with an unknown log-in."""
+        address = kept.get("operator", "")
+        candidates = [] if address else [OPERATOR, f"operator-{secrets.token_hex(3)}@example.org"]
+        for address in candidates:
+            made = self.run(
+                *("create_operator", address),
+                unless="There is an account with this email",
+                MARKETPLACE_OPERATOR_PASSWORD=kept["operator_password"],
+            )
+            if made or not is_new:
+                break
+        return address
+
+    def _keep(self, kept: dict[str, str]) -> None:
+        """Write the file anew, whole or not at all."""
+        self.key_path.parent.mkdir(parents=True, exist_ok=True)
+        draft = self.key_path.with_name(f".{self.key_path.name}.{os.getpid()}")
+        draft.unlink(missing_ok=True)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            json.dump(kept, file, indent=2)
+            file.write("\n")
+        draft.replace(self.key_path)
+
+
+def _refuse_foreign_data(address: str) -> None:
+    """Raise MarketError if this is somebody's marketplace: with requesters or accounts, and none of them ours."""
+    try:
+        connection = psycopg2.connect(address.replace("postgres://", "postgresql://", 1))
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT to_regclass('marketplace_requester'), to_regclass('marketplace_account')")
+                if None in (cursor.fetchone() or (None,)):
+                    return
+                cursor.execute("SELECT name FROM marketplace_requester ORDER BY id")
+                requesters = [name for (name,) in cursor.fetchall()]
+                cursor.execute("SELECT email FROM marketplace_account WHERE email !~ %s", [OPERATORS])
+                accounts = cursor.rowcount
+        finally:
+            connection.close()
+    except psycopg2.Error as error:
+        raise MarketplaceError(f"The marketplace's database cannot be used: {error}") from error
+    if REQUESTER not in requesters and (requesters or accounts):
+        raise MarketplaceError(
+            f"The marketplace's database holds what make run did not make: {len(requesters):,} requesters "
+            f"({', '.join(requesters[:3])}) and {accounts:,} accounts. Nothing was changed. "
+            "Unset MARKETPLACE_DATABASE_URL, or name an empty database there."
+        )
+
+
+def _database_beside(address: str) -> str:
+    """The address of the marketplace's database, `<the site's>_marketplace` on the same server. Makes it if need be."""
+    path, question, options = address.partition("?")
+    base, _, name = path.rpartition("/")
+    name = f"{name}_marketplace"
+    try:
+        connection = psycopg2.connect(address.replace("postgres://", "postgresql://", 1))
+        connection.autocommit = True
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name])
+                if cursor.fetchone() is None:
+                    cursor.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        finally:
+            connection.close()
+    except errors.DuplicateDatabase:
+        pass  # another start was first
+    except psycopg2.Error as error:
+        raise MarketplaceError(
+            f"The marketplace needs a database of its own, and {name} cannot be made beside the site's: {error}"
+            "Make it, or name one in MARKETPLACE_DATABASE_URL."
+        ) from error
+    return f"{base}/{name}{question}{options}"

@@ -1,0 +1,275 @@
+"""`make run`: start everything, do the main job on a folder of files before your eyes, and leave the site running."""
+
+import argparse
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from local import embedded
+from local.marketplace import LocalMarketplace, MarketplaceError
+from local.supervisor import Site, SiteError, end_on_sigterm, remember_address
+
+FOLDER = Path(__file__).resolve().parent.parent
+
+TRIES = 20  # at the main job, where servers go away in the middle of it
+
+ROUND = (
+    "tasks.jobs.publish",
+    "tasks.jobs.sync",
+    "judgments.jobs.check",
+    "tasks.jobs.settle",
+    "tasks.jobs.requeue",
+    "tasks.jobs.publish",
+)
+"""The background jobs in the order in which work goes through them."""
+
+
+def main() -> int:
+    """Parse the command line, run, and return the exit code."""
+    parser = argparse.ArgumentParser(prog="make run", description=__doc__)
+    parser.add_argument("--crowd", choices=["simulated", "people"], default="simulated", help="who judges")
+    parser.add_argument(
+        "--data", type=Path, default=FOLDER / "demo", help="a folder with queries, passages, qrels, runs/"
+    )
+    parser.add_argument("--leave", action="store_true", help="stop when the main job is done")
+    options = parser.parse_args()
+    console = Console(stderr=True)
+    port = int(os.environ.get("PORT") or 8000)
+    marketplace_port = int(os.environ.get("MARKETPLACE_PORT") or port % 65535 + 1)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+    def complain(text: str) -> None:
+        console.print(text, style="red", highlight=False, markup=False)
+
+    end_on_sigterm()
+    os.environ["PORT"] = str(port)  # for links that are printed
+    from core.errors import Refused
+
+    try:
+        # The simulated crowd registers from one address, faster than people may.
+        marketplace = LocalMarketplace(marketplace_port, rate_limits=options.crowd == "people")
+        with console.status("Starting PostgreSQL and Redis"):
+            embedded.ensure()
+        _refuse_foreign_data()
+        with console.status("Preparing the databases"), ThreadPoolExecutor(1) as beside:
+            prepared = beside.submit(marketplace.prepare)
+            _migrate()
+            prepared.result()
+        site = Site(port, marketplace=marketplace, tell=complain)
+        site.start()
+        remember_address(port)
+    except (embedded.EmbeddedServerError, SiteError, MarketplaceError, Refused) as error:
+        complain(str(error))
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+
+    from evaluation.errors import BadInput
+    from simulation.browser import WrongPage
+
+    try:
+        with console.status("Starting the site and the marketplace"):
+            site.wait_until_ready()
+        _through_outages(lambda: _main_job(options.data, options.crowd, port, marketplace, console), site, complain)
+        if not options.leave:
+            console.print("\nThe site is running. Ctrl-C stops it; nothing is lost.")
+            site.wait()
+    except (SiteError, MarketplaceError, BadInput, Refused, WrongPage, BotoCoreError, ClientError) as error:
+        complain(str(error))
+        return 1
+    except KeyboardInterrupt:
+        console.print("Stopped. Run it again to go on where it was.")
+        return 130
+    finally:
+        site.stop()
+    return 0
+
+
+def _through_outages(job: Callable[[], None], site: Site, complain: Callable[[str], None]) -> None:
+    """Do a job whose every step looks at what is done already. If a server goes away, go on when it is back."""
+    from botocore.exceptions import BotoCoreError, ClientError
+    from django.db import InterfaceError, OperationalError, connections
+    from kombu.exceptions import OperationalError as QueueError
+    from redis import RedisError
+
+    from platforms.mturk.client import Trouble, trouble_of
+
+    for _try in range(TRIES - 1):
+        try:
+            return job()
+        except (OperationalError, InterfaceError, QueueError, RedisError, BotoCoreError, ClientError) as error:
+            if isinstance(error, BotoCoreError | ClientError) and trouble_of(error) is not Trouble.UNKNOWN:
+                raise
+            complain(f"Interrupted: {str(error).strip().partition(chr(10))[0]} Going on when everything answers.")
+            connections.close_all()
+            time.sleep(2)
+            site.wait_until_ready(seconds=600)
+    return job()
+
+
+def _refuse_foreign_data() -> None:
+    import django
+
+    django.setup()
+    from simulation.demonstration import refuse_foreign_data
+
+    refuse_foreign_data(is_own_server=embedded.is_database_ours())
+
+
+def _migrate() -> None:
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0, interactive=False)
+
+
+def _turn() -> None:
+    """Have the background jobs run now, instead of when their time comes; not while earlier ones wait."""
+    from django_redis import get_redis_connection
+    from kombu.exceptions import OperationalError
+    from redis import RedisError
+
+    from config.celery import app
+
+    with contextlib.suppress(RedisError, OperationalError):  # while Redis is away, their time comes later
+        if not get_redis_connection().llen(app.conf.task_default_queue):
+            for name in ROUND:
+                app.send_task(name)
+
+
+def _main_job(data: Path, crowd: str, port: int, marketplace: LocalMarketplace, console: Console) -> None:
+    from core.errors import Refused
+    from core.money import dollars
+    from evaluation.files.textfiles import counted
+    from judgments import selectors as judgment_selectors
+    from pools.models import Campaign
+    from pools.selectors import stored_sizes
+    from results.refreshing import result_refresh
+    from simulation import demonstration as demo
+    from tasks.links import campaign_address
+    from tasks.selectors import progress as task_progress
+
+    started = time.monotonic()
+    folder = demo.folder_at(data)
+    if crowd == "simulated" and folder.preferences is None:
+        raise Refused(
+            f"{data} has no oracle-preferences.txt for a simulated crowd: let people judge, with CROWD=people."
+        )
+    logins = demo.accounts()
+    columns = (TextColumn("{task.description:<26}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+        tasks: dict[str, TaskID] = {}
+        told: set[str] = set()
+
+        def step(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = bars.add_task(name, total=total)
+            bars.update(tasks[name], completed=done, total=total)
+            if done == total and not console.is_terminal and name not in told:
+                told.add(name)
+                print(f"{name}: {done:,} of {total:,}", file=sys.stderr, flush=True)
+
+        collection = demo.load(folder, step)
+        people = demo.open_campaign(collection, folder, f"{folder.name}, judged by people", step)
+        campaign = demo.open_campaign(collection, folder, folder.name, step)
+        crowd_said: list[str] = []
+        publication = demo.publication_of(campaign)
+        if campaign.state == Campaign.State.OPEN:
+            if publication is not None and crowd == "simulated":
+                marketplace.lapse_all()  # whoever was at something when an earlier crowd was cut off will not come back
+            if campaign.hits.filter(needed__gt=0).exists():
+                publication = demo.publish(campaign, marketplace.deposit)
+            if publication is not None and crowd == "people":
+                demo.wait_until_posted(publication, _turn, step)
+            elif publication is not None and folder.preferences is not None:
+                url = f"http://127.0.0.1:{port}"
+                crowd_said = demo.judge_at_platform(
+                    publication, folder.preferences, url, step, turn=_turn, lapse=marketplace.lapse
+                )
+    out = Console()
+    sizes, progress, crowd_did = (
+        stored_sizes(campaign),
+        judgment_selectors.judging_progress(campaign),
+        task_progress(campaign),
+    )
+    out.print(
+        f"\n{campaign.name}: {sizes.queries:,} pools of {sizes.mean:.2f} passages on average, "
+        f"{progress.pairs:,} pairs in {campaign.hits.count():,} HITs; {progress.done:,} pairs judged, "
+        f"{crowd_did.workers:,} workers, {counted(crowd_did.excluded, 'assignment')} excluded and done again.",
+        highlight=False,
+    )
+    if crowd_said:
+        out.print(f"The simulated crowd: {', '.join(crowd_said)}.", highlight=False)
+    if publication is not None:
+        did = demo.count_at_platform(publication)
+        ours, theirs = did.ledgers.ours_rewards + did.ledgers.ours_bonuses, did.ledgers.platform_rewards
+        theirs += did.ledgers.platform_bonuses
+        out.print(
+            f"At the marketplace: {counted(did.hits, 'HIT')} published, {counted(did.submitted, 'assignment')} handed "
+            f"in, {did.approved:,} approved, {counted(did.bonuses, 'bonus', 'bonuses')} paid. Our ledger has "
+            f"{dollars(ours)} paid to workers and {dollars(did.ledgers.fees)} in fees; the marketplace's "
+            + (f"says the same to the cent, {dollars(theirs)}." if did.ledgers.agree else f"has {dollars(theirs)}."),
+            highlight=False,
+        )
+        for difference in did.ledgers.differences:
+            out.print(f"  {difference}", highlight=False)
+    later = collection.runs.exclude(pk__in=campaign.runs.all()).order_by("name").values_list("name", flat=True)
+    if later:
+        out.print(f"Not part of this campaign, as they came later: {', '.join(later)}.", highlight=False)
+    if progress.done == progress.pairs:
+        derived = judgment_selectors.derived(campaign)
+        table = Table(title="RR@10 of each run", title_justify="left")
+        table.add_column("run")
+        for column in ("original qrels", "preference qrels", "change"):
+            table.add_column(column, justify="right")
+        for row in demo.outcome(campaign):
+            table.add_row(
+                row.run, f"{row.original:.4f}", f"{row.preference:.4f}", f"{row.preference - row.original:+.4f}"
+            )
+        out.print(table)
+        deadlocks = ", ".join(f"{counted(count, 'deadlock')} of {size}" for size, count in derived.deadlocks.items())
+        out.print(
+            f"{counted(derived.single, 'query', 'queries')} with one best known answer, {deadlocks or 'no deadlock'}.",
+            highlight=False,
+        )
+        paths = demo.export(campaign)
+        out.print(f"Exported: {paths[0].parent}/", soft_wrap=True, highlight=False)
+        for path in paths:
+            out.print(f"  {path.name}", highlight=False)
+    site = f"http://localhost:{port}"
+    if progress.done == progress.pairs:
+        result_refresh(campaign=campaign)
+        out.print(
+            f"What the preferences say about the runs: {site}/campaigns/{campaign.pk}/results/",
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
+    out.print(f"\nAfter {time.monotonic() - started:.0f} seconds, the site is at {site}", highlight=False)
+    operator = marketplace.kept()
+    ways = [
+        (
+            name,
+            f"{site}/login/  user {name}, "
+            + (f"password {password}" if password else "with the password that was set"),
+        )
+        for name, password in logins.items()
+    ]
+    ways.append(("worker", campaign_address(people)))
+    for name, way in ways:
+        out.print(f"  {name:<11} {way}", highlight=False, soft_wrap=True)
+    out.print(f"and the marketplace at {marketplace.url}", highlight=False)
+    login = f"{marketplace.url}/login  user {operator['operator']}, password {operator['operator_password']}"
+    for name, way in (("operator", login), ("worker", f"{marketplace.url}/register")):
+        out.print(f"  {name:<11} {way}", highlight=False, soft_wrap=True)
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,135 @@
+"""What a campaign costs: one bill, the same number wherever it is shown. All amounts are dollars in whole cents."""
+
+from collections.abc import Iterable
+from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
+from typing import NamedTuple
+
+from django.db.models import Count
+from django.utils.translation import gettext as _
+
+from core.money import CENT
+from platforms.models import Publication
+from platforms.mturk.endpoints import FEE, LARGE, bonus_fee, reward_fee
+from pools import selectors as pool_selectors
+from pools.models import Campaign
+from tasks.models import Hit
+
+ZERO = Decimal("0.00")
+
+
+class Line(NamedTuple):
+    """One line of a bill. `each` is None where not all cost the same."""
+
+    what: str
+    detail: str
+    assignments: int
+    each: Decimal | None
+    amount: Decimal
+
+
+class Bill(NamedTuple):
+    """What judging costs if every assignment is finished, and the expected share is done again.
+
+    `hits` have `assignments` between them, each paid `listed` as a reward and `bonus` as a bonus; `fees` are the
+    platform's on all of them, described by `fees_detail`. `redone` more are expected because of excluded work, at
+    `redone_each`, fees included.
+    """
+
+    hits: int
+    assignments: int
+    redone: int
+    listed: Decimal
+    bonus: Decimal
+    fee_each: Decimal | None
+    fees: Decimal
+    redone_each: Decimal
+    redo_rate: Decimal
+    fees_detail: str
+
+    @property
+    def total(self) -> Decimal:
+        """The sum of the lines."""
+        return sum((line.amount for line in self.lines), ZERO)
+
+    @property
+    def lines(self) -> list[Line]:
+        """Rewards, bonuses where the reward is paid in two parts, fees, and work done again."""
+        count = self.assignments
+        bonuses = [Line(_("Bonuses"), _("if everyone finishes"), count, self.bonus, self.bonus * count)]
+        again = _("%(rate)s %%, an assumption") % {"rate": f"{self.redo_rate * 100:f}".rstrip("0").rstrip(".")}
+        return [
+            Line(_("Rewards"), "", count, self.listed, self.listed * count),
+            *(bonuses if self.bonus else []),
+            Line(_("Fees"), self.fees_detail, count, self.fee_each, self.fees),
+            Line(_("Work done again"), again, self.redone, self.redone_each, self.redone_each * self.redone),
+        ]
+
+
+def campaign_bill(publication: Publication, *, pairs: int | None = None, overlap: int | None = None) -> Bill:
+    """The bill for all of a campaign on these terms, stored or not, from nothing judged to everything judged.
+
+    `pairs` saves counting them; `overlap` asks what another number of judgments a pair would cost.
+    """
+    campaign = publication.campaign
+    asked = pool_selectors.pair_count(campaign) if pairs is None else pairs
+    hits = -(-asked // campaign.pairs_per_hit)
+    return _bill(publication, [(overlap or campaign.overlap, hits)])
+
+
+def remaining_bill(publication: Publication) -> Bill:
+    """The bill for the work that a campaign still needs: all of it while its HITs are not packed."""
+    campaign = publication.campaign
+    if campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
+        return campaign_bill(publication)
+    waiting = Hit.objects.filter(campaign=campaign, needed__gt=0).order_by().values_list("needed")
+    return _bill(publication, waiting.annotate(count=Count("id")).order_by("-needed"))
+
+
+def _bill(publication: Publication, hits: Iterable[tuple[int, int]]) -> Bill:
+    """The bill for HITs, as `(assignments of each, how many such HITs)`."""
+    campaign = publication.campaign
+    groups = [group for group in hits if group[1]]
+    assignments = sum(max_assignments * count for max_assignments, count in groups)
+    fees = {
+        max_assignments: _fee(publication, max_assignments)
+        for max_assignments in {max_assignments for max_assignments, _count in groups}
+    }
+    redone_fee = _fee(publication, max(fees, default=campaign.overlap))
+    each = set(fees.values())
+    return Bill(
+        hits=sum(count for _places, count in groups),
+        assignments=assignments,
+        redone=int((assignments * campaign.redo_rate).to_integral_value(rounding=ROUND_CEILING)),
+        listed=publication.listed,
+        bonus=campaign.reward - publication.listed,
+        fee_each=each.pop() if len(each) == 1 else None,
+        fees=sum((fees[max_assignments] * max_assignments * count for max_assignments, count in groups), ZERO),
+        redone_each=campaign.reward + redone_fee,
+        redo_rate=campaign.redo_rate,
+        fees_detail=_fees_in_words(publication, max(fees, default=campaign.overlap)),
+    )
+
+
+def _own_rate(publication: Publication) -> Decimal | None:
+    """The fee rate that the researcher set, which holds until a platform is chosen: then its own fees do."""
+    return publication.campaign.fee_rate if publication.pk is None else None
+
+
+def _fee(publication: Publication, max_assignments: int) -> Decimal:
+    """The fees of one finished assignment of a HIT of so many."""
+    reward, listed, rate = publication.campaign.reward, publication.listed, _own_rate(publication)
+    if rate is not None:
+        return (reward * rate).quantize(CENT, rounding=ROUND_HALF_UP)
+    return reward_fee(listed, max_assignments) + bonus_fee(reward - listed)
+
+
+def _fees_in_words(publication: Publication, max_assignments: int) -> str:
+    rate = _own_rate(publication)
+    share = FEE if rate is None else rate
+    percent = f"{share * 100:f}".rstrip("0").rstrip(".")
+    if rate is not None:
+        return _("%(percent)s %%, as set for this campaign") % {"percent": percent}
+    words = {"percent": percent, "double": f"{2 * FEE * 100:f}".rstrip("0").rstrip(".")}
+    if max_assignments >= LARGE:
+        return _("%(double)s %% of rewards, as a HIT has ten assignments or more; %(percent)s %% of bonuses") % words
+    return _("%(percent)s %% of each payment") % words

@@ -1,0 +1,384 @@
+"""Forms about a campaign at a platform: its terms, publishing, extending, decisions."""
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from django import forms
+from django.forms.utils import ErrorDict
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from core.forms import Group
+from core.money import dollars
+from platforms.models import PUBLISHED_TO, Publication
+from platforms.mturk.requirements import Demands, demands_of, requirements_of, unknown_countries
+from platforms.replacing_terms import FIXED
+from pools.models import Campaign
+from tasks.models import Platform
+
+PAY_IN_FULL: tuple[tuple[str, Promise], ...] = (
+    (
+        Publication.Pay.BASE_AND_BONUS,
+        gettext_lazy(
+            "A small base and a bonus: the platform lists the base below; what was judged beyond it is paid as a bonus."
+        ),
+    ),
+    (
+        Publication.Pay.FULL_ON_EXIT,
+        gettext_lazy("The full reward for everybody: who leaves early submits, and gets all of it."),
+    ),
+    (
+        Publication.Pay.RETURN_AND_COMPENSATE,
+        gettext_lazy(
+            "The full reward for whole work: who leaves early returns the task, and you can offer their share as a "
+            "compensation."
+        ),
+    ),
+)
+
+
+class Told(forms.Field):
+    """A field that says of a bad value what was seen, and what is expected."""
+
+    def __init__(self, *, expected: Promise, **kwargs: Any) -> None:
+        self.expected = expected
+        super().__init__(**kwargs)
+
+    def clean(self, value: Any) -> Any:
+        """The value, or one sentence about it."""
+        try:
+            return super().clean(value)
+        except forms.ValidationError:
+            seen = "" if value is None else str(value).strip()[:100]
+            said = _("“%(seen)s” was given.") % {"seen": seen} if seen else _("Nothing was given.")
+            raise forms.ValidationError(f"{said} {self.expected}") from None
+
+
+class MoneyField(Told, forms.DecimalField):
+    """Dollars and whole cents."""
+
+
+class WholeField(Told, forms.IntegerField):
+    """A whole number."""
+
+
+class RateField(Told, forms.FloatField):
+    """A number."""
+
+    def prepare_value(self, value: Any) -> Any:
+        """Without a nought after the point."""
+        return f"{value:g}" if isinstance(value, float) else value
+
+
+class WordsField(Told, forms.CharField):
+    """A text of some length."""
+
+
+class PeriodField(Told, forms.FloatField):
+    """A length of time, written as a number of units."""
+
+    def __init__(self, *, unit: timedelta, least: float, most: float, **kwargs: Any) -> None:
+        self.unit = unit
+        super().__init__(min_value=least, max_value=most, **kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        """Days, hours or minutes as a number."""
+        return f"{value / self.unit:g}" if isinstance(value, timedelta) else value
+
+    def clean(self, value: Any) -> Any:
+        """The time as a timedelta, in whole seconds."""
+        return timedelta(seconds=round(super().clean(value) * self.unit.total_seconds()))
+
+
+class CountriesField(Told, forms.CharField):
+    """Two-letter codes with commas or spaces between."""
+
+    def prepare_value(self, value: Any) -> Any:
+        """The codes with commas between."""
+        return ", ".join(value) if isinstance(value, tuple) else value
+
+    def to_python(self, value: Any) -> Any:
+        """The codes, each once."""
+        codes = tuple(dict.fromkeys(re.split(r"[\s,;]+", str(value or "").strip().upper())))
+        codes = tuple(code for code in codes if code)
+        if unknown_countries(codes):
+            raise forms.ValidationError("")
+        return codes
+
+
+class RequirementsField(Told, forms.CharField):
+    """The API's own JSON, for requirements of other kinds."""
+
+    def prepare_value(self, value: Any) -> Any:
+        """Readable JSON; nothing for none."""
+        return (json.dumps(list(value), indent=2) if value else "") if isinstance(value, tuple) else value
+
+    def to_python(self, value: Any) -> Any:
+        """The requirements as the API takes them."""
+        try:
+            given = json.loads(value) if (value or "").strip() else []
+        except (ValueError, RecursionError):
+            raise forms.ValidationError("") from None
+        needed = {"QualificationTypeId", "Comparator"}
+        if not isinstance(given, list) or not all(isinstance(one, dict) and needed <= one.keys() for one in given):
+            raise forms.ValidationError("")
+        return tuple(given)
+
+
+class TermsForm(forms.Form):
+    """Every term that workers of the platform are told, or that decides what is sent there."""
+
+    groups: ClassVar = (
+        (gettext_lazy("Where, and for how much"), ["platform", "pay", "base"], False),
+        (gettext_lazy("What workers are told"), ["title", "description", "keywords"], False),
+        (gettext_lazy("Who may work"), ["countries", "approved", "percent"], False),
+        (gettext_lazy("Other requirements"), ["others"], True),
+        (
+            gettext_lazy("How long, and how fast"),
+            ["lifetime", "assignment_duration", "auto_approval", "approve_after", "rate"],
+            False,
+        ),
+    )
+
+    platform = forms.ChoiceField(label=gettext_lazy("Platform"), choices=PUBLISHED_TO.items())
+    pay = forms.ChoiceField(
+        label=gettext_lazy("How leaving early is paid"),
+        choices=PAY_IN_FULL,
+        widget=forms.RadioSelect(attrs={"class": "sentences"}),
+    )
+    base = MoneyField(
+        label=gettext_lazy("Base"),
+        help_text=gettext_lazy("In dollars, for “a small base and a bonus” only: the reward that the platform lists."),
+        min_value=Decimal("0.01"),
+        max_digits=8,
+        decimal_places=2,
+        expected=gettext_lazy("It must be dollars and whole cents, from 0.01 to 999999.99."),
+    )
+    title = WordsField(
+        label=gettext_lazy("Title"),
+        max_length=128,
+        widget=forms.TextInput(attrs={"dir": "auto"}),
+        expected=gettext_lazy("It must be a text of at most 128 characters."),
+    )
+    description = WordsField(
+        label=gettext_lazy("Description"),
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+        expected=gettext_lazy("It must be a text of at most 2,000 characters."),
+    )
+    keywords = WordsField(
+        label=gettext_lazy("Keywords"),
+        max_length=1000,
+        required=False,
+        widget=forms.TextInput(attrs={"dir": "auto"}),
+        help_text=gettext_lazy("With commas between. Workers search by them."),
+        expected=gettext_lazy("They must be at most 1,000 characters."),
+    )
+    countries = CountriesField(
+        label=gettext_lazy("Countries"),
+        required=False,
+        help_text=gettext_lazy("Two-letter codes, with commas between. Empty: workers of all countries."),
+        expected=gettext_lazy(
+            "Countries must be two-letter codes of ISO 3166, such as US or GB, with commas between. Great Britain "
+            "is GB."
+        ),
+    )
+    approved = WholeField(
+        label=gettext_lazy("More approved tasks than"),
+        required=False,
+        min_value=0,
+        max_value=1_000_000,
+        help_text=gettext_lazy("Empty: not asked for."),
+        expected=gettext_lazy("It must be a whole number from 0 to 1,000,000, or empty."),
+    )
+    percent = WholeField(
+        label=gettext_lazy("Percent approved, at least"),
+        required=False,
+        min_value=0,
+        max_value=100,
+        help_text=gettext_lazy("Empty: not asked for."),
+        expected=gettext_lazy("It must be a whole number from 0 to 100, or empty."),
+    )
+    others = RequirementsField(
+        label=gettext_lazy("Requirements as JSON"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 5, "spellcheck": "false"}),
+        help_text=gettext_lazy("A list of the API's QualificationRequirements. Empty: none."),
+        expected=gettext_lazy("It must be a JSON list of objects, each with a QualificationTypeId and a Comparator."),
+    )
+    lifetime = PeriodField(
+        label=gettext_lazy("Lifetime, in days"),
+        unit=timedelta(days=1),
+        least=0.001,
+        most=365,
+        help_text=gettext_lazy("How long a HIT is offered. It can be extended."),
+        expected=gettext_lazy("It must be a number of days from 0.001 to 365."),
+    )
+    assignment_duration = PeriodField(
+        label=gettext_lazy("Time for a HIT, in minutes"),
+        unit=timedelta(minutes=1),
+        least=0.5,
+        most=525_600,
+        help_text=gettext_lazy("After it the platform takes the HIT back."),
+        expected=gettext_lazy("It must be a number of minutes from 0.5 to 525,600."),
+    )
+    auto_approval = PeriodField(
+        label=gettext_lazy("Approved by the platform itself after, in days"),
+        unit=timedelta(days=1),
+        least=3,
+        most=30,
+        help_text=gettext_lazy("Of what nobody has decided on. Work is checked and approved long before."),
+        expected=gettext_lazy("It must be a number of days from 3 to 30."),
+    )
+    approve_after = PeriodField(
+        label=gettext_lazy("Wait before approving, in hours"),
+        unit=timedelta(hours=1),
+        least=0,
+        most=29 * 24,
+        help_text=gettext_lazy("Time for a person to look at checked work before it is approved. 0: at once."),
+        expected=gettext_lazy(
+            "It must be a number of hours from 0, a day less than the platform's own approval at most."
+        ),
+    )
+    rate = RateField(
+        label=gettext_lazy("Calls a second"),
+        min_value=0.01,
+        max_value=1000,
+        help_text=gettext_lazy("Platforms refuse those who call too often. 5 is safe."),
+        expected=gettext_lazy("It must be a number from 0.01 to 1,000."),
+    )
+
+    def __init__(self, *args: Any, publication: Publication, requirements: list[dict[str, Any]], **kwargs: Any) -> None:
+        demands = demands_of(requirements)
+        stored = {name: getattr(publication, name) for name in self.base_fields if hasattr(publication, name)}
+        kwargs["initial"] = stored | demands._asdict()
+        super().__init__(*args, **kwargs)
+        self.campaign = publication.campaign
+        if publication.state != Publication.State.DRAFT:
+            for name in FIXED:
+                del self.fields[name]
+
+    def fieldsets(self) -> Iterator[Group]:
+        """The fields in the order in which a researcher decides."""
+        for title, names, folded in self.groups:
+            if fields := [self[name] for name in names if name in self.fields]:
+                yield Group(title, fields, folded)
+
+    def demanding(self, demands: Demands) -> "TermsForm":
+        """The same form as it was typed, with other demands on workers, to be looked at."""
+        typed = dict(self.data.items())
+        shown = {"countries": ", ".join(demands.countries), "approved": demands.approved, "percent": demands.percent}
+        for name, value in shown.items():
+            typed[name] = "" if value is None else str(value)
+        self.data = typed
+        self._errors = ErrorDict()
+        return self
+
+    def clean(self) -> dict[str, Any]:
+        """The base is within the reward, and the wait ends before the platform's own approval."""
+        data = super().clean() or self.cleaned_data
+        base, reward = data.get("base"), self.campaign.reward
+        if data.get("pay") == Publication.Pay.BASE_AND_BONUS and base is not None and base > reward:
+            said = _("“%(seen)s” was given. It must be at most the campaign's reward, %(reward)s.")
+            self.add_error("base", said % {"seen": base, "reward": dollars(reward)})
+        wait, clock = data.get("approve_after"), data.get("auto_approval")
+        if wait is not None and clock is not None and wait > clock - timedelta(days=1):
+            said = _(
+                "“%(seen)s” was given. It must be at most %(most)g hours, a day less than the platform's own approval."
+            )
+            hour = timedelta(hours=1)
+            most = (clock - timedelta(days=1)) / hour
+            self.add_error("approve_after", said % {"seen": f"{wait / hour:g}", "most": most})
+        return data
+
+    def terms(self) -> dict[str, Any]:
+        """The terms as platforms.publishing.publication_write takes them."""
+        data = dict(self.cleaned_data)
+        demands = Demands(*(data.pop(name) for name in Demands._fields))
+        return data | {"requirements": requirements_of(demands)}
+
+
+class PublishForm(forms.Form):
+    """The last step: the campaign's name once more where real people are paid, and what was looked at."""
+
+    typed_name = forms.CharField(
+        label=gettext_lazy("The campaign's name"),
+        required=False,
+        strip=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
+    )
+    seen = forms.CharField()
+    although_nobody_qualifies = forms.BooleanField(
+        label=gettext_lazy("Publish although no active worker qualifies now"),
+        error_messages={"required": gettext_lazy("No active worker qualifies. Tick this if you want it so.")},
+    )
+
+    def __init__(self, *args: Any, publication: Publication, nobody: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not nobody:
+            del self.fields["although_nobody_qualifies"]
+        self.campaign: Campaign = publication.campaign
+        self.real = publication.platform == Platform.MTURK
+        self.fields["typed_name"].help_text = _("Type “%(name)s” to pay real people real money.") % {
+            "name": self.campaign.name
+        }
+        if not self.real:
+            del self.fields["typed_name"]
+
+    def clean_typed_name(self) -> str:
+        """It must be exactly the name."""
+        typed: str = self.cleaned_data["typed_name"]
+        if typed != self.campaign.name:
+            said = _("“%(seen)s” was given. It must be “%(name)s”.")
+            raise forms.ValidationError(said % {"seen": typed, "name": self.campaign.name})
+        return typed
+
+
+class ReplaceForm(forms.Form):
+    """The last step before terms are replaced: what was looked at."""
+
+    seen = forms.CharField(required=False)
+    although_nobody_qualifies = forms.BooleanField(
+        label=gettext_lazy("Replace the terms although no active worker qualifies for them now"), required=False
+    )
+
+
+class ExtendForm(forms.Form):
+    """Until when HITs that need work stay open."""
+
+    until = forms.DateField(
+        label=gettext_lazy("Extend until"),
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.first = timezone.now().date() + timedelta(days=1)
+        self.last = timezone.now().date() + timedelta(days=364)
+        self.fields["until"].widget.attrs |= {"min": self.first.isoformat(), "max": self.last.isoformat()}
+
+    def clean_until(self) -> datetime:
+        """The last minute of that day, in UTC: the same day asked for again is the same time."""
+        day = self.cleaned_data["until"]
+        if not self.first <= day <= self.last:
+            said = _("“%(seen)s” was given. It must be a day from %(first)s to %(last)s.")
+            raise forms.ValidationError(said % {"seen": day, "first": self.first, "last": self.last})
+        return datetime.combine(day, time(23, 59), UTC)
+
+
+class DecideForm(forms.Form):
+    """What is decided on submitted work, and why."""
+
+    why = forms.CharField(
+        label=gettext_lazy("Why"),
+        max_length=1000,
+        help_text=gettext_lazy("Kept with the decision. If you reject, the worker reads it."),
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+    )
+    decision = forms.ChoiceField(choices=[("approve", "approve"), ("reject", "reject")], widget=forms.HiddenInput)

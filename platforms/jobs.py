@@ -1,0 +1,126 @@
+"""What runs in the background at platforms. The rows are the queue: a job may find nothing to do."""
+
+import logging
+import time
+from collections.abc import Callable
+
+from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+from celery import shared_task
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from core.errors import Refused
+from platforms.alarms import alarm_raise, alarm_settle
+from platforms.attention import attention_check
+from platforms.ledger_comparison import comparison_make
+from platforms.models import Publication
+from platforms.outbox import operations_run
+from platforms.publishing import publication_plan
+from platforms.reviewing import publication_requeue, publication_settle
+from platforms.syncing import finished_end, publication_sync
+from tasks import campaign_alarms
+
+log = logging.getLogger(__name__)
+# For which one job makes the calls of one publication, before the others, and other jobs, get their turn.
+SECONDS = 20.0
+
+
+@shared_task
+def publish() -> str:
+    """Plan HITs and make planned calls, at each publication's rate. Safe to run many at once, and to be killed."""
+
+    def one(publication: Publication) -> int:
+        made, ends = 0, time.monotonic() + SECONDS
+        at_once = max(1, min(100, int(publication.rate * 5)))
+        while time.monotonic() < ends:
+            publication_plan(publication_id=publication.pk, at=timezone.now())
+            calls = operations_run(publication=publication, limit=at_once)
+            if not calls:
+                break
+            made += calls
+        return made
+
+    return _each("publish", "calls made", one)
+
+
+@shared_task
+def sync() -> str:
+    """Ask the platforms what was submitted. Safe to run many at once."""
+
+    def one(publication: Publication) -> int:
+        if not publication.published_hits.filter(next_poll_at__isnull=False).exists():
+            return 0  # nothing more can come
+        return publication_sync(publication=publication, at=timezone.now()).new
+
+    return _each("sync", "new submissions", one)
+
+
+@shared_task
+def settle() -> str:
+    """Decide on submitted work, and plan what it is paid. Safe to run many at once."""
+    return _each("settle", "decided", lambda one: publication_settle(publication=one, at=timezone.now()))
+
+
+@shared_task
+def requeue() -> str:
+    """Ask for more assignments where work was excluded, end HITs that need none, and see whether anybody looks.
+
+    Safe to run many at once.
+    """
+
+    def one(publication: Publication) -> int:
+        at = timezone.now()
+        attention_check(publication=publication, at=at)
+        return publication_requeue(publication=publication, at=at) + finished_end(publication=publication, at=at)
+
+    return _each("requeue", "HITs changed", one)
+
+
+@shared_task
+def reconcile() -> str:
+    """Compare our ledger with the platforms', HIT by HIT; differences raise alarms. Safe to run many at once."""
+    return _each("reconcile", "differences", _compare)
+
+
+@shared_task
+def compare(publication_id: int) -> str:
+    """Compare one publication's ledger now, because a person asked."""
+    return _each("reconcile", "differences", _compare, Publication.objects.filter(pk=publication_id))
+
+
+def _compare(publication: Publication) -> int:
+    return len(comparison_make(publication=publication, at=timezone.now()).differences)
+
+
+IN_WORDS = {
+    "publish": gettext_lazy("publish HITs and send what is planned"),
+    "sync": gettext_lazy("ask what was submitted"),
+    "settle": gettext_lazy("decide on submitted work and pay"),
+    "requeue": gettext_lazy("ask for more work, and end HITs that need none"),
+    "reconcile": gettext_lazy("compare the ledgers"),
+}
+
+
+def _each(job: str, what: str, act: Callable[[Publication], int], chosen: QuerySet[Publication] | None = None) -> str:
+    """Do something for every (chosen) publication. What fails for one raises an alarm, and keeps no other waiting."""
+    done = 0
+    every = Publication.objects.all() if chosen is None else chosen
+    published = every.exclude(state=Publication.State.DRAFT).order_by("id")
+    for publication in published.select_related("campaign__lab"):
+        try:
+            done += act(publication)
+        except Exception as error:
+            if isinstance(error, Refused | BotoCoreError | ClientError):
+                log.warning("Publication %s, %s: %s", publication.pk, job, error)
+            else:
+                log.exception("Publication %s, %s", publication.pk, job)
+            text = _("The job to %(job)s failed: %(error)s. It is tried again by itself; nothing is lost.") % {
+                "job": IN_WORDS[job],
+                "error": campaign_alarms.in_words(error),
+            }
+            alarm_raise(publication=publication, kind="job", subject=job, text=text, at=timezone.now())
+        else:
+            alarm_settle(publication=publication, kind="job", subject=job, at=timezone.now())
+    return f"{what}: {done}"

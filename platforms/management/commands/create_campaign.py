@@ -1,0 +1,106 @@
+"""manage.py create_campaign: a draft campaign from runs and settings, with what it would cost."""
+
+from argparse import ArgumentParser, ArgumentTypeError
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models import BooleanField, DecimalField, Field, IntegerField
+
+from core.management.files import refusals_as_errors
+from core.money import dollars
+from evaluation.files.textfiles import TextFile, counted
+from platforms.bills import campaign_bill
+from platforms.publishing import publication_likely
+from pools import selectors as pool_selectors
+from pools.management.lookup import collection_called
+from pools.models import Campaign
+from pools.services import campaign_create
+from tasks.management.pay import pay_lines
+
+SETTINGS = (
+    "order depth min_grade qrel_policy design selection sample_size seed overlap pairs_per_hit tests_per_hit "
+    "fill_last_hit hits_per_worker leaves_per_worker minutes_per_hit exclusion partial method reward fee_rate "
+    "redo_rate language title question"
+).split()
+
+
+class Command(BaseCommand):
+    """Make a draft campaign."""
+
+    help = (
+        "Make a draft campaign from a collection's runs and show its pools, pairs, HITs and cost. Nothing starts: "
+        "confirm test pairs on the campaign's page (or manage.py import_test_pairs), then manage.py start_campaign."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The command line: one option for each setting of a campaign."""
+        parser.add_argument("collection", help="the collection's name")
+        parser.add_argument("name", help="the campaign's name")
+        parser.add_argument("--lab", help="the collection's lab, where several labs have one of this name")
+        parser.add_argument("--runs", nargs="+", help="names of the runs; all runs of the collection if left out")
+        parser.add_argument("--queries", type=Path, help="a file of query ids, one a line, instead of all queries")
+        for name in SETTINGS:
+            field = Campaign._meta.get_field(name)
+            assert isinstance(field, Field)
+            flag, text = f"--{name.replace('_', '-')}", f"{field.help_text or field.verbose_name} ({_usual(field)})"
+            if isinstance(field, BooleanField):
+                parser.add_argument(flag, action="store_true", default=None, help=text)
+            elif field.choices:
+                parser.add_argument(flag, choices=[value for value, _label in field.flatchoices], help=text)
+            else:
+                parser.add_argument(flag, type=_type(field), help=text)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Make it, and say what it amounts to."""
+        chosen = {name: options[name] for name in SETTINGS if options[name] is not None}
+        with refusals_as_errors():
+            collection = collection_called(options["collection"], options["lab"])
+            if options["queries"]:
+                ids = [row.strip() for _line, row in TextFile(options["queries"]).rows()]
+                chosen |= {"selection": Campaign.Selection.LIST, "query_list": "\n".join(filter(None, ids))}
+            runs = collection.runs.order_by("name")
+            if options["runs"]:
+                runs = runs.filter(name__in=options["runs"])
+                missing = set(options["runs"]) - {run.name for run in runs}
+                if missing:
+                    raise CommandError(f"The collection has no run called {', '.join(sorted(missing))}.")
+            campaign = campaign_create(
+                lab=collection.lab, collection=collection, runs=runs, name=options["name"], **chosen
+            )
+        sizes = pool_selectors.stored_sizes(campaign)
+        pairs = pool_selectors.pair_count(campaign)
+        bill = campaign_bill(publication_likely(campaign), pairs=pairs)
+        self.stdout.write(f"{campaign.name}: {sizes.queries:,} pools, {sizes.mean:.2f} passages on average.")
+        for size, count in sizes.histogram.items():
+            self.stdout.write(f"  {count:>8,} of {size}")
+        self.stdout.write(f"{pairs:,} pairs in {counted(bill.hits, 'HIT')}, {counted(bill.assignments, 'assignment')}.")
+        self.stdout.write(
+            f"{dollars(bill.total)}: "
+            + ", ".join(f"{line.what.lower()} {dollars(line.amount)}" for line in bill.lines)
+            + f" ({counted(bill.redone, 'assignment')}, an assumption)."
+        )
+        for line in pay_lines(campaign):
+            self.stdout.write(line)
+        missing_texts = pool_selectors.missing_texts(campaign)
+        if missing_texts.passages or missing_texts.queries:
+            self.stdout.write(missing_texts.sentence())
+
+
+def _usual(field: Any) -> str:
+    usual = field.get_default()
+    return "none" if usual in (None, "") else str(usual)
+
+
+def _type(field: Any) -> type:
+    if isinstance(field, DecimalField):
+        return _amount  # type: ignore[return-value]
+    return int if isinstance(field, IntegerField) else str
+
+
+def _amount(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ArgumentTypeError(f"{text!r} is not a number such as 2.00") from None

@@ -1,0 +1,125 @@
+"""manage.py publish_campaign: publish an open campaign at a platform, or print what that would send and cost."""
+
+import json
+from argparse import ArgumentParser
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from core.management.files import refusals_as_errors
+from core.money import dollars
+from platforms.bills import remaining_bill
+from platforms.management.platforms import DEMANDED, platform_errors, requirements_read
+from platforms.models import PUBLISHED_TO, Publication
+from platforms.outbox import operations_run
+from platforms.publishing import (
+    dry_run,
+    publication_extend,
+    publication_pause,
+    publication_plan,
+    publication_publish,
+    publication_resume,
+    publication_stop,
+    publication_write,
+    publishing_progress,
+)
+from platforms.reach import reach_look
+from pools.management.lookup import campaign_called
+from tasks.management.pay import pay_lines
+
+
+class Command(BaseCommand):
+    """Publish a campaign."""
+
+    help = (
+        "Publish an open campaign at a platform that speaks the Mechanical Turk API. Run again, it goes on where it "
+        "stopped. Access keys come from the environment or an AWS profile."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The command line."""
+        parser.add_argument("campaign", help="the campaign's name")
+        parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
+        parser.add_argument("--platform", choices=PUBLISHED_TO, help="default: marketplace")
+        parser.add_argument(
+            "--pay",
+            choices=Publication.Pay.values,
+            help="default: return-and-compensate at our own marketplace, else base-and-bonus",
+        )
+        parser.add_argument("--base", type=Decimal, help="the reward that is listed with base-and-bonus, in dollars")
+        parser.add_argument("--rate", type=float, help="calls per second")
+        parser.add_argument("--requirements", help=DEMANDED)
+        parser.add_argument(
+            "--although-nobody-qualifies",
+            action="store_true",
+            help="publish even where the marketplace says that no active worker meets the requirements",
+        )
+        parser.add_argument("--name", default="", help="the campaign's name once more, to publish in production")
+        what = parser.add_mutually_exclusive_group()
+        what.add_argument("--dry-run", action="store_true", help="print the exact requests and the bill, and stop")
+        what.add_argument("--pause", action="store_true", help="publish nothing more, and end what is open")
+        what.add_argument("--stop", action="store_true", help="as --pause, and pay nothing until resumed")
+        what.add_argument("--resume", action="store_true", help="go on after a pause or stop")
+        what.add_argument("--extend-days", type=int, help="keep HITs that need work open for so many days from now")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Write the terms, then do what was asked for."""
+        at = timezone.now()
+        with refusals_as_errors(), platform_errors():
+            campaign = campaign_called(options["campaign"], options["lab"])
+            terms = {name: options[name] for name in ("platform", "pay", "base", "rate") if options[name] is not None}
+            if options["requirements"]:
+                terms["requirements"] = requirements_read(options["requirements"])
+            known = Publication.objects.filter(campaign=campaign).first()
+            changes = known is None or known.state == Publication.State.DRAFT or terms
+            publication = publication_write(campaign=campaign, **terms) if changes or known is None else known
+            if options["dry_run"]:
+                for operation, request in dry_run(publication):
+                    self.stdout.write(f"{operation} {json.dumps(request, ensure_ascii=False)}")
+                self._bill(publication)
+                return
+            if options["pause"]:
+                publication = publication_pause(publication=publication, at=at)
+            elif options["stop"]:
+                publication = publication_stop(publication=publication, at=at)
+            elif options["resume"]:
+                publication = publication_resume(publication=publication, at=at)
+            elif options["extend_days"]:
+                until = at + timedelta(days=options["extend_days"])
+                publication_extend(publication=publication, until=until, at=at)
+            else:
+                if publication.state == Publication.State.DRAFT:
+                    self._bill(publication)
+                publication = publication_publish(
+                    publication=publication,
+                    at=at,
+                    typed_name=options["name"],
+                    although_nobody_qualifies=options["although_nobody_qualifies"],
+                )
+            self._send(publication)
+
+    def _bill(self, publication: Publication) -> None:
+        owed = remaining_bill(publication)
+        lines = ", ".join(f"{line.what.lower()} {dollars(line.amount)}" for line in owed.lines)
+        self.stdout.write(
+            f"{owed.hits:,} HITs, {owed.assignments:,} assignments: {dollars(owed.total)} if all is finished: {lines}."
+        )
+        for line in pay_lines(publication.campaign, publication.assignment_duration):
+            self.stdout.write(line)
+        self.stdout.write(reach_look(publication).sentence)
+
+    def _send(self, publication: Publication) -> None:
+        """Make what is planned and due; what must wait is left to the background jobs."""
+        while True:
+            planned = publication_plan(publication_id=publication.pk, at=timezone.now())
+            made = operations_run(publication=publication)
+            if not planned and not made:
+                break
+            progress = publishing_progress(publication)
+            left = progress.on_their_way + progress.unplanned
+            self.stdout.write(f"{progress.posted:,} HITs published, {left:,} to go, {progress.refused:,} refused.")
+        publication.refresh_from_db()
+        self.stdout.write(f"{publication.campaign.name} is {publication.get_state_display()}.")

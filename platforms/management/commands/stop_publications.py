@@ -1,0 +1,41 @@
+"""manage.py stop_publications: the kill switch of all publications at once."""
+
+import getpass
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from platforms.publishing import publications_stop
+
+
+class Command(BaseCommand):
+    """Stop every publication."""
+
+    help = (
+        "Stop every publication, so that nothing is published, approved or paid until each is resumed. Nothing is sent "
+        "to the platforms: HITs that are open there stay open. A restored site starts so. Each publication's alarm "
+        "says who stopped it, and why."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The command line."""
+        parser.add_argument("--reason", required=True, help="why, for those who will resume them")
+        parser.add_argument("--by", default=_user(), help="who stops them (%(default)s)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Stop them, and name them."""
+        if not options["reason"].strip():
+            raise CommandError("Say why, with --reason.")
+        stopped = publications_stop(reason=options["reason"].strip().rstrip("."), by=options["by"], at=timezone.now())
+        for publication in stopped:
+            self.stdout.write(f"{publication.campaign.name} is stopped.")
+        self.stdout.write(f"{len(stopped):,} publications are stopped.")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # in a container under somebody's own user id
+        return "an operator"

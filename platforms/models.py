@@ -1,0 +1,334 @@
+"""Campaigns at platforms: publications, their HITs and submissions there, calls, payments and alarms."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from pools.models import Campaign, new_token
+from tasks.models import Assignment, Hit, Platform, Worker
+
+# Where campaigns are published to: the platforms with an API of their own.
+PUBLISHED_TO = {
+    platform.value: platform.label for platform in (Platform.MARKETPLACE, Platform.MTURK_SANDBOX, Platform.MTURK)
+}
+
+
+class Publication(models.Model):
+    """A campaign at a platform, and the terms that its workers are told.
+
+    Once it has left `draft`, platform and pay are fixed. The other terms can be replaced: each version is kept in
+    `terms`, and its HITs are moved to the new HIT type one by one.
+    """
+
+    class Pay(models.TextChoices):
+        BASE_AND_BONUS = "base-and-bonus", _("a small base, and a bonus for what was judged")
+        FULL_ON_EXIT = "full-on-exit", _("the full reward, also for leaving early")
+        RETURN_AND_COMPENSATE = "return-and-compensate", _("who leaves early returns the HIT, and is compensated")
+
+    class State(models.TextChoices):
+        DRAFT = "draft", _("draft")
+        OPEN = "open", _("published")
+        PAUSED = "paused", _("paused")
+        STOPPED = "stopped", _("stopped: nothing that spends is sent")
+
+    # Terms go with a draft that is deleted; once published, the operations and HITs protect both.
+    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="publication")
+    platform = models.CharField(max_length=16, choices=PUBLISHED_TO, default=Platform.MARKETPLACE)
+    state = models.CharField(max_length=8, choices=State, default=State.DRAFT)
+    reference = models.CharField(max_length=32, unique=True, default=new_token, editable=False)
+
+    pay = models.CharField(max_length=24, choices=Pay, default=Pay.BASE_AND_BONUS)
+    base = models.DecimalField(
+        max_digits=8, decimal_places=2, default=Decimal("0.10"), validators=[MinValueValidator(Decimal("0.01"))]
+    )
+    requirements = models.JSONField(
+        default=list, blank=True, help_text=_("What workers must have: the API's QualificationRequirements.")
+    )
+    title = models.CharField(max_length=128)
+    description = models.CharField(max_length=2000)
+    keywords = models.CharField(max_length=1000, blank=True)
+    lifetime = models.DurationField(default=timedelta(days=14))
+    assignment_duration = models.DurationField(default=timedelta(hours=1))
+    auto_approval = models.DurationField(default=timedelta(days=7))
+    approve_after = models.DurationField(
+        default=timedelta(0), help_text=_("How long submitted work waits for a person before it is approved.")
+    )
+    rate = models.FloatField(
+        default=5.0, validators=[MinValueValidator(0.01), MaxValueValidator(1000)], help_text=_("Calls per second.")
+    )
+
+    hit_type_id = models.TextField(blank=True)
+    exclusion_id = models.TextField(blank=True, help_text=_("The qualification of workers who get no more HITs."))
+    published_at = models.DateTimeField(null=True, blank=True)
+    next_call_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(auto_approval__gte=timedelta(days=3), auto_approval__lte=timedelta(days=30)),
+                name="publication_auto_approval_from_3_to_30_days",
+            ),
+            models.CheckConstraint(condition=Q(base__gt=0, rate__gt=0), name="publication_base_and_rate_positive"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.campaign_id} at {self.platform}"
+
+    @property
+    def listed(self) -> Decimal:
+        """The reward that the platform lists, and pays when an assignment is approved."""
+        reward = self.campaign.reward
+        return min(self.base, reward) if self.pay == self.Pay.BASE_AND_BONUS else reward
+
+    @property
+    def longest_time(self) -> timedelta:
+        """What any of its terms so far gave a worker for a HIT: work keeps the time that it was accepted with."""
+        seconds = self.terms.values_list("values__assignment_duration", flat=True)
+        return max([self.assignment_duration, *(timedelta(seconds=float(given)) for given in seconds if given)])
+
+
+class TermsVersion(models.Model):
+    """The terms of a publication from one time on. Never changed: other terms are a new version.
+
+    `hit_type_id` is empty until the platform has made the HIT type of these terms.
+    """
+
+    publication = models.ForeignKey(Publication, on_delete=models.PROTECT, related_name="terms")
+    version = models.PositiveIntegerField()
+    values = models.JSONField(help_text=_("Each term by its name, lengths of time in seconds."))
+    hit_type_id = models.TextField(blank=True)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["publication", "version"], name="terms_version_once")]
+
+    def __str__(self) -> str:
+        return f"version {self.version}"
+
+
+class PublishedHit(models.Model):
+    """A HIT of the platform: one of ours, or (`hit` empty) a compensation. `turn` counts its expiries and reopenings.
+
+    A HIT of ours is posted again, as its next `round`, where the platform does not allow more assignments on the last.
+    """
+
+    publication = models.ForeignKey(Publication, on_delete=models.PROTECT, related_name="published_hits")
+    hit = models.ForeignKey(Hit, null=True, on_delete=models.PROTECT, related_name="published_hits")
+    round = models.PositiveSmallIntegerField(default=1)
+    max_assignments = models.PositiveIntegerField(
+        help_text=_("Assignments asked for, with those that are on their way.")
+    )
+    platform_hit_id = models.TextField(blank=True)
+    hit_type_id = models.TextField(blank=True, help_text=_("The HIT type that the platform has it under."))
+    posted_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField(null=True)
+    turn = models.PositiveIntegerField(default=0)
+    next_poll_at = models.DateTimeField(null=True, help_text=_("Empty: nothing more can come."))
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["publication", "hit", "round"], name="published_hit_once_per_round"),
+            models.UniqueConstraint(
+                fields=["publication", "platform_hit_id"],
+                condition=~Q(platform_hit_id=""),
+                name="published_hit_platform_id_once",
+            ),
+        ]
+        # platforms.syncing: what is to be polled now
+        indexes = [
+            models.Index(
+                fields=["publication", "next_poll_at"],
+                condition=Q(next_poll_at__isnull=False),
+                name="published_hit_to_poll",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.platform_hit_id or f"posting {self.pk}"
+
+
+class Submission(models.Model):
+    """Work that the platform says was submitted. Without an assignment of ours it waits for a person."""
+
+    class Status(models.TextChoices):
+        SUBMITTED = "Submitted", _("submitted")
+        APPROVED = "Approved", _("approved")
+        REJECTED = "Rejected", _("rejected")
+
+    class Decision(models.TextChoices):
+        NONE = "", _("not yet")
+        APPROVE = "approve", _("approve")
+        REJECT = "reject", _("reject")
+
+    publication = models.ForeignKey(Publication, on_delete=models.PROTECT, related_name="submissions")
+    published_hit = models.ForeignKey(PublishedHit, on_delete=models.PROTECT, related_name="submissions")
+    assignment = models.OneToOneField(
+        Assignment, null=True, blank=True, on_delete=models.PROTECT, related_name="submission"
+    )
+    platform_assignment_id = models.TextField()
+    platform_worker_id = models.TextField()
+    status = models.CharField(max_length=10, choices=Status)
+    submitted_at = models.DateTimeField()
+    auto_approval_at = models.DateTimeField(null=True)
+    receipt = models.CharField(max_length=64, blank=True)
+    why_unmatched = models.TextField(blank=True)
+    decision = models.CharField(max_length=8, choices=Decision, default=Decision.NONE, blank=True)
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    decided_at = models.DateTimeField(null=True, blank=True)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["publication", "platform_assignment_id", "platform_worker_id"], name="submission_once"
+            )
+        ]
+        # platforms.reviewing: what waits for a decision
+        indexes = [models.Index(fields=["publication", "submitted_at"], condition=Q(decision=""), name="to_decide")]
+
+    def __str__(self) -> str:
+        return self.platform_assignment_id
+
+
+class Payment(models.Model):
+    """One paid effect, in dollars and cents: written down before it is sent, and only once for each purpose.
+
+    It is for an assignment of ours, or for a submission that none of ours belongs to and that a person (or the
+    platform's clock) approved.
+    """
+
+    class Purpose(models.TextChoices):
+        REWARD = "reward", _("reward")
+        BONUS = "bonus", _("bonus")
+        COMPENSATION = "compensation", _("compensation")
+
+    class State(models.TextChoices):
+        OWED = "owed", _("owed")
+        SENT = "sent", _("on its way")
+        PAID = "paid", _("paid")
+        REFUSED = "refused", _("refused")
+
+    publication = models.ForeignKey(Publication, on_delete=models.PROTECT, related_name="payments")
+    assignment = models.ForeignKey(Assignment, null=True, blank=True, on_delete=models.PROTECT, related_name="payments")
+    submission = models.ForeignKey(Submission, null=True, blank=True, on_delete=models.PROTECT, related_name="payments")
+    purpose = models.CharField(max_length=12, choices=Purpose)
+    amount = models.DecimalField(max_digits=8, decimal_places=2)
+    fee = models.DecimalField(max_digits=8, decimal_places=2)
+    token = models.CharField(max_length=64, unique=True, default=new_token, editable=False)
+    state = models.CharField(max_length=8, choices=State, default=State.OWED)
+    evidence = models.JSONField(default=dict, blank=True)
+    owed_at = models.DateTimeField()
+    paid_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["assignment", "purpose"], name="payment_once_per_assignment"),
+            models.UniqueConstraint(fields=["submission", "purpose"], name="payment_once_per_submission"),
+            models.CheckConstraint(
+                condition=Q(assignment__isnull=False) | Q(submission__isnull=False), name="payment_is_for_something"
+            ),
+            models.CheckConstraint(condition=Q(amount__gt=0, fee__gte=0), name="payment_of_something"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.purpose} {self.amount}"
+
+
+class Operation(models.Model):
+    """One call to the platform, with its token, committed before it is made: the outbox.
+
+    `sent` is a call that is being made (or whose maker died), `unknown` one whose answer was lost.
+    """
+
+    class Kind(models.TextChoices):
+        EXCLUSION_TYPE = "exclusion-type", _("make the exclusion qualification")
+        HIT_TYPE = "hit-type", _("make the HIT type")
+        CREATE = "create", _("publish a HIT")
+        RETYPE = "retype", _("put a HIT under the new terms")
+        EXTEND = "extend", _("ask for more assignments")
+        EXPIRE = "expire", _("end a HIT")
+        REOPEN = "reopen", _("open a HIT again")
+        APPROVE = "approve", _("approve")
+        REJECT = "reject", _("reject")
+        BONUS = "bonus", _("pay a bonus")
+        COMPENSATE = "compensate", _("offer a compensation")
+        EXCLUDE = "exclude", _("exclude a worker")
+        READMIT = "readmit", _("readmit a worker")
+
+    class State(models.TextChoices):
+        PLANNED = "planned", _("planned")
+        SENT = "sent", _("sent")
+        DONE = "done", _("done")
+        REFUSED = "refused", _("refused")
+        UNKNOWN = "unknown", _("outcome unknown")
+
+    publication = models.ForeignKey(Publication, on_delete=models.PROTECT, related_name="operations")
+    kind = models.CharField(max_length=16, choices=Kind)
+    subject = models.CharField(max_length=100)
+    published_hit = models.ForeignKey(PublishedHit, null=True, on_delete=models.PROTECT, related_name="operations")
+    payment = models.ForeignKey(Payment, null=True, on_delete=models.PROTECT, related_name="operations")
+    submission = models.ForeignKey(Submission, null=True, on_delete=models.PROTECT, related_name="operations")
+    worker = models.ForeignKey(Worker, null=True, on_delete=models.PROTECT, related_name="operations")
+    terms = models.ForeignKey(TermsVersion, null=True, on_delete=models.PROTECT, related_name="operations")
+    token = models.CharField(max_length=64, unique=True, default=new_token, editable=False)
+    state = models.CharField(max_length=8, choices=State, default=State.PLANNED)
+    attempts = models.PositiveIntegerField(default=0)
+    next_try = models.DateTimeField()
+    first_sent_at = models.DateTimeField(null=True, help_text=_("The platform knows the token for 24 hours from then."))
+    sent_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    request = models.JSONField(default=dict)
+    result = models.JSONField(default=dict)
+    error = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["publication", "kind", "subject"], name="operation_once")]
+        # platforms.outbox: what may be sent now
+        indexes = [
+            models.Index(
+                fields=["publication", "next_try"],
+                condition=Q(state__in=["planned", "sent", "unknown"]),
+                name="operation_to_send",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject}"
+
+
+class LedgerComparison(models.Model):
+    """The last comparison of a publication's ledger with the platform's. `version` is that of what `content` holds."""
+
+    publication = models.OneToOneField(Publication, on_delete=models.CASCADE, related_name="comparison")
+    version = models.PositiveSmallIntegerField()
+    made_at = models.DateTimeField()
+    differences = models.PositiveIntegerField(help_text=_("All of them; the content has the first in words."))
+    content = models.JSONField()
+
+    def __str__(self) -> str:
+        return f"comparison of {self.publication_id}"
+
+
+class Alarm(models.Model):
+    """Something at a platform that a person must look at, once for each kind and subject."""
+
+    publication = models.ForeignKey(Publication, on_delete=models.CASCADE, related_name="alarms")
+    kind = models.CharField(max_length=30)
+    subject = models.CharField(max_length=100)
+    text = models.TextField()
+    raised_at = models.DateTimeField()
+    settled_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["publication", "kind", "subject"], name="alarm_once")]
+
+    def __str__(self) -> str:
+        return self.text

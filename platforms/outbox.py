@@ -1,0 +1,286 @@
+"""The outbox: planned calls are taken one by one, committed as sent, made once, and their outcome is written down.
+
+A worker that dies leaves a row that is `sent`; after `LEASE` another one makes the call again, with the same token.
+"""
+
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from platforms import calls
+from platforms.alarms import alarm_raise, alarm_settle
+from platforms.effects import operation_apply
+from platforms.models import Operation, Payment, Publication, TermsVersion
+from platforms.mturk.client import Answer, Trouble, assert_host, client_for, code_of, trouble_of
+from platforms.mturk.endpoints import endpoint_of
+from tasks.campaign_alarms import in_words
+
+LEASE = timedelta(minutes=5)
+"""Much longer than a call can take: who holds an operation longer than this is gone."""
+FIRST_WAIT = timedelta(seconds=2)
+LONGEST_WAIT = timedelta(minutes=15)
+PATIENCE = 5.0
+"""Seconds that a run waits for its turn under the publication's rate before it leaves the rest to the next."""
+log = logging.getLogger(__name__)
+Kind, State = Operation.Kind, Operation.State
+SPENDS_MORE = (Kind.CREATE, Kind.EXTEND, Kind.REOPEN)
+"""What a pause holds back."""
+SPEND = (Kind.CREATE, Kind.EXTEND, Kind.APPROVE, Kind.BONUS, Kind.COMPENSATE)
+"""What needs money in the account."""
+WHEN_STOPPED = (Kind.EXPIRE, Kind.EXCLUDE)
+"""All that the kill switch lets through."""
+
+
+class Taken(NamedTuple):
+    """An operation whose call is to be made in `wait` seconds; `in_doubt` if an earlier call may have done it."""
+
+    operation: Operation
+    wait: float
+    in_doubt: bool
+
+
+def operations_run(
+    *,
+    publication: Publication,
+    limit: int = 200,
+    clock: Callable[[], datetime] = timezone.now,
+    sleep: Callable[[float], None] = time.sleep,
+) -> int:
+    """Make up to `limit` planned calls of a publication, at its rate, and return how many were made.
+
+    Any number of processes may do this at once.
+    """
+    endpoint = endpoint_of(publication.platform)
+    client = client_for(endpoint)
+    made, settled = 0, set[Trouble]()
+    while made < limit:
+        taken = _take(publication, clock())
+        if taken is None:
+            break
+        operation = taken.operation
+        if taken.wait > 0:
+            sleep(taken.wait)
+        made += 1
+        assert_host(client, endpoint)
+        if _attempt(client, taken, clock):
+            over = {Trouble.ACCOUNT, Trouble.FUNDS} if operation.kind in SPEND else {Trouble.ACCOUNT}
+            for kind in over - settled:
+                alarm_settle(publication=publication, kind=kind, subject="", at=clock())
+            settled |= over
+    return made
+
+
+def _sendable(publication: Publication, at: datetime) -> QuerySet[Operation]:
+    """What may be sent now. Paused or stopped, a HIT whose creation is in doubt is looked for, not created again."""
+    lost = Q(state=State.UNKNOWN, next_try__lte=at) | Q(state=State.SENT, sent_at__lte=at - LEASE)
+    ready = Operation.objects.filter(lost | Q(state=State.PLANNED, next_try__lte=at), publication_id=publication.pk)
+    if publication.state == Publication.State.OPEN:
+        return ready
+    if publication.state == Publication.State.PAUSED:
+        return ready.filter(~Q(kind__in=SPENDS_MORE) | (lost & Q(kind=Kind.CREATE)))
+    if publication.state == Publication.State.STOPPED:
+        return ready.filter(Q(kind__in=WHEN_STOPPED) | (lost & Q(kind=Kind.CREATE)))
+    return ready.none()
+
+
+@transaction.atomic
+def _take(publication: Publication, at: datetime) -> Taken | None:
+    """The next operation, committed as sent before anything is sent.
+
+    None if nothing waits, others hold all that does, or the next turn is too far away.
+    """
+    row = Publication.objects.select_for_update(no_key=True).get(pk=publication.pk)
+    turn = max(at, row.next_call_at or at)
+    wait = (turn - at).total_seconds()
+    if wait > PATIENCE:
+        return None
+    operation = (
+        _sendable(row, at)
+        .select_for_update(skip_locked=True, of=("self",), no_key=True)
+        .select_related("published_hit", "terms")
+        .order_by("next_try", "id")
+        .first()
+    )
+    if operation is None:
+        return None
+    Publication.objects.filter(pk=row.pk).update(next_call_at=turn + timedelta(seconds=1 / row.rate))
+    # Since when it may have been done: what may no longer be known by its token is looked for first (see _answer).
+    in_doubt = operation.first_sent_at is not None
+    operation.first_sent_at = operation.first_sent_at or turn
+    operation.state = State.SENT
+    operation.sent_at = turn
+    operation.attempts += 1
+    operation.save(update_fields=["state", "sent_at", "first_sent_at", "attempts"])
+    operation.publication = row
+    if operation.payment_id is not None:
+        owed = Payment.objects.filter(pk=operation.payment_id, state=Payment.State.OWED)
+        owed.update(state=Payment.State.SENT)
+    return Taken(operation, wait, in_doubt)
+
+
+def _attempt(client: Any, taken: Taken, clock: Callable[[], datetime]) -> bool:
+    """Make a taken call and write down what came of it. Whether the platform took it."""
+    operation = taken.operation
+    try:
+        answer = _answer(client, operation, clock())
+        if answer is not None:
+            operation_finish(operation=operation, answer=answer, at=clock())
+    except (BotoCoreError, ClientError) as error:
+        _failed(taken, error, clock())
+        return False
+    except Exception as error:
+        log.exception("%s of publication %s", operation, operation.publication_id)
+        _doubt(operation, error, clock())
+        return False
+    if answer is None:
+        _again(operation, State.PLANNED, "", clock())
+        return False
+    if operation.attempts > 1:
+        alarm_settle(publication=operation.publication, kind="doubt", subject=f"operation {operation.pk}", at=clock())
+    return "superseded" not in answer
+
+
+def _answer(client: Any, operation: Operation, at: datetime) -> Answer | None:
+    """What the platform says to a call, new or repeated; None if it was only looked for, and is not there."""
+    if _superseded(operation):
+        return {"superseded": True}
+    first = operation.first_sent_at or at
+    held_back = operation.publication.state != Publication.State.OPEN and operation.kind == Kind.CREATE
+    if operation.attempts > 1 and (held_back or at - first > calls.TOKEN_LIFE):
+        there = calls.found(client, operation)
+        if there is not None or held_back:
+            return there
+        # Not done, and the token's day is over: from here it counts anew.
+        Operation.objects.filter(pk=operation.pk).update(first_sent_at=at)
+    try:
+        return calls.make(client, operation)
+    except (BotoCoreError, ClientError) as error:
+        trouble = trouble_of(error)
+        if trouble == Trouble.REPEATED:
+            return calls.repeated(client, error, operation)
+        if trouble in (Trouble.STATE, Trouble.REFUSED):
+            there = calls.found(client, operation)
+            if there is not None:
+                return there
+        raise
+
+
+def _superseded(operation: Operation) -> bool:
+    """Whether a HIT's end, reopening or change of terms was overtaken by a later decision."""
+    if operation.kind == Kind.RETYPE and operation.terms is not None:
+        return TermsVersion.objects.filter(
+            publication_id=operation.publication_id, version__gt=operation.terms.version
+        ).exists()
+    if operation.kind not in (Kind.EXPIRE, Kind.REOPEN) or operation.published_hit is None:
+        return False
+    return int(operation.subject.rpartition("/")[2]) < operation.published_hit.turn
+
+
+@transaction.atomic
+def operation_finish(*, operation: Operation, answer: Answer, at: datetime) -> bool:
+    """Write down that an operation is done, with its effects. Returns False where that stood before."""
+    done = Operation.objects.filter(pk=operation.pk, state__in=[State.SENT, State.UNKNOWN, State.PLANNED]).update(
+        state=State.DONE, ended_at=at, result=answer, error=""
+    )
+    if done:
+        operation_apply(operation=operation, answer=answer, at=at)
+    return bool(done)
+
+
+def _failed(taken: Taken, error: Exception, at: datetime) -> None:
+    operation, trouble = taken.operation, trouble_of(error)
+    text = f"{code_of(error)}: {error}"[:2000]
+    publication = operation.publication
+    log.warning("%s of publication %s: %s", operation, publication.pk, text)
+    if trouble == Trouble.THROTTLED:
+        pause = _wait(operation.attempts)
+        slower = at + min(pause, timedelta(seconds=PATIENCE))
+        Publication.objects.filter(pk=publication.pk, next_call_at__lt=slower).update(next_call_at=slower)
+        _not_done(taken, text, at)
+    elif trouble in (Trouble.FUNDS, Trouble.ACCOUNT):
+        words = {
+            Trouble.FUNDS: _(
+                "The account at the platform cannot pay for what is planned. Add money; it goes on by itself."
+            ),
+            Trouble.ACCOUNT: _("The platform does not take our access key. Set AWS_ACCESS_KEY_ID or AWS_PROFILE."),
+        }[trouble]
+        alarm_raise(publication=publication, kind=trouble, subject="", text=words, at=at)
+        _not_done(taken, text, at)
+    elif trouble == Trouble.UNKNOWN:
+        _again(operation, State.UNKNOWN, text, at)
+    elif trouble == Trouble.STATE and operation.attempts < 12:  # within minutes of a submission, reviews can fail
+        _not_done(taken, text, at)
+    else:
+        _refuse(operation, text, at)
+
+
+def _doubt(operation: Operation, error: Exception, at: datetime) -> None:
+    """The platform's answer cannot be understood: it may have done what was asked. Tried again, by its token."""
+    text = in_words(error)
+    _again(operation, State.UNKNOWN, text, at)
+    words = _(
+        "The platform was asked to %(what)s, and its answer could not be understood (%(error)s). It is asked again."
+    )
+    alarm_raise(
+        publication=operation.publication,
+        kind="doubt",
+        subject=f"operation {operation.pk}",
+        text=words % {"what": operation.get_kind_display(), "error": text},
+        at=at,
+    )
+
+
+@transaction.atomic
+def _refuse(operation: Operation, text: str, at: datetime) -> None:
+    if Operation.objects.filter(pk=operation.pk, state=State.SENT).update(state=State.REFUSED, ended_at=at, error=text):
+        Payment.objects.filter(operations=operation).exclude(state=Payment.State.PAID).update(
+            state=Payment.State.REFUSED, evidence={"error": text}
+        )
+        words = _("The platform refused to %(what)s: %(error)s") % {"what": operation.get_kind_display(), "error": text}
+        alarm_raise(
+            publication=operation.publication, kind="refused", subject=f"operation {operation.pk}", text=words, at=at
+        )
+
+
+def _not_done(taken: Taken, error: str, at: datetime) -> None:
+    """This attempt did nothing. An earlier one may have: then it stays in doubt."""
+    if taken.in_doubt:
+        _again(taken.operation, State.UNKNOWN, error, at)
+    else:
+        Operation.objects.filter(pk=taken.operation.pk, state=State.SENT).update(first_sent_at=None)
+        _again(taken.operation, State.PLANNED, error, at)
+
+
+def _again(operation: Operation, state: str, error: str, at: datetime) -> None:
+    """To be tried later, and later each time."""
+    Operation.objects.filter(pk=operation.pk, state=State.SENT).update(
+        state=state, error=error, next_try=at + _wait(operation.attempts)
+    )
+
+
+def _wait(attempts: int) -> timedelta:
+    """Twice as long each time up to a bound, with jitter: between half and the whole of it."""
+    longest = min(LONGEST_WAIT.total_seconds(), FIRST_WAIT.total_seconds() * 2 ** min(attempts, 16))
+    return timedelta(seconds=longest * (0.5 + secrets.randbelow(501) / 1000))
+
+
+@transaction.atomic
+def operation_retry(*, operation: Operation, at: datetime) -> bool:
+    """Let a person try a refused operation again, with the same token. Returns whether it was refused."""
+    # Not its first attempt: what it was to do may have been done, and is looked for once the token is old.
+    again = Operation.objects.filter(pk=operation.pk, state=State.REFUSED).update(
+        state=State.PLANNED, next_try=at, ended_at=None, attempts=1
+    )
+    if again:
+        Payment.objects.filter(operations=operation, state=Payment.State.REFUSED).update(state=Payment.State.OWED)
+        alarm_settle(publication=operation.publication, kind="refused", subject=f"operation {operation.pk}", at=at)
+    return bool(again)

@@ -1,0 +1,436 @@
+"""Publishing a campaign: its terms, the dry run, the start; pause, resume, extend, expire, and the kill switch."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models.functions import Cast, Concat
+from django.utils.translation import gettext as _
+
+from core.errors import NotNow, Refused
+from core.models import User
+from core.money import dollars
+from platforms.alarms import alarm_raise, alarm_settle
+from platforms.bills import remaining_bill
+from platforms.models import Operation, Payment, Publication, PublishedHit, TermsVersion
+from platforms.mturk.client import assert_host, client_for, frame_address, read
+from platforms.mturk.endpoints import endpoint_of
+from platforms.mturk.requirements import countries_of, requirements_at_first, unknown_countries
+from platforms.planning import (
+    end_plan,
+    exclusion_name,
+    hit_request,
+    hit_type_request,
+    operation_plan,
+    published_hits_plan,
+    reopen_plan,
+    retypes_plan,
+)
+from platforms.reach import reach_look
+from pools.models import Campaign
+from tasks.models import Hit, Platform
+
+State = Publication.State
+Kind = Operation.Kind
+TERMS = (
+    "platform pay base requirements title description keywords lifetime assignment_duration auto_approval "
+    "approve_after rate"
+).split()
+STOPPED = "stopped"  # the alarm of publications that were all stopped at once
+BATCH = 500
+"""HITs that are planned ahead of their calls: what bounds the memory."""
+
+
+def publication_unsaved(campaign: Campaign) -> Publication:
+    """The terms that a campaign starts from, not stored, and without the demands on workers."""
+    return Publication(
+        campaign=campaign,
+        title=campaign.title,
+        description=_("Read a question and two passages, and choose the passage that answers it best. Repeat."),
+        keywords=_("search, reading, comparison, answers"),
+        assignment_duration=timedelta(minutes=campaign.minutes_per_hit),
+        pay=pay_at_first(Platform.MARKETPLACE),
+    )
+
+
+def pay_at_first(platform: str) -> str:
+    """How work is paid unless somebody chooses: at our own marketplace the whole reward is listed, so that workers see
+    it. At Mechanical Turk, where a compensation takes a worker's attention, a base and a bonus.
+    """
+    own = platform == Platform.MARKETPLACE
+    return Publication.Pay.RETURN_AND_COMPENSATE if own else Publication.Pay.BASE_AND_BONUS
+
+
+def publication_likely(campaign: Campaign) -> Publication:
+    """The campaign's publication, or the terms that it would start from at our own marketplace, not stored."""
+    publication = Publication.objects.filter(campaign=campaign).first() or publication_unsaved(campaign)
+    publication.campaign = campaign
+    return publication
+
+
+@transaction.atomic
+def publication_write(*, campaign: Campaign, **terms: Any) -> Publication:
+    """Write, or change, the terms on which a campaign will be published; the demands on workers that are usual there by
+    default.
+
+    Raises NotNow once it is published, Refused for terms that the platform or the campaign does not allow.
+    """
+    publication = Publication.objects.select_for_update().filter(campaign=campaign).first()
+    if publication is None:
+        publication = publication_unsaved(campaign)
+        where = terms.get("platform", "marketplace")
+        terms = {"requirements": requirements_at_first(where), "pay": pay_at_first(where)} | terms
+    if publication.state != State.DRAFT:
+        raise NotNow(_("The campaign is published. Its terms can be replaced, with a look at what that changes."))
+    terms_set(publication, terms)
+    publication.save()
+    return publication
+
+
+def terms_set(publication: Publication, terms: Mapping[str, Any]) -> None:
+    """Set terms on a publication, without storing it. Raises Refused for what platform or campaign do not allow."""
+    endpoint_of(terms.get("platform", publication.platform))
+    for name, value in terms.items():
+        setattr(publication, name, value)
+    limits = {
+        _("The auto-approval is from 3 to 30 days, so that it never comes before the check of the test pairs."): (
+            timedelta(days=3) <= publication.auto_approval <= timedelta(days=30)
+        ),
+        _("The work may wait for at most a day less than the auto-approval."): (
+            timedelta(0) <= publication.approve_after <= publication.auto_approval - timedelta(days=1)
+        ),
+        _("A platform keeps a HIT from 30 seconds to 365 days."): (
+            timedelta(seconds=30) <= publication.lifetime <= timedelta(days=365)
+            and timedelta(seconds=30) <= publication.assignment_duration <= timedelta(days=365)
+        ),
+        _("At most 9 requirements on workers, beside the exclusion."): len(publication.requirements) <= 9,
+        _("A platform lists rewards of a cent or more: the campaign's reward is less."): publication.listed > 0,
+    }
+    broken = [sentence for sentence, holds in limits.items() if not holds]
+    if strange := unknown_countries(countries_of(publication.requirements)):
+        said = _("“%(codes)s” is no country's code in ISO 3166, where the United States are US, and Great Britain GB.")
+        broken.append(said % {"codes": ", ".join(strange)})
+    if broken:
+        raise Refused(" ".join(broken))
+    try:
+        publication.full_clean(validate_unique=False)
+    except ValidationError as error:
+        raise Refused(" ".join(error.messages)) from error
+
+
+def dry_run(publication: Publication) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The exact requests that publishing will make, as `(operation, parameters)`, one after the other.
+
+    The platform's own ids and the tokens are not known before: they stand as words in pointed brackets.
+    """
+    yield "CreateQualificationType", exclusion_request(publication)
+    yield "CreateHITType", hit_type_request(publication, publication.exclusion_id or "<exclusion>")
+    hits = Hit.objects.filter(campaign=publication.campaign, needed__gt=0).order_by("number")
+    for hit in hits.iterator(chunk_size=BATCH):
+        request = hit_request(publication, hit, 1, hit.needed)
+        yield (
+            "CreateHITWithHITType",
+            request | {"HITTypeId": request["HITTypeId"] or "<HIT type>", "UniqueRequestToken": "<token>"},
+        )
+
+
+def exclusion_request(publication: Publication) -> dict[str, Any]:
+    """What CreateQualificationType is asked for."""
+    return {
+        "Name": exclusion_name(publication),
+        "Description": "Whoever has this is not offered further tasks of this kind. It says nothing about a worker.",
+        "QualificationTypeStatus": "Active",
+    }
+
+
+def balance_of(publication: Publication) -> Decimal:
+    """What the account at the platform can spend now, in dollars."""
+    endpoint = endpoint_of(publication.platform)
+    client = client_for(endpoint)
+    assert_host(client, endpoint)
+    return Decimal(read(client.get_account_balance)["AvailableBalance"])
+
+
+def who_adds_money(publication: Publication) -> str:
+    """Who adds money to the account at the platform, and how."""
+    if publication.platform == Platform.MARKETPLACE:
+        return _(
+            "The operator of the marketplace adds money: on the page of your requester, or with "
+            "“python -m marketplace deposit”. docs/marketplace.md says how, under “Adding money”."
+        )
+    return _("Buy prepaid HITs on the requester site of Mechanical Turk, under “My Account”.")
+
+
+def publication_publish(
+    *,
+    publication: Publication,
+    at: datetime,
+    typed_name: str = "",
+    although_nobody_qualifies: bool = False,
+    by: User | None = None,
+) -> Publication:
+    """Begin to publish: what is planned goes out at the set rate, by the background jobs. Again is not an error.
+
+    Raises Refused if the campaign is not open, its pages are not https, the name was not typed where it must be, the
+    account does not hold all of the bill, no worker qualifies (unless that is known), or the stored terms are not those
+    of `publication` any more.
+    """
+    campaign = publication.campaign
+    campaign.refresh_from_db()
+    if Publication.objects.filter(pk=publication.pk).exclude(state=State.DRAFT).exists():
+        publication.refresh_from_db()
+        return publication
+    if campaign.state != Campaign.State.OPEN:
+        raise NotNow(_("The campaign is “%(state)s”. Start it before it is published.") % {"state": campaign.state})
+    if publication.platform == Platform.MTURK and typed_name != campaign.name:
+        raise Refused(_("Type the campaign's name to publish it where real people are paid real money."))
+    first = Hit.objects.filter(campaign=campaign).order_by("number").first()
+    if first is not None:
+        frame_address(publication, first)
+    owed, balance = remaining_bill(publication).total, balance_of(publication)
+    if balance < owed:
+        raise Refused(
+            _("The account at the platform has %(balance)s, and the campaign may cost %(bill)s. %(who)s")
+            % {"balance": dollars(balance), "bill": dollars(owed), "who": who_adds_money(publication)}
+        )
+    nobody_refuse(publication, although_nobody_qualifies)
+    with transaction.atomic():
+        locked = publication_lock(publication)
+        if locked.state == State.DRAFT:
+            if any(getattr(locked, name) != getattr(publication, name) for name in TERMS):
+                raise NotNow(_("The terms were changed meanwhile. Look at them, then publish."))
+            Publication.objects.filter(pk=publication.pk).update(state=State.OPEN, published_at=at, next_call_at=at)
+            terms_keep(publication=locked, by=by, at=at)
+            operation_plan(
+                publication=publication,
+                kind=Kind.EXCLUSION_TYPE,
+                subject="once",
+                request=exclusion_request(publication),
+                at=at,
+            )
+    publication.refresh_from_db()
+    return publication
+
+
+def nobody_refuse(publication: Publication, although_nobody_qualifies: bool) -> None:
+    """Raise Refused where it is known that no active worker meets the requirements, unless a person wants it so."""
+    if not although_nobody_qualifies and (reach := reach_look(publication)).is_nobody:
+        raise Refused(
+            _("%(reach)s Ask less of workers, or say that you want it so although nobody qualifies.")
+            % {"reach": reach.sentence}
+        )
+
+
+def terms_keep(*, publication: Publication, by: User | None, at: datetime, hit_type_id: str = "") -> TermsVersion:
+    """Write down the terms of a publication as its next version. The caller holds its lock."""
+    newest = publication.terms.aggregate(newest=Max("version", default=0))["newest"]
+    return TermsVersion.objects.create(
+        publication=publication,
+        version=newest + 1,
+        values={name: _plain(getattr(publication, name)) for name in TERMS},
+        hit_type_id=hit_type_id,
+        by=by,
+        at=at,
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A term as JSON: lengths of time in seconds, amounts as text."""
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return str(value) if isinstance(value, Decimal) else value
+
+
+@transaction.atomic
+def publication_plan(*, publication_id: int, at: datetime) -> int:
+    """Plan what comes next: the HIT type of the newest terms, HITs that are to come under them, then a batch of HITs.
+
+    How many calls; 0 if another process is at it.
+    """
+    publication = (
+        Publication.objects.select_for_update(skip_locked=True, of=("self",), no_key=True)
+        .select_related("campaign__lab")
+        .filter(pk=publication_id, state__in=[State.OPEN, State.PAUSED])
+        .first()
+    )
+    if publication is None or not publication.exclusion_id:
+        return 0
+    terms = publication.terms.order_by("-version").first()
+    if terms is None:
+        return 0
+    planned = Operation.objects.filter(publication=publication, state=Operation.State.PLANNED)
+    if not terms.hit_type_id:
+        if publication.operations.filter(kind=Kind.HIT_TYPE, terms=terms).exists():
+            return 0
+        request = hit_type_request(publication, publication.exclusion_id)
+        subject = f"version {terms.version}"
+        operation_plan(
+            publication=publication, kind=Kind.HIT_TYPE, subject=subject, request=request, at=at, terms=terms
+        )
+        return 1
+    moved = 0
+    room = BATCH - planned.filter(kind=Kind.RETYPE).count()
+    if terms.version > 1 and room >= BATCH // 2:
+        moved = retypes_plan(publication=publication, terms=terms, limit=room, at=at)
+    room = BATCH - planned.filter(kind=Kind.CREATE).count()
+    if publication.state != State.OPEN or room < BATCH // 2:
+        return moved
+    return moved + published_hits_plan(publication=publication, hits=unposted(publication)[:room], at=at)
+
+
+def unposted(publication: Publication) -> QuerySet[Hit]:
+    """HITs that need work and were never planned at the platform, by number."""
+    posted = PublishedHit.objects.filter(publication=publication, hit__isnull=False)
+    waiting = Hit.objects.filter(campaign_id=publication.campaign_id, needed__gt=0)
+    return waiting.exclude(pk__in=posted.values("hit")).order_by("number")
+
+
+# --- pause, resume, extend, expire, stop
+
+
+def publication_pause(*, publication: Publication, at: datetime) -> Publication:
+    """Publish nothing more, and end what is open at the platform; work that was accepted is still taken and paid."""
+    return _halt(publication, State.PAUSED, at)
+
+
+def publication_stop(*, publication: Publication, at: datetime) -> Publication:
+    """The kill switch: as a pause, and nothing at all is paid until the publication is resumed."""
+    return _halt(publication, State.STOPPED, at)
+
+
+@transaction.atomic
+def _halt(publication: Publication, state: str, at: datetime) -> Publication:
+    publication = publication_lock(publication)
+    if publication.state == State.DRAFT:
+        raise NotNow(_("The campaign is not published yet."))
+    end_plan(
+        publication=publication, published_hits=_to_end(publication, at, all_of_them=state == State.STOPPED), at=at
+    )
+    if publication.state != State.STOPPED:  # a pause does not lift the kill switch
+        publication.state = state
+        publication.save(update_fields=["state"])
+    return publication
+
+
+@transaction.atomic
+def publications_stop(*, reason: str, by: str, at: datetime) -> list[Publication]:
+    """Stop every publication without a word to its platform, and raise an alarm on each that says who did it and why.
+
+    For a database that may be older than what the platforms know: what is open there stays open, and nothing that is
+    planned here spends. Publications that were stopped before have the alarm too. Returns all of them.
+    """
+    published = Publication.objects.select_for_update().exclude(state=State.DRAFT).order_by("id")
+    stopped = list(published.select_related("campaign"))
+    text = _("Stopped by %(by)s: %(reason)s. Compare the ledgers, then resume.") % {"by": by, "reason": reason}
+    for publication in stopped:
+        publication.state = State.STOPPED
+        publication.save(update_fields=["state"])
+        alarm_raise(publication=publication, kind=STOPPED, subject="", text=text, at=at)
+    return stopped
+
+
+@transaction.atomic
+def publication_resume(*, publication: Publication, at: datetime) -> Publication:
+    """Go on after a pause or a stop: HITs that need work are open for another lifetime."""
+    publication = publication_lock(publication)
+    if publication.state == State.DRAFT:
+        raise NotNow(_("The campaign is not published yet."))
+    if publication.state != State.OPEN:
+        alarm_settle(publication=publication, kind=STOPPED, subject="", at=at)
+        publication.state = State.OPEN
+        publication.save(update_fields=["state"])
+        published_hits = [*_needed(publication), *_offered(publication)]
+        reopen_plan(publication=publication, published_hits=published_hits, until=at + publication.lifetime, at=at)
+    return publication
+
+
+@transaction.atomic
+def publication_extend(*, publication: Publication, until: datetime, at: datetime) -> int:
+    """Keep HITs that need work open until a time; those that stay open as long already are left alone."""
+    publication = publication_lock(publication)
+    if publication.state != State.OPEN:
+        raise NotNow(_("The publication is “%(state)s”. Resume it first.") % {"state": publication.state})
+    shorter = [one for one in _needed(publication) if one.expires_at is None or one.expires_at < until]
+    pending = set(
+        Operation.objects.filter(
+            publication=publication, kind=Kind.REOPEN, request__ExpireAt=int(until.timestamp()), ended_at=None
+        ).values_list("published_hit", flat=True)
+    )
+    chosen = [one for one in shorter if one.pk not in pending]
+    return reopen_plan(publication=publication, published_hits=chosen, until=until, at=at)
+
+
+@transaction.atomic
+def publication_expire(*, publication: Publication, at: datetime) -> int:
+    """End every open HIT at the platform now. Accepted work may still arrive, and is taken."""
+    publication = publication_lock(publication)
+    return end_plan(publication=publication, published_hits=_to_end(publication, at), at=at)
+
+
+def open_published_hits(publication: Publication, at: datetime) -> QuerySet[PublishedHit]:
+    """The campaign's HITs that are open at the platform."""
+    return publication.published_hits.filter(hit__isnull=False, expires_at__gt=at).exclude(platform_hit_id="")
+
+
+def open_or_needed(publication: Publication, at: datetime) -> QuerySet[PublishedHit]:
+    """The campaign's HITs at the platform that are open, or need work and may be opened again."""
+    there = publication.published_hits.filter(hit__isnull=False).exclude(platform_hit_id="")
+    return there.filter(Q(hit__needed__gt=0) | Q(expires_at__gt=at))
+
+
+def _to_end(publication: Publication, at: datetime, *, all_of_them: bool = False) -> QuerySet[PublishedHit]:
+    """HITs that are open or about to be, but for those that an end is planned for already. With `all_of_them`,
+    compensations, too.
+    """
+    slash = Value("/", output_field=TextField())
+    turn = Concat(Cast(OuterRef("pk"), TextField()), slash, Cast(OuterRef("turn"), TextField()))
+    waiting = Operation.objects.filter(published_hit=OuterRef("pk"), ended_at=None)
+    ending, turning = Exists(waiting.filter(kind=Kind.EXPIRE, subject=turn)), Exists(waiting.filter(kind=Kind.REOPEN))
+    published_hits = (
+        publication.published_hits.exclude(platform_hit_id="").filter(Q(expires_at__gt=at) | turning).exclude(ending)
+    )
+    return published_hits if all_of_them else published_hits.filter(hit__isnull=False)
+
+
+def _needed(publication: Publication) -> QuerySet[PublishedHit]:
+    """The postings whose HITs still need work."""
+    return publication.published_hits.filter(hit__needed__gt=0).exclude(platform_hit_id="")
+
+
+def _offered(publication: Publication) -> QuerySet[PublishedHit]:
+    """Compensations that were offered and not taken yet."""
+    offered = Operation.objects.filter(published_hit=OuterRef("pk"), payment__state=Payment.State.SENT)
+    return publication.published_hits.filter(Exists(offered), hit=None, submissions=None).exclude(platform_hit_id="")
+
+
+def publication_lock(publication: Publication) -> Publication:
+    """The publication as it is stored, locked until the transaction ends."""
+    return (
+        Publication.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("campaign__lab")
+        .get(pk=publication.pk)
+    )
+
+
+class PublishingProgress(NamedTuple):
+    """How far publishing is: HITs at the platform, those on their way, refused calls, and HITs not planned yet."""
+
+    posted: int
+    on_their_way: int
+    refused: int
+    unplanned: int
+
+
+def publishing_progress(publication: Publication) -> PublishingProgress:
+    """Count a publication's HITs."""
+    creates = Operation.objects.filter(publication=publication, kind=Kind.CREATE)
+    return PublishingProgress(
+        posted=publication.published_hits.filter(hit__isnull=False).exclude(platform_hit_id="").count(),
+        on_their_way=creates.filter(ended_at=None).count(),
+        refused=creates.filter(state=Operation.State.REFUSED).count(),
+        unplanned=unposted(publication).count(),
+    )

@@ -1,0 +1,77 @@
+"""How many workers of the platform could take a campaign's HITs. Only our own marketplace can be asked."""
+
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from core.errors import Refused
+from core.money import counted
+from platforms.account import PATIENCE, platform_refusals
+from platforms.models import Publication
+from platforms.mturk.client import assert_host, client_for, signed_post
+from platforms.mturk.endpoints import endpoint_of
+from tasks.models import Platform
+
+PATH = "/extensions/count-workers"
+TARGET = "BestknownMarketplace.CountWorkers"
+
+
+class Reach(NamedTuple):
+    """Of the platform's `active` workers, those who could take the HITs; None where that is not known, and why."""
+
+    qualified: int | None
+    active: int | None
+    why_unknown: str = ""
+
+    @property
+    def is_nobody(self) -> bool:
+        """Whether it is known that no active worker could take them."""
+        return self.qualified == 0
+
+    @property
+    def sentence(self) -> str:
+        """`41 of the marketplace's 63 active workers could take this.`"""
+        if self.qualified is None or self.active is None:
+            return _("How many workers could take this is not known at this platform. %(why)s") % {
+                "why": self.why_unknown
+            }
+        if not self.active:
+            return _("The marketplace has no active workers, so nobody could take this.")
+        said = ngettext(
+            "%(qualified)s of the marketplace's %(active)s active worker could take this.",
+            "%(qualified)s of the marketplace's %(active)s active workers could take this.",
+            self.active,
+        )
+        qualified = counted(self.qualified) if self.qualified else _("None")
+        return said % {"qualified": qualified, "active": counted(self.active)}
+
+
+def reach_look(publication: Publication) -> Reach:
+    """Ask once how many active workers meet the publication's requirements. It raises nothing."""
+    if publication.platform != Platform.MARKETPLACE:
+        return Reach(None, None, _("Mechanical Turk does not tell."))
+    try:
+        with platform_refusals():
+            endpoint = endpoint_of(publication.platform)
+            assert_host(client_for(endpoint), endpoint)
+            answer = signed_post(
+                endpoint, PATH, TARGET, {"QualificationRequirements": _requirements(publication)}, PATIENCE
+            )
+        return Reach(int(answer["QualifiedWorkers"]), int(answer["ActiveWorkers"]))
+    except Refused as refused:
+        return Reach(None, None, str(refused))
+    except (KeyError, TypeError, ValueError):
+        return Reach(None, None, _("The marketplace at this address does not count its workers."))
+
+
+def _requirements(publication: Publication) -> list[dict[str, Any]]:
+    """What the HITs will ask for: the publication's requirements, and that the worker is not excluded."""
+    if not publication.exclusion_id:
+        return list(publication.requirements)
+    excluded = {
+        "QualificationTypeId": publication.exclusion_id,
+        "Comparator": "DoesNotExist",
+        "ActionsGuarded": "DiscoverPreviewAndAccept",
+    }
+    return [*publication.requirements, excluded]

@@ -1,0 +1,579 @@
+"""Deciding on submitted work, and paying for it: by default all of it, whatever becomes of its data."""
+
+import logging
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _
+
+from core.errors import BadRequest, NotNow
+from core.models import User
+from platforms.alarms import alarm_raise, alarm_settle
+from platforms.models import Operation, Payment, Publication, PublishedHit, Submission
+from platforms.mturk.client import compensation_question
+from platforms.mturk.endpoints import LARGE, bonus_fee, endpoint_of, reward_fee
+from platforms.planning import COMPENSATION_TIME, compensation_request, end_plan, operation_plan, published_hits_plan
+from tasks.campaign_alarms import in_words
+from tasks.models import Assignment, Worker
+
+Kind, Purpose, Decision, Status = Operation.Kind, Payment.Purpose, Submission.Decision, Submission.Status
+BATCH = 200
+GRACE = timedelta(hours=1)
+log = logging.getLogger(__name__)
+
+
+def publication_settle(*, publication: Publication, at: datetime) -> int:
+    """Decide on submitted work that is matched and checked, and plan what it is paid. How many were decided."""
+    failed: dict[int, Exception] = {}
+    decided, more = 0, True
+    while more:
+        batch, more = _settle_batch(publication, at, failed)
+        decided += batch
+    _failed_ring(publication, failed, at)
+    _compensations_approve(publication, at)
+    workers_exclude(publication=publication, at=at)
+    compensations_find(publication=publication, at=at)
+    return decided
+
+
+@transaction.atomic
+def _settle_batch(publication: Publication, at: datetime, failed: dict[int, Exception]) -> tuple[int, bool]:
+    """Decide on the next submissions, but for those that `failed` in this round. How many, and whether more wait."""
+    waiting = list(
+        publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True)
+        .filter(assignment__judged__gt=0, decision=Decision.NONE, submitted_at__lte=at - publication.approve_after)
+        .exclude(assignment__verdict=Assignment.Verdict.PENDING)
+        .exclude(pk__in=list(failed))
+        .select_related("assignment", "published_hit", "publication__campaign")
+        .order_by("submitted_at", "id")[:BATCH]
+    )
+    decided = sum(_alone(_settle, submission, at, failed) for submission in waiting)
+    for submission in _decided_there(publication, failed):
+        _alone(_settle_as_there, submission, at, failed)
+    return decided, len(waiting) == BATCH
+
+
+def _alone(
+    act: Callable[[Submission, datetime], None], submission: Submission, at: datetime, failed: dict[int, Exception]
+) -> bool:
+    """Whether something was done for one submission. If it fails, nothing of it stays, and the others go on."""
+    try:
+        with transaction.atomic():
+            act(submission, at)
+    except Exception as error:
+        log.exception("Submission %s", submission.pk)
+        failed[submission.pk] = error
+        return False
+    return True
+
+
+def _failed_ring(publication: Publication, failed: dict[int, Exception], at: datetime) -> None:
+    subjects = {f"submission {pk}": error for pk, error in failed.items()}
+    for subject, error in subjects.items():
+        text = _("Submitted work could not be decided on or paid (%(error)s). It is tried again every minute.")
+        said = text % {"error": in_words(error)}
+        alarm_raise(publication=publication, kind="undecided", subject=subject, text=said, at=at)
+    raised = publication.alarms.filter(kind="undecided", settled_at=None)
+    raised.exclude(subject__in=subjects).update(settled_at=at)
+
+
+def _settle(submission: Submission, at: datetime) -> None:
+    if submission.status == Status.REJECTED:
+        _reject_as_there(submission, at)
+    elif _compensated_before(submission, at):
+        _approve(submission, by=None, reason=_("Compensated before: no bonus."), at=at, bonus=False)
+    else:
+        _approve(submission, by=None, reason="", at=at)
+
+
+def _settle_as_there(submission: Submission, at: datetime) -> None:
+    if submission.status == Status.APPROVED:
+        _approve(submission, by=None, reason=_("Approved at the platform, before anybody decided."), at=at)
+        _settle_alarms(submission, at)
+    else:
+        _reject_as_there(submission, at)
+
+
+def _reject_as_there(submission: Submission, at: datetime) -> None:
+    """Somebody rejected it at the platform itself: that is a person's decision, and it is not paid from here."""
+    submission.decision, submission.decided_at = Decision.REJECT, at
+    submission.reason = _("Rejected at the platform.")
+    submission.save(update_fields=["decision", "decided_at", "reason"])
+    _settle_alarms(submission, at)
+
+
+def _decided_there(publication: Publication, failed: Collection[int]) -> list[Submission]:
+    """Work that waits for a person here, and that the platform's clock has paid, or a person there has rejected."""
+    return list(
+        publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True)
+        .filter(Q(assignment=None) | Q(assignment__judged=0), published_hit__hit__isnull=False, decision=Decision.NONE)
+        .exclude(status=Status.SUBMITTED)
+        .exclude(pk__in=list(failed))
+        .select_related("published_hit", "publication__campaign")[:BATCH]
+    )
+
+
+def _compensated_before(submission: Submission, at: datetime) -> bool:
+    """Whether late work was compensated already. A compensation that nobody has taken yet is withdrawn instead."""
+    payment = (
+        Payment.objects.select_for_update(of=("self",), no_key=True)
+        .filter(assignment=submission.assignment, purpose=Purpose.COMPENSATION)
+        .first()
+    )
+    if payment is None:
+        return False
+    offers = Operation.objects.filter(payment=payment, kind=Kind.COMPENSATE)
+    if payment.state == Payment.State.PAID or Submission.objects.filter(published_hit__operations__in=offers).exists():
+        return True
+    subject = f"assignment {submission.assignment_id}"
+    alarm_settle(publication=submission.publication, kind="compensation", subject=subject, at=at)
+    if not offers.exists():
+        payment.delete()
+        return False
+    payment.state, payment.evidence = Payment.State.REFUSED, {"withdrawn": "the work was submitted after all"}
+    payment.save(update_fields=["state", "evidence"])
+    offers.filter(state=Operation.State.PLANNED, first_sent_at=None).update(
+        state=Operation.State.REFUSED, ended_at=at, error="withdrawn"
+    )
+    open_offers = PublishedHit.objects.filter(operations__in=offers).exclude(platform_hit_id="")
+    end_plan(publication=submission.publication, published_hits=open_offers, at=at)
+    return False
+
+
+def _approve(submission: Submission, *, by: User | None, reason: str, at: datetime, bonus: bool = True) -> None:
+    """Write down the decision and every payment that follows from it. The caller holds the row."""
+    submission.decision, submission.decided_by = Decision.APPROVE, by
+    submission.decided_at, submission.reason = at, reason
+    submission.save(update_fields=["decision", "decided_by", "decided_at", "reason"])
+    publication = submission.publication
+    listed = publication.listed
+    reward = _payment(
+        submission, Purpose.REWARD, listed, reward_fee(listed, submission.published_hit.max_assignments), at
+    )
+    if submission.status == Status.APPROVED:
+        reward.state, reward.paid_at = Payment.State.PAID, at
+        reward.evidence = {"found": "Approved", "AssignmentId": submission.platform_assignment_id}
+        reward.save(update_fields=["state", "paid_at", "evidence"])
+    else:
+        operation_plan(
+            publication=publication,
+            kind=Kind.APPROVE,
+            subject=f"submission {submission.pk}",
+            request={"AssignmentId": submission.platform_assignment_id},
+            at=at,
+            payment=reward,
+            submission=submission,
+        )
+    owed = bonus_owed(submission) if bonus else Decimal(0)
+    if owed > 0:
+        payment = _payment(submission, Purpose.BONUS, owed, bonus_fee(owed), at)
+        assert submission.assignment is not None
+        said = _("For the comparisons that you made: receipt %(receipt)s.") % {"receipt": submission.assignment.receipt}
+        operation_plan(
+            publication=publication,
+            kind=Kind.BONUS,
+            subject=f"submission {submission.pk}",
+            request={
+                "AssignmentId": submission.platform_assignment_id,
+                "WorkerId": submission.platform_worker_id,
+                "BonusAmount": f"{owed:.2f}",
+                "Reason": said,
+            },
+            at=at,
+            payment=payment,
+            submission=submission,
+        )
+
+
+def bonus_owed(submission: Submission) -> Decimal:
+    """What is owed beyond the listed reward, in dollars: only a base and a bonus leave anything."""
+    if submission.assignment is None or submission.publication.pay != Publication.Pay.BASE_AND_BONUS:
+        return Decimal("0.00")
+    return max(Decimal("0.00"), submission.assignment.owed - submission.publication.listed)
+
+
+def _payment(submission: Submission, purpose: str, amount: Decimal, fee: Decimal, at: datetime) -> Payment:
+    key = {"assignment": submission.assignment} if submission.assignment_id else {"submission": submission}
+    payment, _new = Payment.objects.get_or_create(
+        **key,
+        purpose=purpose,
+        defaults={
+            "publication": submission.publication,
+            "submission": submission,
+            "amount": amount,
+            "fee": fee,
+            "owed_at": at,
+        },
+    )
+    return payment
+
+
+# --- decisions by people
+
+
+@transaction.atomic
+def submission_approve(*, submission: Submission, by: User, why: str, at: datetime) -> Submission:
+    """A person approves submitted work that nothing here matches. Approving again is not an error."""
+    submission = _undecided(submission, Decision.APPROVE)
+    if submission.decision == Decision.NONE:
+        _approve(submission, by=by, reason=_reason(why), at=at)
+        _settle_alarms(submission, at)
+    return submission
+
+
+@transaction.atomic
+def submission_reject(*, submission: Submission, by: User, why: str, at: datetime) -> Submission:
+    """A person rejects submitted work; the worker is told why, and is not paid. Only before it was approved."""
+    submission = _undecided(submission, Decision.REJECT)
+    if submission.decision == Decision.NONE:
+        reason = _reason(why)
+        if submission.status != Status.SUBMITTED:
+            raise NotNow(_("The platform has this work as “%(status)s”.") % {"status": submission.get_status_display()})
+        submission.decision, submission.decided_by = Decision.REJECT, by
+        submission.decided_at, submission.reason = at, reason
+        submission.save(update_fields=["decision", "decided_by", "decided_at", "reason"])
+        operation_plan(
+            publication=submission.publication,
+            kind=Kind.REJECT,
+            subject=f"submission {submission.pk}",
+            request={"AssignmentId": submission.platform_assignment_id, "RequesterFeedback": reason[:1024]},
+            at=at,
+            submission=submission,
+        )
+        _settle_alarms(submission, at)
+    return submission
+
+
+def _undecided(submission: Submission, wanted: str) -> Submission:
+    row = (
+        Submission.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("publication__campaign", "published_hit", "assignment")
+        .get(pk=submission.pk)
+    )
+    if row.decision not in (Decision.NONE, wanted):
+        raise NotNow(_("This work was decided on before: %(what)s.") % {"what": row.get_decision_display()})
+    return row
+
+
+def _settle_alarms(submission: Submission, at: datetime) -> None:
+    for kind in ("unmatched", "no-answers", "auto-approval"):
+        alarm_settle(publication=submission.publication, kind=kind, subject=f"submission {submission.pk}", at=at)
+
+
+def _reason(why: str) -> str:
+    if not why.strip():
+        raise BadRequest(_("Please say why: the reason is kept with the decision."))
+    return why.strip()
+
+
+# --- workers who get no more
+
+
+@transaction.atomic
+def workers_exclude(*, publication: Publication, at: datetime) -> int:
+    """Plan that barred workers get the exclusion qualification, silently, and those welcomed again lose it.
+
+    How many calls were planned now.
+    """
+    if not publication.exclusion_id:
+        return 0
+    planned = 0
+    platform = publication.platform
+    workers = Worker.objects.filter(lab=publication.campaign.lab, platform=platform).exclude(external_id="")
+    excluded = Operation.objects.filter(publication=publication, kind=Kind.EXCLUDE)
+    # Anybody can type ids into a frame's address: only who has submitted at the platform is known to be that worker.
+    known = Submission.objects.filter(assignment__isnull=False).values("assignment__worker")
+    for worker in workers.filter(barred_at__isnull=False, pk__in=known):
+        subject = f"{worker.pk} {worker.barred_at:%Y%m%dT%H%M%S.%f}"
+        if not excluded.filter(subject=subject).exists():
+            request = {
+                "QualificationTypeId": publication.exclusion_id,
+                "WorkerId": worker.external_id,
+                "IntegerValue": 1,
+                "SendNotification": False,
+            }
+            operation_plan(
+                publication=publication, kind=Kind.EXCLUDE, subject=subject, request=request, at=at, worker=worker
+            )
+            planned += 1
+    readmitted = Operation.objects.filter(publication=publication, kind=Kind.READMIT).values("subject")
+    for operation in excluded.filter(worker__barred_at=None).exclude(subject__in=readmitted).select_related("worker"):
+        if operation.worker is not None:
+            request = {"QualificationTypeId": publication.exclusion_id, "WorkerId": operation.worker.external_id}
+            operation_plan(
+                publication=publication,
+                kind=Kind.READMIT,
+                subject=operation.subject,
+                request=request,
+                at=at,
+                worker=operation.worker,
+            )
+            planned += 1
+    return planned
+
+
+# --- compensations
+
+
+@transaction.atomic
+def compensations_find(*, publication: Publication, at: datetime) -> int:
+    """Write down what is owed for work that was finished or left here and can no longer be submitted at the platform.
+
+    A person offers it (`compensation_offer`): the platform does not say whether the worker had really accepted the HIT.
+    Nothing is found while the platform is yet to be asked about HITs: what is missing may be there. How many were found
+    now.
+    """
+    _raise_lapsed(publication, at)
+    if publication.published_hits.filter(next_poll_at__lt=at - GRACE).exclude(platform_hit_id="").exists():
+        return 0
+    latest = at - publication.longest_time - GRACE
+    lost = Assignment.objects.filter(
+        campaign=publication.campaign, owed__gt=0, submission=None, payments=None, finished_at__lte=latest
+    ).exclude(platform_assignment_id="")
+    # Unmatched work of that worker on that HIT may be this: a person decides on it, and it is not paid twice.
+    waiting = publication.submissions.filter(
+        assignment=None, published_hit__hit=OuterRef("hit"), platform_worker_id=OuterRef("worker__external_id")
+    ).exclude(decision=Decision.REJECT)
+    # Of all work on a HIT in one worker's name, one is confirmed or compensated: the rest may be made up.
+    same = {"hit": OuterRef("hit"), "worker": OuterRef("worker")}
+    settled = Assignment.objects.filter(Q(submission__isnull=False) | Q(payments__purpose=Purpose.COMPENSATION), **same)
+    lost = lost.exclude(Exists(waiting)).exclude(Exists(settled)).exclude(state=Assignment.State.ACTIVE)
+    found = 0
+    for assignment in lost.order_by("hit", "worker", "id").distinct("hit", "worker"):
+        _payment_row, new = Payment.objects.get_or_create(
+            assignment=assignment,
+            purpose=Purpose.COMPENSATION,
+            defaults={
+                "publication": publication,
+                "amount": assignment.owed,
+                "fee": reward_fee(assignment.owed, 1),
+                "owed_at": at,
+            },
+        )
+        found += new
+        text = _("Assignment %(id)d was done here and not submitted at the platform: offer a compensation.")
+        alarm_raise(
+            publication=publication,
+            kind="compensation",
+            subject=f"assignment {assignment.pk}",
+            text=text % {"id": assignment.pk},
+            at=at,
+        )
+    return found
+
+
+def _raise_lapsed(publication: Publication, at: datetime) -> None:
+    """An offer that nobody took in its time can be made again."""
+    lapsed = publication.payments.select_for_update(of=("self",), no_key=True).filter(
+        Exists(
+            Operation.objects.filter(
+                payment=OuterRef("pk"),
+                kind=Kind.COMPENSATE,
+                state=Operation.State.DONE,
+                published_hit__expires_at__lte=at - COMPENSATION_TIME - GRACE,
+                published_hit__submissions=None,
+            )
+        ),
+        purpose=Purpose.COMPENSATION,
+        state=Payment.State.SENT,
+    )
+    if publication.state != Publication.State.OPEN:
+        return
+    for payment in lapsed:
+        payment.state = Payment.State.OWED
+        payment.save(update_fields=["state"])
+        text = _("The compensation for assignment %(id)s was not taken in its time: offer it again, or decline it.")
+        alarm_raise(
+            publication=publication,
+            kind="compensation",
+            subject=f"assignment {payment.assignment_id}",
+            text=text % {"id": payment.assignment_id},
+            at=at,
+        )
+
+
+@transaction.atomic
+def compensation_decline(*, payment: Payment, by: User, why: str, at: datetime) -> Payment:
+    """A person decides that nothing is owed: the ids were made up, or it was paid otherwise. Again is not an error.
+
+    Raises NotNow if it was offered and can still be taken, or was paid.
+    """
+    payment = Payment.objects.select_for_update(of=("self",), no_key=True).get(pk=payment.pk)
+    reason = _reason(why)
+    if payment.purpose != Purpose.COMPENSATION:
+        raise BadRequest(_("This payment is not a compensation."))
+    if payment.state == Payment.State.REFUSED:
+        return payment
+    if payment.state != Payment.State.OWED or payment.operations.filter(ended_at=None).exists():
+        raise NotNow(_("This compensation was offered already, and may have been taken."))
+    payment.state, payment.evidence = Payment.State.REFUSED, {"declined": reason, "by": by.get_username()}
+    payment.save(update_fields=["state", "evidence"])
+    subject = f"assignment {payment.assignment_id}"
+    alarm_settle(publication=payment.publication, kind="compensation", subject=subject, at=at)
+    return payment
+
+
+@transaction.atomic
+def compensation_offer(*, payment: Payment, at: datetime) -> Operation:
+    """Offer a compensation as a HIT that only its worker can take. Offering again gives the same operation.
+
+    Raises NotNow if the work was submitted, and so paid, meanwhile.
+    """
+    payment = (
+        Payment.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("assignment__worker", "publication__campaign")
+        .get(pk=payment.pk)
+    )
+    assignment, publication = payment.assignment, payment.publication
+    if payment.purpose != Purpose.COMPENSATION or assignment is None:
+        raise BadRequest(_("This payment is not a compensation."))
+    if Submission.objects.filter(assignment=assignment).exists():
+        raise NotNow(_("This work was submitted meanwhile, and is paid as such."))
+    if payment.state == Payment.State.REFUSED:
+        raise NotNow(_("This compensation was declined, withdrawn or refused."))
+    offers = Operation.objects.filter(publication=publication, kind=Kind.COMPENSATE, payment=payment).order_by("-id")
+    known, turn = offers.first(), offers.count() + 1
+    if known is not None and (known.ended_at is None or payment.state != Payment.State.OWED):
+        return known
+    text = _("This pays %(amount)s for work that could not be submitted: receipt %(receipt)s. Press the button.")
+    question = compensation_question(
+        endpoint_of(publication.platform).submit_host,
+        text % {"amount": f"${payment.amount}", "receipt": assignment.receipt},
+        _("Take the payment"),
+    )
+    alarm_settle(publication=publication, kind="compensation", subject=f"assignment {assignment.pk}", at=at)
+    return operation_plan(
+        publication=publication,
+        kind=Kind.COMPENSATE,
+        subject=f"payment {payment.pk}/{turn}",
+        request=compensation_request(publication, payment, turn, assignment.worker.external_id, question),
+        at=at,
+        payment=payment,
+        published_hit=PublishedHit.objects.create(publication=publication, max_assignments=1),
+    )
+
+
+@transaction.atomic
+def _compensations_approve(publication: Publication, at: datetime) -> None:
+    """Approve taken compensations; the payment is paid when the platform says so."""
+    taken = publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True).filter(
+        published_hit__hit=None, decision=Decision.NONE
+    )
+    for submission in taken:
+        offered = submission.published_hit.operations.filter(kind=Kind.COMPENSATE).select_related("payment").first()
+        if offered is not None and offered.payment is not None and offered.payment.state == Payment.State.REFUSED:
+            text = _("Compensation %(id)s was taken after it had been withdrawn: approve or reject it.")
+            alarm_raise(
+                publication=publication,
+                kind="unmatched",
+                subject=f"submission {submission.pk}",
+                text=text % {"id": submission.platform_assignment_id},
+                at=at,
+            )
+            continue
+        submission.decision, submission.decided_at = Decision.APPROVE, at
+        submission.save(update_fields=["decision", "decided_at"])
+        if submission.status == Status.SUBMITTED and offered is not None:
+            operation_plan(
+                publication=publication,
+                kind=Kind.APPROVE,
+                subject=f"submission {submission.pk}",
+                request={"AssignmentId": submission.platform_assignment_id},
+                at=at,
+                payment=offered.payment,
+                submission=submission,
+            )
+
+
+# --- asking for more work
+
+
+def _short_of_places(publication: Publication) -> QuerySet[PublishedHit, Any]:
+    """The newest round of each HIT that has too few assignments, with how many are `missing`, over all rounds.
+
+    One question, so that a check that ends meanwhile is counted wholly or not at all. Work without an answer is not
+    asked for again before a person has decided on it: whoever leaves at once must not keep a HIT going round.
+    """
+    done = [verdict for verdict in Assignment.Verdict if verdict != Assignment.Verdict.PENDING]
+    rounds = PublishedHit.objects.filter(publication=publication, hit=OuterRef("hit")).order_by().values("hit")
+    submitted = Submission.objects.filter(published_hit__publication=publication, published_hit__hit=OuterRef("hit"))
+    waiting = Q(assignment__judged=0, decision=Decision.NONE, status=Status.SUBMITTED)
+    counted_once = Q(assignment=None) | Q(assignment__verdict__in=done)
+    checked = submitted.filter(counted_once).exclude(waiting).order_by().values("published_hit__hit")
+    counted = _newest_rounds(publication).annotate(
+        missing=F("hit__needed")
+        + Coalesce(Subquery(checked.annotate(n=Count("pk")).values("n")), 0)
+        - Subquery(rounds.annotate(n=Sum("max_assignments")).values("n"))
+    )
+    return counted.filter(Exists(submitted), missing__gt=0).select_related("hit").order_by("id")
+
+
+def _newest_rounds(publication: Publication) -> QuerySet[PublishedHit]:
+    """The last posting of each HIT that needs work."""
+    later = PublishedHit.objects.filter(publication=publication, hit=OuterRef("hit"), round__gt=OuterRef("round"))
+    return publication.published_hits.filter(hit__needed__gt=0).exclude(platform_hit_id="").exclude(Exists(later))
+
+
+def _expired(publication: Publication, at: datetime) -> QuerySet[PublishedHit]:
+    """HITs that need work, are over at the platform, and have nobody at them or waiting for a check."""
+    at_work = Assignment.objects.filter(hit=OuterRef("hit"), verdict=Assignment.Verdict.PENDING).filter(
+        Q(leased_until__gt=at) | Q(submission__isnull=False)
+    )
+    reopening = Operation.objects.filter(published_hit=OuterRef("pk"), kind=Kind.REOPEN, ended_at=None)
+    return _newest_rounds(publication).filter(expires_at__lte=at).exclude(Exists(at_work)).exclude(Exists(reopening))
+
+
+@transaction.atomic
+def publication_requeue(*, publication: Publication, at: datetime) -> int:
+    """Ask the platform for as many more assignments as excluded or unfinished work has left open. How many calls.
+
+    Places wanted are those that were submitted and checked, and those that the HIT still needs: work that waits for
+    its check may fill them.
+    """
+    publication = (
+        Publication.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("campaign__lab")
+        .get(pk=publication.pk)
+    )
+    if publication.state != Publication.State.OPEN:
+        return 0
+    planned = 0
+    for published_hit in _short_of_places(publication):
+        hit, wanted = published_hit.hit, published_hit.max_assignments + published_hit.missing
+        assert hit is not None
+        if published_hit.expires_at is None or published_hit.expires_at <= at:
+            continue
+        if published_hit.max_assignments < LARGE <= wanted:
+            planned += published_hits_plan(
+                publication=publication,
+                hits=[hit],
+                at=at,
+                round_number=published_hit.round + 1,
+                max_assignments=published_hit.missing,
+            )
+        else:
+            call = {"HITId": published_hit.platform_hit_id, "NumberOfAdditionalAssignments": published_hit.missing}
+            operation_plan(
+                publication=publication,
+                kind=Kind.EXTEND,
+                subject=f"{published_hit.pk}/{wanted}",
+                request={"call": call, "max_assignments": wanted},
+                at=at,
+                published_hit=published_hit,
+            )
+            PublishedHit.objects.filter(pk=published_hit.pk).update(
+                max_assignments=F("max_assignments") + published_hit.missing, next_poll_at=at
+            )
+            planned += 1
+    expired = _expired(publication, at).count()
+    if expired:
+        text = _("%(count)d HITs have expired and still need work. Extend the publication.") % {"count": expired}
+        alarm_raise(publication=publication, kind="expired", subject="", text=text, at=at)
+    else:
+        alarm_settle(publication=publication, kind="expired", subject="", at=at)
+    return planned

@@ -1,0 +1,312 @@
+"""How a publication stands: the numbers, calls and alarms that its pages show."""
+
+import json
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Sum, TextField, Value
+from django.db.models.functions import Cast, Concat
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from core.money import counted
+from platforms.models import Alarm, Operation, Payment, Publication, Submission, TermsVersion
+from platforms.mturk.requirements import Demands, demands_of
+from tasks.models import Assignment, Hit
+
+Kind = Operation.Kind
+Status, Decision = Submission.Status, Submission.Decision
+
+
+class PublicationStatus(NamedTuple):
+    """HITs: all of the campaign's, those planned for the platform, those it has, those of them that are closed there.
+
+    Assignments: submitted, and of these approved, rejected, undecided at the platform, and waiting for a person.
+    `redone` are assignments asked for beyond the first plan.
+    """
+
+    hits: int
+    planned: int
+    published: int
+    ended: int
+    submitted: int
+    approved: int
+    rejected: int
+    waiting: int
+    for_a_person: int
+    redone: int
+
+
+def count_status(publication: Publication, at: datetime) -> PublicationStatus:
+    """Count a publication's HITs and assignments."""
+    published_hits = publication.published_hits.filter(hit__isnull=False)
+    there = published_hits.exclude(platform_hit_id="")
+    published = there.values("hit").distinct().count()
+    open_there = (
+        there.filter(expires_at__gt=at).annotate(taken=Count("submissions")).filter(taken__lt=F("max_assignments"))
+    )
+    work = submissions_of(publication)
+    counts = work.aggregate(
+        submitted=Count("id"),
+        approved=Count("id", filter=Q(status=Status.APPROVED)),
+        rejected=Count("id", filter=Q(status=Status.REJECTED)),
+        waiting=Count("id", filter=Q(status=Status.SUBMITTED)),
+    )
+    extended = publication.operations.filter(kind=Kind.EXTEND).aggregate(
+        more=Sum(Cast(F("request__call__NumberOfAdditionalAssignments"), IntegerField()), default=0)
+    )
+    again = published_hits.filter(round__gt=1).aggregate(more=Sum("max_assignments", default=0))
+    return PublicationStatus(
+        hits=Hit.objects.filter(campaign_id=publication.campaign_id).count(),
+        planned=published_hits.values("hit").distinct().count(),
+        published=published,
+        ended=published - open_there.values("hit").distinct().count(),
+        for_a_person=for_a_person(work).count(),
+        redone=extended["more"] + again["more"],
+        **counts,
+    )
+
+
+class Calls(NamedTuple):
+    """Calls to the platform by what became of them. `waiting` are planned, `sent` are being made."""
+
+    waiting: int
+    sent: int
+    unknown: int
+    refused: int
+    done: int
+
+
+def calls(publication: Publication) -> Calls:
+    """Count a publication's calls."""
+    states = Operation.State
+    counts = dict(publication.operations.order_by().values_list("state").annotate(count=Count("id")))
+    order = (states.PLANNED, states.SENT, states.UNKNOWN, states.REFUSED, states.DONE)
+    return Calls(*[counts.get(state, 0) for state in order])
+
+
+def calls_in_trouble(publication: Publication) -> QuerySet[Operation]:
+    """Calls that were refused, whose outcome is unknown, or that failed and are tried again: the next to be tried
+    first, refused ones last.
+    """
+    states = Operation.State
+    again = Q(state__in=[states.PLANNED, states.SENT]) & ~Q(error="")
+    troubled = publication.operations.filter(again | Q(state__in=[states.UNKNOWN, states.REFUSED]))
+    return troubled.order_by(F("ended_at").asc(nulls_first=True), "next_try", "id")
+
+
+def open_alarms(publication: Publication) -> QuerySet[Alarm]:
+    """What a person must look at, oldest first."""
+    return publication.alarms.filter(settled_at=None).order_by("raised_at", "id")
+
+
+def submissions_of(publication: Publication) -> QuerySet[Submission]:
+    """Work that was submitted on the campaign's HITs (compensations are none), newest first."""
+    chosen = publication.submissions.filter(published_hit__hit__isnull=False)
+    return chosen.select_related("published_hit__hit", "assignment").order_by("-submitted_at", "-id")
+
+
+def for_a_person(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
+    """Those that nothing decides by itself: no work stored here matches, it holds no answer, or it was compensated
+    before.
+    """
+    ringing = Alarm.objects.filter(
+        publication=OuterRef("publication"), kind="unmatched", settled_at=None, subject=OuterRef("subject")
+    )
+    named = submissions.annotate(
+        subject=Concat(Value("submission "), Cast("id", TextField()), output_field=TextField())
+    )
+    undecided = named.filter(decision=Decision.NONE, status=Status.SUBMITTED)
+    return undecided.filter(Q(assignment=None) | Q(assignment__judged=0) | Exists(ringing))
+
+
+def stored_work(submission: Submission) -> Assignment | None:
+    """The work here that a submission belongs to, or that it should: that worker's on that HIT."""
+    if submission.assignment is not None:
+        return submission.assignment
+    publication = submission.publication
+    in_their_name = Assignment.objects.filter(
+        hit__published_hits=submission.published_hit,
+        worker__lab_id=publication.campaign.lab_id,
+        worker__platform=publication.platform,
+        worker__external_id=submission.platform_worker_id,
+    )
+    same_id = in_their_name.filter(platform_assignment_id=submission.platform_assignment_id)
+    return same_id.first() or in_their_name.order_by("id").first()
+
+
+class CompensationRow(NamedTuple):
+    """A compensation, the call that offers it, and what became of it in a word or two.
+
+    `submission` is unmatched work of that worker on that HIT, which may be the same work.
+    """
+
+    payment: Payment
+    operation: Operation | None
+    state: str
+    submission: Submission | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a person may offer or decline it now."""
+        return self.payment.state == Payment.State.OWED and (
+            self.operation is None or self.operation.ended_at is not None
+        )
+
+
+def compensations_of(publication: Publication) -> QuerySet[Payment]:
+    """A publication's compensations: those that wait for an offer first, then the newest."""
+    found = publication.payments.filter(purpose=Payment.Purpose.COMPENSATION).annotate(offers=Count("operations"))
+    return found.select_related("assignment__worker").order_by("offers", "-id")
+
+
+def compensation_rows(payments: list[Payment]) -> list[CompensationRow]:
+    """Compensations with the state of their offers, in the order given."""
+    offers = {
+        one.payment_id: one
+        for one in Operation.objects.filter(kind=Kind.COMPENSATE, payment__in=payments)
+        .select_related("published_hit")
+        .order_by("id")
+    }
+    taken = set(
+        Submission.objects.filter(published_hit__operations__in=offers.values()).values_list("published_hit", flat=True)
+    )
+    ids = [payment.assignment.platform_assignment_id for payment in payments if payment.assignment]
+    unmatched = {
+        (one.platform_assignment_id, one.platform_worker_id): one
+        for one in Submission.objects.filter(
+            assignment=None, published_hit__hit__isnull=False, platform_assignment_id__in=ids
+        )
+    }
+    rows = []
+    for payment in payments:
+        offer, work = offers.get(payment.pk), payment.assignment
+        same = unmatched.get((work.platform_assignment_id, work.worker.external_id)) if work else None
+        rows.append(CompensationRow(payment, offer, _offer_state(payment, offer, taken), same))
+    return rows
+
+
+def _offer_state(payment: Payment, offer: Operation | None, taken: set[int]) -> str:
+    if payment.state == Payment.State.PAID:
+        return _("paid")
+    if offer is None:
+        return _("not offered")
+    if offer.state == Operation.State.REFUSED:
+        return _("the platform refused the offer")
+    if offer.published_hit_id in taken:
+        return _("taken, and being paid")
+    return _("offered") if offer.state == Operation.State.DONE else _("the offer is on its way")
+
+
+class Sums(NamedTuple):
+    """What payments of one purpose and state add up to, in dollars."""
+
+    purpose: str
+    state: str
+    payments: int
+    amount: Decimal
+    fees: Decimal
+
+
+def ledger_sums(publication: Publication) -> list[Sums]:
+    """A publication's payments by purpose and state, in the order in which those are listed in the model."""
+    purposes, states = dict(Payment.Purpose.choices), dict(Payment.State.choices)
+    found = (
+        publication.payments.order_by()
+        .values_list("purpose", "state")
+        .annotate(count=Count("id"), amount=Sum("amount"), fees=Sum("fee"))
+    )
+    order = sorted(found, key=lambda row: (list(purposes).index(row[0]), list(states).index(row[1])))
+    return [Sums(str(purposes[row[0]]), str(states[row[1]]), *row[2:]) for row in order]
+
+
+class Change(NamedTuple):
+    """One term before and after, in words."""
+
+    name: str
+    before: str
+    after: str
+
+
+class VersionRow(NamedTuple):
+    """One version of the terms, and what it changed of the one before it."""
+
+    version: TermsVersion
+    changes: list[Change]
+
+
+def terms_compared(before: Publication, after: Publication, names: Iterable[str]) -> list[Change]:
+    """The terms of these names before and after."""
+    return [Change(str(TERM_NAMES[name]), _term(name, before), _term(name, after)) for name in names]
+
+
+def terms_history(publication: Publication) -> list[VersionRow]:
+    """Every version of the terms, newest first."""
+    rows: list[VersionRow] = []
+    before: TermsVersion | None = None
+    for version in publication.terms.select_related("by").order_by("version"):
+        changes = []
+        if before is not None:
+            changes = [
+                Change(str(TERM_NAMES[name]), _kept(name, before.values.get(name)), _kept(name, value))
+                for name, value in version.values.items()
+                if value != before.values.get(name)
+            ]
+        rows.append(VersionRow(version, changes))
+        before = version
+    return rows[::-1]
+
+
+TERM_NAMES = {
+    "platform": gettext_lazy("Platform"),
+    "pay": gettext_lazy("How leaving early is paid"),
+    "base": gettext_lazy("Base"),
+    "requirements": gettext_lazy("Demands on workers"),
+    "title": gettext_lazy("Title"),
+    "description": gettext_lazy("Description"),
+    "keywords": gettext_lazy("Keywords"),
+    "lifetime": gettext_lazy("Lifetime"),
+    "assignment_duration": gettext_lazy("Time for a HIT"),
+    "auto_approval": gettext_lazy("Approved by the platform itself after"),
+    "approve_after": gettext_lazy("Wait before approving"),
+    "rate": gettext_lazy("Calls a second"),
+}
+
+
+def _term(name: str, publication: Publication) -> str:
+    value = getattr(publication, name)
+    return _kept(name, value.total_seconds() if isinstance(value, timedelta) else value)
+
+
+def _kept(name: str, value: Any) -> str:
+    """A term as it is kept, in words."""
+    if name == "requirements":
+        return _demanded(demands_of(value or []))
+    if name in ("lifetime", "assignment_duration", "auto_approval", "approve_after"):
+        return _length(timedelta(seconds=float(value or 0)))
+    return f"{value:g}" if isinstance(value, float) else str(value) or "–"
+
+
+def _length(time: timedelta) -> str:
+    """`14 days`, `2.5 hours` or `45 minutes`."""
+    day, hour, minute = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
+    if time >= day:
+        return _("1 day") if time == day else _("%(number)s days") % {"number": f"{time / day:g}"}
+    if time >= hour:
+        return _("1 hour") if time == hour else _("%(number)s hours") % {"number": f"{time / hour:g}"}
+    return _("1 minute") if time == minute else _("%(number)s minutes") % {"number": f"{time / minute:g}"}
+
+
+def _demanded(demands: Demands) -> str:
+    """Demands on workers in words."""
+    parts = []
+    if demands.countries:
+        parts.append(_("in %(countries)s") % {"countries": ", ".join(demands.countries)})
+    if demands.approved is not None:
+        parts.append(_("more than %(number)s tasks approved") % {"number": counted(demands.approved)})
+    if demands.percent is not None:
+        parts.append(_("at least %(percent)d %% approved") % {"percent": demands.percent})
+    parts += [json.dumps(other, ensure_ascii=False) for other in demands.others]
+    return "; ".join(parts) or _("none")

@@ -1,0 +1,336 @@
+"""Asking the platform what was submitted. Polling is the truth; a notification only makes the next poll come sooner."""
+
+import logging
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any, NamedTuple
+
+from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+from django.db import transaction
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Least
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+
+from platforms.alarms import alarm_raise, alarm_settle
+from platforms.effects import payment_settle
+from platforms.models import Payment, Publication, PublishedHit, Submission
+from platforms.mturk.client import Answer, Trouble, answers_of, client_for, listed, trouble_of
+from platforms.mturk.endpoints import endpoint_of
+from platforms.planning import end_plan
+from tasks.campaign_alarms import in_words
+from tasks.models import Assignment
+
+log = logging.getLogger(__name__)
+POLL_EVERY = timedelta(minutes=30)
+"""For HITs that nothing is heard of. Those that the platform calls reviewable are polled at once."""
+ALARM_BEFORE = timedelta(days=1)
+"""How long before an auto-approval unchecked work rings."""
+AGAIN = timedelta(seconds=20)
+"""A HIT that was asked about is left alone for so long: another process may be storing what was said."""
+BATCH = 50
+SHORTENED = 200  # HITs that one sync takes off the platform's list
+LATEST = timedelta(days=1)
+"""How long after its end, and the time for an assignment, a HIT without open work is still polled."""
+Status = Submission.Status
+
+
+class Synced(NamedTuple):
+    """What a sync saw: HITs asked about, and submissions that were new."""
+
+    polled: int
+    new: int
+
+
+def publication_sync(*, publication: Publication, at: datetime, limit: int = 2000, everything: bool = False) -> Synced:
+    """Ask about HITs whose time has come (or all), and store what was submitted. Safe to run many at once."""
+    client = client_for(endpoint_of(publication.platform))
+    reviewable: list[str] = []
+    if everything:
+        publication.published_hits.exclude(platform_hit_id="").update(next_poll_at=at)
+    else:
+        types = publication.terms.exclude(hit_type_id="").values_list("hit_type_id", flat=True).distinct()
+        for type_id in types:
+            hits = listed(client.list_reviewable_hits, "HITs", HITTypeId=type_id)
+            reviewable += (hit["HITId"] for hit in hits)
+        for batch in _batches(reviewable):
+            _hint(_incomplete(publication, at).filter(platform_hit_id__in=batch), at)
+    polled = new = 0
+    stored: set[str] = set()
+    raised = set(publication.alarms.filter(kind="job", settled_at=None).values_list("subject", flat=True))
+    while polled < limit:
+        published_hits = _take(publication, at)
+        if not published_hits:
+            break
+        for published_hit in published_hits:
+            polled += 1
+            found = _poll_alone(client, published_hit, at, raised)
+            if found is not None:
+                new += found
+                stored.add(published_hit.platform_hit_id)
+    if publication.state != Publication.State.STOPPED:
+        _shorten_list(client, publication, reviewable, stored)
+    return Synced(polled, new)
+
+
+def _shorten_list(client: Any, publication: Publication, reviewable: Iterable[str], stored: set[str]) -> None:
+    """Have the platform list a HIT no more, of which all that was submitted is stored. Saying so again changes nothing.
+
+    The list is a hint and no more: if a HIT that left it gets further work, the next poll or notification finds that.
+    """
+    for batch in _batches(reviewable):
+        complete = publication.published_hits.filter(platform_hit_id__in=batch, submissions__isnull=False)
+        full = complete.annotate(count=Count("submissions")).filter(count__gte=F("max_assignments"))
+        known = stored.intersection(batch).union(full.values_list("platform_hit_id", flat=True))
+        for hit_id in sorted(known)[:SHORTENED]:
+            try:
+                client.update_hit_review_status(HITId=hit_id, Revert=False)
+            except (BotoCoreError, ClientError) as error:
+                if isinstance(error, ClientError) and trouble_of(error) in (Trouble.STATE, Trouble.REFUSED):
+                    continue  # it is not reviewable any more
+                log.warning("HITs of publication %s stay on the platform's list: %s", publication.pk, error)
+                return
+        if len(known) > SHORTENED:
+            return
+
+
+def _poll_alone(client: Any, published_hit: PublishedHit, at: datetime, raised: set[str]) -> int | None:
+    """Ask about one HIT: how many submissions were new; None if it failed.
+
+    Its trouble raises an alarm and keeps no other waiting; the platform's own is everybody's.
+    """
+    subject = f"posting {published_hit.pk}"
+    try:
+        new = published_hit_poll(client=client, published_hit=published_hit, at=at)
+    except Exception as error:
+        if isinstance(error, BotoCoreError | ClientError) and trouble_of(error) not in (Trouble.STATE, Trouble.REFUSED):
+            raise
+        log.exception("HIT %s of publication %s", published_hit.platform_hit_id, published_hit.publication_id)
+        text = _("What was submitted on HIT %(hit)s could not be stored (%(error)s). It is asked for again by itself.")
+        said = text % {"hit": published_hit.platform_hit_id, "error": in_words(error)}
+        alarm_raise(publication=published_hit.publication, kind="job", subject=subject, text=said, at=at)
+        return None
+    if subject in raised:
+        alarm_settle(publication=published_hit.publication, kind="job", subject=subject, at=at)
+    return new
+
+
+def hints_take(*, publication: Publication, platform_hit_ids: Iterable[str], at: datetime) -> int:
+    """Something may have happened on these HITs: poll them next. Unknown ones are not ours, and left alone."""
+    return sum(
+        _hint(publication.published_hits.filter(platform_hit_id__in=batch), at) for batch in _batches(platform_hit_ids)
+    )
+
+
+def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
+    left = iter(ids)
+    return iter(lambda: list(islice(left, 1000)), [])
+
+
+def _hint(published_hits: QuerySet[PublishedHit], at: datetime) -> int:
+    return published_hits.filter(next_poll_at__gt=at).update(next_poll_at=at)
+
+
+def _incomplete(publication: Publication, at: datetime) -> QuerySet[PublishedHit]:
+    """HITs of which more may be submitted than we know, but for those that were asked about just now."""
+    stored = (
+        Submission.objects.filter(published_hit=OuterRef("pk"))
+        .order_by()
+        .values("published_hit")
+        .annotate(n=Count("pk"))
+    )
+    rested = publication.published_hits.filter(next_poll_at__lte=at + POLL_EVERY - AGAIN)
+    return rested.annotate(stored=Coalesce(Subquery(stored.values("n")), 0)).filter(stored__lt=F("max_assignments"))
+
+
+@transaction.atomic
+def _take(publication: Publication, at: datetime) -> list[PublishedHit]:
+    """The next HITs to ask about, put off for others before anything is asked."""
+    published_hits = list(
+        publication.published_hits.select_for_update(skip_locked=True, of=("self",), no_key=True)
+        .filter(next_poll_at__lte=at)
+        .exclude(platform_hit_id="")
+        .select_related("publication__campaign")
+        .order_by("next_poll_at", "id")[:BATCH]
+    )
+    PublishedHit.objects.filter(pk__in=[published_hit.pk for published_hit in published_hits]).update(
+        next_poll_at=at + POLL_EVERY
+    )
+    for published_hit in published_hits:
+        published_hit.next_poll_at = at + POLL_EVERY
+    return published_hits
+
+
+def published_hit_poll(*, client: Any, published_hit: PublishedHit, at: datetime) -> int:
+    """Store what the platform says was submitted on a HIT, page by page. How many submissions were new."""
+    new, undecided, failed = 0, False, None
+    for said in listed(client.list_assignments_for_hit, "Assignments", HITId=published_hit.platform_hit_id):
+        try:
+            new += submission_store(published_hit=published_hit, said=said, at=at)
+            undecided = undecided or said["AssignmentStatus"] == Status.SUBMITTED
+        except Exception as error:  # what others submitted on the HIT is stored all the same
+            failed = failed or error
+    if failed is not None:
+        raise failed
+    if not undecided:
+        _close_if_over(published_hit, at)
+    return new
+
+
+@transaction.atomic
+def submission_store(*, published_hit: PublishedHit, said: Answer, at: datetime) -> bool:
+    """Store one assignment as the API says it, matched with ours by worker and receipt. Whether it was new."""
+    publication = published_hit.publication
+    submission, new = Submission.objects.select_for_update(of=("self",), no_key=True).get_or_create(
+        publication=publication,
+        platform_assignment_id=said["AssignmentId"],
+        platform_worker_id=said["WorkerId"],
+        defaults={
+            "published_hit": published_hit,
+            "status": said["AssignmentStatus"],
+            "submitted_at": _time(said.get("SubmitTime")) or at,
+            "auto_approval_at": _time(said.get("AutoApprovalTime")),
+            "receipt": answers_of(said.get("Answer", "")).get("receipt", "")[:64],
+        },
+    )
+    if submission.status != said["AssignmentStatus"]:
+        submission.status = said["AssignmentStatus"]
+        submission.save(update_fields=["status"])
+    if published_hit.hit_id is None:
+        _compensated(published_hit, submission, said, at)
+    else:
+        if submission.assignment_id is None and not submission.decision:
+            _match(submission, published_hit, at)
+            if not new and submission.assignment_id is not None:
+                alarm_settle(publication=publication, kind="unmatched", subject=f"submission {submission.pk}", at=at)
+        _warn_before_auto_approval(submission, new, at)
+    return new
+
+
+def _match(submission: Submission, published_hit: PublishedHit, at: datetime) -> None:
+    """Find our assignment: that worker's on that HIT, ended, with the receipt that only its page could know.
+
+    Others on that HIT in the worker's name (they accepted it again, or somebody typed their id) end quietly.
+    """
+    publication = submission.publication
+    in_their_name = Assignment.objects.filter(
+        hit__published_hits=published_hit,
+        worker__lab_id=publication.campaign.lab_id,
+        worker__platform=publication.platform,
+        worker__external_id=submission.platform_worker_id,
+    )
+    unmatched = in_their_name.filter(submission=None)
+    ended = unmatched.exclude(state=Assignment.State.ACTIVE)
+    ours = ended.filter(receipt=submission.receipt).first() if submission.receipt else None
+    if ours is None:
+        same_id = unmatched.filter(platform_assignment_id=submission.platform_assignment_id)
+        if not unmatched.exists():
+            why = _("No work by this worker on this HIT is stored here.")
+        elif same_id.filter(state=Assignment.State.ACTIVE).exists() or not ended.exists():
+            why = _("The worker submitted at the platform, and did not finish here.")
+        else:
+            why = _("The receipt that was submitted is not the one of the work stored here.")
+        submission.why_unmatched = why
+        submission.save(update_fields=["why_unmatched"])
+        text = _("Work that was submitted at the platform waits for a person: %(why)s") % {"why": why}
+        alarm_raise(publication=publication, kind="unmatched", subject=f"submission {submission.pk}", text=text, at=at)
+        return
+    submission.assignment, submission.why_unmatched = ours, ""
+    if ours.judged == 0:
+        submission.why_unmatched = _("It was submitted without a single answer.")
+        _alarm_no_answers(submission, at)
+    submission.save(update_fields=["assignment", "why_unmatched"])
+    others = in_their_name.exclude(pk=ours.pk)
+    if not others.filter(platform_assignment_id=submission.platform_assignment_id).exists():  # the platform's word wins
+        ours.platform_assignment_id = submission.platform_assignment_id
+        ours.save(update_fields=["platform_assignment_id"])
+    others.update(leased_until=Least("leased_until", at))
+
+
+def _alarm_no_answers(submission: Submission, at: datetime) -> None:
+    """Nothing here pays for work without an answer: a person decides before the platform's clock does."""
+    text = _("Assignment %(id)s was submitted without a single answer. Approve or reject it.")
+    if submission.auto_approval_at is not None:
+        text = _(
+            "Assignment %(id)s was submitted without a single answer. Approve or reject it before %(time)s UTC: the "
+            "platform approves and pays it by itself then."
+        )
+    values = {"id": submission.platform_assignment_id, "time": f"{submission.auto_approval_at or at:%Y-%m-%d %H:%M}"}
+    alarm_raise(
+        publication=submission.publication,
+        kind="no-answers",
+        subject=f"submission {submission.pk}",
+        text=text % values,
+        at=at,
+    )
+
+
+def _warn_before_auto_approval(submission: Submission, new: bool, at: datetime) -> None:
+    """The platform's clock must not pay for work whose test pairs nobody checked."""
+    checked = (
+        submission.assignment is not None and submission.assignment.verdict != Assignment.Verdict.PENDING
+    ) or submission.decision
+    stopped = submission.publication.state == Publication.State.STOPPED
+    subject = f"submission {submission.pk}"
+    near = submission.auto_approval_at is not None and submission.auto_approval_at - at <= ALARM_BEFORE
+    if submission.status == Status.SUBMITTED and near and (stopped or not checked):
+        text = _("The platform approves assignment %(id)s by itself at %(time)s, and its test pairs were not checked.")
+        if stopped:
+            text = _("The platform approves assignment %(id)s by itself at %(time)s, although all spending is stopped.")
+        alarm_raise(
+            publication=submission.publication,
+            kind="auto-approval",
+            subject=subject,
+            text=text
+            % {"id": submission.platform_assignment_id, "time": f"{submission.auto_approval_at:%Y-%m-%d %H:%M}"},
+            at=at,
+        )
+    elif not new and (checked or submission.status != Status.SUBMITTED):
+        alarm_settle(publication=submission.publication, kind="auto-approval", subject=subject, at=at)
+
+
+def _compensated(published_hit: PublishedHit, submission: Submission, said: Answer, at: datetime) -> None:
+    """The worker took a compensation: approving it pays."""
+    operation = published_hit.operations.filter(payment__purpose=Payment.Purpose.COMPENSATION).first()
+    if operation is not None and operation.payment_id is not None and submission.status == Status.APPROVED:
+        evidence = {"ApprovalTime": str(said.get("ApprovalTime", "")), "token": operation.token}
+        payment_settle(payment_id=operation.payment_id, evidence=evidence, at=at)
+
+
+def _close_if_over(published_hit: PublishedHit, at: datetime) -> None:
+    """Poll no more where nothing more can come: ended long enough ago, and everything approved or rejected."""
+    over = (
+        published_hit.expires_at is not None
+        and published_hit.expires_at + published_hit.publication.longest_time + LATEST <= at
+    )
+    full = published_hit.submissions.exclude(status=Status.SUBMITTED).count() >= published_hit.max_assignments
+    if (over or full) and not published_hit.submissions.filter(status=Status.SUBMITTED).exists():
+        # Not if it was asked for again, or hinted at, since it was read.
+        unchanged = PublishedHit.objects.filter(
+            pk=published_hit.pk, max_assignments=published_hit.max_assignments, turn=published_hit.turn
+        )
+        unchanged.filter(next_poll_at=published_hit.next_poll_at).update(next_poll_at=None)
+
+
+@transaction.atomic
+def finished_end(*, publication: Publication, at: datetime) -> int:
+    """End HITs that need no more work and are still open at the platform with free assignments. How many."""
+    Publication.objects.select_for_update(no_key=True).get(pk=publication.pk)  # as all do who end or reopen HITs
+    taken = publication.submissions.filter(published_hit__hit__needed=0)
+    counts: dict[int, int] = {}
+    for published_hit_id in taken.values_list("published_hit", flat=True):
+        counts[published_hit_id] = counts.get(published_hit_id, 0) + 1
+    done = publication.published_hits.filter(hit__needed=0, expires_at__gt=at).exclude(platform_hit_id="")
+    ending = done.filter(operations__kind="expire", operations__ended_at=None).values_list("pk", flat=True)
+    free = [one for one in done.exclude(pk__in=list(ending)) if counts.get(one.pk, 0) < one.max_assignments]
+    running = set(
+        Assignment.objects.filter(
+            hit__in=[one.hit_id for one in free], submission=None, leased_until__gt=at
+        ).values_list("hit", flat=True)
+    )
+    return end_plan(publication=publication, published_hits=[one for one in free if one.hit_id not in running], at=at)
+
+
+def _time(value: Any) -> datetime | None:
+    return value if isinstance(value, datetime) or value is None else parse_datetime(str(value))

@@ -1,0 +1,26 @@
+"""The researcher's pages about publications; where platforms send notifications."""
+
+from django.urls import path
+
+from platforms import views
+
+app_name = "platforms"
+urlpatterns = [
+    path("campaigns/<int:pk>/platform/", views.state, name="publication"),
+    path("campaigns/<int:pk>/platform/terms/", views.terms, name="terms"),
+    path("campaigns/<int:pk>/platform/publish/", views.publish, name="publish"),
+    *[path(f"campaigns/<int:pk>/platform/{what}/", views.act, {"what": what}, name=what) for what in views.ACTS],
+    path("campaigns/<int:pk>/platform/extend/", views.extend, name="extend"),
+    path("campaigns/<int:pk>/platform/listen/", views.listen, name="listen"),
+    path("campaigns/<int:pk>/platform/calls/<int:operation_pk>/", views.retry, name="retry"),
+    path("campaigns/<int:pk>/platform/alarms/<int:alarm_pk>/", views.set_aside, name="set_aside"),
+    path("campaigns/<int:pk>/platform/submissions/", views.submissions, name="submissions"),
+    path("campaigns/<int:pk>/platform/submissions/<int:submission_pk>/", views.submission, name="submission"),
+    path("campaigns/<int:pk>/platform/compensations/", views.compensations, name="compensations"),
+    path("campaigns/<int:pk>/platform/compensations/<int:payment_pk>/", views.compensate, name="compensate"),
+    path("campaigns/<int:pk>/platform/compensations/<int:payment_pk>/decline/", views.decline, name="decline"),
+    path("campaigns/<int:pk>/platform/ledger/", views.ledger, name="ledger"),
+    path("campaigns/<int:pk>/platform/ledger/payments.csv", views.ledger_csv, name="ledger_csv"),
+    path("campaigns/<int:pk>/platform/ledger/compare/", views.compare, name="compare"),
+    path("platform/notifications/<str:reference>/", views.heard, name="notifications"),
+]

@@ -1,0 +1,710 @@
+"""The researcher's pages about a campaign at a platform: terms, dry run, state, decisions, compensations, ledger."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable
+from decimal import Decimal
+from itertools import islice
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Max
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_ratelimit.decorators import ratelimit
+from kombu.exceptions import OperationalError
+
+from core.errors import BadRequest, NotNow, NotYours, Refused
+from core.http import Request, page_of, refuse_in, see_other
+from core.money import dollars
+from platforms import jobs as platform_jobs
+from platforms import publishing, replacing_terms, reviewing
+from platforms import status as platform_status
+from platforms.account import Balance, balance_look, platform_refusals
+from platforms.alarms import alarm_settle
+from platforms.bills import Bill, campaign_bill, remaining_bill
+from platforms.forms import DecideForm, ExtendForm, PublishForm, ReplaceForm, TermsForm
+from platforms.ledger import ledger_lines, ledger_payments, ledger_rows, totals
+from platforms.ledger_comparison import comparison_last
+from platforms.models import Alarm, Payment, Publication, Submission
+from platforms.mturk import notifications
+from platforms.mturk.requirements import PAPER, Demands, demands_of
+from platforms.outbox import operation_retry
+from platforms.reach import reach_look
+from platforms.status import terms_compared, terms_history
+from platforms.syncing import hints_take
+from pools.models import Campaign
+from pools.views import campaign_of
+from tasks.models import Platform
+
+log = logging.getLogger(__name__)
+LISTED = 20
+"""Alarms, and calls in trouble, that the page lists; all are counted."""
+HEARD_RATE = "600/m"
+"""Notifications that are looked at from one address; those beyond it are told again later."""
+DEMANDS = {"paper": PAPER, "none": Demands()}
+"""What one press fills into the demands on workers."""
+State = Publication.State
+
+
+class NotPublished(NotNow):
+    """There is nothing to follow yet."""
+
+    title = "Not published yet"
+
+
+def _publication_of(campaign: Campaign) -> Publication:
+    """The campaign's publication, once it has left the draft. Raises NotPublished."""
+    found = Publication.objects.filter(campaign=campaign).first()
+    if found is None or found.state == State.DRAFT:
+        refused = NotPublished(_("The campaign is not published at a platform yet."))
+        refused.way_out = (reverse("platforms:terms", args=[campaign.pk]), _("Go to its terms"))
+        raise refused
+    found.campaign = campaign
+    return found
+
+
+# --- terms, dry run, publishing
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def terms(request: Request, pk: int) -> HttpResponse:
+    """The terms of a publication. POST saves them, which sends and spends nothing."""
+    campaign = campaign_of(request, pk)
+    stored = Publication.objects.filter(campaign=campaign).first()
+    publication = stored or publishing.publication_unsaved(campaign)
+    publication.campaign = campaign
+    requirements = publication.requirements
+    form = kept = TermsForm(publication=publication, requirements=requirements)
+    status = 200
+    draft = publication.state == State.DRAFT
+    if request.method == "POST":
+        form = TermsForm(request.POST, publication=publication, requirements=requirements)
+        status = 400
+        if request.POST.get("demands") in DEMANDS:
+            form, status = form.demanding(DEMANDS[request.POST["demands"]]), 200
+        elif not draft:
+            if form.is_valid() and (answer := _replace(request, publication, form)):
+                return answer
+        elif form.is_valid():
+            try:
+                publishing.publication_write(campaign=campaign, **form.terms())
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                messages.success(request, _("The terms are saved. Nothing was sent. Look at what would be."))
+                return see_other("platforms:publish", pk)
+    context = {
+        "campaign": campaign,
+        "publication": publication,
+        "stored": stored,
+        "history": [] if draft else terms_history(publication),
+        "draft": draft,
+        "bill": remaining_bill(publication) if draft else None,
+        "form": form,
+        "kept": kept,
+        "demands": demands_of(requirements),
+        "balance": balance_look(publication) if draft else None,
+    }
+    return render(request, "platforms/terms.html", context, status=status)
+
+
+def _replace(request: Request, publication: Publication, form: TermsForm) -> HttpResponse | None:
+    """Show what other terms change, and replace them once that was looked at. None where the form is to be mended."""
+    campaign = publication.campaign
+    terms, last_step = form.terms(), ReplaceForm(request.POST)
+    last_step.is_valid()
+    try:
+        changed = replacing_terms.terms_replaced(publication, terms)
+        names = replacing_terms.changed_terms(publication, changed)
+        if not names:
+            messages.info(request, _("These are the terms already. Nothing was changed."))
+            return see_other("platforms:terms", campaign.pk)
+        seen = _digest(changed, remaining_bill(publication))
+        if last_step.cleaned_data.get("seen") == seen:
+            replacing_terms.publication_replace_terms(
+                publication=publication,
+                terms=terms,
+                by=request.user,
+                at=timezone.now(),
+                although_nobody_qualifies=last_step.cleaned_data["although_nobody_qualifies"],
+            )
+            messages.success(
+                request, _("The terms are replaced. HITs come under them in the background, at the set rate.")
+            )
+            return see_other("platforms:publication", campaign.pk)
+    except Refused as error:
+        refuse_in(form, error)
+        return None
+    reach = reach_look(changed)
+    context = {
+        "campaign": campaign,
+        "publication": publication,
+        "form": form,
+        "last_step": last_step,
+        "changes": terms_compared(publication, changed, names),
+        "status": platform_status.count_status(publication, timezone.now()),
+        "moving": publishing.open_or_needed(publication, timezone.now()).count(),
+        "bill": remaining_bill(publication),
+        "sums": totals(publication),
+        "balance": balance_look(publication),
+        "reach": reach,
+        "seen": seen,
+    }
+    return render(request, "platforms/replace.html", context)
+
+
+def _is_packed(campaign: Campaign) -> bool:
+    return campaign.state not in (Campaign.State.DRAFT, Campaign.State.PACKING)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def publish(request: Request, pk: int) -> HttpResponse:
+    """The dry run: what would be sent, and the bill. POST publishes; again is not an error."""
+    campaign = campaign_of(request, pk)
+    publication = Publication.objects.filter(campaign=campaign).first()
+    if publication is None:
+        return see_other("platforms:terms", pk)
+    if publication.state != State.DRAFT:
+        return see_other("platforms:publication", pk)
+    publication.campaign = campaign
+    balance = balance_look(publication)
+    bill = remaining_bill(publication)
+    seen = _digest(publication, bill)
+    reach = reach_look(publication)
+    form = PublishForm(publication=publication, nobody=reach.is_nobody)
+    status = 200
+    if request.method == "POST":
+        form = PublishForm(request.POST, publication=publication, nobody=reach.is_nobody)
+        status = 400
+        if form.is_valid():
+            try:
+                _publish(request, publication, form, balance, seen)
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                messages.success(request, _("Publishing has begun. HITs go out in the background, at the set rate."))
+                return see_other("platforms:publication", pk)
+    requests, obstacles = _requests(publication)
+    if not _is_packed(campaign):
+        obstacles.append(_("The campaign is a draft. Start it; once its HITs are packed, it can be published."))
+    elif campaign.state != Campaign.State.OPEN:
+        obstacles.append(_("The campaign is not open. Open it before it is published."))
+    if balance.amount is None:
+        obstacles.append(balance.trouble)
+    elif balance.amount < bill.total:
+        obstacles.append(_too_little(publication, balance.amount, bill.total))
+    context = {
+        "campaign": campaign,
+        "publication": publication,
+        "bill": bill,
+        "balance": balance,
+        "whole": campaign_bill(publication),
+        "own_rate": campaign.fee_rate,
+        "reach": reach,
+        "requests": requests,
+        "obstacles": obstacles,
+        "seen": seen,
+        "form": form,
+    }
+    return render(request, "platforms/publish.html", context, status=status)
+
+
+def _too_little(publication: Publication, balance: Decimal, total: Decimal) -> str:
+    """What is missing in the account, and who can add it, and how."""
+    amounts = {"balance": dollars(balance), "total": dollars(total), "missing": dollars(total - balance)}
+    said = _("The account at the platform has %(balance)s, and the bill is %(total)s: %(missing)s are missing.")
+    return f"{said % amounts} {publishing.who_adds_money(publication)}"
+
+
+def _publish(request: Request, publication: Publication, form: PublishForm, balance: Balance, seen: str) -> None:
+    if form.cleaned_data["seen"] != seen:
+        raise NotNow(_("The terms or the bill have changed since you looked. Look at them, then publish."))
+    if balance.amount is None:
+        raise NotNow(balance.trouble)
+    with platform_refusals():
+        publishing.publication_publish(
+            publication=publication,
+            at=timezone.now(),
+            typed_name=form.cleaned_data.get("typed_name", ""),
+            although_nobody_qualifies=form.cleaned_data.get("although_nobody_qualifies", False),
+            by=request.user,
+        )
+
+
+def _digest(publication: Publication, bill: Bill) -> str:
+    """What the page shows, in short: so that nothing else is published than what was looked at."""
+    names = [field.name for field in Publication._meta.concrete_fields if field.name != "next_call_at"]
+    facts = [str(getattr(publication, name)) for name in names] + [str(bill)]
+    return hashlib.sha256("\n".join(facts).encode()).hexdigest()
+
+
+def _requests(publication: Publication) -> tuple[list[tuple[str, str]], list[str]]:
+    """The first requests as readable JSON, the first HIT's among them; and why they cannot be made, if so."""
+    try:
+        first = list(islice(publishing.dry_run(publication), 3))
+    except Refused as refused:
+        return [], [str(refused)]
+    return [(name, json.dumps(asked, indent=2, ensure_ascii=False)) for name, asked in first], []
+
+
+# --- how it stands
+
+
+class Advice(NamedTuple):
+    """What to do about an alarm: in words, where, and whether a person may set it aside."""
+
+    text: Promise
+    page: str = ""
+    label: Promise | str = ""
+    may_be_set_aside: bool = False
+
+
+_DECIDE = gettext_lazy("Decide on it")
+ADVICE = {
+    "funds": Advice(
+        gettext_lazy(
+            "At our own marketplace its operator adds money: docs/marketplace.md, “Adding money”. At Mechanical Turk "
+            "you buy prepaid HITs on the requester site. The calls go on by themselves."
+        ),
+        may_be_set_aside=True,
+    ),
+    "account": Advice(
+        gettext_lazy("Set the access key where this site runs. The calls go on by themselves."), may_be_set_aside=True
+    ),
+    "refused": Advice(
+        gettext_lazy("Read what the platform said, under Calls. Try again once the reason is gone, or set this aside."),
+        may_be_set_aside=True,
+    ),
+    "unmatched": Advice(gettext_lazy("Compare what is stored here, then approve or reject it."), "submission", _DECIDE),
+    "no-answers": Advice(
+        gettext_lazy("Nothing was done, so nothing needs to be paid. Rejecting is for a person to decide."),
+        "submission",
+        _DECIDE,
+    ),
+    "leaves": Advice(
+        gettext_lazy("Look at what they did, under Work. They get no more tasks here; bar them to keep them out."),
+        may_be_set_aside=True,
+    ),
+    "auto-approval": Advice(gettext_lazy("Decide before the platform does."), "submission", _DECIDE),
+    "compensation": Advice(
+        gettext_lazy("Offer the compensation if the worker had really taken the HIT; else decline it."),
+        "compensations",
+        gettext_lazy("See the compensations"),
+    ),
+    "unseen": Advice(
+        gettext_lazy(
+            "See whether workers qualify: the terms say what is asked of them, and can be replaced. If they do, look "
+            "at title, pay and description as a worker would."
+        ),
+        "terms",
+        gettext_lazy("See the terms"),
+        may_be_set_aside=True,
+    ),
+    "expired": Advice(gettext_lazy("Extend the publication, below.")),
+    "ledger": Advice(
+        gettext_lazy("Look at the differences in the ledger, and compare again once they are cleared."),
+        "ledger",
+        gettext_lazy("See the ledger"),
+    ),
+    "job": Advice(gettext_lazy("This ends once the job succeeds. If it stays, show it to whoever runs this site.")),
+    "doubt": Advice(
+        gettext_lazy("Nothing is paid twice by that. If this stays, show it to whoever runs this site."),
+        may_be_set_aside=True,
+    ),
+    "undecided": Advice(
+        gettext_lazy("The other work goes on. If this stays, show it to whoever runs this site."), "submission", _DECIDE
+    ),
+}  # fmt: skip
+OTHER = Advice(gettext_lazy("Read it, and set it aside once it is seen to."), may_be_set_aside=True)
+
+
+class AlarmRow(NamedTuple):
+    """An alarm with what to do about it."""
+
+    alarm: Alarm
+    advice: Advice
+    address: str
+
+
+def _alarm_rows(publication: Publication) -> list[AlarmRow]:
+    pk = publication.campaign_id
+    rows = []
+    for alarm in platform_status.open_alarms(publication)[:LISTED]:
+        advice = ADVICE.get(alarm.kind, OTHER)
+        about = alarm.subject.rpartition(" ")[2]
+        address = ""
+        if advice.page == "submission" and about.isdecimal():
+            address = reverse("platforms:submission", args=[pk, about])
+        elif advice.page and advice.page != "submission":
+            address = reverse(f"platforms:{advice.page}", args=[pk])
+        rows.append(AlarmRow(alarm, advice, address))
+    return rows
+
+
+@login_required
+@require_GET
+def state(request: Request, pk: int) -> HttpResponse:
+    """A publication as it stands: how far, what to look at, what next."""
+    campaign = campaign_of(request, pk)
+    found = Publication.objects.filter(campaign=campaign).first()
+    if found is None or found.state == State.DRAFT:
+        return see_other("platforms:terms", pk)
+    found.campaign = campaign
+    return render(request, "platforms/state.html", _state_context(found, ExtendForm()))
+
+
+def _state_context(publication: Publication, form: ExtendForm) -> dict[str, Any]:
+    at = timezone.now()
+    return {
+        "campaign": publication.campaign,
+        "publication": publication,
+        "at": at,
+        "status": platform_status.count_status(publication, at),
+        "alarms": _alarm_rows(publication),
+        "alarm_count": platform_status.open_alarms(publication).count(),
+        "calls": platform_status.calls(publication),
+        "troubled": platform_status.calls_in_trouble(publication)[:LISTED],
+        "sums": totals(publication),
+        "open_until": publishing.open_published_hits(publication, at).aggregate(last=Max("expires_at"))["last"],
+        "form": form,
+        "hears": bool(settings.MARKETPLACE_NOTIFICATION_SECRET) and publication.platform == Platform.MARKETPLACE,
+    }
+
+
+# --- pause, resume, extend, expire, stop
+
+
+class Act(NamedTuple):
+    """Something that can be done to a whole publication, and what to say when it is done."""
+
+    do: Callable[..., object]
+    done: Promise
+
+
+ACTS = {
+    "pause": Act(
+        publishing.publication_pause,
+        gettext_lazy("Paused: nothing more is published, and what is open at the platform ends."),
+    ),
+    "resume": Act(
+        publishing.publication_resume, gettext_lazy("Resumed: HITs that need work are open for another lifetime.")
+    ),
+    "expire": Act(publishing.publication_expire, gettext_lazy("Every open HIT ends now.")),
+    "stop": Act(publishing.publication_stop, gettext_lazy("Stopped: nothing that spends is sent.")),
+}  # fmt: skip
+CONFIRMED = ("expire", "stop")
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def act(request: Request, pk: int, what: str) -> HttpResponse:
+    """Do something to a whole publication; GET says what it does, where that is asked first. Again does no more."""
+    campaign = campaign_of(request, pk)
+    publication = _publication_of(campaign)
+    if request.method == "GET":
+        if what not in CONFIRMED:
+            return see_other("platforms:publication", pk)
+        at = timezone.now()
+        context = {
+            "campaign": campaign,
+            "publication": publication,
+            "what": what,
+            "open": publishing.open_published_hits(publication, at).count(),
+            "sums": totals(publication),
+        }
+        return render(request, "platforms/confirm.html", context)
+    ACTS[what].do(publication=publication, at=timezone.now())
+    log.info("Publication %s: %s by %s", publication.pk, what, request.user)
+    messages.success(request, str(ACTS[what].done))
+    return see_other("platforms:publication", pk)
+
+
+@login_required
+@require_POST
+def extend(request: Request, pk: int) -> HttpResponse:
+    """Keep HITs that need work open until the end of a day."""
+    publication = _publication_of(campaign_of(request, pk))
+    form = ExtendForm(request.POST)
+    status = 400
+    if form.is_valid():
+        try:
+            count = publishing.publication_extend(
+                publication=publication, until=form.cleaned_data["until"], at=timezone.now()
+            )
+        except Refused as error:
+            status = refuse_in(form, error)
+        else:
+            said = ngettext("%(count)d HIT stays open longer.", "%(count)d HITs stay open longer.", count)
+            messages.success(request, said % {"count": count})
+            return see_other("platforms:publication", pk)
+    return render(request, "platforms/state.html", _state_context(publication, form), status=status)
+
+
+@login_required
+@require_POST
+def retry(request: Request, pk: int, operation_pk: int) -> HttpResponse:
+    """Try a refused call again."""
+    publication = _publication_of(campaign_of(request, pk))
+    operation = publication.operations.filter(pk=operation_pk).select_related("publication").first()
+    if operation is None:
+        raise NotYours(_("This publication has no such call."))
+    if operation_retry(operation=operation, at=timezone.now()):
+        messages.success(request, _("The call is tried again."))
+    return see_other("platforms:publication", pk, fragment="calls")
+
+
+@login_required
+@require_POST
+def set_aside(request: Request, pk: int, alarm_pk: int) -> HttpResponse:
+    """Settle an alarm that a person has seen to; it rings again if its reason comes back."""
+    publication = _publication_of(campaign_of(request, pk))
+    alarm = publication.alarms.filter(pk=alarm_pk).first()
+    if alarm is None:
+        raise NotYours(_("This publication has no such alarm."))
+    if not ADVICE.get(alarm.kind, OTHER).may_be_set_aside:
+        raise NotNow(_("This alarm ends when its reason is gone: %(text)s") % {"text": alarm.text})
+    if alarm_settle(publication=publication, kind=alarm.kind, subject=alarm.subject, at=timezone.now()):
+        log.info("Alarm %s of publication %s was set aside by %s", alarm.pk, publication.pk, request.user)
+        messages.success(request, _("The alarm is set aside."))
+    return see_other("platforms:publication", pk)
+
+
+@login_required
+@require_POST
+def listen(request: Request, pk: int) -> HttpResponse:
+    """Have the marketplace tell this site of submitted work."""
+    publication = _publication_of(campaign_of(request, pk))
+    if not settings.MARKETPLACE_NOTIFICATION_SECRET:
+        raise NotNow(_("Set MARKETPLACE_NOTIFICATION_SECRET first: without it no notifications are taken."))
+    path = reverse("platforms:notifications", args=[publication.reference])
+    with platform_refusals():
+        notifications.notifications_ask(publication=publication, address=f"{settings.SITE_URL}{path}")
+    messages.success(request, _("The platform tells this site of submitted work from now on."))
+    return see_other("platforms:publication", pk)
+
+
+# --- submitted work
+
+
+FILTERS: dict[str, Promise] = {
+    "waiting": gettext_lazy("waiting for a person"),
+    "all": gettext_lazy("all"),
+    "rejected": gettext_lazy("rejected"),
+}  # fmt: skip
+
+
+@login_required
+@require_GET
+def submissions(request: Request, pk: int) -> HttpResponse:
+    """What was submitted at the platform: what waits for a person, all, or what was rejected."""
+    campaign = campaign_of(request, pk)
+    publication = _publication_of(campaign)
+    chosen = request.GET.get("show", "waiting")
+    rows = platform_status.submissions_of(publication)
+    waiting = platform_status.for_a_person(rows)
+    if chosen == "rejected":
+        rows = rows.filter(status=Submission.Status.REJECTED) | rows.filter(decision=Submission.Decision.REJECT)
+    elif chosen != "all":
+        chosen, rows = "waiting", waiting.order_by("submitted_at", "id")
+    context = {
+        "campaign": campaign,
+        "publication": publication,
+        "page": page_of(request, rows),
+        "waiting": waiting.count(),
+        "shown": chosen,
+        "filters": FILTERS,
+    }
+    return render(request, "platforms/submissions.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def submission(request: Request, pk: int, submission_pk: int) -> HttpResponse:
+    """One submission beside what is stored here. POST approves or rejects it, with a reason."""
+    campaign = campaign_of(request, pk)
+    publication = _publication_of(campaign)
+    one = platform_status.submissions_of(publication).select_related("decided_by").filter(pk=submission_pk).first()
+    if one is None:
+        raise NotYours(_("This publication has no such submission."))
+    one.publication = publication
+    form, status = DecideForm(), 200
+    if request.method == "POST":
+        form = DecideForm(request.POST)
+        status = 400
+        if form.is_valid():
+            try:
+                _decide(request, one, form)
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                return see_other("platforms:submission", pk, submission_pk)
+    context = {
+        "campaign": campaign,
+        "publication": publication,
+        "submission": one,
+        "stored": platform_status.stored_work(one),
+        "bonus": reviewing.bonus_owed(one),
+        "payments": one.payments.order_by("id"),
+        "may_decide": one.decision == Submission.Decision.NONE and one.status == Submission.Status.SUBMITTED,
+        "form": form,
+    }
+    return render(request, "platforms/submission.html", context, status=status)
+
+
+def _decide(request: Request, one: Submission, form: DecideForm) -> None:
+    given: dict[str, Any] = {
+        "submission": one,
+        "by": request.user,
+        "why": form.cleaned_data["why"],
+        "at": timezone.now(),
+    }
+    if form.cleaned_data["decision"] == "approve":
+        reviewing.submission_approve(**given)
+        messages.success(request, _("Approved. The platform is told in the background."))
+    else:
+        reviewing.submission_reject(**given)
+        messages.success(
+            request, _("Rejected. The platform is told in the background, and the worker reads your reason.")
+        )
+
+
+# --- compensations
+
+
+@login_required
+@require_GET
+def compensations(request: Request, pk: int) -> HttpResponse:
+    """Work that was done here and not submitted at the platform."""
+    campaign = campaign_of(request, pk)
+    publication = _publication_of(campaign)
+    page = page_of(request, platform_status.compensations_of(publication))
+    context = {
+        "campaign": campaign,
+        "publication": publication,
+        "page": page,
+        "rows": platform_status.compensation_rows(list(page.object_list)),
+    }
+    return render(request, "platforms/compensations.html", context)
+
+
+@login_required
+@require_POST
+def compensate(request: Request, pk: int, payment_pk: int) -> HttpResponse:
+    """Offer one compensation. Again is the same offer."""
+    reviewing.compensation_offer(payment=_compensation_of(request, pk, payment_pk), at=timezone.now())
+    messages.success(request, _("The compensation is offered: only its worker can take it, within 30 days."))
+    return see_other("platforms:compensations", pk)
+
+
+@login_required
+@require_POST
+def decline(request: Request, pk: int, payment_pk: int) -> HttpResponse:
+    """Decide that a compensation is not owed, with a reason that is kept."""
+    payment = _compensation_of(request, pk, payment_pk)
+    why = request.POST.get("why", "")[:1000]
+    reviewing.compensation_decline(payment=payment, by=request.user, why=why, at=timezone.now())
+    messages.success(request, _("The compensation is declined: nothing is paid."))
+    return see_other("platforms:compensations", pk)
+
+
+def _compensation_of(request: Request, pk: int, payment_pk: int) -> Payment:
+    publication = _publication_of(campaign_of(request, pk))
+    payment = publication.payments.filter(pk=payment_pk, purpose=Payment.Purpose.COMPENSATION).first()
+    if payment is None:
+        raise NotYours(_("This publication has no such compensation."))
+    return payment
+
+
+# --- the ledger
+
+
+@login_required
+@require_GET
+def ledger(request: Request, pk: int) -> HttpResponse:
+    """Every amount, the sums, and how they compare with the platform's own books."""
+    campaign = campaign_of(request, pk)
+    publication = _publication_of(campaign)
+    page = page_of(request, ledger_payments(publication).reverse())
+    shown = publication.payments.filter(pk__in=[payment.pk for payment in page.object_list]).order_by("-id")
+    context = {
+        "campaign": campaign,
+        "publication": publication,
+        "page": page,
+        "rows": list(ledger_rows(publication, shown)),
+        "purposes": dict(Payment.Purpose.choices),
+        "states": dict(Payment.State.choices),
+        "sums": platform_status.ledger_sums(publication),
+        "totals": totals(publication),
+        "compared": comparison_last(publication),
+    }
+    return render(request, "platforms/ledger.html", context)
+
+
+@login_required
+@require_GET
+def ledger_csv(request: Request, pk: int) -> HttpResponseBase:
+    """The whole ledger as CSV, as it is read."""
+    campaign = campaign_of(request, pk)
+    publication = _publication_of(campaign)
+    response = StreamingHttpResponse(ledger_lines(publication), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{slugify(campaign.name) or campaign.pk}-payments.csv"'
+    return response
+
+
+@login_required
+@require_POST
+def compare(request: Request, pk: int) -> HttpResponse:
+    """Have the ledger compared with the platform's, in the background: that takes some calls a HIT."""
+    publication = _publication_of(campaign_of(request, pk))
+    try:
+        platform_jobs.compare.delay(publication.pk)
+    except OperationalError as error:
+        log.warning("The comparison waits for the next tick: %s", error)
+        messages.warning(request, _("The comparison cannot be asked for now. It is made every six hours by itself."))
+    else:
+        messages.success(request, _("The ledgers are being compared. Load the page again in a moment."))
+    return see_other("platforms:ledger", pk)
+
+
+# --- notifications
+
+
+@csrf_exempt
+@require_POST
+@ratelimit(key="ip", rate=lambda _group, _request: HEARD_RATE, block=False)  # type: ignore[untyped-decorator]
+def heard(request: HttpRequest, reference: str) -> HttpResponse:
+    """A notification of the marketplace: the HITs that it names are asked about next. Twice does no more than once."""
+    secret = settings.MARKETPLACE_NOTIFICATION_SECRET
+    if not secret:
+        return HttpResponse(status=404)
+    if getattr(request, "limited", False):
+        return HttpResponse(status=429)
+    if int(request.META.get("CONTENT_LENGTH") or 0) > notifications.MOST_BYTES:
+        return HttpResponse(status=413)
+    at = timezone.now()
+    header = request.headers.get("X-Marketplace-Signature", "")
+    if not notifications.is_signed(secret=secret, header=header, body=request.body, at=at):
+        return HttpResponse(status=403)
+    publication = Publication.objects.filter(reference=reference).exclude(state=State.DRAFT).first()
+    if publication is None:
+        return HttpResponse(status=404)
+    try:
+        named = notifications.hit_ids(request.body)
+    except BadRequest as error:
+        return HttpResponse(str(error), status=400, content_type="text/plain; charset=utf-8")
+    hints_take(publication=publication, platform_hit_ids=named, at=at)
+    return HttpResponse(status=204)

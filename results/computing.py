@@ -1,0 +1,338 @@
+"""The results of a campaign as data: a pure function of the inputs, all mathematics being evaluation's."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy as np
+
+from evaluation.files.artifact import Order
+from evaluation.files.preferences import Preference
+from evaluation.files.qrels import Entry, Policy, Qrels
+from evaluation.judging.batch_tournaments import Within
+from evaluation.judging.pooling import pool_sizes
+from evaluation.judging.tournament import Derived, Method, derive
+from evaluation.statistics.agreement import agreement
+from evaluation.statistics.certainty import answer_stability, order_stability
+from evaluation.statistics.champion import champion_outcomes
+from evaluation.statistics.comparing import compare
+from evaluation.statistics.contributions import contributions
+from evaluation.statistics.leaderboards import (
+    Leaderboard,
+    RunScore,
+    common_queries,
+    leaderboard,
+    pairings,
+    perfect_score,
+    signed_rank_tests,
+)
+from evaluation.statistics.ranks import Board, Ranks
+from evaluation.statistics.resampling import bootstrap_intervals, t_intervals
+from evaluation.statistics.significance import sign_test
+from evaluation.statistics.winning import Wins, perfect_top, win_ratios
+from pools.models import Campaign
+from results.inputs import FORMAT, Inputs
+from results.quality import Behaviour
+
+ALPHA = 0.05
+PERFECT = "perfect"
+"""What the ranking that returns the original qrel first is called, last of the names."""
+_NOBODY = ""  # in its place while it is computed: no run has this name
+
+SLICES = ("they differ, the run's passage", "they differ, the qrel", "they agree, the second", "they agree, the top")
+"""Whether run and qrels differ, and what people preferred, in the order of the champion check's slices."""
+
+Json = dict[str, Any]
+
+
+def compute(inputs: Inputs) -> Json:
+    """Everything of the results, ready for JSON. The same inputs give the same."""
+    settled = {query: pool for query, pool in inputs.pools.items() if query not in inputs.waiting}
+    judgments = [row for row in inputs.preferences if row.query not in inputs.waiting]
+    derived = derive(settled, judgments, method=cast(Method, inputs.campaign.method))
+    preference = Qrels.of(Entry(query, passage, 1) for query, passage in derived.qrels)
+    found = _counts(inputs, derived, preference) | {"quality": _quality(inputs.behaviour)}
+    queries = common_queries(inputs.qrels, preference)
+    found |= _scores(inputs, preference, queries, settled, judgments) if queries else _NO_SCORES
+    plain: Json = _plain(found)
+    return plain
+
+
+_NO_SCORES: Json = {
+    "leaderboard": [], "perfect": None, "tau": None, "tau_ap": None, "neighbours": [], "neighbours_before": [],
+    "bonferroni": None, "pairings": None, "wins": None, "compare": None, "compare_original": None, "contributions": [],
+    "champion": None, "within": None, "ranks": None, "stability": None, "agreement": None,
+}  # fmt: skip
+
+
+def tops(inputs: Inputs) -> dict[str, dict[str, list[str]]]:
+    """By query, the runs that put each passage of its pool first, by name."""
+    order = cast(Order, inputs.campaign.order)
+    found: dict[str, dict[str, list[str]]] = {query: {} for query in inputs.pools}
+    for name, run in inputs.runs.items():
+        for query, (passage,) in run.top(order).items():
+            if passage in inputs.pools.get(query, ()):
+                found[query].setdefault(passage, []).append(name)
+    return found
+
+
+def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
+    best = preference.relevant()
+    relevant = inputs.qrels.relevant("all", inputs.campaign.min_grade)
+    outcomes = ({1: derived.single} if derived.single else {}) | derived.deadlocks
+    return {
+        "version": FORMAT,
+        "k": inputs.k,
+        "order": inputs.campaign.order,
+        "min_grade": inputs.campaign.min_grade,
+        "overlap": inputs.campaign.overlap,
+        "qrel_policy": inputs.campaign.qrel_policy,
+        "seed": inputs.campaign.seed,
+        "queries": len(inputs.pools),
+        "answered": len(best),
+        "incomplete": len(inputs.pools) - len(best),
+        "pairs": inputs.pairs,
+        "judgments": len(inputs.preferences),
+        "best": {str(size): count for size, count in outcomes.items()},
+        "changed": sum(
+            not set(relevant[query]).intersection(passages) for query, passages in best.items() if relevant.get(query)
+        ),
+        "pool_sizes": list(pool_sizes(inputs.pools).histogram.items()),
+    }
+
+
+def _scores(
+    inputs: Inputs,
+    preference: Qrels,
+    queries: tuple[str, ...],
+    pools: Mapping[str, tuple[str, ...]],
+    judgments: Sequence[Preference],
+) -> Json:
+    campaign, order = inputs.campaign, cast(Order, inputs.campaign.order)
+    seed = campaign.seed % (1 << 63)
+    board = Board(inputs.runs, inputs.k, order)
+    before = board.ranks(inputs.qrels, campaign.min_grade).only(queries)
+    after = board.ranks(preference).only(queries)
+    perfect = perfect_score(inputs.qrels, preference, queries, campaign.min_grade)
+    scores = leaderboard(before, after, perfect, alpha=ALPHA, seed=seed)
+    runs = sorted(board.runs, key=lambda run: (-scores.preference[run].mean, run))
+    compared, compared_before = (compare(_in_order(ranks, runs), ALPHA) for ranks in (after, before))
+    tops = {run: inputs.runs[run].top(order) for run in runs}
+    top = perfect_top(inputs.qrels, campaign.min_grade)
+    wins = win_ratios(tops | {_NOBODY: top}, list(preference.queries), judgments, alpha=ALPHA)
+    brought = {run: inputs.runs[run].top(order, campaign.depth) for run in runs}
+    own = contributions(
+        board, brought, inputs.qrels, pools, judgments,
+        method=cast(Method, campaign.method), policy=cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade,
+    )  # fmt: skip
+    return {
+        "leaderboard": [
+            {
+                "run": run,
+                "original": _score_columns(scores.original[run]),
+                "preference": _score_columns(scores.preference[run]),
+                "place_original": scores.original[run].place,
+                "place_preference": scores.preference[run].place,
+            }
+            for run in runs
+        ],
+        "perfect": {"preference": _perfect(after, inputs.qrels, preference, campaign.min_grade, seed)},
+        "tau": scores.tau,
+        "tau_ap": scores.tau_ap,
+        **_neighbours(runs, scores, _in_order(after, runs)),
+        "pairings": {
+            "preference": _share(pairings(preference.relevant(), judgments)),
+            "original": _share(pairings(inputs.qrels.relevant("all", campaign.min_grade), judgments)),
+        },
+        "wins": _wins(wins),
+        "compare": compared.as_dict(),
+        "compare_original": compared_before.as_dict(),
+        "contributions": [
+            {
+                "run": one.run,
+                "preference": one.mean,
+                "without_own": one.mean_without,
+                "change": one.mean_without - one.mean,
+                "own": one.own,
+                "won": one.won,
+                "place": one.place,
+                "place_without": one.place_without,
+            }
+            for one in sorted(own, key=lambda one: runs.index(one.run))
+        ],
+        "champion": _champion(inputs, judgments),
+        "agreement": _agreement(inputs),
+        **_certainty(inputs, board, pools, judgments, runs, seed),
+    }
+
+
+def _champion(inputs: Inputs, judgments: Sequence[Preference]) -> Json | None:
+    campaign = inputs.campaign
+    if campaign.design != Campaign.Design.CHAMPION_CHECK:
+        return None
+    (run,) = inputs.runs.values()
+    asked = Qrels({query: grades for query, grades in inputs.qrels.grades.items() if query in inputs.pools})
+    found = champion_outcomes(run.top(cast(Order, campaign.order), 2), asked, judgments, min_grade=campaign.min_grade)
+    decided = sum(found.slices())
+    return {
+        **{
+            name: {"for_qrel": own.qrel, "against": own.other, "undecided": own.undecided, "p": own.p}
+            for name, own in (("a", found.a), ("b", found.b))
+        },
+        "slices": [
+            {"name": name, "share": count / decided if decided else None}
+            for name, count in zip(SLICES, found.slices(), strict=True)
+        ],
+        "unjudged": found.unjudged,
+        "crowd_error": found.crowd_error,
+    }
+
+
+def _agreement(inputs: Inputs) -> Json | None:
+    found = agreement(inputs.votes)
+    return found._asdict() if found.pairs else None
+
+
+def _certainty(
+    inputs: Inputs,
+    board: Board,
+    pools: Mapping[str, tuple[str, ...]],
+    judgments: Sequence[Preference],
+    runs: Sequence[str],
+    seed: int,
+) -> Json:
+    """How sure places and best known answers are; not known for other methods than the tournament."""
+    if inputs.campaign.method != Campaign.Method.TOURNAMENT:
+        return {"within": None, "ranks": None, "stability": None}
+    within: Within = "pool" if inputs.campaign.overlap == 1 else "pair"
+    orders = order_stability(board, pools, judgments, within=within, seed=seed)
+    answers = answer_stability(pools, judgments, within=within, seed=seed)
+    judged = Counter(row.query for row in judgments)
+    return {
+        "within": within,
+        "ranks": [
+            {
+                "run": one.run,
+                "low": one.first_place,
+                "median": one.middle_place,
+                "high": one.last_place,
+                "first": one.first,
+            }
+            for one in sorted(orders, key=lambda one: runs.index(one.run))
+        ],
+        "stability": [
+            {"qid": query, "best": sorted(shares), "share": min(shares.values())}
+            for query, shares in answers.items()
+            if judged[query] > 1  # a single judgment, drawn again, is always itself: that says nothing
+        ],
+    }
+
+
+def _in_order(ranks: Ranks, runs: Sequence[str]) -> Ranks:
+    rows = [ranks.runs.index(run) for run in runs]
+    return Ranks(ranks.k, tuple(runs), ranks.queries, ranks.places[rows])
+
+
+def _score_columns(score: RunScore) -> Json:
+    return {"mean": score.mean, "t": score.t, "bootstrap": score.bootstrap}
+
+
+def _perfect(after: Ranks, original: Qrels, preference: Qrels, min_grade: int, seed: int) -> Json:
+    best, top = preference.relevant(), perfect_top(original, min_grade)
+    finds = [int(bool(top.get(query)) and top[query][0] in best[query]) for query in after.queries]
+    ranks = Ranks(after.k, (PERFECT,), after.queries, np.array([finds], np.int64))
+    return {
+        "mean": ranks.means()[PERFECT],
+        "t": t_intervals(ranks)[0],
+        "bootstrap": bootstrap_intervals(ranks, seed=seed)[0],
+    }
+
+
+def _neighbours(runs: Sequence[str], scores: Leaderboard, after: Ranks) -> Json:
+    tests = signed_rank_tests(after, list(pairwise(range(len(runs)))))
+    return {
+        "neighbours": [
+            {
+                "above": above,
+                "below": below,
+                "swapped": scores.original[above].mean < scores.original[below].mean
+                and scores.preference[above].mean > scores.preference[below].mean,
+                "p": test.p,
+                "significant": test.p < scores.threshold and test.better > 0,
+            }
+            for (above, below), test in zip(pairwise(runs), tests, strict=True)
+        ],
+        "neighbours_before": [one._asdict() for one in scores.neighbours],
+        "bonferroni": {
+            "alpha": scores.alpha,
+            "family": len(scores.neighbours),
+            "threshold": scores.threshold,
+        },
+    }
+
+
+def _share(found: Any) -> Json:
+    return {"won": found.wins, "of": found.pairings, "share": found.share}
+
+
+def _wins(wins: Wins) -> Json:
+    """As square tables, rows against columns. `of` leaves out what was undecided; the diagonal of `p` is null."""
+    size = len(wins.runs)
+    at = {run: number for number, run in enumerate(wins.runs)}
+    won, of = ([[0] * size for _ in range(size)] for _ in range(2))
+    p: list[list[float | None]] = [[None] * size for _ in range(size)]
+    for meeting in wins.meetings:
+        a, b = at[meeting.a], at[meeting.b]
+        won[a][b], won[b][a] = meeting.a_wins, meeting.b_wins
+        of[a][b] = of[b][a] = meeting.a_wins + meeting.b_wins
+        p[a][b] = p[b][a] = meeting.p
+    names = [name or PERFECT for name in wins.runs]
+    beats, clearly = wins.wins(), wins.significant_wins()
+    return {
+        "names": names,
+        "won": won,
+        "of": of,
+        "p": p,
+        "alpha": wins.alpha,
+        "family": len(wins.meetings),
+        "threshold": wins.threshold,
+        "row": [
+            {
+                "name": names[row],
+                "won": sum(won[row]),
+                "of": sum(of[row]),
+                "share": sum(won[row]) / sum(of[row]) if sum(of[row]) else None,
+                "beats": beats[run],
+                "beats_significantly": clearly[run],
+            }
+            for run, row in at.items()
+        ],
+    }
+
+
+def _quality(found: Behaviour) -> Json:
+    judged = found.left + found.right
+    return {
+        "tests": found.tests,
+        "tests_passed": found.passed,
+        "left_share": found.left / judged if judged else None,
+        "left_p": float(sign_test([found.left], [found.right])[0]) if judged else None,
+        "seconds_median": found.seconds,
+        "positions": [
+            [position.position, position.passed / position.tests if position.tests else None, position.seconds]
+            for position in found.positions
+        ],
+    }
+
+
+def _plain(value: Any) -> Any:
+    """The same in lists, dictionaries with text keys and plain numbers; what is not a number is None."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(own) for key, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(own) for own in value]
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(value)
+    return value

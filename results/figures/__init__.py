@@ -1,0 +1,76 @@
+"""The figures of a campaign's results, each drawn from the stored results alone: one definition for SVG, PDF and PNG.
+
+The same results give the same bytes. All words are English: a figure does not depend on who looks at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from results.figures import champion, intervals, pools, ranks, scatter, wins
+from results.figures.svg import for_pages
+
+if TYPE_CHECKING:
+    from results.figures.canvas import Canvas
+
+Data = dict[str, Any]
+
+
+class Figure(NamedTuple):
+    """A figure: its title, what it shows in words, whether there is anything to draw, and how it is drawn."""
+
+    name: str
+    title: str
+    description: Callable[[Data], str]
+    drawable: Callable[[Data], bool]
+    draw: Callable[[Canvas, Data], None]
+
+
+_ALL = (
+    Figure("pool-sizes", "Sizes of the pools", pools.description, pools.drawable, pools.draw),
+    Figure("champion", "The champion check", champion.description, champion.drawable, champion.draw),
+    Figure("scatter", "Original against preference qrels", scatter.description, scatter.drawable, scatter.draw),
+    Figure(
+        "intervals-original", "Runs on the original qrels",
+        intervals.ORIGINAL.description, intervals.ORIGINAL.drawable, intervals.ORIGINAL.draw,
+    ),
+    Figure(
+        "intervals-preference", "Runs on the preference qrels",
+        intervals.PREFERENCE.description, intervals.PREFERENCE.drawable, intervals.PREFERENCE.draw,
+    ),
+    Figure("win-ratios", "Win ratios", wins.description, wins.drawable, wins.draw),
+    Figure("ranks", "How sure the places are", ranks.description, ranks.drawable, ranks.draw),
+)  # fmt: skip
+FIGURES: dict[str, Figure] = {figure.name: figure for figure in _ALL}
+"""By name, in the order in which they are shown."""
+
+
+def drawable(data: Data) -> list[Figure]:
+    """The figures that these results have something to draw for, in order."""
+    return [figure for figure in FIGURES.values() if figure.drawable(data)]
+
+
+def svg(name: str, data: Data) -> bytes:
+    """An `<svg>` element to stand alone or within a page: no styles, text as text, ink in the colour around it.
+
+    It has the size at which it is legible. Where there is less room, let it scroll in a box of its own.
+    """
+    figure = FIGURES[name]
+    return for_pages(_drawn(figure, data, "svg"), figure.name, figure.title, figure.description(data))
+
+
+def pdf(name: str, data: Data) -> bytes:
+    """For print: black on white, fonts embedded."""
+    return _drawn(FIGURES[name], data, "pdf")
+
+
+def png(name: str, data: Data) -> bytes:
+    """Black on white, 200 dots an inch."""
+    return _drawn(FIGURES[name], data, "png")
+
+
+def _drawn(figure: Figure, data: Data, form: str) -> bytes:
+    from results.figures.canvas import drawn  # matplotlib takes a second to import: only who draws pays it
+
+    return drawn(lambda canvas: figure.draw(canvas, data), form)

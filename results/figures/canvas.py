@@ -1,0 +1,87 @@
+"""What figures are drawn on: matplotlib, without its global state, in one look."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable
+from threading import Lock
+from typing import Any, Literal
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
+from results.figures.style import INK, SIZE, THIN
+
+# Set once, for the whole process: what makes the same drawing the same bytes, and text in an SVG text.
+matplotlib.rcParams.update({
+    "svg.hashsalt": "bestknown", "svg.fonttype": "none", "pdf.fonttype": 42,
+    "font.family": ["DejaVu Sans"], "font.size": SIZE, "text.parse_math": False,
+})  # fmt: skip
+# A name in letters that the font lacks has boxes for them in PDF and PNG; readers of an SVG have fonts of their own.
+warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+_METADATA: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "png": {"Software": None},
+}
+_LOCK = Lock()  # matplotlib does not promise to draw in several threads at once
+POINTS = 72  # an inch
+
+Where = Literal["left", "center", "right"]
+
+
+class Canvas:
+    """A figure that is as large as what is drawn on it: what stands outside of its axes widens it."""
+
+    def __init__(self) -> None:
+        self.figure = Figure()
+
+    def axes(self, width: float, height: float, right: float = 0) -> Axes:
+        """Axes of that size in inches: the first ones, or beside them by `right` inches from their left edge."""
+        if not self.figure.axes:
+            self.figure.set_size_inches(width, height)
+        across, up = self.figure.get_size_inches()
+        axes = self.figure.add_axes((right / across, 0, width / across, height / up))
+        axes.patch.set_visible(False)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+        axes.tick_params(labelsize=SIZE, width=THIN, length=3, color=INK)
+        return axes
+
+
+def rows(axes: Axes, names: list[str]) -> None:
+    """A row for each name, from the top, with a thin line to follow across."""
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_yticks(range(len(names)), names)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    for row in range(len(names)):
+        axes.axhline(row, color=INK, alpha=0.12, linewidth=THIN, zorder=0)
+
+
+def beside(axes: Axes, row: float, text: str) -> None:
+    """A text right of the axes, in a row."""
+    axes.text(1.02, row, text, transform=axes.get_yaxis_transform(), ha="left", va="center")
+
+
+def text_size(text: str, size: float = SIZE) -> tuple[float, float]:
+    """Width and height of a line of text in points."""
+    width, height, _descent = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), False)
+    return width, max(height, size)
+
+
+def drawn(draw: Callable[[Canvas], None], form: str) -> bytes:
+    """What `draw` draws, as svg, pdf or png."""
+    with _LOCK:
+        canvas = Canvas()
+        draw(canvas)
+        file = io.BytesIO()
+        canvas.figure.savefig(
+            file, format=form, dpi=200, bbox_inches="tight", pad_inches=0.06,
+            facecolor="none" if form == "svg" else "white", metadata=_METADATA[form],
+        )  # fmt: skip
+    return file.getvalue()

@@ -1,0 +1,71 @@
+"""One run's top passages against the qrels (Arabzadeh et al. 2022, figure 2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from results.figures.style import INK, PERFECT, ROW, RUN, counted, percent
+
+if TYPE_CHECKING:
+    from results.figures.canvas import Canvas
+
+
+class Slice(NamedTuple):
+    """Decided pairs of one outcome: what run and qrels say, what people preferred, how many of how many such pairs."""
+
+    case: str
+    preferred: str
+    pairs: int
+    of: int
+    for_qrel: bool
+
+
+def drawable(data: dict[str, Any]) -> bool:
+    """Whether the campaign is a champion check with judged pairs."""
+    return data["champion"] is not None and any(part.of for part in slices(data))
+
+
+def slices(data: dict[str, Any]) -> list[Slice]:
+    """The four outcomes in the paper's order: the run differs and wins, or loses; it agrees and loses, or wins."""
+    agreed, differed = data["champion"]["a"], data["champion"]["b"]
+    both = [part["for_qrel"] + part["against"] for part in (agreed, differed)]
+    return [
+        Slice("Run and qrels differ", "run preferred", differed["against"], both[1], False),
+        Slice("Run and qrels differ", "qrel preferred", differed["for_qrel"], both[1], True),
+        Slice("Run and qrels agree", "second passage preferred", agreed["against"], both[0], False),
+        Slice("Run and qrels agree", "top passage preferred", agreed["for_qrel"], both[0], True),
+    ]
+
+
+def description(data: dict[str, Any]) -> str:
+    """The four outcomes, with numbers and shares."""
+    parts = slices(data)
+    pairs = sum(part.pairs for part in parts)
+    told = "; ".join(
+        f"{part.case[0].lower()}{part.case[1:]}, {part.preferred}: {part.pairs:,} ({percent(part.pairs / pairs)})"
+        for part in parts
+    )
+    return f"Bars of {counted(pairs, 'decided pair', 'decided pairs')} by outcome: {told}."
+
+
+def draw(canvas: Canvas, data: dict[str, Any]) -> None:
+    """A bar an outcome, in two groups, each with its number and its share of all pairs."""
+    parts = slices(data)
+    pairs = sum(part.pairs for part in parts)
+    places = [0.0, 1.0, 2.6, 3.6]
+    axes = canvas.axes(2.6, ROW * 6.4)
+    axes.set_xlim(0, max(part.pairs for part in parts))
+    axes.set_ylim(4.1, -1.0)
+    for place, part in zip(places, parts, strict=True):
+        axes.barh(place, part.pairs, height=0.7, color=PERFECT if part.for_qrel else RUN)
+        axes.annotate(
+            f"{percent(part.pairs / pairs)}  ({part.pairs:,})", (part.pairs, place), xytext=(4, 0),
+            textcoords="offset points", va="center", color=INK, annotation_clip=False,
+        )  # fmt: skip
+    axes.set_yticks(places, [part.preferred for part in parts])
+    for place, part in zip((-0.8, 1.8), parts[::2], strict=True):
+        axes.text(0, place, f"{part.case}: {counted(part.of, 'pair', 'pairs')}", va="center", weight="bold")
+    axes.tick_params(axis="y", length=0)
+    for side in ("bottom", "left"):
+        axes.spines[side].set_visible(False)
+    axes.set_xticks([])

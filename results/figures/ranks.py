@@ -1,0 +1,57 @@
+"""Where each run may truly stand: places over bootstrap samples of queries and judgments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from results.figures.style import INK, ROW, RUN, THIN, counted, percent, short_names
+
+if TYPE_CHECKING:
+    from results.figures.canvas import Canvas
+
+_GAP, _PLACES, _FIRST = 0.25, 2.7, 0.9  # inches
+_TOLD = 5
+
+
+def drawable(data: dict[str, Any]) -> bool:
+    """Whether there are ranks."""
+    return bool(data["ranks"])
+
+
+def description(data: dict[str, Any]) -> str:
+    """The runs that are most likely first, with their probability and places."""
+    likely = sorted(data["ranks"], key=lambda rank: -rank["first"])[:_TOLD]
+    told = "; ".join(
+        f"{rank['run']} is first with probability {percent(rank['first'])}, places {rank['low']} to {rank['high']}"
+        for rank in likely
+        if rank["first"] > 0
+    )
+    return f"95% bootstrap intervals of the places of {counted(len(data['ranks']), 'run', 'runs')}. {told}."
+
+
+def draw(canvas: Canvas, data: dict[str, Any]) -> None:
+    """A row a run: the interval of its place with the median, and a bar for the probability of being first."""
+    from results.figures.canvas import beside, rows
+
+    ranks = data["ranks"]
+    height = ROW * (len(ranks) + 0.4)
+    axes = canvas.axes(_PLACES, height)
+    rows(axes, short_names([rank["run"] for rank in ranks]))
+    last = max(2, len(ranks))
+    axes.set_xlim(0.5, last + 0.5)
+    axes.locator_params(axis="x", integer=True, nbins=8)
+    axes.set_xlim(0.5, last + 0.5)
+    axes.set_xlabel("Place, 95% interval")
+    first = canvas.axes(_FIRST, height, right=_PLACES + _GAP)
+    first.set_ylim(axes.get_ylim())
+    first.set_xlim(0, 1)
+    first.set_yticks([])
+    first.set_xticks([0, 1], ["0", "1"])
+    first.set_xlabel("Probability of\nbeing first")
+    for row, rank in enumerate(ranks):
+        axes.plot(
+            [rank["low"], rank["high"]], [row, row], "|-", color=INK, linewidth=1.1, markersize=6, markeredgewidth=THIN
+        )
+        axes.plot(rank["median"], row, "o", color=RUN, markersize=5.5)
+        first.barh(row, rank["first"], height=0.62, color=RUN)
+        beside(first, row, percent(rank["first"]))

@@ -1,0 +1,138 @@
+"""RR on the original against RR on the preference qrels (Arabzadeh et al. 2022, figure 6, above)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from results.figures.intervals import PREFERENCE
+from results.figures.placing import Box, Placed, nearest, place
+from results.figures.style import INK, PERFECT, PERFECT_NAME, RUN, THIN, WIDTH, counted, short_names
+
+if TYPE_CHECKING:
+    from results.figures.canvas import Canvas
+
+_HEIGHT = 4.2
+_NAMES_WITHIN, _NUMBERS_WITHIN = 44.0, 400.0  # points
+_LINE = 0.18  # inches
+_SMALL = 8
+_BESIDE = 0.8  # inches right of the axes, where the perfect ranking is named
+
+
+def drawable(data: dict[str, Any]) -> bool:
+    """Whether any run has both means."""
+    return bool(_runs(data))
+
+
+def description(data: dict[str, Any]) -> str:
+    """Rank correlation, and what became of the leader."""
+    runs = _runs(data)
+    told = (
+        f"Scatter plot of {counted(len(runs), 'run', 'runs')}: mean RR@{data['k']} on the preference qrels, upwards, "
+        f"against that on the original qrels, to the right."
+    )
+    if data["tau"] is not None:
+        told += f" Kendall's tau between the two orders is {data['tau']:.2f}."
+    leader = min(runs, key=lambda run: run["place_original"])
+    told += f" First on the original qrels is {leader['run']}; on the preference qrels it has place "
+    told += f"{leader['place_preference']}."
+    perfect = PREFERENCE.perfect(data)["mean"]
+    return told if perfect is None else f"{told} A dashed line marks the {PERFECT_NAME} at {perfect:.3f}."
+
+
+def draw(canvas: Canvas, data: dict[str, Any]) -> None:
+    """A point a run with its name; where names have no room, with its number, and the names below.
+
+    Numbers too are left away where even they find no room, which takes many hundreds of runs.
+    """
+    from results.figures.canvas import POINTS, text_size
+
+    runs = _runs(data)
+    axes = canvas.axes(WIDTH, _HEIGHT)
+    x, y = ([run[qrels]["mean"] for run in runs] for qrels in ("original", "preference"))
+    perfect = PREFERENCE.perfect(data)["mean"]
+    axes.set_xlim(*_limits(x))
+    axes.set_ylim(*_limits(y if perfect is None else [*y, perfect]))
+    axes.set_xlabel(f"Mean RR@{data['k']} on the original qrels")
+    axes.set_ylabel(f"Mean RR@{data['k']} on the preference qrels")
+    axes.plot(x, y, "o", color=RUN, markersize=5.5, zorder=3)
+
+    def in_points(across: float, up: float) -> tuple[float, float]:
+        right, above = axes.transAxes.inverted().transform(axes.transData.transform((across, up)))
+        return right * WIDTH * POINTS, above * _HEIGHT * POINTS
+
+    taken = []
+    if perfect is not None:
+        line = in_points(x[0], perfect)[1]
+        taken = [Box(0, line - 1, WIDTH * POINTS, line + 1)]
+        axes.axhline(perfect, color=PERFECT, linestyle=(0, (5, 3)), linewidth=1.2, zorder=1)
+        words = f"{PERFECT_NAME}\n{perfect:.3f}".replace(" ", "\n", 1)
+        axes.text(1.02, perfect, words, transform=axes.get_yaxis_transform(), va="center", size=_SMALL)
+    if data["tau"] is not None:
+        axes.text(0, 1.02, f"Kendall’s τ = {data['tau']:.2f}", transform=axes.transAxes)
+    points = [in_points(*point) for point in zip(x, y, strict=True)]
+    room = Box(2, 2, WIDTH * POINTS, _HEIGHT * POINTS)
+
+    def places(labels: list[str], furthest: float) -> list[Placed] | None:
+        sizes = [text_size(label, _SMALL) for label in labels]
+        return place(points, [(width + 3, height + 2) for width, height in sizes], room, furthest, taken)
+
+    labels = short_names([run["run"] for run in runs])
+    found = places(labels, _NAMES_WITHIN)
+    if found is None:
+        _key(axes, labels)
+        labels = [str(number) for number in range(1, len(runs) + 1)]
+        found = places(labels, _NUMBERS_WITHIN)
+    for label, point, placed in zip(labels, points, found or [], strict=False):
+        _label(axes, label, point, placed)
+
+
+def _runs(data: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        run
+        for run in data["leaderboard"]
+        if run["original"]["mean"] is not None and run["preference"]["mean"] is not None
+    ]
+
+
+def _limits(values: list[float]) -> tuple[float, float]:
+    """The values' range with a tenth of it on both sides."""
+    low, high = min(values), max(values)
+    room = (high - low) * 0.1 or 0.01
+    return low - room, high + room
+
+
+def _label(axes: Any, label: str, point: tuple[float, float], placed: Placed) -> None:
+    left, bottom, right, top = placed.box
+    centre = ((left + right) / 2, (bottom + top) / 2)
+    across, up = 72 * WIDTH, 72 * _HEIGHT
+    axes.text(
+        centre[0] / across, centre[1] / up, label, transform=axes.transAxes, size=_SMALL, ha="center",
+        va="center_baseline", gid="label",
+    )  # fmt: skip
+    if placed.led:
+        end = nearest(placed.box, point)
+        axes.plot(
+            [point[0] / across, end[0] / across], [point[1] / up, end[1] / up],
+            transform=axes.transAxes, color=INK, linewidth=THIN * 0.7, alpha=0.6, zorder=2,
+        )  # fmt: skip
+
+
+def _key(axes: Any, names: list[str]) -> None:
+    """The names below the plot, numbered, in as many columns as the width allows."""
+    from results.figures.canvas import POINTS, text_size
+
+    lines = [f"{number}  {name}" for number, name in enumerate(names, 1)]
+    widest = max(text_size(line, _SMALL)[0] for line in lines) / POINTS + 0.15
+    columns = max(1, min(4, int((WIDTH + _BESIDE) / widest)))
+    depth = math.ceil(len(lines) / columns)
+    for number, line in enumerate(lines):
+        column, row = divmod(number, depth)
+        axes.text(
+            column * widest / WIDTH,
+            -(0.72 + row * _LINE) / _HEIGHT,
+            line,
+            transform=axes.transAxes,
+            size=_SMALL,
+            va="center",
+        )

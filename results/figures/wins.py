@@ -1,0 +1,94 @@
+"""Whose top passages people preferred, run against run (Arabzadeh et al. 2022, table 4), as a heat map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from results.figures.style import INK, PERFECT, PERFECT_NAME, RUN, counted, short_names
+
+if TYPE_CHECKING:
+    from results.figures.canvas import Canvas
+
+_CELL = 0.34  # inches
+_SMALL = 7.5
+_DEEPEST = 0.6  # opacity of a cell that is won or lost always: ink on it is still legible, on paper and in the dark
+
+
+def drawable(data: dict[str, Any]) -> bool:
+    """Whether any two met."""
+    return data["wins"] is not None and any(any(row) for row in data["wins"]["of"])
+
+
+def names(data: dict[str, Any]) -> list[str]:
+    """Runs, and the perfect ranking last."""
+    return [*short_names(data["wins"]["names"][:-1]), PERFECT_NAME]
+
+
+def description(data: dict[str, Any]) -> str:
+    """How many runs beat the perfect ranking, and how many differences are significant."""
+    found = data["wins"]
+    last = len(found["names"]) - 1
+    above = [name for row, name in enumerate(found["names"][:-1]) if (_ratio(found, row, last) or 0) > 0.5]
+    significant = sum(_significant(found, row, column) for row in range(last + 1) for column in range(row))
+    told = (
+        f"Heat map of {counted(last, 'run', 'runs')} and the {PERFECT_NAME} against each other: the share of queries, "
+        f"of those with different top passages, in which that of the row was preferred to that of the column. "
+        f"{counted(significant, 'difference is', 'differences are')} significant. "
+    )
+    if not above:
+        return f"{told}No run is preferred to the {PERFECT_NAME}."
+    return f"{told}Preferred to the {PERFECT_NAME} more often than not: {', '.join(above)}."
+
+
+def draw(canvas: Canvas, data: dict[str, Any]) -> None:
+    """A cell for each row and column with the row's share in percent; significant ones are bold and framed."""
+    found, labels = data["wins"], names(data)
+    size = len(labels)
+    axes = canvas.axes(_CELL * size, _CELL * size)
+    axes.set_xlim(-0.5, size - 0.5)
+    axes.set_ylim(size - 0.5, -0.5)
+    axes.set_yticks(range(size), labels)
+    axes.set_xticks(range(size), labels, rotation=90)
+    axes.tick_params(length=0, bottom=False, top=False, labeltop=True, labelbottom=False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    for row in range(size):
+        for column in range(size):
+            _cell(axes, found, row, column)
+    threshold = found["threshold"]
+    axes.set_xlabel(
+        "Percent of meetings that the row wins against the column.\n"
+        + (f"Framed and bold: significant (p < {threshold:.2g})." if threshold else ""),
+        loc="left",
+    )
+
+
+def _cell(axes: Any, found: dict[str, Any], row: int, column: int) -> None:
+    from matplotlib.patches import Rectangle
+
+    ratio = None if row == column else _ratio(found, row, column)
+    significant = ratio is not None and _significant(found, row, column)
+    words = ("·" if row == column else "–") if ratio is None else f"{ratio * 100:.0f}"
+    cell = [
+        axes.text(column, row, words, ha="center", va="center", size=_SMALL, weight="bold" if significant else "normal")
+    ]
+    if ratio is not None:
+        shade, opacity = (RUN if ratio > 0.5 else PERFECT), _DEEPEST * abs(2 * ratio - 1)
+        corner = (column - 0.47, row - 0.47)
+        cell.append(axes.add_artist(Rectangle(corner, 0.94, 0.94, facecolor=shade, alpha=opacity, linewidth=0)))
+    if significant:
+        corner = (column - 0.44, row - 0.44)
+        cell.append(axes.add_artist(Rectangle(corner, 0.88, 0.88, fill=False, edgecolor=INK, linewidth=1.1)))
+    for part in cell:
+        part.set_clip_on(False)
+        part.set_in_layout(False)  # all of it is within the axes: nothing to measure
+
+
+def _ratio(found: dict[str, Any], row: int, column: int) -> float | None:
+    of = found["of"][row][column]
+    return found["won"][row][column] / of if of else None
+
+
+def _significant(found: dict[str, Any], row: int, column: int) -> bool:
+    p = found["p"][row][column]
+    return row != column and p is not None and found["threshold"] is not None and p < found["threshold"]

@@ -1,0 +1,46 @@
+"""manage.py report_campaign: figures, tables, data and a page that shows them, as a folder."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.utils.text import slugify
+
+from core.management.files import refusals_as_errors, write_output
+from judgments.exports import zipped
+from pools.management.lookup import campaign_called
+from results.refreshing import result_refresh
+from results.report import report_files, report_to
+
+
+class Command(BaseCommand):
+    """Compute a campaign's results and write the report on them into a folder."""
+
+    help = (
+        "Write a report on a campaign's results into a folder that needs nothing else: index.html, every figure and "
+        "table, the exports and a manifest. Results are computed first where they are not in step with the judgments. "
+        "Doing it twice gives the same bytes."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The command line."""
+        parser.add_argument("campaign", help="the campaign's name")
+        parser.add_argument(
+            "--to",
+            type=Path,
+            help="the folder; made if it is new (report- and the campaign's name). - writes a zip to standard output",
+        )
+        parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Compute, write, and name the files."""
+        with refusals_as_errors():
+            campaign = campaign_called(options["campaign"], options["lab"])
+            result_refresh(campaign=campaign)
+            if options["to"] == Path("-"):
+                write_output(zipped(report_files(campaign)))
+                return
+            folder = options["to"] or Path(f"report-{slugify(campaign.name) or campaign.pk}")
+            for path in report_to(campaign, folder):
+                self.stdout.write(str(path))

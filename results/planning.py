@@ -1,0 +1,110 @@
+"""How many judgments would settle it: what more of them cost, and what they give, by simulation."""
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from evaluation.judging.planning import plan
+from platforms.bills import Bill, campaign_bill
+from platforms.publishing import publication_likely
+from pools import selectors as pool_selectors
+from pools.models import Campaign
+
+OVERLAPS = (1, 3, 5)
+ASSUMED = 0.1
+"""The share of wrong judgments, where none was observed."""
+WORST = 0.5
+"""By chance."""
+TOURNAMENTS = 10_000
+"""Simulated for each number of judgments, over all pools, so that an answer takes well below a second."""
+
+
+class PlanForm(forms.Form):
+    """The share of wrong judgments to plan for, in percent."""
+
+    error_rate = forms.DecimalField(
+        label=gettext_lazy("Wrong judgments, in percent"),
+        min_value=Decimal(0),
+        max_value=Decimal(100 * WORST),
+        decimal_places=1,
+    )
+
+
+class Observed(NamedTuple):
+    """A share of wrong judgments that the results speak of, and where it comes from."""
+
+    rate: float
+    source: str
+
+
+def observed_error(data: dict[str, Any]) -> Observed | None:
+    """What the champion check or the agreement of workers says about errors; None where neither says anything."""
+    champion, agreement = data["champion"], data["agreement"]
+    # With several judgments a pair, the check speaks of their majority, which errs less than one of them.
+    if data["overlap"] == 1 and champion is not None and champion["crowd_error"] is not None:
+        return Observed(champion["crowd_error"], _("the champion check, where run and qrels agree"))
+    if agreement is not None and agreement["raw"] >= 0.5:
+        # Two who err independently with rate e agree in (1 - e)² + e² of the cases.
+        rate = (1 - math.sqrt(2 * agreement["raw"] - 1)) / 2
+        return Observed(rate, _("how far workers agree on the pairs that several judged"))
+    return None
+
+
+class Row(NamedTuple):
+    """So many judgments a pair: the bill, and the shares of queries that come out right.
+
+    `same`: the best known answers are exactly the true one. `kept`: the true one is among them.
+    """
+
+    overlap: int
+    judgments: int
+    bill: Bill
+    same: float
+    kept: float
+
+
+class Planned(NamedTuple):
+    """The rows, over how many pools, played how often each."""
+
+    rows: Sequence[Row]
+    pools: int
+    draws: int
+
+
+def plan_for(campaign: Campaign, data: dict[str, Any] | None, error_rate: float) -> Planned | None:
+    """The campaign's pools judged by a crowd that errs so often; None where it has no pools. Seeded by the campaign.
+
+    `data` are its results, where there are any: they have the pools' sizes already.
+    """
+    histogram = data["pool_sizes"] if data else pool_selectors.stored_sizes(campaign).histogram.items()
+    sizes = [size for size, count in histogram for _pool in range(count)]
+    if not sizes:
+        return None
+    draws = max(1, TOURNAMENTS // len(sizes))
+    found = plan(
+        sizes,
+        error_rate,
+        dollars_per_assignment=campaign.reward,
+        overlaps=OVERLAPS,
+        pairs_per_hit=campaign.pairs_per_hit,
+        draws=draws,
+        seed=campaign.seed % (1 << 63),
+    )
+    asked = data["pairs"] if data else pool_selectors.pair_count(campaign)
+    likely = publication_likely(campaign)
+    rows = [
+        Row(
+            one.overlap,
+            asked * one.overlap,
+            campaign_bill(likely, pairs=asked, overlap=one.overlap),
+            one.same,
+            one.kept,
+        )
+        for one in found
+    ]
+    return Planned(rows, len(sizes), draws)

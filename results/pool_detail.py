@@ -1,0 +1,203 @@
+"""What the page of one query shows: its pool, who beat whom, and the judgments behind each pair."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from evaluation.judging.tournament import Judged, most_wins
+from judgments import selectors as judgment_selectors
+from judgments.models import Judgment
+from judgments.selectors import JudgmentRow
+from pools.models import Campaign, Pair, Passage, Pool, Qrel
+from results import selectors as result_selectors
+from tasks.models import Assignment
+
+
+@dataclass(frozen=True)
+class CandidateDetail:
+    """A passage of a pool. `number` names it on the page; `grade` is that of its original qrel, None without one.
+
+    `runs` are those that put it first, as of the stored results.
+    """
+
+    number: int
+    passage: Passage
+    wins: int
+    losses: int
+    best: bool
+    grade: int | None
+    runs: Sequence[str]
+
+
+@dataclass(frozen=True)
+class PairDetail:
+    """A pair (the lower number first), its outcome, and every judgment behind it, oldest first."""
+
+    a: CandidateDetail
+    b: CandidateDetail
+    for_a: int
+    for_b: int
+    judgments: Sequence["JudgmentDetail"]
+
+
+class JudgmentDetail(NamedTuple):
+    """One judgment on a pair. `side` is where the preferred passage stood."""
+
+    worker_id: int
+    assignment_id: int
+    preferred: CandidateDetail
+    side: str
+    seconds: float
+    made_at: datetime
+    status: str
+
+
+class MatrixCell(NamedTuple):
+    """How often the row's passage was preferred over the column's, of how many accepted judgments."""
+
+    column: CandidateDetail
+    wins: int | None
+    judged: int
+
+
+class Round(NamedTuple):
+    """One round of a tournament: between whom, and who won most, with how many wins each."""
+
+    playing: Sequence[CandidateDetail]
+    leaders: Sequence[CandidateDetail]
+    wins: int
+
+
+@dataclass(frozen=True)
+class PoolDetail:
+    """A pool: its candidates (most wins first), who beat whom, and whether a best known answer follows already.
+
+    `rounds` are the tournament's, while there is a winner and that is the method. `certainty` is the share of draws of
+    the judgments in which the best known answers stay, as of the stored results.
+    """
+
+    candidates: Sequence[CandidateDetail]
+    matrix: Sequence[tuple[CandidateDetail, Sequence[MatrixCell | None]]]
+    pairs: Sequence[PairDetail]
+    complete: bool
+    filled: int
+    slots: int
+    rounds: Sequence[Round]
+    certainty: float | None
+
+    @property
+    def best(self) -> list[CandidateDetail]:
+        """The best known answers; none while pairs wait."""
+        return [candidate for candidate in self.candidates if candidate.best]
+
+
+def pool_detail(pool: Pool) -> PoolDetail:
+    """Everything about one pool: the candidates, who beat whom, the winners, and the judgments behind each pair."""
+    campaign = pool.campaign
+    pairs = list(Pair.objects.filter(pool=pool).select_related("a", "b"))
+    preferences = judgment_selectors.accepted_preferences(campaign, pool)
+    passages = [row.passage for row in pool.candidates.select_related("passage")]
+    pids = [passage.pid for passage in passages]
+    outcome = judgment_selectors.derived(campaign, pool)
+    best = {pid for _query, pid in outcome.qrels}
+    tops = result_selectors.tops_of(pool)
+    grades = dict(
+        Qrel.objects.filter(query=pool.query, passage__in=passages).values_list("passage__pid", "grade").order_by()
+    )
+    wins: dict[tuple[str, str], int] = {}
+    for preference in preferences:
+        loser = preference.b if preference.preferred == preference.a else preference.a
+        key = (str(preference.preferred), loser)
+        wins[key] = wins.get(key, 0) + 1
+    totals = {pid: sum(count for (winner, _loser), count in wins.items() if winner == pid) for pid in pids}
+    lost = {pid: sum(count for (_winner, loser), count in wins.items() if loser == pid) for pid in pids}
+    passages.sort(key=lambda passage: (passage.pid not in best, -totals[passage.pid], passage.pid))
+    candidates = [
+        CandidateDetail(
+            number,
+            passage,
+            totals[passage.pid],
+            lost[passage.pid],
+            passage.pid in best,
+            grades.get(passage.pid),
+            tops.get(passage.pid, ()),
+        )
+        for number, passage in enumerate(passages, start=1)
+    ]
+    by_pid = {candidate.passage.pid: candidate for candidate in candidates}
+    behind: dict[tuple[str | None, str | None], list[JudgmentDetail]] = {}
+    for row in judgment_selectors.judgment_rows(campaign, pool):
+        behind.setdefault((row.a, row.b), []).append(_judgment(row, by_pid))
+    asked = {frozenset((pair.a.pid, pair.b.pid)) for pair in pairs}
+    details = []
+    for pair in pairs:
+        a, b = sorted((by_pid[pair.a.pid], by_pid[pair.b.pid]), key=lambda candidate: candidate.number)
+        for_a = wins.get((a.passage.pid, b.passage.pid), 0)
+        for_b = wins.get((b.passage.pid, a.passage.pid), 0)
+        details.append(PairDetail(a, b, for_a, for_b, behind.get((pair.a.pid, pair.b.pid), [])))
+    details.sort(key=lambda pair: (pair.a.number, pair.b.number))
+    matrix = [(row, [_cell(row, column, wins, asked) for column in candidates]) for row in candidates]
+    filled = sum(pair.for_a + pair.for_b for pair in details)
+    settled = bool(best) and len(candidates) > 1 and campaign.method == Campaign.Method.TOURNAMENT
+    return PoolDetail(
+        candidates=candidates,
+        matrix=matrix,
+        pairs=details,
+        complete=not outcome.incomplete,
+        filled=filled,
+        slots=len(pairs) * campaign.overlap,
+        rounds=_rounds(by_pid, wins) if settled else [],
+        certainty=result_selectors.certainty_of(pool, best),
+    )
+
+
+def _rounds(candidates: dict[str, CandidateDetail], wins: dict[tuple[str, str], int]) -> list[Round]:
+    """The rounds that lead to the best known answers: those who win most play again, while they are fewer."""
+    rounds: list[Round] = []
+    playing = set(candidates)
+    while True:
+        between = [Judged(*pair) for pair, count in wins.items() if playing.issuperset(pair) for _win in range(count)]
+        leaders = most_wins(playing, between)
+        won = sum(judged.winner in leaders for judged in between) // len(leaders)
+        rounds.append(
+            Round(
+                [candidate for pid, candidate in candidates.items() if pid in playing],
+                [candidate for pid, candidate in candidates.items() if pid in leaders],
+                won,
+            )
+        )
+        if len(leaders) in (1, len(playing)):
+            return rounds
+        playing = set(leaders)
+
+
+def _cell(
+    row: CandidateDetail, column: CandidateDetail, wins: dict[tuple[str, str], int], asked: set[frozenset[str]]
+) -> MatrixCell | None:
+    if row is column:
+        return None
+    here, there = row.passage.pid, column.passage.pid
+    won, lost = wins.get((here, there), 0), wins.get((there, here), 0)
+    return MatrixCell(column, won if frozenset((here, there)) in asked else None, won + lost)
+
+
+def _judgment(row: JudgmentRow, by_pid: dict[str, CandidateDetail]) -> JudgmentDetail:
+    prefers_a = (row.preferred == Judgment.Side.LEFT) == row.a_left
+    if row.accepted:
+        status = "accepted"
+    elif row.superseded:
+        status = "superseded"
+    elif row.verdict == Assignment.Verdict.EXCLUDED:
+        status = "excluded"
+    else:
+        status = "spare" if row.verdict == Assignment.Verdict.ACCEPTED else row.verdict
+    return JudgmentDetail(
+        worker_id=row.worker_id,
+        assignment_id=row.assignment_id,
+        preferred=by_pid[str(row.a if prefers_a else row.b)],
+        side=row.preferred,
+        seconds=(row.made_at - row.shown_at).total_seconds(),
+        made_at=row.made_at,
+        status=status,
+    )

@@ -1,0 +1,61 @@
+"""Tables as pages show them: heads that sort by a link, cells as words."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from results.tables import WORDS, Table
+from results.writing import shown
+
+
+class Head(NamedTuple):
+    """A column's head. `address` sorts by it; `sorted` is `ascending`, `descending` or empty."""
+
+    label: str
+    number: bool
+    address: str
+    sorted: str
+
+
+class Cell(NamedTuple):
+    """What stands in a cell. `heading`: it says what the row is about. `address` is where it leads, or empty."""
+
+    text: str
+    number: bool
+    heading: bool
+    address: str
+
+
+class Shown(NamedTuple):
+    """A table to show: some of its rows, `total` being how many it has."""
+
+    table: Table
+    heads: Sequence[Head]
+    rows: Sequence[Sequence[Cell]]
+    total: int
+
+
+def heads(table: Table, order: str, address: Callable[[str], str]) -> list[Head]:
+    """The heads of a table that is sorted by `order`. `address` leads to another order."""
+    found = []
+    for column in table.columns:
+        ordered = {column.key: "ascending", f"-{column.key}": "descending"}.get(order, "")
+        following = f"-{column.key}" if ordered == "ascending" else column.key
+        found.append(Head(column.label, column.kind not in (*WORDS, "yes"), address(following), ordered))
+    return found
+
+
+def cells(table: Table, rows: Sequence[Sequence[object]], links: Mapping[str, str]) -> list[list[Cell]]:
+    """Rows as words; `links` are addresses of queries by id."""
+    heading = next((number for number, column in enumerate(table.columns) if column.kind in WORDS), 0)
+    return [
+        [
+            Cell(
+                shown(column, value),
+                column.kind not in (*WORDS, "yes"),
+                number == heading,
+                links.get(str(value), "") if column.kind == "query" else "",
+            )
+            for number, (column, value) in enumerate(zip(table.columns, row, strict=True))
+        ]
+        for row in rows
+    ]

@@ -1,0 +1,79 @@
+"""Reading stored results, and whether they are in step."""
+
+import json
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from judgments.models import Acceptance
+from pools.models import Campaign, Pool
+from results.inputs import FORMAT, digest_of
+from results.models import Result
+
+
+class ResultStatus(NamedTuple):
+    """The results as stored (None before the first time), and what came since.
+
+    `judgments` is how many count now. `stale`: the inputs differ from those of the stored results, or there are none.
+    """
+
+    result: Result | None
+    judgments: int
+    stale: bool
+
+
+def result_status(campaign: Campaign) -> ResultStatus:
+    """How the results of a campaign stand now."""
+    result = _readable(campaign).defer("tops").first()
+    if result is not None and result.digest == digest_of(campaign):
+        return ResultStatus(result, result.data["judgments"], stale=False)
+    return ResultStatus(result, Acceptance.objects.filter(assignment__campaign=campaign).count(), stale=True)
+
+
+def stored_data(campaign: Campaign) -> dict[str, Any] | None:
+    """The stored results as data; None before the first time."""
+    data: dict[str, Any] | None = _readable(campaign).values_list("data", flat=True).first()
+    return data
+
+
+def _readable(campaign: Campaign) -> QuerySet[Result]:
+    """Results that another version of the software stored in another format are as good as none."""
+    return Result.objects.filter(campaign=campaign, data__version=FORMAT)
+
+
+def tops_of(pool: Pool) -> dict[str, list[str]]:
+    """The runs that put each passage of a pool first, by passage id, as of the stored results; empty before."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT tops -> %s::text FROM results_result WHERE campaign_id = %s", [pool.query.qid, pool.campaign_id]
+        )
+        row = cursor.fetchone()
+    if row is None or row[0] is None:
+        return {}
+    found: dict[str, list[str]] = row[0] if isinstance(row[0], dict) else json.loads(row[0])
+    return found
+
+
+def certainty_of(pool: Pool, best: Collection[str]) -> float | None:
+    """How often these best known answers of a pool stay when judgments are drawn again.
+
+    None where that is not known: without results, or where those stored have other answers.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT answer->'best' = %s::jsonb, (answer->>'share')::float FROM results_result,
+              jsonb_path_query(data, '$.stability[*] ? (@.qid == $qid)', jsonb_build_object('qid', %s::text)) answer
+            WHERE campaign_id = %s
+            """,
+            [json.dumps(sorted(best)), pool.query.qid, pool.campaign_id],
+        )
+        row = cursor.fetchone()
+    return row[1] if row is not None and row[0] else None
+
+
+def pool_keys(campaign: Campaign, qids: list[str]) -> dict[str, int]:
+    """The keys of the pools of some queries, by query id."""
+    return dict(Pool.objects.filter(campaign=campaign, query__qid__in=qids).values_list("query__qid", "id"))

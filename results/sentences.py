@@ -1,0 +1,269 @@
+"""What the results say, in sentences, and what they do not say."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from results.writing import p_shown
+
+Data = dict[str, Any]
+
+FEW_QUERIES = 50
+"""With fewer queries, differences of the usual size do not show."""
+QUICK = 3.0
+"""Seconds: a median below is hardly reading."""
+MOST_NAMED = 4
+
+
+class Finding(NamedTuple):
+    """A question, and what the results say to it."""
+
+    name: str
+    question: str
+    sentences: list[str]
+
+
+def findings(data: Data) -> list[Finding]:
+    """Every question that the results have something to say to, in the order in which they are read."""
+    parts = (
+        ("field", _("Does the field beat the qrels?"), _field),
+        ("changes", _("What changed on the leaderboard?"), _changes),
+        ("certainty", _("How sure is that?"), _certainty),
+        ("crowd", _("How good was the crowd?"), _crowd),
+        ("limits", _("What this does not say"), _limits),
+    )
+    told = (Finding(name, question, list(tell(data))) for name, question, tell in parts)
+    return [finding for finding in told if finding.sentences]
+
+
+def percent(share: float) -> str:
+    """A share in percent, with a decimal where it matters."""
+    value = 100 * share
+    text = f"{value:.0f}" if value in (0, 100) or 1 <= value <= 99 else f"{min(max(value, 0.1), 99.9):.1f}"
+    return _("%(percent)s\N{NO-BREAK SPACE}%%") % {"percent": text}
+
+
+def _field(data: Data) -> Iterator[str]:
+    if data["pairings"] is None:
+        return
+    compared = data["compare"]["queries"]
+    yield ngettext(
+        "In %(changed)s of %(answered)s query no original qrel is among the best known answers.",
+        "In %(changed)s of %(answered)s queries no original qrel is among the best known answers.",
+        compared,
+    ) % {"changed": f"{data['changed']:,}", "answered": f"{compared:,}"}
+    won, lost = data["pairings"]["preference"], data["pairings"]["original"]
+    if won["of"] and lost["of"]:
+        yield _(
+            "The preference qrels won %(won)s of the judgments they were in (%(won_count)s), the original qrels "
+            "%(lost)s (%(lost_count)s)."
+        ) % {
+            "won": percent(won["share"]),
+            "won_count": _of(won),
+            "lost": percent(lost["share"]),
+            "lost_count": _of(lost),
+        }
+    perfect, best = data["perfect"]["preference"]["mean"], data["leaderboard"][0]
+    above = [row["run"] for row in data["leaderboard"] if row["preference"]["mean"] > perfect]
+    scores = {"perfect": f"{perfect:.4f}", "best": best["run"], "score": f"{best['preference']['mean']:.4f}"}
+    if above:
+        yield ngettext(
+            "A ranking that returns the original qrel first would score %(perfect)s on the preference qrels: "
+            "%(count)d run scores more, %(best)s the most (%(score)s).",
+            "A ranking that returns the original qrel first would score %(perfect)s on the preference qrels: "
+            "%(count)d runs score more, %(best)s the most (%(score)s).",
+            len(above),
+        ) % {**scores, "count": len(above)}
+    else:
+        yield (
+            _(
+                "A ranking that returns the original qrel first would score %(perfect)s on the preference qrels, and "
+                "no run scores more; the best is %(best)s (%(score)s)."
+            )
+            % scores
+        )
+    if data["champion"] is not None:
+        yield from _champion(data["champion"])
+
+
+def _of(pairing: Data) -> str:
+    return _("%(won)s of %(of)s") % {"won": f"{pairing['won']:,.0f}", "of": f"{pairing['of']:,}"}
+
+
+def _champion(found: Data) -> Iterator[str]:
+    a, b = found["a"], found["b"]
+    if b["for_qrel"] + b["against"]:
+        yield _(
+            "Where the run's top passage was another than the qrel, people preferred the run's %(against)s times and "
+            "the qrel %(for)s times (p = %(p)s)."
+        ) % {"against": f"{b['against']:,}", "for": f"{b['for_qrel']:,}", "p": p_shown(b["p"])}
+    if a["for_qrel"] + a["against"]:
+        yield _(
+            "Where the two agreed, people preferred another passage %(against)s of %(all)s times: if the qrel is best "
+            "there, that is how often the crowd errs."
+        ) % {"against": f"{a['against']:,}", "all": f"{a['for_qrel'] + a['against']:,}"}
+
+
+def _changes(data: Data) -> Iterator[str]:
+    rows = data["leaderboard"]
+    if len(rows) < 2:
+        return
+    first, before = rows[0], min(rows, key=lambda row: row["place_original"])
+    if first["place_original"] == 1:
+        yield _("%(run)s is first on both qrels.") % {"run": first["run"]}
+    else:
+        yield _(
+            "%(run)s is first now; it was at place %(place)d. %(before)s was first, and is at place %(now)d now."
+        ) % {
+            "run": first["run"],
+            "place": first["place_original"],
+            "before": before["run"],
+            "now": before["place_preference"],
+        }
+    moved = [row for row in rows if row["place_original"] != row["place_preference"]]
+    if moved:
+        furthest = sorted(moved, key=lambda row: (-abs(_rise(row)), row["place_preference"]))[:MOST_NAMED]
+        named = ", ".join(
+            _("%(run)s from %(before)d to %(after)d")
+            % {"run": row["run"], "before": row["place_original"], "after": row["place_preference"]}
+            for row in furthest
+        )
+        yield ngettext(
+            "%(count)d of %(all)d runs changed its place: %(named)s.",
+            "%(count)d of %(all)d runs changed their places, most of all %(named)s.",
+            len(moved),
+        ) % {"count": len(moved), "all": len(rows), "named": named}
+    else:
+        yield _("All %(all)d runs keep their places.") % {"all": len(rows)}
+    if data["tau"] is not None:
+        yield _(
+            "The two orders agree by Kendall's tau %(tau).2f, and by tau AP, where the top counts more, %(ap).2f."
+        ) % {
+            "tau": data["tau"],
+            "ap": data["tau_ap"],
+        }
+    yield from _swaps(data)
+
+
+def _rise(row: Data) -> int:
+    rise: int = row["place_original"] - row["place_preference"]
+    return rise
+
+
+def _swaps(data: Data) -> Iterator[str]:
+    swapped = [one for one in data["neighbours"] if one["swapped"]]
+    clear = [one for one in swapped if one["significant"]]
+    if not swapped:
+        yield _("No two neighbours on the new leaderboard stood the other way round before.")
+        return
+    told = ngettext(
+        "%(count)d of %(all)d pairs of neighbours on the new leaderboard stood the other way round before",
+        "%(count)d of %(all)d pairs of neighbours on the new leaderboard stood the other way round before",
+        len(swapped),
+    ) % {"count": len(swapped), "all": len(data["neighbours"])}
+    if clear:
+        named = ", ".join(_("%(above)s above %(below)s") % one for one in clear[:MOST_NAMED])
+        yield _("%(told)s; significant in %(clear)d of them: %(named)s.") % {
+            "told": told,
+            "clear": len(clear),
+            "named": named,
+        }
+    else:
+        yield _("%(told)s; in none of them is the difference significant.") % {"told": told}
+
+
+def _certainty(data: Data) -> Iterator[str]:
+    if data["ranks"] and len(data["ranks"]) > 1:
+        first = max(data["ranks"], key=lambda one: one["first"])
+        yield _(
+            "With queries and judgments drawn again and again, %(run)s is first in %(share)s of the draws; its place "
+            "is %(low)d to %(high)d with 95 %% confidence."
+        ) % {"run": first["run"], "share": percent(first["first"]), "low": first["low"], "high": first["high"]}
+    if data["compare"] and data["compare"]["pairs"]:
+        pairs = data["compare"]["pairs"]
+        strict = sum(pair["verdict"]["strict"] is not None for pair in pairs)
+        harmless = sum(pair["verdict"]["do_no_harm"] is not None for pair in pairs)
+        before = sum(pair["verdict"]["strict"] is not None for pair in data["compare_original"]["pairs"])
+        yield _(
+            "Of %(all)d pairs of runs, one is strictly better in %(strict)d (on the original qrels: %(before)d), and "
+            "better by doing no harm in %(harmless)d (these included)."
+        ) % {"all": len(pairs), "strict": strict, "before": before, "harmless": harmless}
+    if data["stability"]:
+        unsure = sum(one["share"] < 0.9 for one in data["stability"])
+        yield ngettext(
+            "With judgments drawn again, the best known answers of %(count)s query of %(all)s stay among the best in "
+            "less than 90 %% of the draws.",
+            "With judgments drawn again, the best known answers of %(count)s queries of %(all)s stay among the best in "
+            "less than 90 %% of the draws.",
+            unsure,
+        ) % {"count": f"{unsure:,}", "all": f"{len(data['stability']):,}"}
+
+
+def _crowd(data: Data) -> Iterator[str]:
+    quality, agreement = data["quality"], data["agreement"]
+    if quality["tests"]:
+        yield _("%(passed)s of %(tests)s test pairs were passed (%(share)s).") % {
+            "passed": f"{quality['tests_passed']:,}",
+            "tests": f"{quality['tests']:,}",
+            "share": percent(quality["tests_passed"] / quality["tests"]),
+        }
+    if quality["left_share"] is not None:
+        yield _("The left side was preferred in %(share)s of the judgments that count (p = %(p)s for one half).") % {
+            "share": percent(quality["left_share"]),
+            "p": p_shown(quality["left_p"]),
+        }
+    if quality["seconds_median"] is not None:
+        yield _("A comparison took %(seconds).1f seconds in the median.") % {"seconds": quality["seconds_median"]}
+    if agreement is not None:
+        alpha = "–" if agreement["alpha"] is None else f"{agreement['alpha']:.2f}"
+        yield ngettext(
+            "Two workers agree in %(share)s of the cases on the %(pairs)s pair that several judged (Krippendorff's "
+            "alpha %(alpha)s).",
+            "Two workers agree in %(share)s of the cases on the %(pairs)s pairs that several judged (Krippendorff's "
+            "alpha %(alpha)s).",
+            agreement["pairs"],
+        ) % {"share": percent(agreement["raw"]), "pairs": f"{agreement['pairs']:,}", "alpha": alpha}
+
+
+def _limits(data: Data) -> Iterator[str]:
+    if data["incomplete"]:
+        yield ngettext(
+            "%(count)s of %(all)s queries still waits for judgments, and is left out of every score.",
+            "%(count)s of %(all)s queries still wait for judgments, and are left out of every score.",
+            data["incomplete"],
+        ) % {"count": f"{data['incomplete']:,}", "all": f"{data['queries']:,}"}
+    if data["answered"] < FEW_QUERIES:
+        yield _(
+            "These are %(answered)s queries. With so few, differences of the usual size do not show: that a test finds "
+            "none is no evidence that there is none."
+        ) % {"answered": f"{data['answered']:,}"}
+    yield _(
+        "A best known answer is the best of what these runs put first%(and_qrel)s. A run that brings other passages is "
+        "at a disadvantage until they are judged too."
+    ) % {"and_qrel": _(" and of the original qrels") if data["qrel_policy"] != "none" else ""}
+    own = [one for one in data["contributions"] if one["place_without"] != one["place"]]
+    if own:
+        named = ", ".join(one["run"] for one in own[:MOST_NAMED])
+        yield ngettext(
+            "The place of %(named)s depends on passages that it alone brought.",
+            "The places of %(count)d runs depend on passages that each alone brought: %(named)s.",
+            len(own),
+        ) % {"count": len(own), "named": named + (", …" if len(own) > MOST_NAMED else "")}
+    single = data["answered"] - len(data["stability"] or ()) if data["stability"] is not None else 0
+    if single:
+        yield ngettext(
+            "The answer of %(count)s query rests on one judgment or none: drawing it again says nothing about it.",
+            "The answers of %(count)s queries rest on one judgment or none: drawing it again says nothing about them.",
+            single,
+        ) % {"count": f"{single:,}"}
+    if data["overlap"] == 1 and data["judgments"]:
+        yield _(
+            "Every pair was judged once, so how far people agree is not known. Where judgments are drawn again, those "
+            "of a query's whole pool are."
+        )
+    if data["quality"]["seconds_median"] is not None and data["quality"]["seconds_median"] < QUICK:
+        yield _("A comparison took less than %(seconds)d seconds in the median, which is hardly time to read.") % {
+            "seconds": QUICK
+        }

@@ -1,0 +1,365 @@
+"""The tables of the results: columns with a meaning, rows of plain values. Pages, CSV and LaTeX show the same."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+from django.utils.translation import gettext as _
+
+from results.computing import PERFECT
+
+Kind = Literal["name", "text", "query", "count", "score", "change", "share", "p", "interval", "seconds", "yes"]
+"""What a column's values are: words, whole numbers, RR, a difference of RR, a share of 1, a p-value, `[low, high]`,
+seconds, or True and False. None wherever there is no value."""
+
+Data = dict[str, Any]
+Value = Any
+WORDS: tuple[Kind, ...] = ("name", "text", "query")
+
+
+class Column(NamedTuple):
+    """`key` names it in addresses and files, `label` on the page."""
+
+    key: str
+    label: str
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Table:
+    """`title` is its heading, `about` how to read it. `per_run`: columns by which it can be narrowed to one run."""
+
+    name: str
+    title: str
+    about: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Value]]
+    per_run: Sequence[str] = ()
+
+    def at(self, key: str) -> int:
+        """The number of a column. Raises StopIteration if there is none of this name."""
+        return next(number for number, column in enumerate(self.columns) if column.key == key)
+
+    def sorted_by(self, order: str) -> "Table":
+        """By a column, `-` before its key for the greatest first; rows without a value last. As it is if unknown."""
+        key, down = order.removeprefix("-"), order.startswith("-")
+        if key not in [column.key for column in self.columns]:
+            return self
+        at = self.at(key)
+        known = [row for row in self.rows if row[at] is not None]
+        rest = [row for row in self.rows if row[at] is None]
+        known.sort(key=lambda row: _sort_key(row[at]), reverse=down)
+        return replace(self, rows=known + rest)
+
+    def only(self, run: str) -> "Table":
+        """The rows that are about a run."""
+        at = [self.at(key) for key in self.per_run]
+        return replace(self, rows=[row for row in self.rows if run in [row[number] for number in at]])
+
+    def runs(self) -> list[str]:
+        """The runs that it can be narrowed to, by name."""
+        return sorted({row[self.at(key)] for key in self.per_run for row in self.rows})
+
+
+def _sort_key(value: Value) -> Any:
+    return value.casefold() if isinstance(value, str) else value
+
+
+def perfect_name() -> str:
+    """What the ranking that returns the original qrel first is called on pages."""
+    return _("perfect ranking")
+
+
+def tables(data: Data) -> list[str]:
+    """The names of the tables that these results have, in the order in which they are shown."""
+    return [name for name, (known, _make) in _TABLES.items() if known(data)]
+
+
+def table(data: Data, name: str) -> Table | None:
+    """One of them; None where there is none of this name."""
+    known, make = _TABLES.get(name, (None, None))
+    return make(data) if known is not None and make is not None and known(data) else None
+
+
+# --- the leaderboard
+
+
+def _leaderboard(data: Data) -> Table:
+    columns = [
+        Column("place_preference", _("Place"), "count"),
+        Column("run", _("Run"), "name"),
+        Column("preference", _("RR"), "score"),
+        Column("preference_t", _("95%, by t"), "interval"),
+        Column("place_original", _("Place before"), "count"),
+        Column("original", _("RR before"), "score"),
+        Column("original_t", _("95%, by t"), "interval"),
+        Column("change", _("Change"), "change"),
+        Column("preference_bootstrap", _("95%, bootstrap"), "interval"),
+        Column("original_bootstrap", _("before"), "interval"),
+    ]
+    rows = []
+    for one in data["leaderboard"]:
+        after, before = one["preference"], one["original"]
+        rows.append(
+            [
+                *(one["place_preference"], one["run"], after["mean"], after["t"]),
+                *(one["place_original"], before["mean"], before["t"]),
+                *(after["mean"] - before["mean"], after["bootstrap"], before["bootstrap"]),
+            ]
+        )
+    about = _(
+        "Mean RR@%(k)d over the %(answered)s queries that have preference qrels: on these, and before, on the original "
+        "qrels. Intervals are over queries: Student's t, and bootstrap percentiles."
+    ) % {"k": data["k"], "answered": f"{data['compare']['queries']:,}"}
+    return Table("leaderboard", _("The leaderboard, before and after"), about, columns, rows)
+
+
+def _neighbours(data: Data) -> Table:
+    columns = [
+        Column("above", _("Above"), "name"),
+        Column("below", _("Below"), "name"),
+        Column("swapped", _("The other way round before"), "yes"),
+        Column("p", _("p (signed rank)"), "p"),
+        Column("significant", _("Significant"), "yes"),
+    ]
+    rows = [[one[column.key] for column in columns] for one in data["neighbours"]]
+    bonferroni = data["bonferroni"]
+    about = _(
+        "Runs that follow each other on the preference qrels. p-values are raw, of the signed-rank test on RR there; "
+        "significant is below %(threshold)s: %(alpha)s over %(family)d pairs of neighbours (Bonferroni)."
+    ) % {
+        "threshold": f"{bonferroni['threshold']:.3g}",
+        "alpha": f"{bonferroni['alpha']:g}",
+        "family": bonferroni["family"],
+    }
+    return Table("neighbours", _("Neighbours"), about, columns, rows)
+
+
+def _ranks(data: Data) -> Table:
+    columns = [
+        Column("run", _("Run"), "name"),
+        Column("low", _("Best place"), "count"),
+        Column("median", _("Median place"), "count"),
+        Column("high", _("Worst place"), "count"),
+        Column("first", _("Probability of being first"), "share"),
+    ]
+    rows = [[one[column.key] for column in columns] for one in data["ranks"]]
+    about = _(
+        "How sure the places are: queries and judgments are drawn again and again (bootstrap). Best and worst are the "
+        "ends of the 95% interval of the place."
+    )
+    return Table("ranks", _("How sure the places are"), about, columns, rows)
+
+
+# --- runs against each other
+
+
+def _pairs(data: Data) -> Table:
+    columns = [
+        Column("a", _("Run a"), "name"),
+        Column("b", _("Run b"), "name"),
+        Column("verdict", _("Better"), "text"),
+        Column("before", _("Better on the original qrels"), "text"),
+        Column("delta", _("RR of b less a"), "change"),
+        Column("wsr", _("p, signed rank"), "p"),
+        Column("wrs", _("p, rank sum"), "p"),
+        Column("t", _("p, t-test"), "p"),
+        Column("neither", _("Neither finds"), "count"),
+        Column("a_only", _("Only a"), "count"),
+        Column("b_only", _("Only b"), "count"),
+        Column("both", _("Both"), "count"),
+        Column("outcomes", _("p, only a or only b"), "p"),
+        Column("esl", _("p, search length"), "p"),
+    ]
+    compared = data["compare"]
+    before = {frozenset((pair["a"], pair["b"])): pair for pair in data["compare_original"]["pairs"]}
+    rows = []
+    for pair in compared["pairs"]:
+        p, outcomes = pair["p"], pair["outcomes"]
+        rows.append(
+            [
+                *(pair["a"], pair["b"], verdict(pair), verdict(before[frozenset((pair["a"], pair["b"]))])),
+                *(pair["delta"], p["wsr"], p["wrs"], p["t"]),
+                *(outcomes["neither"], outcomes["a_only"], outcomes["b_only"], outcomes["both"], outcomes["p"]),
+                pair["both"]["p"]["esl_wsr"],
+            ]
+        )
+    about = _(
+        "Every two runs on the preference qrels, over %(queries)d queries. p-values are raw. A verdict takes "
+        "p < %(threshold)s as significant: %(alpha)s over %(family)d pairs of runs (Bonferroni). Strictly better is "
+        "who finds significantly more, and significantly sooner; better by doing no harm is who does one of them and "
+        "is not significantly worse in the other."
+    ) % {
+        "queries": compared["queries"],
+        "threshold": f"{compared['threshold']:.3g}",
+        "alpha": f"{compared['alpha']:g}",
+        "family": compared["family"],
+    }
+    return Table("pairs", _("Runs compared, two by two"), about, columns, rows, per_run=("a", "b"))
+
+
+def verdict(pair: Data) -> str:
+    """What a comparison of two runs comes to, in words."""
+    strict, harmless = pair["verdict"]["strict"], pair["verdict"]["do_no_harm"]
+    if strict:
+        return _("%(run)s, strictly") % {"run": pair[strict]}
+    if harmless:
+        return _("%(run)s, by doing no harm") % {"run": pair[harmless]}
+    return _("identical") if pair["identical"] else _("neither")
+
+
+def _win_totals(data: Data) -> Table:
+    columns = [
+        Column("run", _("Run"), "name"),
+        Column("beats", _("Runs beaten"), "count"),
+        Column("beats_significantly", _("Of them significantly"), "count"),
+        Column("won", _("Pairings won"), "count"),
+        Column("of", _("Of"), "count"),
+        Column("share", _("Share"), "share"),
+    ]
+    wins = data["wins"]
+    rows = []
+    for number, one in enumerate(wins["row"]):
+        name = _wins_name(data, number)
+        rows.append([name, one["beats"], one["beats_significantly"], one["won"], one["of"], one["share"]])
+    about = _(
+        "By their top passages alone: where those of two runs differ and people judged the two, whose was preferred? "
+        "The perfect ranking returns the original qrel first."
+    )
+    return Table("wins", _("Whose top passages people preferred"), about, columns, rows)
+
+
+def _win_matrix(data: Data) -> Table:
+    wins = data["wins"]
+    names = [_wins_name(data, number) for number in range(len(wins["names"]))]
+    columns = [Column("run", _("Preferred"), "name")]
+    columns += [Column(f"against_{number}", name, "share") for number, name in enumerate(names, start=1)]
+    rows = [
+        [name, *(won / of if of else None for won, of in zip(wins["won"][row], wins["of"][row], strict=True))]
+        for row, name in enumerate(names)
+    ]
+    about = _("How often the run of the row was preferred to the run of the column.")
+    return Table("win-matrix", _("Who was preferred to whom"), about, columns, rows)
+
+
+def _win_pairs(data: Data) -> Table:
+    columns = [
+        Column("a", _("Run a"), "name"),
+        Column("b", _("Run b"), "name"),
+        Column("a_won", _("a preferred"), "count"),
+        Column("b_won", _("b preferred"), "count"),
+        Column("share", _("Share of a"), "share"),
+        Column("p", _("p (binomial)"), "p"),
+        Column("significant", _("Significant"), "yes"),
+    ]
+    wins = data["wins"]
+    names = [_wins_name(data, number) for number in range(len(wins["names"]))]
+    rows = []
+    for a in range(len(names)):
+        for b in range(a + 1, len(names)):
+            won, lost, p = wins["won"][a][b], wins["won"][b][a], wins["p"][a][b]
+            share = won / (won + lost) if won + lost else None
+            rows.append([names[a], names[b], won, lost, share, p, p < wins["threshold"]])
+    about = _(
+        "The same, pair by pair, with the exact two-sided binomial test. p-values are raw; significant is below "
+        "%(threshold)s: %(alpha)s over %(family)d pairs, the perfect ranking among them (Bonferroni)."
+    ) % {"threshold": f"{wins['threshold']:.3g}", "alpha": f"{wins['alpha']:g}", "family": wins["family"]}
+    return Table("win-pairs", _("Preferred top passages, pair by pair"), about, columns, rows, per_run=("a", "b"))
+
+
+def _wins_name(data: Data, number: int) -> str:
+    names: list[str] = data["wins"]["names"]
+    return perfect_name() if number == len(names) - 1 and names[number] == PERFECT else names[number]
+
+
+def _contributions(data: Data) -> Table:
+    columns = [
+        Column("run", _("Run"), "name"),
+        Column("own", _("Passages that it alone brought"), "count"),
+        Column("won", _("Of them best known answers"), "count"),
+        Column("preference", _("RR"), "score"),
+        Column("without_own", _("RR without them"), "score"),
+        Column("change", _("Change"), "change"),
+        Column("place", _("Place"), "count"),
+        Column("place_without", _("Place without them"), "count"),
+    ]
+    rows = [[one[column.key] for column in columns] for one in data["contributions"]]
+    about = _(
+        "Is a run's place owed to what it brought into the pools? The preference qrels are derived again without the "
+        "passages that only this run put first."
+    )
+    return Table("contributions", _("What each run brought"), about, columns, rows)
+
+
+def _champion(data: Data) -> Table:
+    columns = [
+        Column("case", _("The run's top passage"), "text"),
+        Column("for_qrel", _("Qrel preferred"), "count"),
+        Column("against", _("Other preferred"), "count"),
+        Column("undecided", _("Undecided"), "count"),
+        Column("p", _("p (binomial)"), "p"),
+    ]
+    cases = (("a", _("is the qrel; the other is its second")), ("b", _("is another; it is the other")))
+    rows = [[case, *(data["champion"][name][column.key] for column in columns[1:])] for name, case in cases]
+    about = _("Is the qrel beaten by what the run puts first? p-values are raw, of the exact two-sided binomial test.")
+    return Table("champion", _("Champion check"), about, columns, rows)
+
+
+# --- the crowd, the queries
+
+
+def _positions(data: Data) -> Table:
+    columns = [
+        Column("position", _("Position in the HIT"), "count"),
+        Column("passed", _("Test pairs passed"), "share"),
+        Column("seconds", _("Median time"), "seconds"),
+    ]
+    about = _(
+        "Does it matter when a comparison comes? Over all checked work, excluded work included. The time is that of "
+        "one comparison."
+    )
+    return Table("positions", _("Along a HIT"), about, columns, data["quality"]["positions"])
+
+
+def _stability(data: Data) -> Table:
+    columns = [
+        Column("query", _("Query"), "query"),
+        Column("best", _("Best known answers"), "text"),
+        Column("share", _("Stays"), "share"),
+    ]
+    least = sorted(data["stability"], key=lambda one: (one["share"], one["qid"]))
+    rows = [[one["qid"], ", ".join(one["best"]), one["share"]] for one in least]
+    about = _(
+        "In how many of many draws of the judgments (bootstrap) each best known answer stays among the best; of "
+        "several, the least. The least certain come first: judge those again if you judge any. Answers that rest on a "
+        "single judgment are not here: drawing it again says nothing."
+    )
+    return Table("stability", _("How sure the best known answers are"), about, columns, rows)
+
+
+def _pool_sizes(data: Data) -> Table:
+    columns = [
+        Column("size", _("Passages in the pool"), "count"),
+        Column("queries", _("Queries"), "count"),
+        Column("share", _("Share"), "share"),
+    ]
+    rows = [[size, queries, queries / data["queries"]] for size, queries in data["pool_sizes"]]
+    about = _("A pool of one passage needs no judgment.")
+    return Table("pool-sizes", _("Pool sizes"), about, columns, rows)
+
+
+_TABLES: dict[str, tuple[Callable[[Data], object], Callable[[Data], Table]]] = {
+    "leaderboard": (lambda data: data["leaderboard"], _leaderboard),
+    "neighbours": (lambda data: data["neighbours"], _neighbours),
+    "ranks": (lambda data: data["ranks"], _ranks),
+    "champion": (lambda data: data["champion"], _champion),
+    "pairs": (lambda data: data["compare"] and data["compare"]["pairs"], _pairs),
+    "wins": (lambda data: data["wins"], _win_totals),
+    "win-matrix": (lambda data: data["wins"], _win_matrix),
+    "win-pairs": (lambda data: data["wins"], _win_pairs),
+    "contributions": (lambda data: data["contributions"], _contributions),
+    "stability": (lambda data: data["stability"], _stability),
+    "positions": (lambda data: data["quality"]["positions"], _positions),
+    "pool-sizes": (lambda data: data["pool_sizes"], _pool_sizes),
+}
+"""By name: whether these results have it, and the table."""

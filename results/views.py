@@ -1,0 +1,235 @@
+"""The researcher's pages about results: what the preferences say about the runs, and what more judgments would say."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+from kombu.exceptions import OperationalError
+
+from core.errors import NotYours
+from core.http import Request, page_of, see_other
+from pools.models import Campaign
+from pools.views import campaign_of
+from results import figures, planning, tables
+from results import jobs as result_jobs
+from results import selectors as result_selectors
+from results.pool_detail import pool_detail
+from results.presentation import Shown, cells, heads
+from results.report import report_zip
+from results.sentences import findings
+from results.tables import Table
+from results.writing import as_csv, as_tex
+
+log = logging.getLogger(__name__)
+
+LONGEST, SHORT = 30, 10
+"""A table of more rows than the first is cut to the second on the page of all results; its own page has the others."""
+FORMS = {"csv": (as_csv, "text/csv; charset=utf-8"), "tex": (as_tex, "application/x-tex; charset=utf-8")}
+DRAWINGS: dict[str, tuple[Callable[[str, dict[str, Any]], bytes] | None, str]] = {
+    "svg": (None, "image/svg+xml"),  # drawn and stored already
+    "pdf": (figures.pdf, "application/pdf"),
+    "png": (figures.png, "image/png"),
+}
+BESIDE = {
+    "leaderboard": ("scatter", "intervals-original", "intervals-preference"),
+    "ranks": ("ranks",),
+    "champion": ("champion",),
+    "win-matrix": ("win-ratios",),
+    "pool-sizes": ("pool-sizes",),
+}
+"""The figures that show the numbers of each table."""
+
+
+# --- all results
+
+
+@login_required
+@require_GET
+def results(request: Request, pk: int) -> HttpResponse:
+    """What the preferences say: in sentences first, then in tables, with figures beside them."""
+    campaign = campaign_of(request, pk)
+    status = result_selectors.result_status(campaign)
+    context: dict[str, Any] = {"campaign": campaign, "status": status}
+    if status.result is not None:
+        data, drawn = status.result.data, status.result.figures
+        context |= {
+            "data": data,
+            "waiting": status.judgments - data["judgments"],
+            "findings": findings(data),
+            "sections": _sections(campaign, data, drawn, request.GET.get("table", ""), request.GET.get("sort", "")),
+        }
+    return render(request, "results/results.html", context)
+
+
+def _sections(
+    campaign: Campaign, data: dict[str, Any], drawn: dict[str, str], sorted_table: str, order: str
+) -> list[dict[str, Any]]:
+    """Each table with the figures of its numbers. One of them may be sorted."""
+    sections = []
+    for name in tables.tables(data):
+        own = order if name == sorted_table else ""
+        found = _table_of(data, name).sorted_by(own)
+        shown = Shown(
+            found,
+            heads(found, own, _sorting(name)),
+            _rows(campaign, found, found.rows if len(found.rows) <= LONGEST else found.rows[:SHORT]),
+            len(found.rows),
+        )
+        there = [figures.FIGURES[figure] for figure in BESIDE.get(name, ()) if figure in drawn]
+        sections.append({"shown": shown, "figures": [(figure, drawn[figure.name]) for figure in there]})
+    return sections
+
+
+def _sorting(name: str) -> Callable[[str], str]:
+    return lambda order: f"?{urlencode({'table': name, 'sort': order})}#{name}"
+
+
+def _rows(campaign: Campaign, table: Table, rows: Any) -> Any:
+    at = [number for number, column in enumerate(table.columns) if column.kind == "query"]
+    qids = [str(row[number]) for number in at for row in rows]
+    pool_keys = result_selectors.pool_keys(campaign, qids) if qids else {}
+    return cells(
+        table, rows, {qid: reverse("results:query", args=[campaign.pk, key]) for qid, key in pool_keys.items()}
+    )
+
+
+def _table_of(data: dict[str, Any] | None, name: str) -> Table:
+    found = None if data is None else tables.table(data, name)
+    if found is None:
+        raise NotYours(_("These results have no such table. There is none before the results are computed."))
+    return found
+
+
+@login_required
+@require_POST
+def compute(request: Request, pk: int) -> HttpResponse:
+    """Have the results computed now, in the background."""
+    campaign = campaign_of(request, pk)
+    try:
+        result_jobs.compute_results.delay(campaign.pk)
+    except OperationalError as error:
+        log.warning("The results wait for the next tick: %s", error)
+        messages.warning(request, _("Computing cannot be asked for now. It is done every minute by itself."))
+    else:
+        messages.success(request, _("The results are being computed. Load the page again in a moment."))
+    return see_other("results:results", pk)
+
+
+# --- one table, one figure
+
+
+@login_required
+@require_GET
+def table(request: Request, pk: int, name: str) -> HttpResponse:
+    """One table as a whole: sorted, narrowed to a run, page by page."""
+    campaign = campaign_of(request, pk)
+    whole = _table_of(result_selectors.stored_data(campaign), name)
+    runs = whole.runs()
+    run, order = request.GET.get("run", ""), request.GET.get("sort", "")
+    found = whole.only(run) if run in runs else whole
+    found = found.sorted_by(order)
+    page = page_of(request, found.rows)
+    kept = {"run": run} if run in runs else {}
+    shown = Shown(
+        found,
+        heads(found, order, lambda key: f"?{urlencode(kept | {'sort': key})}"),
+        _rows(campaign, found, page.object_list),
+        len(found.rows),
+    )
+    context = {
+        "campaign": campaign,
+        "status": result_selectors.result_status(campaign),
+        "shown": shown,
+        "page": page,
+        "runs": runs,
+        "run": run,
+        "order": order,
+    }
+    return render(request, "results/table.html", context)
+
+
+@login_required
+@require_GET
+def table_file(request: Request, pk: int, name: str, form: str) -> HttpResponse:
+    """One table as CSV or LaTeX, all of its rows."""
+    campaign = campaign_of(request, pk)
+    whole = _table_of(result_selectors.stored_data(campaign), name)
+    if form not in FORMS:
+        raise NotYours(_("Tables can be had as .csv and as .tex."))
+    write, content_type = FORMS[form]
+    return _file(campaign, f"{name}.{form}", write(whole).encode(), content_type)
+
+
+@login_required
+@require_GET
+def figure(request: Request, pk: int, name: str, form: str) -> HttpResponse:
+    """One figure as SVG, PDF or PNG."""
+    campaign = campaign_of(request, pk)
+    result = result_selectors.result_status(campaign).result
+    if result is None or name not in result.figures or form not in DRAWINGS:
+        raise NotYours(_("These results have no such figure. There is none before the results are computed."))
+    draw, content_type = DRAWINGS[form]
+    content = draw(name, result.data) if draw else result.figures[name].encode()
+    return _file(campaign, f"{name}.{form}", content, content_type)
+
+
+@login_required
+@require_GET
+def report(request: Request, pk: int) -> HttpResponse:
+    """The whole report in one archive: it takes seconds, as it draws every figure."""
+    campaign = campaign_of(request, pk)
+    return _file(campaign, "report.zip", report_zip(campaign), "application/zip")
+
+
+def _file(campaign: Campaign, name: str, content: bytes, content_type: str) -> HttpResponse:
+    response = HttpResponse(content, content_type=content_type)
+    response["Content-Disposition"] = f'attachment; filename="{slugify(campaign.name) or campaign.pk}-{name}"'
+    return response
+
+
+# --- what more judgments would say
+
+
+@login_required
+@require_GET
+def plan(request: Request, pk: int) -> HttpResponse:
+    """What 1, 3 or 5 judgments a pair cost, and how sure the best known answers would be."""
+    campaign = campaign_of(request, pk)
+    data = result_selectors.stored_data(campaign)
+    observed = planning.observed_error(data) if data else None
+    assumed = min(observed.rate, planning.WORST) if observed else planning.ASSUMED
+    first = {"error_rate": f"{100 * assumed:.0f}"}
+    form = planning.PlanForm(request.GET if "error_rate" in request.GET else first)
+    context: dict[str, Any] = {"campaign": campaign, "form": form, "observed": observed}
+    status = 200
+    if form.is_valid():
+        context["plan"] = planning.plan_for(campaign, data, float(form.cleaned_data["error_rate"]) / 100)
+    else:
+        status = 400
+    return render(request, "results/plan.html", context, status=status)
+
+
+@login_required
+@require_GET
+def query(request: Request, pk: int, pool_pk: int) -> HttpResponse:
+    """One query: its pool, who beat whom, the winners, and the judgments behind each pair."""
+    found = campaign_of(request, pk)
+    pool = found.pools.select_related("query", "campaign").filter(pk=pool_pk).first()
+    if pool is None:
+        raise NotYours(_("This campaign has no such query."))
+    context = {
+        "campaign": found,
+        "pool": pool,
+        "detail": pool_detail(pool),
+        "lang": found.collection.language,
+    }
+    return render(request, "results/query.html", context)

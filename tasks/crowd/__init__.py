@@ -1,1 +1,0 @@
-"""Where workers come from. Each venue is a module; `link` is the first."""

@@ -1,0 +1,121 @@
+"""The link crowd: people who open a campaign's link, or a personal one. No accounts, no cookies.
+
+Addresses carry signed tokens: a worker's home names worker and campaign; an assignment's pages name assignment,
+worker and HIT. Whoever holds the address may act, so addresses are never sent on (Referrer-Policy) or logged by us, and
+they expire. Visiting renews them: a worker's own page links to fresh ones, and a platform's frame is opened anew.
+"""
+
+from datetime import timedelta
+from typing import NamedTuple
+
+from django.conf import settings
+from django.core import signing
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from core.errors import NotYours
+from pools.models import Campaign
+from tasks.models import Assignment, Worker
+
+HOME_LASTS = timedelta(days=365)  # from when the address was made: a panel may wait for months
+PAGES_LAST = timedelta(days=30)  # beyond the lease: time for late work, for handing in, and to read the receipt
+_HOME = "bestknown.home"
+_ASSIGNMENT = "bestknown.assignment"
+
+
+class Expired(NotYours):
+    """The address was right, and is too old."""
+
+    status = 410
+    title = "This address has expired"
+
+    def __init__(self, text: str, campaign: Campaign, assignment: Assignment | None = None) -> None:
+        super().__init__(text)
+        self.assignment = assignment
+        self.way_out = (reverse("judging:preview", args=[campaign.link]), _("Go to the start page"))
+        if assignment is not None and assignment.platform_assignment_id:
+            self.way_out = None
+
+
+class Home(NamedTuple):
+    """A worker in a campaign."""
+
+    worker: Worker
+    campaign: Campaign
+
+
+def home_token(worker: Worker, campaign: Campaign) -> str:
+    """The signed token of a worker's home in a campaign."""
+    return signing.dumps([worker.pk, campaign.pk], salt=_HOME)
+
+
+def home_of(token: str) -> Home:
+    """The home that a token was made for. Raises NotYours for any other text, and Expired for a token that is old."""
+    worker_id, campaign_id = _loads(token, _HOME, 2)
+    worker = Worker.objects.filter(pk=worker_id).first()
+    campaign = Campaign.objects.select_related("collection", "lab").filter(pk=campaign_id).first()
+    if worker is None or campaign is None:
+        raise _unknown()
+    if _is_older(token, _HOME, HOME_LASTS):
+        text = _("This personal address is more than a year old. Ask whoever sent it for a new one.")
+        raise Expired(text, campaign)
+    return Home(worker, campaign)
+
+
+def assignment_token(assignment: Assignment) -> str:
+    """The signed token of an assignment's pages, bound to assignment, worker and HIT."""
+    return signing.dumps([assignment.pk, assignment.worker_id, assignment.hit_id], salt=_ASSIGNMENT)
+
+
+def assignment_of(token: str) -> Assignment:
+    """The assignment that a token was made for. Raises NotYours for any other text, and Expired for an old token.
+
+    A token lasts for as long as the lease, and PAGES_LAST.
+    """
+    pk, worker_id, hit_id = _loads(token, _ASSIGNMENT, 3)
+    assignment = (
+        Assignment.objects.select_related("campaign__collection", "campaign__lab", "hit", "worker")
+        .filter(pk=pk, worker_id=worker_id, hit_id=hit_id)
+        .first()
+    )
+    if assignment is None:
+        raise _unknown()
+    lease = max(timedelta(0), assignment.leased_until - assignment.taken_at)
+    if _is_older(token, _ASSIGNMENT, lease + PAGES_LAST):
+        text = _("This address has expired. Open your own page or the campaign’s link again, and go on from there.")
+        if assignment.platform_assignment_id:
+            text = _("This page has expired. Open the task again where you accepted it.")
+        raise Expired(text, assignment.campaign, assignment)
+    return assignment
+
+
+def campaign_address(campaign: Campaign) -> str:
+    """The link that a campaign's workers open, with the site's own address before it."""
+    return str(settings.SITE_URL) + reverse("judging:preview", args=[campaign.link])
+
+
+def home_address(worker: Worker, campaign: Campaign) -> str:
+    """A worker's personal link, with the site's own address before it."""
+    return str(settings.SITE_URL) + reverse("judging:home", args=[home_token(worker, campaign)])
+
+
+def _loads(token: str, salt: str, length: int) -> list[int]:
+    try:
+        values = signing.loads(token, salt=salt)
+    except signing.BadSignature:
+        raise _unknown() from None
+    if not isinstance(values, list) or len(values) != length:
+        raise _unknown()
+    return values
+
+
+def _is_older(token: str, salt: str, age: timedelta) -> bool:
+    try:
+        signing.loads(token, salt=salt, max_age=age)
+    except signing.SignatureExpired:
+        return True
+    return False
+
+
+def _unknown() -> NotYours:
+    return NotYours(_("This address is not complete or not valid. Open the link that you were given once more."))

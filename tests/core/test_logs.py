@@ -1,0 +1,119 @@
+"""No log holds what lets somebody act as a worker: the real logs of a running site, after everything that can fail."""
+
+import http.client
+import io
+import logging
+import socket
+from collections.abc import Callable
+from urllib.parse import quote, urlsplit
+
+import pytest
+from celery.utils.log import ColorFormatter
+from django.db import connection
+
+from core.logs import TokenFreeRecord, hide_tokens
+from pools.models import Campaign
+from tasks import links
+from tasks.models import Worker
+from tests import factories
+from tests.conftest import RunningSite
+
+
+@pytest.fixture
+def tokens(campaign: Campaign, alice: Worker) -> dict[str, str]:
+    """The secrets in a worker's addresses."""
+    assignment = factories.take(alice, campaign)
+    return {
+        "assignment": links.assignment_token(assignment),
+        "place": links.home_token(alice, campaign),
+        "campaign": campaign.link,
+    }
+
+
+def ask(url: str, method: str, path: str, **headers: str) -> int:
+    """One request, as it stands."""
+    client = http.client.HTTPConnection(urlsplit(url).netloc, timeout=20)
+    client.request(method, path, headers=headers)
+    return client.getresponse().status
+
+
+def send(url: str, line: str) -> None:
+    """Something that is hardly HTTP."""
+    place = urlsplit(url)
+    with socket.create_connection((place.hostname, place.port), timeout=20) as wire:
+        wire.sendall(f"{line}\r\nHost: localhost\r\n\r\n".encode())
+        wire.recv(1000)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_log_of_a_running_site_holds_no_token(site: RunningSite, tokens: dict[str, str]) -> None:
+    addresses = [
+        f"/j/{tokens['assignment']}/",
+        f"/j/{quote(tokens['assignment'], safe='')}/1/",
+        f"/w/{tokens['place']}/",
+        f"/c/{tokens['campaign']}/",
+    ]
+    entry = f"/m/{tokens['campaign']}/1/?assignmentId=3SECRETASSIGNMENT&workerId=A1SECRETWORKER"
+    seen = set()
+    for address in addresses:
+        seen.add(ask(site.url, "POST", address))  # no CSRF cookie
+        seen.add(ask(site.url, "GET", address, Host="evil.example.com"))  # DisallowedHost
+        seen.add(ask(site.url, "GET", f"/nowhere{address}"))  # 404
+        seen.add(ask(site.url, "GET", f"{address}no/such/page/"))
+        send(site.url, f"GET {address} HTTP/9.9")  # gunicorn's own complaint
+        send(site.url, f"GET {address} and more HTTP/1.1")
+        seen.add(ask(site.url, "GET", address, **{"Content-Length": "many"}))
+    with connection.cursor() as cursor:
+        for table in ("tasks_worker", "tasks_hit", "pools_campaign"):
+            cursor.execute(f"ALTER TABLE {table} RENAME TO {table}_away")
+    try:
+        for address in [*addresses, entry]:
+            seen.add(ask(site.url, "GET", address))  # 500, with a traceback
+    finally:
+        with connection.cursor() as cursor:
+            for table in ("tasks_worker", "tasks_hit", "pools_campaign"):
+                cursor.execute(f"ALTER TABLE {table}_away RENAME TO {table}")
+
+    assert {400, 403, 404, 500} <= seen
+    log = (site.process.log_folder / "web.log").read_text()
+    assert "Internal Server Error: /j/…/" in log
+    assert "Traceback" in log
+    for secret in [*tokens.values(), "3SECRETASSIGNMENT", "A1SECRETWORKER"]:
+        for part in (secret, quote(secret, safe=""), secret.rpartition(":")[2]):
+            assert part not in log
+
+
+@pytest.mark.parametrize("formatter", [logging.Formatter, ColorFormatter])
+def test_whoever_formats_a_record_finds_no_token(
+    formatter: Callable[..., logging.Formatter], tokens: dict[str, str]
+) -> None:
+    assert logging.getLogRecordFactory() is TokenFreeRecord
+    written = io.StringIO()
+    handler = logging.StreamHandler(written)
+    handler.setFormatter(formatter("%(levelname)s %(message)s"))
+    logger = logging.getLogger("celery.app.trace")
+    logger.addHandler(handler)
+    try:
+        try:
+            raise RuntimeError(f"Reverse for 'item' with arguments ('{tokens['assignment']}', 7) not found")
+        except RuntimeError:
+            logger.exception("Task failed for %s", f"/j/{tokens['assignment']}/", stack_info=True)
+    finally:
+        logger.removeHandler(handler)
+    assert "Traceback" in written.getvalue()
+    for token in tokens.values():
+        assert token not in written.getvalue()
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        "Publication 3: The account is empty.",
+        "2026-11-21 10:00:00,123 INFO celery.beat: Scheduler: Sending due task compute results",
+        "redis://localhost:6379/0",
+        "Task tasks.jobs.publish[4f6f2c1e-7d3d-4a50-9b6e-0e1cbb1a5f27] succeeded in 0.02s: 'calls made: 0'",
+        "Not Found: /campaigns/7/results/",
+    ],
+)
+def test_other_lines_stay_as_they_are(harmless: str) -> None:
+    assert hide_tokens(harmless) == harmless

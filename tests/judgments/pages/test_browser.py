@@ -1,0 +1,520 @@
+"""The workers' pages in a real browser, on the site as production runs it.
+
+One browser and one site serve all of these tests; what they store is their own.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.utils import timezone
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
+
+from judgments import services as judgment_services
+from judgments.models import Judgment
+from pools.models import Campaign, Collection, Passage
+from tasks import links
+from tasks.models import Assignment, Worker
+from tests import browser, factories
+from tests.conftest import RunningSite, running_site
+
+PHONE = {"width": 360, "height": 740}
+DESK = {"width": 1280, "height": 800}
+DESK_AT_200_PERCENT = {"width": 640, "height": 400}
+ARABIC = "السلحفاة من الزواحف، وتعيش بعض أنواعها أكثر من مئة عام. " * 3
+LONG = "A sentence of a passage that goes on for longer than any screen is high. " * 90
+UNSAVED = "Not saved yet, trying again"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """One browser for all of these tests."""
+    expect.set_options(timeout=15_000)
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(**browser.launch_options())
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def site(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
+    """One site on the test database for all of these tests."""
+    with running_site(str(tmp_path_factory.mktemp("files"))) as running:
+        yield running
+
+
+@pytest.fixture
+def visitor(chromium: Browser, site: RunningSite, transactional_db: None) -> Iterator[Callable[..., Page]]:
+    """Opens a page in a browser profile of its own. What a script or the content policy complains of is a failure."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def come(**options: object) -> Page:
+        contexts.append(chromium.new_context(base_url=site.url, **{"viewport": DESK, **options}))  # type: ignore[arg-type]
+        contexts[-1].set_default_timeout(10_000)
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda told: complaints.append(told.text) if "Content Security" in told.text else None)
+        return page
+
+    yield come
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def thirteen(transactional_db: None, site: RunningSite, tmp_path: Path) -> Campaign:
+    """An open campaign of one full HIT: ten pairs and three test pairs."""
+    queries = [f"q{number}" for number in range(10)]
+    made = factories.collection(
+        tmp_path,
+        in_lab=factories.lab("The lab"),
+        qrels={query: [f"{query}-old"] for query in queries},
+        tops={"run": {query: [f"{query}-new"] for query in queries}},
+    )
+    return factories.campaign(made, tests=3)
+
+
+@pytest.fixture
+def zoe(thirteen: Campaign) -> Worker:
+    """A worker of that campaign."""
+    return factories.worker(thirteen, "Zoe")
+
+
+@pytest.fixture
+def work(thirteen: Campaign, zoe: Worker) -> Assignment:
+    """Zoe's assignment."""
+    return factories.take(zoe, thirteen)
+
+
+def item_path(work: Assignment, position: int = 1) -> str:
+    """The address of one comparison."""
+    return f"/j/{links.assignment_token(work)}/{position}/"
+
+
+def chosen(work: Assignment) -> list[tuple[int, str]]:
+    """What is stored, oldest first: the position and the side."""
+    return list(Judgment.objects.filter(assignment=work).order_by("id").values_list("item__position", "preferred"))
+
+
+def says(page: Page, words: str) -> None:
+    """Wait until the page says how a choice is kept."""
+    expect(page.locator("#state")).to_have_text(words)
+
+
+def marked(page: Page) -> str | None:
+    """The side that the page shows as chosen, in the button, the card and the words alike."""
+    for side in ("left", "right"):
+        if page.locator(f"button[value={side}][aria-pressed=true]").count():
+            card = page.locator(f".passage[data-side={side}]")
+            expect(card).to_have_class(re.compile("chosen"))
+            expect(card.get_by_text("Your choice")).to_be_visible()
+            expect(page.get_by_text("Your choice").filter(visible=True)).to_have_count(1)
+            return side
+    expect(page.get_by_text("Your choice").filter(visible=True)).to_have_count(0)
+    return None
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Go to a link or button with the Tab key alone, and see that the focus can be seen."""
+    for _press in range(30):
+        page.keyboard.press("Tab")
+        focused = page.locator(":focus")
+        if focused.count() and name in focused.inner_text():
+            style = focused.evaluate("one => [getComputedStyle(one).outlineStyle, getComputedStyle(one).outlineWidth]")
+            assert style == ["solid", "3px"]
+            return
+    raise AssertionError(f"no Tab leads to “{name}”")
+
+
+def press_through(page: Page, name: str) -> None:
+    """Go to a link or button with the keyboard, and press it."""
+    tab_to(page, name)
+    page.keyboard.press("Enter")
+
+
+# --- a whole task
+
+
+def test_a_whole_task_with_the_keyboard_alone(visitor: Callable[..., Page], thirteen: Campaign) -> None:
+    page = visitor()
+    page.goto(f"/c/{thirteen.link}/")
+    for name in ("Go on", "I agree, begin", "Begin"):
+        press_through(page, name)
+        page.wait_for_load_state()
+    keys = ["a", "b", "1", "2", "ArrowLeft", "ArrowRight", "A", "B", "a", "b", "a", "b", "a"]
+    sides = ["left" if key in ("a", "A", "1", "ArrowLeft") else "right" for key in keys]
+    for position, key in enumerate(keys, start=1):
+        page.wait_for_url(f"**/{position}/")
+        page.keyboard.press("Enter")  # nothing is chosen yet
+        says(page, "Choose A or B first")
+        page.keyboard.press(key)
+        says(page, "Saved")
+        assert marked(page) == sides[position - 1]
+        if position == 5:
+            page.keyboard.press("p")
+            page.wait_for_url("**/4/")
+            assert marked(page) == "right"
+            page.keyboard.press("a")
+            says(page, "Saved")
+            page.keyboard.press("Enter")
+            page.wait_for_url("**/5/")
+            assert marked(page) == "left"
+        page.keyboard.press("Enter")
+    page.wait_for_url("**/finish/")
+    press_through(page, "Send my answers")
+    page.wait_for_url("**/done/")
+    work = Assignment.objects.get()
+    expect(page.locator(".receipt")).to_have_text(work.receipt)
+    expect(page.get_by_text("The lab owes you $2.00 and pays it.")).to_be_visible()
+    stored = chosen(work)
+    assert stored.pop(5) == (4, "left")
+    assert stored == list(enumerate(sides, start=1))
+    press_through(page, "Go to my page")
+    expect(page.get_by_role("heading", name="No task right now")).to_be_visible()
+    page.goto(f"/c/{thirteen.link}/")
+    page.wait_for_url("**/w/**")  # the link leads a worker back to their own page
+    assert Worker.objects.count() == 1
+
+
+def test_a_whole_task_without_a_script_and_without_cookies(visitor: Callable[..., Page], thirteen: Campaign) -> None:
+    page = visitor(java_script_enabled=False)
+    page.goto(f"/c/{thirteen.link}/")
+    page.get_by_role("link", name="Go on").click()
+    page.get_by_role("button", name="I agree, begin").click()
+    page.context.clear_cookies()
+    page.get_by_role("link", name="Begin").click()
+    for position in range(1, 14):
+        expect(page.get_by_text(f"{position} of 13", exact=True)).to_be_visible()
+        expect(page.locator("#continue")).to_be_hidden()
+        page.get_by_role("button", name="B is better" if position % 2 else "A is better").click()
+        says(page, "Saved")
+        assert marked(page) == ("right" if position % 2 else "left")
+        if position == 3:
+            page.get_by_role("link", name="Back").click()
+            page.get_by_role("button", name="B is better").dblclick()
+            expect(page.locator("button[value=right]")).to_have_attribute("aria-pressed", "true")
+            assert marked(page) == "right"
+            page.get_by_role("link", name="Continue").click()
+        page.reload()
+        page.get_by_role("link", name="Finish" if position == 13 else "Continue").click()
+    page.get_by_role("button", name="Send my answers").click()
+    expect(page.get_by_role("heading", name="Thank you. Your answers are sent.")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Thank you. Your answers are sent.")).to_be_visible()
+    stored = chosen(Assignment.objects.get())
+    assert stored.pop(3) == (2, "right")
+    assert stored == [(position, "right" if position % 2 else "left") for position in range(1, 14)]
+
+
+# --- clicks, keys, tabs
+
+
+def test_a_choice_clicked_again_and_again_is_one_row(visitor: Callable[..., Page], work: Assignment) -> None:
+    page = visitor()
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url) if request.url.endswith("/save/") else None)
+    page.goto(item_path(work))
+    page.route("**/save/", lambda route: (page.wait_for_timeout(300), route.continue_()))
+    button = page.get_by_role("button", name="A is better")
+    button.click(click_count=3)
+    says(page, "Saved")
+    assert len(requests) == 1
+    page.unroute("**/save/")
+    button.dblclick()
+    says(page, "Saved")
+    assert chosen(work) == [(1, "left")]
+
+
+def test_of_choices_in_quick_succession_the_last_one_stands(visitor: Callable[..., Page], work: Assignment) -> None:
+    page = visitor()
+    page.goto(item_path(work))
+    for key in "abababab":
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")  # goes on once the last one is saved
+    page.wait_for_url("**/2/")
+    assert chosen(work)[-1] == (1, "right")
+    page.go_back()
+    page.wait_for_url("**/1/")
+    assert marked(page) == "right"
+
+
+def test_keys_with_modifiers_or_while_typing_choose_nothing(visitor: Callable[..., Page], work: Assignment) -> None:
+    page = visitor()
+    page.goto(item_path(work))
+    for key in ("Control+a", "Control+b", "Alt+1", "Meta+a", "Shift+ArrowRight", "c", "x", "ArrowDown", "ArrowUp"):
+        page.keyboard.press(key)
+    page.evaluate("document.querySelector('.foot').append(document.createElement('textarea'))")
+    page.locator("textarea").focus()
+    page.keyboard.type("ab12p")
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("textarea").input_value() == "ab12p"
+    assert marked(page) is None
+    page.locator("textarea").evaluate("one => one.remove()")
+    page.get_by_role("button", name="Turn keys off").click()
+    page.keyboard.press("a")
+    assert marked(page) is None
+    page.goto(item_path(work, 2))
+    page.keyboard.press("b")  # they stay off
+    page.wait_for_timeout(200)
+    assert marked(page) is None
+    assert chosen(work) == []
+    page.get_by_role("button", name="Turn keys on").click()
+    page.keyboard.press("b")
+    says(page, "Saved")
+    assert chosen(work) == [(2, "right")]
+
+
+def test_reload_the_back_button_and_two_tabs_show_what_is_stored(
+    visitor: Callable[..., Page], work: Assignment
+) -> None:
+    page = visitor()
+    page.goto(item_path(work))
+    page.get_by_role("button", name="A is better").click()
+    says(page, "Saved")
+    page.reload()
+    assert marked(page) == "left"
+    page.get_by_role("link", name="Continue").click()
+    page.wait_for_url("**/2/")
+    page.go_back()
+    page.wait_for_url("**/1/")
+    assert marked(page) == "left"
+    assert chosen(work) == [(1, "left")]
+
+    other = page.context.new_page()
+    other.goto(item_path(work))
+    assert marked(other) == "left"
+    other.keyboard.press("b")
+    says(other, "Saved")
+    expect(page.locator("button[value=right]")).to_have_attribute("aria-pressed", "true")
+    assert marked(page) == "right"
+
+    elsewhere = visitor()  # another device, of which the first tab hears nothing
+    elsewhere.goto(item_path(work))
+    elsewhere.keyboard.press("a")
+    says(elsewhere, "Saved")
+    assert marked(page) == "right"
+    page.keyboard.press("b")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/2/")
+    assert chosen(work) == [(1, "left"), (1, "right"), (1, "left"), (1, "right")]
+    elsewhere.reload()
+    assert marked(elsewhere) == "right"
+
+
+def test_the_focus_stays_where_a_person_left_it(visitor: Callable[..., Page], work: Assignment) -> None:
+    page = visitor()
+    page.goto(item_path(work))
+    tab_to(page, "B is better")
+    page.keyboard.press("Space")
+    says(page, "Saved")
+    expect(page.get_by_role("button", name="B is better")).to_be_focused()
+    press_through(page, "Continue")
+    page.wait_for_url("**/2/")
+    page.get_by_role("button", name="A is better").click()
+    says(page, "Saved")
+    page.keyboard.press("Enter")  # after a click with a pointer, Enter goes on
+    page.wait_for_url("**/3/")
+    assert chosen(work) == [(1, "right"), (2, "left")]
+
+
+# --- when the network, or the site, is away
+
+
+def test_what_is_not_saved_says_so_until_it_is_and_nothing_goes_on_before(
+    visitor: Callable[..., Page], work: Assignment, site: RunningSite
+) -> None:
+    page = visitor()
+    page.goto(item_path(work))
+
+    page.route("**/save/", lambda route: route.abort())
+    page.keyboard.press("a")
+    says(page, UNSAVED)
+    page.wait_for_timeout(1500)  # a second try fails, too
+    says(page, UNSAVED)
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(200)
+    assert page.url.endswith("/1/")
+    assert chosen(work) == []
+    page.unroute("**/save/")
+    page.wait_for_url("**/2/")
+    assert chosen(work) == [(1, "left")]
+
+    def lose_the_reply(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    page.route("**/save/", lose_the_reply, times=1)
+    page.keyboard.press("b")
+    says(page, UNSAVED)
+    assert chosen(work) == [(1, "left"), (2, "right")]
+    says(page, "Saved")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/3/")
+
+    page.route("**/save/", lambda route: route.fulfill(status=200, body="<p>Log in to the café's network</p>"), times=1)
+    page.keyboard.press("a")
+    says(page, UNSAVED)
+    says(page, "Saved")
+    page.route("**/save/", lambda route: route.fulfill(status=503, body="busy"), times=1)
+    page.keyboard.press("b")
+    says(page, UNSAVED)
+    says(page, "Saved")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/4/")
+
+    site.process.stop()
+    page.keyboard.press("b")
+    says(page, UNSAVED)
+    page.keyboard.press("Enter")
+    site.process.start()
+    site.process.wait_until_ready()
+    page.wait_for_url("**/5/", timeout=20_000)
+    assert chosen(work) == [(1, "left"), (2, "right"), (3, "left"), (3, "right"), (4, "right")]
+
+
+def test_a_page_with_an_unsaved_choice_asks_before_it_is_left(visitor: Callable[..., Page], work: Assignment) -> None:
+    page = visitor()
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.goto(item_path(work))
+    page.route("**/save/", lambda route: route.abort())
+    page.get_by_role("button", name="A is better").click()
+    says(page, UNSAVED)
+    page.get_by_role("link", name="How to judge").click()
+    page.wait_for_timeout(200)
+    assert asked == ["beforeunload"]
+    assert page.url.endswith("/1/")
+    page.unroute("**/save/")
+    says(page, "Saved")
+    page.get_by_role("link", name="How to judge").click()
+    expect(page.get_by_role("heading", name="How to judge")).to_be_visible()
+    assert asked == ["beforeunload"]
+
+
+def test_an_answer_after_the_end_is_refused_with_a_way_out(visitor: Callable[..., Page], work: Assignment) -> None:
+    factories.judge(work)
+    before = chosen(work)
+    page = visitor()
+    page.goto(item_path(work))
+    stood = marked(page)
+    judgment_services.assignment_finish(assignment=work, at=timezone.now())
+    page.keyboard.press("b" if stood == "left" else "a")
+    expect(page.get_by_role("alert")).to_contain_text("You have finished this task already")
+    assert marked(page) == stood
+    assert chosen(work) == before
+    page.get_by_role("alert").get_by_role("link", name="Go to my page").click()
+    expect(page.get_by_role("heading", name="My page")).to_be_visible()
+
+
+# --- everybody can use it
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds wrong with a page."""
+    found = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {node['html']}" for one in found for node in one["nodes"]]
+
+
+def overflow(page: Page) -> int:
+    """How many pixels of a page lie beyond its right edge."""
+    return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+def small_targets(page: Page) -> list[str]:
+    """Buttons that are smaller than a thumb."""
+    return page.locator("button, a.button").evaluate_all(  # type: ignore[no-any-return]
+        "all => all.filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 43.5)"
+        ".map(one => one.outerHTML)"
+    )
+
+
+def test_every_page_is_accessible_and_fits_a_phone_a_desk_and_200_percent(
+    visitor: Callable[..., Page], work: Assignment, zoe: Worker, thirteen: Campaign
+) -> None:
+    page = visitor(reduced_motion="reduce")
+    token, place = links.assignment_token(work), links.home_token(zoe, thirteen)
+    Passage.objects.filter(pid="q1-old").update(text=LONG)
+    Passage.objects.filter(pid="q2-old").update(text="x" * 400)  # a word without an end
+
+    def look(path: str) -> None:
+        page.goto(path)
+        for size, scheme in ((DESK, "light"), (DESK, "dark"), (PHONE, "light"), (DESK_AT_200_PERCENT, "light")):
+            page.set_viewport_size(size)  # type: ignore[arg-type]
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            assert overflow(page) == 0, (path, size)
+            assert small_targets(page) == [], (path, size)
+            if size != DESK_AT_200_PERCENT:
+                assert violations(page) == [], (path, size, scheme)
+
+    for path in (f"/c/{thirteen.link}/", f"/c/{thirteen.link}/consent/", f"/c/{thirteen.link}/declined/"):
+        look(path)
+    for name in ("", "1/", "finish/", "leave/"):
+        look(f"/j/{token}/{name}")
+    factories.judge(work)
+    for name in ("", "1/", "13/", "finish/"):
+        look(f"/j/{token}/{name}")
+    look(f"/w/{place}/")
+    judgment_services.assignment_finish(assignment=work, at=timezone.now())
+    look(f"/j/{token}/done/")
+    look(f"/w/{place}/")
+    look("/j/forged/")
+
+
+def test_on_a_phone_the_buttons_are_under_the_thumb(visitor: Callable[..., Page], work: Assignment) -> None:
+    Passage.objects.all().update(text=LONG)
+    page = visitor(viewport=PHONE, has_touch=True, is_mobile=True)
+    for position in range(1, 14):
+        page.goto(item_path(work, position))
+        for name in ("A is better", "B is better"):
+            expect(page.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
+        expect(page.locator(".keys")).to_be_hidden()  # there is no keyboard to speak of
+    height = page.locator(".dock").evaluate("one => one.clientHeight")
+    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    page.get_by_role("button", name="B is better").tap()
+    says(page, "Saved")
+    assert page.locator(".dock").evaluate("one => one.clientHeight") == height  # nothing jumps under the thumb
+    page.get_by_role("link", name="Finish").tap()
+    page.wait_for_url("**/finish/")
+    assert chosen(work) == [(13, "right")]
+    page.goto(item_path(work))
+    judgment_services.assignment_leave(assignment=work, at=timezone.now())
+    page.get_by_role("button", name="A is better").tap()
+    page.get_by_role("alert").get_by_role("link", name="Go to my page").wait_for()
+    told, dock = page.get_by_role("alert").bounding_box(), page.locator(".dock").bounding_box()
+    assert told is not None
+    assert dock is not None
+    assert 0 < told["y"] < told["y"] + told["height"] <= dock["y"]
+
+
+def test_passages_keep_their_direction_and_long_ones_scroll_on_their_own(
+    visitor: Callable[..., Page], work: Assignment, thirteen: Campaign
+) -> None:
+    Collection.objects.filter(pk=thirteen.collection_id).update(language="ar")
+    thirteen.test_pairs.update(relevant_text=ARABIC, off_topic_text=LONG)
+    Passage.objects.filter(pid__endswith="-new").update(text=ARABIC)
+    Passage.objects.filter(pid__endswith="-old").update(text=LONG)
+    page = visitor()
+    page.goto(item_path(work))
+    arabic = page.locator(".passage .text", has_text="السلحفاة")
+    long = page.locator(".passage .text", has_text="A sentence of a passage")
+    assert arabic.locator("p").evaluate("one => getComputedStyle(one).direction") == "rtl"
+    assert long.locator("p").evaluate("one => getComputedStyle(one).direction") == "ltr"
+    a, b = page.locator(".passage[data-side=left]"), page.locator(".passage[data-side=right]")
+    left, right = a.bounding_box(), b.bounding_box()
+    assert left is not None
+    assert right is not None
+    assert left["x"] < right["x"]  # A stands on the left whatever the language
+    assert (left["y"], left["height"], left["width"]) == (right["y"], right["height"], right["width"])
+    assert page.evaluate("document.documentElement.scrollHeight <= window.innerHeight")
+    assert long.evaluate("one => one.scrollHeight > 2 * one.clientHeight")
+    long.focus()
+    page.keyboard.press("End")
+    expect(page.locator(".ask h1")).to_be_in_viewport()
+    page.wait_for_function("one => one.scrollTop + one.clientHeight >= one.scrollHeight - 2", arg=long.element_handle())
+    page.keyboard.press("a")
+    says(page, "Saved")
+    assert chosen(work) == [(1, "left")]

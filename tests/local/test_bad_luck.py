@@ -1,0 +1,281 @@
+"""What befalls a running site on one machine: killed and hung servers, damaged files, full disks, its own death.
+
+One site meets one fault after another, and must be whole again after each.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from core.job_status import JOBS
+from tests.conftest import REPOSITORY
+from tests.ports import free_port
+
+SERVE = """
+import sys
+from local import embedded, supervisor
+embedded.ANSWER_SECONDS, embedded.PATIENCE_SECONDS = 2, 6
+embedded.LOG_BYTES = 1_000_000
+sys.exit(supervisor._main())
+"""
+
+
+class Running:
+    """A program with its own folder and servers, and what it has said so far."""
+
+    def __init__(self, var: Path, *command: str) -> None:
+        self.var, self.port = var, free_port()
+        ours = {"DATABASE_URL", "REDIS_URL", "HOST", "SITE_URL", "MARKETPLACE_PORT", "MARKETPLACE_URL"}
+        inherited = {name: value for name, value in os.environ.items() if name not in ours}
+        own = {"DEVELOPMENT": "1", "BESTKNOWN_VAR": str(var), "PORT": str(self.port), "WORKERS": "1"}
+        self.process = subprocess.Popen(
+            [sys.executable, *command],
+            cwd=REPOSITORY,
+            env=inherited | own | {"MARKETPLACE_PORT": str(free_port())},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.said: list[str] = []
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            self.said.append(line)
+
+    def has_said(self, text: str) -> bool:
+        return any(text in line for line in list(self.said))
+
+    def programs(self) -> dict[str, int]:
+        """The main processes of the parts, by the word in their command that tells them apart."""
+        found = {}
+        for listed in Path(f"/proc/{self.process.pid}/task").glob("*/children"):
+            for child in map(int, listed.read_text().split()):
+                with contextlib.suppress(FileNotFoundError):
+                    words = Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0")
+                    names = [name for name in ("gunicorn", "worker", "beat") if name in words]
+                    if names and words[0] != "sh":
+                        found[names[0]] = child
+        return found
+
+    def server(self, name: str) -> int:
+        """The process number of PostgreSQL or Redis; 0 while it is being started."""
+        return int((self.var / "run" / name).read_text().strip() or 0)
+
+    def answer(self, path: str = "/healthz") -> tuple[int, str]:
+        """Status and text of a page; 0 if there is no answer."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=30) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError as error:
+            return 0, str(error)
+
+    def is_well(self) -> bool:
+        return self.answer()[0] == 200 and len(self.programs()) == 3
+
+    def left(self) -> list[str]:
+        """The living processes that have inherited this folder's name, or work in it."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                state = (process / "stat").read_text().rpartition(")")[2].split()[0]
+                environment = (process / "environ").read_bytes().split(b"\0")
+                is_inside = (
+                    (process / "cwd").readlink().is_relative_to(self.var)
+                )  # PostgreSQL overwrites its environment
+                if state not in "ZX" and (is_inside or f"BESTKNOWN_VAR={self.var}".encode() in environment):
+                    found.append(f"{process.name} {(process / 'cmdline').read_bytes().decode()[:80]}")
+        return found
+
+
+def comes_true(condition: Callable[[], object], seconds: float = 90) -> bool:
+    """Whether it becomes true. The time is for a machine that does much else; alone it takes a few seconds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+@contextlib.contextmanager
+def folder() -> Iterator[Path]:
+    """A folder that the servers' own account may enter."""
+    made = Path(tempfile.mkdtemp(prefix="bestknown-test-")).resolve()
+    made.chmod(0o755)
+    yield made / "var"
+    shutil.rmtree(made, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def running(var: Path, *command: str) -> Iterator[Running]:
+    """A program that is ended with all that belongs to it, whatever the test has done."""
+    program = Running(var, *command)
+    try:
+        yield program
+    finally:
+        program.process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            program.process.wait(60)
+        program.process.kill()
+        for left in program.left():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(left.split()[0]), signal.SIGKILL)
+
+
+pytestmark = pytest.mark.timeout(400)
+
+
+@pytest.fixture(scope="module")
+def _site() -> Iterator[Running]:
+    with folder() as var, contextlib.ExitStack() as stack:
+        var.mkdir()
+        for name in ("schedule", "schedule.dat", "schedule.dir", "schedule.bak", "schedule.db"):
+            (var / name).touch()  # what an earlier version and a power cut leave
+        yield stack.enter_context(running(var, "-c", SERVE))
+
+
+@pytest.fixture
+def site(_site: Running) -> Iterator[Running]:
+    """The site, whole before and after."""
+    assert comes_true(_site.is_well, 120), "".join(_site.said)
+    _site.said.clear()
+    yield _site
+    assert comes_true(_site.is_well), "".join(_site.said)
+
+
+def test_regular_jobs_run_whatever_is_left_of_an_old_schedule(site: Running) -> None:
+    with redis.Redis(unix_socket_path=str(site.var / "run" / "redis.sock")) as client:
+        assert comes_true(lambda: client.hexists(JOBS, "beat")), "the clock has sent a job"
+
+
+@pytest.mark.parametrize(("server", "title"), [("postgres", "PostgreSQL"), ("redis", "Redis")])
+def test_a_killed_server_is_started_again(site: Running, server: str, title: str) -> None:
+    before, programs = site.server(server), site.programs()
+    os.kill(before, signal.SIGKILL)
+    assert comes_true(lambda: site.has_said(f"{title} is gone; starting it again"))
+    assert comes_true(lambda: site.has_said(f"{title} answers again"))
+    assert comes_true(site.is_well)
+    assert site.server(server) not in (before, 0)
+    assert site.programs() == programs, "nothing else was disturbed"
+
+
+@pytest.mark.parametrize(("server", "title"), [("postgres", "PostgreSQL"), ("redis", "Redis")])
+def test_a_stopped_server_is_told_of_and_goes_on(site: Running, server: str, title: str) -> None:
+    before = site.server(server)
+    os.kill(before, signal.SIGSTOP)
+    assert comes_true(lambda: site.has_said(f"{title} does not answer; waiting for it"))
+    assert comes_true(lambda: site.has_said(f"{title} answers again"))
+    assert comes_true(site.is_well)
+    assert site.server(server) == before, "it was sound"
+
+
+def test_a_server_that_stays_hung_is_replaced(site: Running) -> None:
+    before = site.server("redis")
+    deadline = time.monotonic() + 60
+    while site.server("redis") in (before, 0) and time.monotonic() < deadline:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(before, signal.SIGSTOP)  # again, whenever it was made to go on
+        time.sleep(0.01)
+    assert site.has_said("Redis has not answered for 6 seconds; restarting it")
+    assert comes_true(site.is_well)
+    assert site.server("redis") != before
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_a_log_that_cannot_be_written_ends_nothing(site: Running, is_full: bool) -> None:
+    log, programs = site.var / "log" / "jobs.log", site.programs()
+    log.unlink(missing_ok=True)
+    if is_full:
+        log.symlink_to("/dev/full")  # opens well, and has no space left for any word
+    else:
+        log.mkdir()
+    try:
+        os.kill(programs["worker"], signal.SIGKILL)
+        assert comes_true(lambda: site.programs().get("worker", programs["worker"]) != programs["worker"])
+        assert comes_true(site.is_well)
+        time.sleep(1)
+        after = site.programs()
+        assert after | {"worker": 0} == programs | {"worker": 0}, "the others run on"
+    finally:
+        if is_full:
+            log.unlink(missing_ok=True)
+        else:
+            log.rmdir()
+
+
+def test_a_web_server_that_does_not_start_is_answered_for(site: Running) -> None:
+    log = site.var / "log" / "web.log"
+    key = site.var / "secret_key"
+    kept = key.read_bytes()
+    key.unlink()
+    key.mkdir()  # the settings cannot be read
+    try:
+        os.kill(site.programs()["gunicorn"], signal.SIGKILL)
+        assert comes_true(lambda: "It comes back by itself" in site.answer("/")[1]), log.read_text()[-2000:]
+        status, page = site.answer("/")
+        assert status == 503 and "web: ended with code" in page
+        assert site.has_said("web ended with code")
+    finally:
+        key.rmdir()
+        key.write_bytes(kept)
+    assert comes_true(site.is_well)
+
+
+def test_a_log_that_grows_is_cut(site: Running) -> None:
+    log = site.var / "log" / "web.log"
+    with log.open("a") as file:
+        file.write("an error of somebody's\n" * 60_000)
+    assert comes_true(lambda: log.stat().st_size < 1_000_000)
+    assert log.with_suffix(".log.1").stat().st_size > 1_000_000
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])
+def test_the_end_of_the_main_process_leaves_nothing_behind(number: signal.Signals) -> None:
+    with folder() as var, running(var, "-m", "local.supervisor") as site:
+        assert comes_true(lambda: site.has_said("The site is at"), 120), "".join(site.said)
+        assert len(site.left()) >= 9
+        site.process.send_signal(number)
+        assert comes_true(lambda: not site.left()), site.left()
+
+
+@pytest.fixture
+def few_files(tmp_path: Path) -> Path:
+    """Four queries with a qrel each, and two runs."""
+    made = tmp_path / "few"
+    (made / "runs").mkdir(parents=True)
+    (made / "queries.tsv").write_text("".join(f"q{n}\tquestion number {n}\n" for n in range(1, 5)))
+    (made / "qrels.txt").write_text("".join(f"q{n} 0 p{n} 1\n" for n in range(1, 5)))
+    (made / "passages.tsv").write_text("".join(f"p{n}\tpassage {n} says\n" for n in range(1, 30)))
+    for name, shift in (("red", 10), ("blue", 20)):
+        lines = "".join(f"q{n} Q0 p{n + shift - 1} 1 1.0 {name}\n" for n in range(1, 5))
+        (made / "runs" / f"{name}.txt").write_text(lines)
+    return made
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_the_end_of_make_run_in_the_main_job_leaves_nothing_behind(number: signal.Signals, few_files: Path) -> None:
+    with folder() as var, running(var, "-m", "local.run", "--crowd", "people", "--data", str(few_files)) as run:
+        assert comes_true(lambda: run.has_said("Storing the runs"), 400), "".join(run.said)
+        assert {"gunicorn", "worker", "beat"} <= set(run.programs())
+        run.process.send_signal(number)
+        assert comes_true(lambda: not run.left(), 90), run.left()
+        assert run.process.wait(10) != 0

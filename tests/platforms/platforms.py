@@ -1,0 +1,77 @@
+"""A campaign at a real marketplace: a clock that can be moved on, and workers who judge and submit."""
+
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from judgments import services as judgment_services
+from platforms.arriving import assignment_arrive
+from platforms.models import Operation, Publication, PublishedHit
+from platforms.outbox import operations_run
+from platforms.publishing import publication_plan
+from tasks.models import Assignment, Hit
+from tests import factories
+from tests.marketplace.server import Worker
+
+
+class Clock:
+    """Our side's clock: real time, and what was slept."""
+
+    def __init__(self) -> None:
+        self.ahead = timedelta(0)
+
+    def __call__(self) -> datetime:
+        return timezone.now() + self.ahead
+
+    def sleep(self, seconds: float) -> None:
+        """Do not wait; be later."""
+        self.ahead += timedelta(seconds=seconds)
+
+
+def drain(publication: Publication, clock: Clock | None = None, rounds: int = 300) -> Clock:
+    """Plan and make calls until none is left that could be made, as the job does, without the waiting."""
+    clock = clock or Clock()
+    for _ in range(rounds):
+        planned = publication_plan(publication_id=publication.pk, at=clock())
+        made = operations_run(publication=publication, clock=clock, sleep=clock.sleep)
+        if planned or made:
+            continue
+        if not Operation.objects.filter(publication=publication, ended_at=None).exists():
+            break
+        clock.sleep(60)
+    publication.refresh_from_db()
+    return clock
+
+
+def published_hit_of(publication: Publication, number: int) -> PublishedHit:
+    """Where one of our HITs is."""
+    return publication.published_hits.filter(hit__number=number).order_by("-round")[0]
+
+
+def arrive(publication: Publication, worker: Worker, number: int = 1) -> Assignment:
+    """The worker accepts a HIT at the platform, and its frame opens."""
+    published_hit = published_hit_of(publication, number)
+    assert isinstance(published_hit.hit, Hit)
+    return assignment_arrive(
+        publication=publication,
+        hit=published_hit.hit,
+        assignment_id=worker.accept(published_hit.platform_hit_id),
+        worker_id=worker.id,
+        at=timezone.now(),
+    )
+
+
+def finish(
+    assignment: Assignment, worker: Worker, *, only: range | None = None, fail_tests: bool = False
+) -> Assignment:
+    """Judge all, or some and leave, and submit at the platform as the last page does."""
+    factories.judge(assignment, only=only, fail_tests=fail_tests)
+    end = judgment_services.assignment_leave if only is not None else judgment_services.assignment_finish
+    ended = end(assignment=assignment, at=timezone.now())
+    assert worker.submit(ended.platform_assignment_id, receipt=ended.receipt).status_code == 200
+    return ended
+
+
+def work(publication: Publication, worker: Worker, number: int = 1, **how: object) -> Assignment:
+    """Accept, judge and submit one HIT."""
+    return finish(arrive(publication, worker, number), worker, **how)  # type: ignore[arg-type]

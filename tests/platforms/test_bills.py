@@ -1,0 +1,153 @@
+"""The bill: its lines add up, it is what the platform takes, and every page and command shows the same one."""
+
+import re
+from decimal import Decimal
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from core.models import User
+from core.money import dollars
+from platforms.bills import Bill, campaign_bill, remaining_bill
+from platforms.models import Publication
+from platforms.mturk.endpoints import bonus_fee, reward_fee
+from platforms.publishing import publication_likely, publication_publish, publication_unsaved, publication_write
+from pools.models import Campaign, Collection
+from tests import factories
+from tests.marketplace.server import Requester, Worker
+from tests.platforms.platforms import Clock, drain, work
+
+
+def adds_up(bill: Bill) -> bool:
+    """Whether each line is its count times its price, and the total their sum, in whole cents."""
+    products = [line.each is None or line.each * line.assignments == line.amount for line in bill.lines]
+    cents = all(line.amount == line.amount.quantize(Decimal("0.01")) for line in bill.lines)
+    return all(products) and cents and bill.total == sum(line.amount for line in bill.lines)
+
+
+@pytest.mark.parametrize("reward", ["0.00", "0.02", "0.13", "0.37", "1.13", "2.00"])
+@pytest.mark.parametrize("pay", Publication.Pay.values)
+@pytest.mark.parametrize("overlap", [1, 9, 10])
+def test_the_lines_add_up_and_the_fees_are_those_of_the_platform(
+    campaign: Campaign, reward: str, pay: str, overlap: int
+) -> None:
+    campaign.reward, campaign.redo_rate = Decimal(reward), Decimal("0.150")
+    terms = publication_unsaved(campaign)
+    terms.pay = pay
+    bill = campaign_bill(terms, overlap=overlap)
+    fee = reward_fee(terms.listed, overlap) + bonus_fee(campaign.reward - terms.listed)
+    assert adds_up(bill)
+    assert (bill.hits, bill.assignments, bill.fee_each) == (3, 3 * overlap, fee)
+    assert bill.redone == -(-3 * overlap * 15 // 100)
+    assert bill.total == (campaign.reward + fee) * (bill.assignments + bill.redone)
+
+
+def test_ten_judgments_a_pair_cost_twice_the_fee_on_rewards(campaign: Campaign) -> None:
+    campaign.redo_rate = Decimal(0)
+    terms = publication_unsaved(campaign)
+    terms.pay = Publication.Pay.FULL_ON_EXIT
+    assert campaign_bill(terms, overlap=9).fee_each == Decimal("0.40")
+    assert campaign_bill(terms, overlap=10).fee_each == Decimal("0.80")
+    assert "ten assignments" in campaign_bill(terms, overlap=10).fees_detail
+
+
+def test_a_researchers_own_fee_rate_counts_until_a_platform_is_chosen(campaign: Campaign, settings: object) -> None:
+    settings.MARKETPLACE_URL = "http://localhost:8100"  # type: ignore[attr-defined]
+    assert campaign_bill(publication_likely(campaign)).fees == Decimal("1.20")
+    Campaign.objects.update(fee_rate="0.05")
+    campaign.refresh_from_db()
+    own = campaign_bill(publication_likely(campaign))
+    assert (own.fees, own.total) == (Decimal("0.30"), Decimal("8.40"))
+    assert adds_up(own)
+    Campaign.objects.update(fee_rate="0")
+    campaign.refresh_from_db()
+    assert campaign_bill(publication_likely(campaign)).total == Decimal("8.00")
+    publication_write(campaign=campaign)
+    assert campaign_bill(publication_likely(campaign)).fees == Decimal("1.20")
+
+
+def test_the_draft_the_dry_run_the_plan_and_the_commands_say_the_same_to_the_cent(
+    client: Client, rita: User, collection: Collection, requester: Requester
+) -> None:
+    settings = {"reward": "1.13", "redo_rate": "0.25", "overlap": 3, "pairs_per_hit": 3, "tests_per_hit": 2}
+    campaign = factories.campaign(collection, start=False, **settings)
+    client.force_login(rita)
+    pages = ["judgments:campaign", "results:plan", "platforms:terms"]
+
+    def shown() -> set[Decimal]:
+        """The total of each page that has one now."""
+        totals = set()
+        for name in pages:
+            answer = client.get(reverse(name, args=[campaign.pk]))
+            assert answer.status_code == 200, name
+            context = answer.context
+            bills = [row.bill for row in context["plan"].rows if row.overlap == 3] if "plan" in context else []
+            (bill,) = bills or [context["bill"]]
+            assert dollars(bill.total) in answer.content.decode(), name
+            assert adds_up(bill)
+            totals.add(bill.total)
+        return totals
+
+    # nine assignments, and three done again, each $1.13 and 2 + 21 cents in fees
+    expected = Decimal("1.36") * 12
+    assert shown() == {expected}
+    made = StringIO()
+    call_command("create_campaign", "small", "the same", redo_rate="0.25", reward="1.13", **{
+        name: value for name, value in settings.items() if isinstance(value, int)
+    }, stdout=made)  # fmt: skip
+    assert dollars(expected) in made.getvalue()
+    publication_write(campaign=campaign)
+    pages.append("platforms:publish")
+    assert shown() == {expected}
+    factories.begin(campaign)
+    assert shown() == {expected}
+    printed = StringIO()
+    call_command("publish_campaign", campaign.name, dry_run=True, stdout=printed)
+    assert re.search(rf"{re.escape(dollars(expected))} if all is finished", printed.getvalue())
+    Campaign.objects.filter(pk=campaign.pk).update(state="paused")
+    assert shown() == {expected}
+
+
+def test_work_that_was_done_is_not_on_the_bill_of_what_remains(
+    campaign: Campaign, requester: Requester, wanda: Worker
+) -> None:
+    publication = publication_write(campaign=campaign, rate=1000)
+    assert remaining_bill(publication) == campaign_bill(publication)
+    factories.do(factories.worker(campaign, "Alice"), campaign)
+    left = remaining_bill(publication)
+    assert (left.hits, left.assignments, left.redone) == (2, 2, 1)
+    assert adds_up(left)
+    assert campaign_bill(publication).assignments == 3
+
+
+def test_hits_that_need_different_numbers_of_workers_have_different_fees(collection: Collection) -> None:
+    campaign = factories.campaign(collection, pairs_per_hit=3, tests_per_hit=2, overlap=10)
+    terms = publication_unsaved(campaign)
+    terms.pay = Publication.Pay.FULL_ON_EXIT
+    factories.do(factories.worker(campaign, "Alice"), campaign)
+    bill = remaining_bill(terms)
+    # one HIT needs nine more, below the ten that double the fee
+    assert (bill.assignments, bill.fee_each, bill.fees) == (29, None, Decimal("0.80") * 20 + Decimal("0.40") * 9)
+    assert adds_up(bill)
+
+
+def test_what_the_bill_expects_is_what_the_platform_takes(
+    campaign: Campaign, requester: Requester, wanda: Worker, will: Worker
+) -> None:
+    Campaign.objects.update(reward="1.13", redo_rate="0")
+    campaign.refresh_from_db()
+    publication = publication_write(campaign=campaign, rate=1000)
+    expected = remaining_bill(publication).total
+    clock = Clock()
+    publication_publish(publication=publication, at=clock())
+    drain(publication, clock)
+    for number in (1, 2, 3):
+        work(publication, wanda, number)
+    call_command("sync_campaign", campaign.name, all=True, stdout=StringIO())
+    call_command("settle_campaign", campaign.name, stdout=StringIO())
+    drain(publication, clock)
+    available, on_hold = requester.money()
+    assert Decimal(1000) - Decimal(available) - Decimal(on_hold) == expected

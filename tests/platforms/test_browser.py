@@ -1,0 +1,180 @@
+"""The pages about a campaign at a platform in a real browser: they fit, can be read, and go with the keyboard alone."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from core.models import User
+from judgments import services as judgment_services
+from platforms import jobs as platform_jobs
+from platforms.alarms import alarm_raise
+from platforms.attention import attention_check
+from platforms.models import Operation, Publication
+from platforms.reviewing import compensations_find, publication_settle
+from platforms.syncing import publication_sync
+from pools.models import Collection
+from tasks import services as task_services
+from tests import browser, factories
+from tests.looking import SIZES, looks_right
+from tests.marketplace.server import Worker
+from tests.platforms.platforms import Clock, arrive, drain, work
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """One browser for all of these tests."""
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(**browser.launch_options())
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def ritas(chromium: Browser, live_server: Any, rita: User, settings: Any) -> Iterator[Page]:
+    """Rita's page, logged in. What a script or the content policy complains of is a failure."""
+    settings.ALLOWED_HOSTS = ["*"]
+    settings.RATELIMIT_ENABLE = False
+    complaints: list[str] = []
+    context = chromium.new_context(base_url=live_server.url, viewport=SIZES[1], reduced_motion="reduce")  # type: ignore[arg-type]
+    page = context.new_page()
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda told: complaints.append(told.text) if "Content Security" in told.text else None)
+    page.goto("/login/")
+    page.fill("#id_username", "rita")
+    page.fill("#id_password", "rita")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/campaigns/")
+    yield page
+    context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def look(ritas: Page) -> Callable[[str], None]:
+    """Opens a page in both sizes, light and dark: nothing beyond the edge, no small button, nothing that axe finds."""
+
+    def looked(path: str) -> None:
+        answer = ritas.goto(path)
+        assert answer is not None
+        assert answer.ok, path
+        looks_right(ritas)
+
+    return looked
+
+
+def test_the_pages_before_publishing_fit_and_can_be_read(
+    look: Callable[[str], None], ritas: Page, publication: Publication
+) -> None:
+    pk = publication.campaign_id
+    look(reverse("platforms:terms", args=[pk]))
+    ritas.fill("#id_auto_approval", "2")
+    ritas.locator("form.loose").evaluate("one => { one.noValidate = true; one.submit() }")
+    ritas.get_by_text("“2” was given. It must be a number of days from 3 to 30.").wait_for()
+    looks_right(ritas)
+    look(reverse("platforms:publish", args=[pk]))
+
+
+def test_the_pages_of_a_busy_publication_fit_and_can_be_read(
+    look: Callable[[str], None], published: Publication, wanda: Worker, will: Worker
+) -> None:
+    clock, now = Clock(), timezone.now()
+    work(published, wanda, 1)
+    other = arrive(published, will, 2)
+    factories.judge(other)
+    judgment_services.assignment_finish(assignment=other, at=now)
+    will.submit(other.platform_assignment_id, receipt="another")
+    lost = arrive(published, wanda, 3)
+    factories.judge(lost)
+    judgment_services.assignment_finish(assignment=lost, at=now)
+    publication_sync(publication=published, at=clock(), everything=True)
+    judgment_services.confirmed_check_all(at=clock())
+    publication_settle(publication=published, at=clock())
+    compensations_find(publication=published, at=now + timedelta(hours=3))
+    drain(published, clock)
+    platform_jobs.compare(published.pk)
+    refused = published.operations.filter(kind="create").first()
+    Operation.objects.filter(pk=refused.pk if refused else 0).update(
+        state="refused", error="InvalidParameterValue: " + "a long answer of the platform, " * 8
+    )
+    alarm_raise(publication=published, kind="funds", subject="", text="The account is empty.", at=now)
+
+    pk = published.campaign_id
+    for name in ("publication", "terms", "submissions", "compensations", "ledger", "stop", "expire"):
+        look(reverse(f"platforms:{name}", args=[pk]))
+    look(reverse("platforms:submissions", args=[pk]) + "?show=all")
+    for submission in published.submissions.all():
+        look(reverse("platforms:submission", args=[pk, submission.pk]))
+
+
+def test_publishing_to_nobody_and_replacing_the_terms_fit_and_can_be_read(
+    look: Callable[[str], None], ritas: Page, published: Publication
+) -> None:
+    campaign = published.campaign
+    terms = reverse("platforms:terms", args=[campaign.pk])
+    look(terms)
+    ritas.get_by_role("button", name="Fill in the paper's demands").click()
+    assert ritas.input_value("#id_approved") == "10000"
+    ritas.fill("#id_approved", "999999")
+    ritas.fill("#id_title", "Another title")
+    ritas.keyboard.press("Enter")
+    ritas.get_by_role("heading", name="Replace the terms?").wait_for()
+    looks_right(ritas)
+    ritas.get_by_label("Replace the terms although no active worker qualifies").check()
+    ritas.get_by_role("button", name="Replace the terms").click()
+    ritas.wait_for_url("**/platform/")
+    attention_check(publication=published, at=timezone.now() + timedelta(hours=2))
+    look(reverse("platforms:publication", args=[campaign.pk]))
+    assert ritas.get_by_text("no worker has opened a task since").first.is_visible()
+    drain(published)
+    look(terms)
+    assert ritas.get_by_text("999,999").first.is_visible()
+    Publication.objects.update(state="draft")
+    look(reverse("platforms:publish", args=[campaign.pk]))
+    assert ritas.get_by_label("Publish although no active worker qualifies").is_visible()
+
+
+def test_publishing_and_stopping_go_with_the_keyboard_alone(ritas: Page, publication: Publication) -> None:
+    def press(name: str) -> None:
+        for _press in range(60):
+            ritas.keyboard.press("Tab")
+            focused = ritas.locator(":focus")
+            if focused.count() and name in focused.inner_text():
+                style = focused.evaluate(
+                    "one => [getComputedStyle(one).outlineStyle, getComputedStyle(one).outlineWidth]"
+                )
+                assert style == ["solid", "3px"]
+                ritas.keyboard.press("Enter")
+                ritas.wait_for_load_state()
+                return
+        raise AssertionError(f"no Tab leads to “{name}”")
+
+    ritas.goto(reverse("platforms:terms", args=[publication.campaign_id]))
+    press("Save, and see what would be sent")
+    press("Publish for up to $9.60")
+    ritas.wait_for_url("**/platform/")
+    drain(publication)
+    assert publication.published_hits.exclude(platform_hit_id="").count() == 3
+    press("Stop all spending")
+    ritas.wait_for_url("**/platform/stop/")
+    press("Stop")
+    ritas.wait_for_url("**/platform/")
+    publication.refresh_from_db()
+    assert publication.state == "stopped"
+
+
+def test_the_page_of_test_pairs_fits_and_keeps_its_place_while_one_decides(
+    look: Callable[[str], None], ritas: Page, collection: Collection
+) -> None:
+    draft = factories.campaign(collection, "draft", tests=2, start=False)
+    task_services.test_pairs_suggest(campaign=draft, count=3, seed=1)
+    look(reverse("tasks:tests", args=[draft.pk]))
+    following = draft.test_pairs.filter(state="suggested").order_by("pk")[1].pk
+    ritas.get_by_role("button", name="Confirm:").first.focus()
+    ritas.keyboard.press("Enter")
+    ritas.wait_for_url(f"**#test-{following}")
+    assert ritas.evaluate("document.activeElement.id") == f"test-{following}"

@@ -1,0 +1,105 @@
+"""Decisions about submitted work, from stored rows alone: what is rejected, compensated, and with which fee."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.utils import timezone
+
+from core.errors import NotNow
+from core.models import User
+from judgments import services as judgment_services
+from platforms.models import Payment, Publication, Submission
+from platforms.publishing import publication_unsaved
+from platforms.reviewing import compensations_find, publication_settle, submission_reject
+from pools.models import Campaign, Collection
+from tasks.models import Assignment
+from tests import factories
+
+
+def opened(campaign: Campaign, **terms: object) -> Publication:
+    """The campaign, published as far as its rows say, with a posting for each HIT."""
+    publication = publication_unsaved(campaign)
+    for name, value in ({"state": "open"} | terms).items():
+        setattr(publication, name, value)
+    publication.save()
+    for hit in campaign.hits.all():
+        publication.published_hits.create(hit=hit, max_assignments=hit.needed, platform_hit_id=f"3HIT{hit.number}")
+    return publication
+
+
+def done(publication: Publication, name: str = "Alice") -> Assignment:
+    """Work that was finished here in a frame, three days ago."""
+    worker = factories.worker(publication.campaign, name)
+    assignment = factories.take(worker, publication.campaign)
+    worker.platform, worker.external_id = "marketplace", f"A{worker.pk}"
+    worker.save()
+    Assignment.objects.filter(pk=assignment.pk).update(platform_assignment_id=f"3A{assignment.pk}")
+    assignment.refresh_from_db()
+    factories.judge(assignment)
+    ended = judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+    Assignment.objects.filter(pk=ended.pk).update(finished_at=timezone.now() - timedelta(days=3))
+    return ended
+
+
+def submitted(publication: Publication, work: Assignment, **facts: object) -> Submission:
+    """What the platform says of it."""
+    said = {
+        "published_hit": publication.published_hits.get(hit=work.hit),
+        "platform_assignment_id": work.platform_assignment_id,
+        "platform_worker_id": work.worker.external_id,
+        "status": "Submitted",
+        "submitted_at": timezone.now() - timedelta(days=3),
+    }
+    return publication.submissions.create(**(said | facts))
+
+
+@pytest.fixture(autouse=True)
+def address(settings: object) -> None:
+    """Where the marketplace would be; nothing is asked of it here."""
+    settings.MARKETPLACE_URL = "http://localhost:8100"  # type: ignore[attr-defined]
+
+
+def test_what_the_platform_has_approved_cannot_be_rejected_any_more(campaign: Campaign, rita: User) -> None:
+    publication = opened(campaign)
+    one = submitted(publication, done(publication), status="Approved")
+    with pytest.raises(NotNow, match="The platform has this work as “approved”"):
+        submission_reject(submission=one, by=rita, why="careless", at=timezone.now())
+    one.refresh_from_db()
+    assert one.decision == ""
+    assert not publication.operations.exists()
+
+
+@pytest.mark.parametrize("decision", ["", "approve", "reject"])
+def test_work_whose_unmatched_submission_was_not_rejected_is_not_compensated_beside_it(
+    campaign: Campaign, decision: str
+) -> None:
+    publication = opened(campaign)
+    submitted(publication, done(publication), decision=decision, platform_assignment_id="3ANOTHER")
+    found = compensations_find(publication=publication, at=timezone.now())
+    assert found == Payment.objects.count() == (1 if decision == "reject" else 0)
+
+
+@pytest.mark.parametrize(("overlap", "fee"), [(9, "0.40"), (10, "0.80")])
+def test_the_fee_that_is_kept_is_that_of_a_hit_of_so_many(collection: Collection, overlap: int, fee: str) -> None:
+    campaign = factories.campaign(collection, overlap=overlap)
+    publication = opened(campaign, pay="full-on-exit")
+    work = done(publication)
+    submitted(publication, work, assignment=work)
+    judgment_services.confirmed_check_all(at=timezone.now())
+    publication_settle(publication=publication, at=timezone.now())
+    payment = publication.payments.get()
+    assert (payment.purpose, payment.amount, payment.fee) == ("reward", Decimal("2.00"), Decimal(fee))
+
+
+def test_under_the_rule_for_all_data_work_that_was_left_unchecked_is_excluded_with_the_rest(campaign: Campaign) -> None:
+    Campaign.objects.update(exclusion=Campaign.Exclusion.WORKER)
+    campaign.refresh_from_db()
+    alice = factories.worker(campaign, "Alice")
+    left = factories.take(alice, campaign)
+    factories.judge(left, only=[1])
+    left = judgment_services.assignment_leave(assignment=left, at=timezone.now())
+    assert left.verdict == Assignment.Verdict.UNCHECKED
+    factories.do(alice, campaign, fail_tests=True)
+    left.refresh_from_db()
+    assert left.verdict == Assignment.Verdict.EXCLUDED

@@ -1,0 +1,817 @@
+"""The researcher's pages about a campaign at a platform, against a real marketplace; and its notifications."""
+
+import csv
+import hashlib
+import hmac
+import io
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import escape
+
+from core.models import User
+from judgments import services as judgment_services
+from platforms import jobs as platform_jobs
+from platforms import views
+from platforms.account import Balance
+from platforms.alarms import alarm_raise
+from platforms.forms import TermsForm
+from platforms.models import Alarm, Operation, Payment, Publication, Submission
+from platforms.mturk.requirements import PAPER, Demands, demands_of, requirements_of
+from platforms.publishing import publication_unsaved
+from platforms.reviewing import compensations_find, publication_settle
+from platforms.syncing import publication_sync
+from pools.models import Campaign, Collection
+from tests import factories
+from tests.marketplace.server import Marketplace, Requester, Worker
+from tests.platforms.platforms import Clock, arrive, drain, finish, published_hit_of, work
+
+GET_PAGES = ("publication", "terms", "publish", "submissions", "compensations", "ledger")
+POST_ONLY = ("extend", "listen", "compare")
+ACTS = ("pause", "resume", "expire", "stop")
+
+
+@pytest.fixture
+def page(client: Client, rita: User) -> Client:
+    """Rita's browser."""
+    client.force_login(rita)
+    return client
+
+
+def at(name: str, campaign: Campaign, *more: object) -> str:
+    """The address of a page of the campaign."""
+    return reverse(f"tasks:{name}", args=[campaign.pk, *more])
+
+
+def text_of(page: Client, address: str, status: int = 200) -> str:
+    """What a page says."""
+    answer = page.get(address)
+    assert answer.status_code == status, answer.content.decode()
+    return str(answer.content.decode())
+
+
+def typed(campaign: Campaign, **changes: object) -> dict[str, object]:
+    """The terms form as a browser sends it unchanged, but for some fields."""
+    form = TermsForm(publication=publication_unsaved(campaign), requirements=[])
+    return {name: form[name].value() or "" for name in form.fields} | changes
+
+
+def synced(publication: Publication, clock: Clock | None = None) -> Clock:
+    """Ask the platform, check, settle, pay."""
+    clock = clock or Clock()
+    publication_sync(publication=publication, at=clock(), everything=True)
+    judgment_services.confirmed_check_all(at=clock())
+    publication_settle(publication=publication, at=clock())
+    return drain(publication, clock)
+
+
+def unmatched(publication: Publication, worker: Worker) -> Submission:
+    """Work that the platform has, with a receipt that is not ours."""
+    assignment = arrive(publication, worker)
+    factories.judge(assignment)
+    ended = judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+    assert worker.submit(ended.platform_assignment_id, receipt="another").status_code == 200
+    synced(publication)
+    return publication.submissions.get()
+
+
+# --- who, and how
+
+
+def test_another_lab_sees_and_changes_nothing(published: Publication, wanda: Worker) -> None:
+    campaign, one = published.campaign, unmatched(published, wanda)
+    other = factories.user("sam")
+    factories.lab("Another lab", other)
+    browser = Client()
+    browser.force_login(other)
+    plain = (*GET_PAGES, *POST_ONLY, *ACTS, "ledger_csv")
+    about = {"retry": 1, "set_aside": 1, "submission": one.pk, "compensate": 1}
+    addresses = [at(name, campaign) for name in plain] + [at(name, campaign, pk) for name, pk in about.items()]
+    for address in addresses:
+        for answer in (browser.get(address), browser.post(address, {"why": "x", "decision": "approve"})):
+            assert answer.status_code in (404, 405), address
+    published.refresh_from_db()
+    one.refresh_from_db()
+    assert (published.state, one.decision) == ("open", "")
+    for address in addresses:
+        assert Client().get(address).status_code in (302, 405)
+
+
+@pytest.mark.parametrize("whose", ["the same lab's", "another lab's"])
+def test_a_campaigns_pages_reach_nothing_of_another_publication(
+    page: Client, published: Publication, tmp_path: Path, whose: str
+) -> None:
+    lab = published.campaign.lab if whose == "the same lab's" else factories.lab("Another lab")
+    tops = {"red": {"q1": ["p1"]}, "green": {"q1": ["p2"]}}
+    collection = factories.collection(tmp_path, in_lab=lab, name="other", qrels={"q1": ["p1"]}, tops=tops)
+    other = publication_unsaved(factories.campaign(collection, "other"))
+    other.state = Publication.State.OPEN
+    other.save()
+    now = timezone.now()
+    published_hit = other.published_hits.create(
+        hit=other.campaign.hits.get(), max_assignments=1, platform_hit_id="3THEIRS"
+    )
+    said = {"platform_assignment_id": "3A", "platform_worker_id": "A1", "status": "Submitted", "submitted_at": now}
+    submission = other.submissions.create(published_hit=published_hit, **said)
+    money = {"amount": Decimal("1.00"), "fee": Decimal("0.20"), "owed_at": now}
+    payment = other.payments.create(submission=submission, purpose="compensation", **money)
+    operation = other.operations.create(kind="hit-type", subject="once", state="refused", next_try=now)
+    alarm = alarm_raise(publication=other, kind="funds", subject="", text="Empty", at=now)
+    things = {
+        "submission": submission,
+        "retry": operation,
+        "set_aside": alarm,
+        "compensate": payment,
+        "decline": payment,
+    }
+    for name, thing in things.items():
+        for decision in ("approve", "reject"):
+            answer = page.post(at(name, published.campaign, thing.pk), {"why": "because", "decision": decision})
+            assert answer.status_code == 404, name
+        before = type(thing).objects.filter(pk=thing.pk).values().get()
+        assert before == {field: getattr(thing, field) for field in before}, name
+    assert page.get(at("submission", published.campaign, submission.pk)).status_code == 404
+    assert list(other.operations.all()) == [operation]
+    assert not other.operations.exclude(state="refused").exists()
+
+
+def test_nothing_is_changed_by_opening_an_address(page: Client, published: Publication) -> None:
+    campaign = published.campaign
+    for name in POST_ONLY:
+        assert page.get(at(name, campaign)).status_code == 405
+    for name in ("retry", "set_aside", "compensate"):
+        assert page.get(at(name, campaign, 1)).status_code == 405
+    for name in ACTS:
+        page.get(at(name, campaign))
+    published.refresh_from_db()
+    assert published.state == "open"
+    assert not published.operations.filter(kind="expire").exists()
+
+
+def test_before_anything_is_published_the_pages_lead_to_the_terms(page: Client, campaign: Campaign) -> None:
+    assert page.get(at("publication", campaign))["Location"] == at("terms", campaign)
+    assert page.get(at("publish", campaign))["Location"] == at("terms", campaign)
+    for name in ("submissions", "compensations", "ledger", "ledger_csv"):
+        assert at("terms", campaign) in text_of(page, at(name, campaign), 409)
+    assert page.post(at("stop", campaign)).status_code == 409
+
+
+# --- terms
+
+
+def test_a_draft_has_its_terms_and_its_bill_before_anything_is_frozen_and_is_published_only_once_packed(
+    page: Client, collection: Collection, requester: Requester
+) -> None:
+    draft = factories.campaign(collection, "draft", start=False, pairs_per_hit=3)
+    assert "The bill on these terms is <strong>$9.60</strong>" in text_of(page, at("terms", draft))
+    assert page.post(at("terms", draft), typed(draft)).status_code == 303
+    text = text_of(page, at("publish", draft))
+    assert "The campaign is a draft. Start it" in text
+    assert "$9.60" in text
+    assert press_publish(page, Publication.objects.get()).status_code == 409
+    assert Publication.objects.get().state == "draft"
+    assert page.post(reverse("pools:campaign_delete", args=[draft.pk])).status_code == 303
+    assert not Campaign.objects.filter(pk=draft.pk).exists()
+
+
+def test_looking_at_the_terms_stores_nothing_and_shows_the_balance(
+    page: Client, campaign: Campaign, requester: Requester
+) -> None:
+    text = text_of(page, at("terms", campaign))
+    assert "$1,000.00" in text
+    assert 'value="10000"' not in text
+    assert not Publication.objects.exists()
+
+
+def test_every_term_is_saved_and_nothing_is_sent(page: Client, campaign: Campaign, requester: Requester) -> None:
+    changes = {
+        "platform": "mturk-sandbox", "pay": "full-on-exit", "base": "0.25", "title": "Compare",
+        "description": "Two texts.", "keywords": "a, b", "countries": "us gb", "approved": "500", "percent": "",
+        "lifetime": "2.5", "assignment_duration": "45", "auto_approval": "4", "approve_after": "12", "rate": "2",
+        "others": '[{"QualificationTypeId": "3ABC", "Comparator": "Exists"}]',
+    }  # fmt: skip
+    answer = page.post(at("terms", campaign), typed(campaign, **changes))
+    assert (answer.status_code, answer["Location"]) == (303, at("publish", campaign))
+    made = Publication.objects.get()
+    assert (made.platform, made.pay, made.base, made.title) == (
+        "mturk-sandbox",
+        "full-on-exit",
+        Decimal("0.25"),
+        "Compare",
+    )
+    assert (made.description, made.keywords, made.rate, made.state) == ("Two texts.", "a, b", 2.0, "draft")
+    assert (made.lifetime, made.assignment_duration) == (timedelta(days=2, hours=12), timedelta(minutes=45))
+    assert (made.auto_approval, made.approve_after) == (timedelta(days=4), timedelta(hours=12))
+    other = {"QualificationTypeId": "3ABC", "Comparator": "Exists"}
+    assert demands_of(made.requirements) == Demands(("US", "GB"), 500, None, (other,))
+    assert not Operation.objects.exists()
+    text = text_of(page, at("terms", campaign))
+    assert all(f'value="{value}"' in text for value in ("US, GB", "2.5", "45", "500"))
+
+
+def test_every_requirement_can_be_removed(page: Client, campaign: Campaign, requester: Requester) -> None:
+    page.post(at("terms", campaign), typed(campaign, countries="US", approved="10000", percent="97"))
+    assert Publication.objects.get().requirements == requirements_of(PAPER)
+    page.post(at("terms", campaign), typed(campaign))
+    assert Publication.objects.get().requirements == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("base", "0.001", "dollars and whole cents"),
+        ("base", "2.01", "at most the campaign's reward, $2.00"),
+        ("title", "x" * 129, "at most 128 characters"),
+        ("title", "", "at most 128 characters"),
+        ("countries", "USA", "two-letter codes"),
+        ("countries", "US, UK", "Great Britain is GB"),
+        ("countries", "ZZ", "two-letter codes"),
+        ("approved", "-1", "from 0 to 1,000,000"),
+        ("percent", "101", "from 0 to 100"),
+        ("others", '{"a": 1}', "a JSON list"),
+        ("lifetime", "366", "days from 0.001 to 365"),
+        ("assignment_duration", "soon", "minutes from 0.5 to 525,600"),
+        ("auto_approval", "2", "days from 3 to 30"),
+        ("auto_approval", "nan", "days from 3 to 30"),
+        ("approve_after", "145", "at most 144 hours"),
+        ("rate", "0", "from 0.01 to 1,000"),
+    ],
+)
+def test_a_bad_term_is_refused_at_its_field_with_what_was_seen_and_expected(
+    page: Client, campaign: Campaign, requester: Requester, field: str, value: str, expected: str
+) -> None:
+    answer = page.post(at("terms", campaign), typed(campaign, pay="base-and-bonus", **{field: value}))
+    assert answer.status_code == 400
+    errors = answer.context["form"].errors
+    assert list(errors) == [field]
+    said = errors[field][0]
+    assert expected in said
+    assert (f"“{value[:100]}”" if value else "Nothing was given") in said
+    assert not Publication.objects.exists()
+
+
+def test_platform_and_pay_are_fixed_once_published(page: Client, published: Publication) -> None:
+    campaign = published.campaign
+    text = text_of(page, at("terms", campaign))
+    assert all(words in text for words in ("Platform and pay are fixed", "14 days", "60 minutes", "7 days", "0 hours"))
+    answer = page.post(at("terms", campaign), typed(campaign, pay="full-on-exit", base="1.00", rate="1000"))
+    assert answer.status_code == 303  # of all that was sent, nothing can be changed, and nothing differs
+    published.refresh_from_db()
+    assert (published.pay, published.base) == ("base-and-bonus", Decimal("0.10"))
+    assert published.terms.count() == 1
+
+
+def test_requirements_go_to_the_form_and_back_as_they_were() -> None:
+    paper = requirements_of(PAPER)
+    assert demands_of(paper) == PAPER
+    assert [one["Comparator"] for one in paper] == ["EqualTo", "GreaterThan", "GreaterThanOrEqualTo"]
+    odd = [{**paper[0], "LocaleValues": [{"Country": "US", "Subdivision": "NY"}]}, {**paper[1], "Comparator": "In"}]
+    assert demands_of(odd).others == tuple(odd)
+    assert requirements_of(demands_of([*odd, *paper])) == [*paper, *odd]
+
+
+# --- a platform that cannot be asked
+
+
+@pytest.mark.parametrize("case", ["no keys", "wrong key", "nobody there", "no address", "not an address"])
+def test_without_an_answer_of_the_platform_the_pages_say_why(
+    page: Client, publication: Publication, monkeypatch: pytest.MonkeyPatch, settings: Any, case: str
+) -> None:
+    expected = "access key"
+    if case == "no keys":
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+        monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+        monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    elif case == "wrong key":
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+    elif case == "nobody there":
+        settings.MARKETPLACE_URL, expected = "http://127.0.0.1:9", "does not answer at the moment"
+    elif case == "no address":
+        settings.MARKETPLACE_URL, expected = "", "Set MARKETPLACE_URL"
+    else:
+        settings.MARKETPLACE_URL, expected = "elsewhere", "address is not one"
+    campaign = publication.campaign
+    for name in ("terms", "publish"):
+        text = text_of(page, at(name, campaign))
+        assert expected in text
+        assert "Publish for up to" not in text
+    answer = page.post(at("publish", campaign), {"seen": "x"})
+    assert answer.status_code in (400, 409)
+    publication.refresh_from_db()
+    assert publication.state == "draft"
+
+
+# --- dry run and publishing
+
+
+def test_the_dry_run_shows_the_exact_requests_and_the_bill(page: Client, publication: Publication) -> None:
+    text = text_of(page, at("publish", publication.campaign))
+    for words in ("CreateQualificationType", "CreateHITType", "CreateHITWithHITType", "ExternalQuestion"):
+        assert words in text
+    assert escape(f'"RequesterAnnotation": "bestknown {publication.reference} 1/1"') in text
+    assert "made 3 times" in text
+    # three HITs: $0.10 listed, $1.90 as bonuses, and fees of $0.40 each; one of them done again
+    assert all(amount in text for amount in ("$0.30", "$5.70", "$1.20", "$2.40", "$9.60", "$1,000.00"))
+    assert not Operation.objects.exists()
+
+
+def press_publish(page: Client, publication: Publication, **fields: str) -> Any:
+    """Look, then press the button."""
+    address = at("publish", publication.campaign)
+    seen = page.get(address).context["seen"]
+    return page.post(address, {"seen": seen} | fields)
+
+
+def test_publishing_twice_is_publishing_once(page: Client, publication: Publication, requester: Requester) -> None:
+    address = at("publish", publication.campaign)
+    seen = page.get(address).context["seen"]
+    for _time in range(2):
+        answer = page.post(address, {"seen": seen})
+        assert (answer.status_code, answer["Location"]) == (303, at("publication", publication.campaign))
+    drain(publication)
+    assert publication.state == "open"
+    assert Operation.objects.filter(kind="create").count() == 3
+    assert len(requester.client.list_hits()["HITs"]) == 3
+
+
+def test_what_was_not_looked_at_is_not_published(page: Client, publication: Publication) -> None:
+    address = at("publish", publication.campaign)
+    seen = page.get(address).context["seen"]
+    Publication.objects.update(pay="full-on-exit")
+    answer = page.post(address, {"seen": seen})
+    assert answer.status_code == 409
+    assert "have changed since you looked" in answer.content.decode()
+    publication.refresh_from_db()
+    assert publication.state == "draft"
+    assert press_publish(page, publication).status_code == 303
+
+
+def test_an_account_that_does_not_hold_all_of_the_bill_publishes_nothing(
+    page: Client, publication: Publication, marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poor = marketplace.requester(deposit="9.59")  # a cent less than everything, fees included
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", poor.key_id)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", poor.secret)
+    text = text_of(page, at("publish", publication.campaign))
+    assert "has $9.59, and the bill is $9.60: $0.01 are missing. The operator of the marketplace adds money" in text
+    assert "Publish for up to" not in text
+    answer = press_publish(page, publication)
+    assert answer.status_code == 409
+    assert "has $9.59, and the campaign may cost $9.60" in answer.content.decode()
+    publication.refresh_from_db()
+    assert publication.state == "draft"
+
+
+def test_a_campaign_that_is_not_open_is_not_published(page: Client, publication: Publication) -> None:
+    Campaign.objects.update(state="paused")
+    assert "The campaign is not open" in text_of(page, at("publish", publication.campaign))
+    assert press_publish(page, publication).status_code == 409
+
+
+def test_production_asks_for_the_campaigns_name(
+    page: Client, publication: Publication, requester: Requester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Publication.objects.update(platform="mturk")
+    monkeypatch.setattr(views, "balance_look", lambda _publication: Balance(Decimal(1000), ""))
+    answer = press_publish(page, publication, typed_name="pilo")
+    assert answer.status_code == 400
+    assert "“pilo” was given. It must be “pilot”." in answer.content.decode()
+    publication.refresh_from_db()
+    assert publication.state == "draft"
+
+
+# --- state
+
+
+def test_the_state_is_counted(page: Client, published: Publication, wanda: Worker, will: Worker) -> None:
+    work(published, wanda, 1)
+    work(published, will, 2, fail_tests=True)
+    publication_sync(publication=published, at=timezone.now(), everything=True)
+    standing = page.get(at("publication", published.campaign)).context["standing"]
+    assert standing == (3, 3, 3, 2, 2, 0, 0, 2, 0, 0)
+    synced(published)
+    platform_jobs.requeue()
+    standing = page.get(at("publication", published.campaign)).context["standing"]
+    assert standing._asdict() == {
+        "hits": 3, "planned": 3, "published": 3, "ended": 1, "submitted": 2, "approved": 2, "rejected": 0,
+        "waiting": 0, "for_a_person": 0, "redone": 1,
+    }  # fmt: skip
+    text = text_of(page, at("publication", published.campaign))
+    assert "3 of 3 HITs are at our own marketplace" in text
+    assert "Counted at" in text
+
+
+def test_pause_resume_extend_expire_and_stop_can_be_repeated(page: Client, published: Publication) -> None:
+    campaign = published.campaign
+
+    def post(name: str, **fields: str) -> int:
+        for _time in range(2):
+            assert page.post(at(name, campaign), fields).status_code == 303
+        drain(published)
+        return published.operations.filter(kind__in=["expire", "reopen"]).count()
+
+    assert (post("pause"), published.state) == (3, "paused")
+    assert (post("resume"), published.state) == (6, "open")
+    day = (timezone.now() + timedelta(days=40)).date()
+    assert (post("extend", until=day.isoformat()), published.state) == (9, "open")
+    assert {one.expires_at.date() for one in published.published_hits.all() if one.expires_at} == {day}
+    assert (post("expire"), published.state) == (12, "open")
+    assert "No HIT is open at the platform now" in text_of(page, at("publication", campaign))
+    assert (post("stop"), published.state) == (12, "stopped")
+    assert (post("pause"), published.state) == (12, "stopped")  # a pause does not lift the kill switch
+    assert "nobody is paid" in text_of(page, at("publication", campaign))
+    assert page.post(at("extend", campaign), {"until": day.isoformat()}).status_code == 409
+
+
+@pytest.mark.parametrize("day", ["", "2020-01-01", "9999-12-31", "soon"])
+def test_a_day_that_cannot_be_is_refused(page: Client, published: Publication, day: str) -> None:
+    assert page.post(at("extend", published.campaign), {"until": day}).status_code == 400
+    assert not published.operations.filter(kind="reopen").exists()
+
+
+def test_stopping_is_asked_for_on_a_page_that_says_what_it_does(page: Client, published: Publication) -> None:
+    text = text_of(page, at("stop", published.campaign))
+    assert "3 open HITs end" in text
+    assert "stays owed until you resume" in text
+    published.refresh_from_db()
+    assert published.state == "open"
+
+
+def test_a_refused_call_is_shown_and_tried_again(page: Client, published: Publication) -> None:
+    campaign = published.campaign
+    operation = published.operations.filter(kind="create").first()
+    assert operation is not None
+    Operation.objects.filter(pk=operation.pk).update(state="refused", error="InvalidParameterValue: no <b>.")
+    alarm_raise(
+        publication=published, kind="refused", subject=f"operation {operation.pk}", text="Refused.", at=timezone.now()
+    )
+    text = text_of(page, at("publication", campaign))
+    assert "InvalidParameterValue: no &lt;b&gt;." in text
+    assert "Try again" in text
+    for _time in range(2):
+        assert page.post(at("retry", campaign, operation.pk)).status_code == 303
+    operation.refresh_from_db()
+    assert operation.state == "planned"
+    assert not published.alarms.filter(settled_at=None).exists()
+    assert page.post(at("retry", campaign, 0)).status_code == 404
+
+
+def test_only_alarms_that_nothing_else_ends_can_be_set_aside(page: Client, published: Publication) -> None:
+    campaign, now = published.campaign, timezone.now()
+    funds = alarm_raise(publication=published, kind="funds", subject="", text="No money.", at=now)
+    ledger = alarm_raise(publication=published, kind="ledger", subject="", text="A cent.", at=now)
+    assert text_of(page, at("publication", campaign)).count("Set aside") == 1
+    assert page.post(at("set_aside", campaign, funds.pk)).status_code == 303
+    assert page.post(at("set_aside", campaign, ledger.pk)).status_code == 409
+    assert list(Alarm.objects.filter(settled_at=None)) == [ledger]
+
+
+def test_admins_can_look_at_the_rows_and_change_none(ada: User, published: Publication, wanda: Worker) -> None:
+    work(published, wanda)
+    synced(published)
+    alarm_raise(publication=published, kind="funds", subject="", text="No money.", at=timezone.now())
+    browser = Client()
+    browser.force_login(ada)
+    for name in ("publication", "published_hit", "submission", "payment", "operation", "alarm"):
+        listed = browser.get(reverse(f"admin:tasks_{name}_changelist"))
+        assert listed.status_code == 200, name
+        one = listed.context["cl"].result_list[0]
+        change = reverse(f"admin:tasks_{name}_change", args=[one.pk])
+        assert browser.get(change).status_code == 200, name
+        assert browser.post(change, {}).status_code == 403, name
+        assert browser.get(reverse(f"admin:tasks_{name}_add")).status_code == 403, name
+
+
+# --- submissions
+
+
+def test_unmatched_work_is_shown_beside_ours_and_approved_once(
+    page: Client, rita: User, published: Publication, wanda: Worker, requester: Requester
+) -> None:
+    one, campaign = unmatched(published, wanda), published.campaign
+    address = at("submission", campaign, one.pk)
+    assert address in text_of(page, at("publication", campaign))  # from the alarm
+    assert address in text_of(page, at("submissions", campaign))
+    text = text_of(page, address)
+    ours = campaign.assignments.get()
+    assert all(
+        words in text for words in (ours.receipt, "another", wanda.id, one.platform_assignment_id, one.why_unmatched)
+    )
+    assert reverse("judgments:assignment", args=[campaign.pk, ours.pk]) in text
+    assert page.post(address, {"why": " ", "decision": "approve"}).status_code == 400
+    assert page.post(address, {"why": "They wrote to us.", "decision": "nothing"}).status_code == 400
+    for _time in range(2):
+        assert page.post(address, {"why": "They wrote to us.", "decision": "approve"}).status_code == 303
+    drain(published)
+    one.refresh_from_db()
+    assert (one.decision, one.decided_by, one.reason, one.status) == ("approve", rita, "They wrote to us.", "Approved")
+    assert requester.assignment(one.platform_assignment_id)["AssignmentStatus"] == "Approved"
+    assert list(Payment.objects.values_list("purpose", "amount", "state")) == [("reward", Decimal("0.10"), "paid")]
+    assert page.post(address, {"why": "No.", "decision": "reject"}).status_code == 409
+    assert not Operation.objects.filter(kind="reject").exists()
+
+
+def test_a_rejection_needs_a_reason_and_pays_nothing(
+    page: Client, published: Publication, wanda: Worker, requester: Requester
+) -> None:
+    one, campaign = unmatched(published, wanda), published.campaign
+    address = at("submission", campaign, one.pk)
+    assert "has a rejection on their record" in text_of(page, address)
+    assert page.post(address, {"decision": "reject"}).status_code == 400
+    assert page.post(address, {"why": "No work is here.", "decision": "reject"}).status_code == 303
+    drain(published)
+    said = requester.assignment(one.platform_assignment_id)
+    assert (said["AssignmentStatus"], said["RequesterFeedback"]) == ("Rejected", "No work is here.")
+    assert not Payment.objects.exists()
+    assert address in text_of(page, at("submissions", campaign) + "?show=rejected")
+    assert address not in text_of(page, at("submissions", campaign))
+    assert page.get(at("submission", campaign, 0)).status_code == 404
+
+
+def test_matched_work_waits_for_nobody(page: Client, published: Publication, wanda: Worker) -> None:
+    work(published, wanda)
+    synced(published)
+    campaign, one = published.campaign, published.submissions.get()
+    address = at("submission", campaign, one.pk)
+    assert address not in text_of(page, at("submissions", campaign))
+    assert address in text_of(page, at("submissions", campaign) + "?show=all")
+    text = text_of(page, address)
+    assert all(words in text for words in ("the same", "$1.90", "by the rule"))
+
+
+# --- compensations
+
+
+def test_a_compensation_is_offered_once(page: Client, published: Publication, wanda: Worker) -> None:
+    campaign = published.campaign
+    assignment = arrive(published, wanda)
+    factories.judge(assignment)
+    judgment_services.assignment_finish(assignment=assignment, at=timezone.now())  # and never submitted there
+    later = timezone.now() + timedelta(hours=3)
+    assert compensations_find(publication=published, at=later) == 0  # the platform was not asked yet: it may be there
+    publication_sync(publication=published, at=later, everything=True)
+    compensations_find(publication=published, at=later)
+    payment = Payment.objects.get(purpose="compensation")
+    assert "not offered" in text_of(page, at("compensations", campaign))
+    for _time in range(2):
+        assert page.post(at("compensate", campaign, payment.pk)).status_code == 303
+    assert Operation.objects.filter(kind="compensate").count() == 1
+    drain(published)
+    text = text_of(page, at("compensations", campaign))
+    assert "<td>offered</td>" in text
+    assert "Offer $2.00" not in text
+    published_hit = published.published_hits.get(hit=None)
+    wanda.do(published_hit.platform_hit_id, compensation="taken")
+    synced(published)
+    assert "<td>paid</td>" in text_of(page, at("compensations", campaign))
+    assert page.post(at("compensate", campaign, 0)).status_code == 404
+
+
+def test_a_compensation_for_made_up_ids_is_declined_with_a_reason(
+    page: Client, published: Publication, wanda: Worker
+) -> None:
+    campaign = published.campaign
+    assignment = arrive(published, wanda)
+    factories.judge(assignment)
+    judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+    later = timezone.now() + timedelta(hours=3)
+    publication_sync(publication=published, at=later, everything=True)
+    compensations_find(publication=published, at=later)
+    payment = Payment.objects.get(purpose="compensation")
+    assert page.post(at("decline", campaign, payment.pk), {"why": " "}).status_code == 400
+    for _time in range(2):
+        assert page.post(at("decline", campaign, payment.pk), {"why": "never accepted"}).status_code == 303
+    payment.refresh_from_db()
+    assert (payment.state, payment.evidence["declined"]) == ("refused", "never accepted")
+    assert page.post(at("compensate", campaign, payment.pk)).status_code == 409
+    assert not published.alarms.filter(settled_at=None).exists()
+    assert compensations_find(publication=published, at=later) == 0
+
+
+def test_work_that_may_have_been_submitted_after_all_is_pointed_out(
+    page: Client, published: Publication, wanda: Worker
+) -> None:
+    one, campaign = unmatched(published, wanda), published.campaign
+    Payment.objects.get_or_create(
+        publication=published,
+        assignment=campaign.assignments.get(),
+        purpose="compensation",
+        defaults={"amount": Decimal("2.00"), "fee": Decimal("0.40"), "owed_at": timezone.now()},
+    )
+    assert f"submission {one.pk} may be this work" in text_of(page, at("compensations", campaign))
+
+
+# --- the ledger
+
+
+def test_the_ledger_adds_up_and_is_compared(
+    page: Client, published: Publication, wanda: Worker, requester: Requester
+) -> None:
+    work(published, wanda)
+    synced(published)
+    campaign = published.campaign
+    answer = page.get(at("ledger", campaign))
+    assert [tuple(row) for row in answer.context["sums"]] == [
+        ("reward", "paid", 1, Decimal("0.10"), Decimal("0.02")),
+        ("bonus", "paid", 1, Decimal("1.90"), Decimal("0.38")),
+    ]
+    assert "It is asked every six hours" in answer.content.decode()
+    assert platform_jobs.compare(published.pk) == "differences: 0"
+    text = text_of(page, at("ledger", campaign))
+    assert "Both say the same" in text
+    assert f"The account had ${requester.money()[0]}" in text
+    assert wanda.id not in text
+
+
+def test_a_difference_is_named(page: Client, published: Publication, wanda: Worker) -> None:
+    work(published, wanda)
+    synced(published)
+    Payment.objects.filter(purpose="bonus").update(amount=Decimal("1.89"))
+    assert platform_jobs.compare(published.pk) == "differences: 1"
+    text = text_of(page, at("ledger", published.campaign))
+    assert "differ on 1 HIT" in text
+    assert "bonuses of $1.89, the platform $0.10 and $1.90" in text
+    assert at("ledger", published.campaign) in text_of(page, at("publication", published.campaign))  # from the alarm
+
+
+def test_a_comparison_is_asked_of_the_background(
+    page: Client, published: Publication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(platform_jobs.compare, "delay", asked.append)
+    assert page.post(at("compare", published.campaign)).status_code == 303
+    assert asked == [published.pk]
+
+    from kombu.exceptions import OperationalError
+
+    def unreachable(_pk: int) -> None:
+        raise OperationalError("no broker")
+
+    monkeypatch.setattr(platform_jobs.compare, "delay", unreachable)
+    assert page.post(at("compare", published.campaign)).status_code == 303
+
+
+def test_the_csv_has_every_payment_no_worker_of_the_platform_and_no_formula(
+    page: Client, published: Publication, wanda: Worker
+) -> None:
+    work(published, wanda)
+    synced(published)
+    campaign = published.campaign
+    bonus = Payment.objects.get(purpose="bonus")
+    Payment.objects.filter(pk=bonus.pk).update(
+        evidence={"=cmd|' /C calc'!A0": f"{wanda.id} said", "BonusPayment": {"WorkerId": wanda.id}}
+    )
+    Submission.objects.update(platform_assignment_id="=1+1")
+    answer = page.get(at("ledger_csv", campaign))
+    assert answer.streaming
+    assert answer["Content-Disposition"] == 'attachment; filename="pilot-payments.csv"'
+    written = b"".join(answer.streaming_content).decode()  # type: ignore[arg-type]
+    rows = list(csv.DictReader(io.StringIO(written)))
+    assert [(row["purpose"], row["amount"], row["fee"]) for row in rows] == [
+        ("reward", "0.10", "0.02"),
+        ("bonus", "1.90", "0.38"),
+    ]
+    assert wanda.id not in written
+    assert rows[1]["evidence"] == "'=cmd|' /C calc'!A0=… said"
+    assert rows[1]["platform_assignment"] == "'=1+1"
+    assert rows[1]["worker"] == str(campaign.assignments.get().worker_id)
+
+
+# --- notifications
+
+SECRET = "the secret of an access key"
+
+
+@pytest.fixture
+def listening(settings: Any) -> Iterator[None]:
+    """The site takes notifications that are signed with SECRET."""
+    settings.MARKETPLACE_NOTIFICATION_SECRET = SECRET
+    cache.clear()
+    yield
+    cache.clear()
+
+
+def message(*platform_hit_ids: str) -> bytes:
+    """A notification's body as the marketplace writes it."""
+    events = [
+        {"EventType": "AssignmentSubmitted", "EventTimestamp": "2026-01-01T00:00:00Z", "HITTypeId": "3T", "HITId": one}
+        for one in platform_hit_ids
+    ]
+    inner = {"EventDocId": "3E", "EventDocVersion": "2014-08-15", "CustomerId": "A1", "Events": events}
+    return json.dumps({"Type": "Notification", "MessageId": "3E", "Message": json.dumps(inner)}).encode()
+
+
+def tell(
+    publication: Publication, body: bytes, *, secret: str = SECRET, late: float = 0, header: str | None = None
+) -> int:
+    """Post a notification, signed so. The status."""
+    stamp = str(int(timezone.now().timestamp() - late))
+    key = hmac.digest(secret.encode(), b"notifications", "sha256")
+    proof = hmac.new(key, f"{stamp}.".encode() + body, hashlib.sha256).hexdigest()
+    signed = f"key=MKP1,t={stamp},v1={proof}" if header is None else header
+    address = reverse("platforms:notifications", args=[publication.reference])
+    client = Client(enforce_csrf_checks=True)
+    return client.post(
+        address, body, content_type="application/json", headers={"X-Marketplace-Signature": signed}
+    ).status_code
+
+
+def due(publication: Publication) -> set[int]:
+    """The numbers of the HITs that are asked about now."""
+    return set(
+        publication.published_hits.filter(next_poll_at__lte=timezone.now()).values_list("hit__number", flat=True)
+    )
+
+
+def test_a_signed_notification_has_its_hits_asked_about_next(published: Publication, listening: None) -> None:
+    assert due(published) == set()
+    body = message(published_hit_of(published, 2).platform_hit_id, "3NOTOURS")
+    assert tell(published, body) == 204
+    assert due(published) == {2}
+    assert tell(published, body) == 204  # twice is as once
+    assert due(published) == {2}
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"secret": "guessed"},
+        {"late": 301},
+        {"late": -301},
+        {"header": ""},
+        {"header": "t=1767225600,v1=abc"},
+        {"header": "t=²,v1=ä"},
+    ],
+)
+def test_what_is_forged_or_stale_is_refused(published: Publication, listening: None, how: dict[str, Any]) -> None:
+    assert tell(published, message(published_hit_of(published, 1).platform_hit_id), **how) == 403
+    assert due(published) == set()
+
+
+def test_a_signature_holds_for_its_own_body_alone(published: Publication, listening: None) -> None:
+    stamp = str(int(timezone.now().timestamp()))
+    key = hmac.digest(SECRET.encode(), b"notifications", "sha256")
+    proof = hmac.new(key, f"{stamp}.".encode() + message("3OTHER"), hashlib.sha256).hexdigest()
+    body = message(published_hit_of(published, 1).platform_hit_id)
+    assert tell(published, body, header=f"t={stamp},v1={proof}") == 403
+    assert due(published) == set()
+
+
+def test_without_a_secret_there_is_no_such_address(published: Publication) -> None:
+    assert django_settings.MARKETPLACE_NOTIFICATION_SECRET == ""
+    assert tell(published, message("3H"), secret="") == 404
+
+
+def test_only_small_notifications_of_known_publications_that_can_be_read_are_taken(
+    published: Publication, listening: None
+) -> None:
+    assert tell(published, b" " * 70_000) == 413
+    for body in (b"", b"[]", b"{}", b'{"Message": "[1]"}', b'{"Message": "{\\"Events\\": [1]}"}', b"[" * 10_000):
+        assert tell(published, body) == 400
+    assert tell(Publication(reference="elsewhere"), message("3H")) == 404
+    address = reverse("platforms:notifications", args=[published.reference])
+    assert Client().get(address).status_code == 405
+
+
+def test_a_flood_is_refused(
+    published: Publication, listening: None, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.RATELIMIT_ENABLE = True
+    monkeypatch.setattr(views, "HEARD_RATE", "5/m")
+    assert {tell(published, b"{}", secret="guessed") for _time in range(12)} == {403, 429}
+
+
+def test_the_marketplaces_own_notification_is_understood(
+    live_server: Any,
+    page: Client,
+    published: Publication,
+    wanda: Worker,
+    requester: Requester,
+    marketplace: Marketplace,
+    settings: Any,
+) -> None:
+    settings.SITE_URL = live_server.url
+    assert page.post(at("listen", published.campaign)).status_code == 409
+    settings.MARKETPLACE_NOTIFICATION_SECRET = requester.secret
+    for _time in range(2):
+        assert page.post(at("listen", published.campaign)).status_code == 303
+    work(published, wanda, 2)
+    assert due(published) == set()
+    marketplace.test("deliver")
+    assert due(published) == {2}
+    finish(arrive(published, wanda, 3), wanda)
+    marketplace.test("faults", script=[{"kind": "notification_doubled"}])
+    marketplace.test("deliver")
+    assert due(published) == {2, 3}

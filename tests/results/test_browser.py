@@ -1,0 +1,102 @@
+"""The pages of results in a real browser: they fit, can be read, and go with the keyboard alone."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from core.models import User
+from pools.models import Campaign
+from results import refreshing
+from tests import browser
+from tests.judgments.judged import demo_campaign, judge_all
+from tests.looking import SIZES, looks_right
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """One browser for all of these tests."""
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(**browser.launch_options())
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def demo(transactional_db: None, tmp_path: Path, settings: Any) -> Campaign:
+    """The demo's campaign, judged but for the last HIT, with results from before that."""
+    settings.VAR = tmp_path
+    campaign = demo_campaign()
+    judge_all(campaign, hits=12)
+    refreshing.result_refresh(campaign=campaign)
+    judge_all(campaign)
+    return campaign
+
+
+@pytest.fixture
+def researchers(chromium: Browser, live_server: Any, demo: Campaign, settings: Any) -> Iterator[Page]:
+    """The researcher's page, logged in. What a script or the content policy complains of is a failure."""
+    settings.ALLOWED_HOSTS = ["*"]
+    settings.RATELIMIT_ENABLE = False
+    researcher = User.objects.get(username="researcher")
+    researcher.set_password("researcher")
+    researcher.save()
+    complaints: list[str] = []
+    context = chromium.new_context(base_url=live_server.url, viewport=SIZES[1], reduced_motion="reduce")  # type: ignore[arg-type]
+    page = context.new_page()
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda told: complaints.append(told.text) if "Content Security" in told.text else None)
+    page.goto("/login/")
+    page.fill("#id_username", "researcher")
+    page.fill("#id_password", "researcher")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/campaigns/")
+    yield page
+    context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def look(researchers: Page) -> Callable[[str], None]:
+    """Opens a page in both sizes, light and dark: nothing beyond the edge, no small button, nothing that axe finds."""
+
+    def looked(path: str) -> None:
+        answer = researchers.goto(path)
+        assert answer is not None
+        assert answer.ok, path
+        looks_right(researchers)
+
+    return looked
+
+
+def test_the_pages_of_results_fit_and_can_be_read(look: Callable[[str], None], demo: Campaign) -> None:
+    pool = demo.pools.get(query__qid="218836")
+    look(reverse("results:results", args=[demo.pk]))
+    look(reverse("results:table", args=[demo.pk, "pairs"]) + "?run=minilm&sort=-wsr")
+    look(reverse("results:plan", args=[demo.pk]))
+    look(reverse("results:query", args=[demo.pk, pool.pk]))
+
+
+def test_sorting_and_asking_with_the_keyboard_alone(researchers: Page, demo: Campaign) -> None:
+    page = researchers
+    page.goto(reverse("results:results", args=[demo.pk]))
+    expect(page.get_by_text("newer judgments are not in it yet")).to_be_visible()
+    leaderboard = page.get_by_role("region", name="Table: The leaderboard, before and after")
+    leaderboard.get_by_role("link", name="Run", exact=True).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**sort=run#leaderboard")
+    expect(leaderboard.get_by_role("columnheader", name="Run", exact=True)).to_have_attribute("aria-sort", "ascending")
+    expect(leaderboard.get_by_role("rowheader").first).to_have_text("bm25")
+    drawing = page.get_by_role("group", name="Figure: Win ratios")
+    drawing.focus()
+    expect(drawing).to_be_focused()  # so that it scrolls with the arrow keys where there is no room
+    page.get_by_role("link", name="How many judgments would settle it").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/results/plan/")
+    page.get_by_label("Wrong judgments, in percent").fill("20")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**error_rate=20")
+    expect(page.get_by_role("rowheader")).to_have_count(3)

@@ -1,0 +1,240 @@
+"""The figures: true to their data, the same every time, safe within a page, legible with any names."""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from results import figures
+from results.figures import FIGURES, champion, placing, style
+from results.figures.placing import Box
+from tests.results.sample_results import Json, sample
+
+REPOSITORY = Path(__file__).parents[2]
+SIZES = [4, 16, 60]
+NASTY = [
+    "<b>bold</b>",
+    "$x_1$ & \\frac",
+    "a\"b'c",
+    "日本語",
+    "x" * 99 + "1",
+    "x" * 99 + "2",
+    "bell\x07 and\nline",
+    "%s{}",
+]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def words(drawing: bytes) -> list[str]:
+    """Every text of an SVG."""
+    return ["".join(text.itertext()) for text in ElementTree.fromstring(drawing).iter(f"{SVG}text")]
+
+
+def everything(data: Json) -> dict[str, bytes]:
+    """All drawable figures as SVG."""
+    return {figure.name: figures.svg(figure.name, data) for figure in figures.drawable(data)}
+
+
+# --- true to the data
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_run_is_named_on_every_figure_about_runs(size: int) -> None:
+    data = sample(size)
+    names = style.short_names([run["run"] for run in data["leaderboard"]])
+    for name, drawing in everything(data).items():
+        if name != "pool-sizes":
+            told = " ".join(words(drawing))
+            assert all(run in told for run in names), name
+
+
+def test_the_champion_check_is_drawn_only_where_there_was_one() -> None:
+    assert "champion" not in everything(sample(4))
+    assert set(everything(sample(4, champion=True))) == set(FIGURES)
+
+
+def test_the_slices_are_the_papers() -> None:
+    told = words(figures.svg("champion", sample(1, champion=True)))
+    assert [text for text in told if "%" in text] == [
+        "43\xa0%  (214)",
+        "30\xa0%  (152)",
+        "9\xa0%  (46)",
+        "18\xa0%  (88)",
+    ]
+    assert sum(part.pairs for part in champion.slices(sample(1, champion=True))) == 500
+
+
+def test_a_cell_has_the_share_of_the_row_against_the_column() -> None:
+    data = sample(2)
+    data["wins"] |= {
+        "won": [[0, 30, 5], [10, 0, 4], [5, 6, 0]],
+        "of": [[0, 40, 10], [40, 0, 10], [10, 10, 0]],
+        "p": [[None, 0.001, 1.0], [0.001, None, 0.7], [1.0, 0.7, None]],
+    }
+    told = words(figures.svg("win-ratios", data))
+    cells = [text for text in told if re.fullmatch(r"\d+|·|–", text)]
+    assert cells == ["·", "75", "50", "25", "·", "40", "50", "60", "·"]
+
+
+def test_what_is_significant_is_bold_and_framed() -> None:
+    data = sample(2)
+    plain, marked = (
+        figures.svg("win-ratios", data | {"wins": data["wins"] | {"p": [[p] * 3] * 3}}).decode() for p in (0.9, 1e-9)
+    )
+    assert marked.count('font-weight="700"') == 6 and plain.count('font-weight="700"') == 0
+    assert marked.count('stroke="currentColor"') - plain.count('stroke="currentColor"') == 6
+
+
+def test_runs_stand_in_the_order_of_the_original_leaderboard_on_both_interval_figures() -> None:
+    data = sample(16)
+    runs = sorted(data["leaderboard"], key=lambda run: run["place_original"])
+    names = [*style.short_names([run["run"] for run in runs]), "perfect ranking"]
+    for kind, perfect in (("original", "1.000"), ("preference", "0.332")):
+        told = words(figures.svg(f"intervals-{kind}", data))
+        assert [text for text in told if text in names] == names
+        means = [text for text in told if re.fullmatch(r"\d\.\d{3}", text)]
+        assert means == [*(f"{run[kind]['mean']:.3f}" for run in runs), perfect]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_descriptions_say_what_is_drawn(size: int) -> None:
+    data = sample(size, champion=True)
+    for figure in figures.drawable(data):
+        told = figure.description(data)
+        assert len(told) > 40 and told.endswith(".") and any(sign.isdigit() for sign in told)
+    assert f"{data['leaderboard'][0]['run']} is first with probability 70\xa0%" in FIGURES["ranks"].description(data)
+
+
+def test_a_share_that_is_not_all_or_nothing_is_not_rounded_to_it() -> None:
+    assert [style.percent(share).removesuffix("\xa0%") for share in (0, 0.001, 0.5, 0.999, 1)] == [
+        "0",
+        "<1",
+        "50",
+        ">99",
+        "100",
+    ]
+
+
+def test_results_without_anything_are_drawn_as_far_as_they_go() -> None:
+    data = sample(4) | {"leaderboard": [], "perfect": None, "wins": None, "ranks": None, "tau": None}
+    assert list(everything(data)) == ["pool-sizes"]
+    assert everything(data | {"pool_sizes": []}) == {}
+
+
+def test_one_run_without_intervals_is_drawn() -> None:
+    data = sample(1) | {"tau": None}
+    data["leaderboard"][0]["preference"] |= {"t": None}
+    data["perfect"]["preference"] |= {"t": None}
+    assert all(len(drawing) > 1000 for drawing in everything(data).values())
+
+
+# --- the same every time
+
+
+def digests() -> str:
+    """Of all figures in all forms."""
+    data = sample(5, champion=True)
+    forms = (figures.svg, figures.pdf, figures.png)
+    made = [form(figure.name, data) for figure in figures.drawable(data) for form in forms]
+    return " ".join(hashlib.sha256(content).hexdigest() for content in made)
+
+
+def test_the_same_data_give_the_same_bytes_in_every_process_and_thread() -> None:
+    code = "from tests.results import test_figures; print(test_figures.digests())"
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=REPOSITORY,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+        )
+        .stdout.decode()
+        .strip()
+        for seed in ("1", "2")
+    ]
+    here: list[str] = []
+    threads = [threading.Thread(target=lambda: here.append(digests())) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {*printed, *here} == {printed[0]}
+    assert len(here) == 2
+
+
+# --- safe and at home in a page
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_an_svg_has_nothing_that_the_pages_policy_forbids(size: int) -> None:
+    ids: list[str] = []
+    for name, drawing in everything(sample(size, champion=True)).items():
+        root = ElementTree.fromstring(drawing)
+        assert root.tag == f"{SVG}svg" and root.get("role") == "img"
+        for element in root.iter():
+            assert element.tag not in (f"{SVG}style", f"{SVG}script", f"{SVG}metadata")
+            assert "style" not in element.attrib
+            assert not {"#000000", "#ffffff"} & set(element.attrib.values())
+        assert b"<?xml" not in drawing and b"<!DOCTYPE" not in drawing
+        own = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
+        referred = re.findall(r'(?:href="#|url\(#)([^")]+)', drawing.decode())
+        assert set(referred) <= set(own)
+        assert root.attrib["aria-labelledby"].split() == [root[0].get("id"), root[1].get("id")]
+        assert (root[0].text, root[1].text) == (
+            FIGURES[name].title,
+            FIGURES[name].description(sample(size, champion=True)),
+        )
+        ids += own
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.filterwarnings("ignore:Glyph .* missing")
+def test_names_are_never_taken_as_markup_or_mathematics() -> None:
+    data = sample(len(NASTY), names=NASTY)
+    for name, drawing in everything(data).items():
+        if name != "pool-sizes":
+            told = " ".join(words(drawing))
+            assert "<b>bold</b>" in told and "$x_1$ & \\frac" in told, name
+            assert "bell\ufffd and\ufffdline" in told
+    assert figures.png("scatter", data).startswith(b"\x89PNG")
+    assert figures.pdf("win-ratios", data).startswith(b"%PDF")
+
+
+def test_long_names_lose_their_middle_and_stay_different() -> None:
+    names = ["short", "a" * 60 + "1" + "b" * 60, "a" * 60 + "2" + "b" * 60]
+    short = style.short_names(names)
+    assert short[0] == "short" and len(set(short)) == 3
+    assert style.short_names(["first" + "-" * 90 + "last"]) == ["first" + "-" * 11 + "…" + "-" * 11 + "last"]
+
+
+# --- labels
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_labels_of_the_scatter_plot_do_not_collide(size: int) -> None:
+    points = [(20.0 + 7 * (number * 37 % 41), 30.0 + 6 * (number * 23 % 43)) for number in range(size)]
+    room = Box(0, 0, 330, 300)
+    found = placing.place(points, [(14.0, 10.0)] * size, room, 400)
+    assert found is not None
+    boxes = [placed.box for placed in found]
+    for number, box in enumerate(boxes):
+        assert room.left <= box.left and box.right <= room.right and room.bottom <= box.bottom and box.top <= room.top
+        assert not any(box.overlaps(other) for other in boxes[:number])
+        assert not any(box.left < x < box.right and box.bottom < y < box.top for x, y in points)
+
+
+def test_names_that_find_no_room_become_numbers_with_a_key() -> None:
+    assert "team00" in words(figures.svg("scatter", sample(4)))
+    told = words(figures.svg("scatter", sample(60)))
+    assert "60" in told and "1  team00" in told and "team00" not in told
+
+
+def test_a_label_that_cannot_be_placed_is_said_so() -> None:
+    assert placing.place([(5, 5), (6, 6)], [(50, 10)] * 2, Box(0, 0, 20, 20), 100) is None

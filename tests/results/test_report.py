@@ -1,0 +1,216 @@
+"""The report: complete, self-contained, the same every time, and nobody's identity in it."""
+
+import csv
+import hashlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from core.errors import Refused
+from judgments import exports
+from pools.models import Campaign
+from results import figures, report
+from results.models import Result
+from results.refreshing import result_refresh
+from results.tables import tables
+from tasks.models import Worker
+from tests import factories
+from tests.conftest import REPOSITORY, database_url
+from tests.judgments.judged import judge_all
+from tests.results.sample_results import sample
+
+Files = dict[str, bytes]
+VOID = {"meta", "link", "br", "img", "hr"}
+
+
+@pytest.fixture
+def judged(campaign: Campaign) -> Campaign:
+    """All pairs judged, results computed."""
+    judge_all(campaign, preferences=[])
+    result_refresh(campaign=campaign)
+    return campaign
+
+
+@pytest.fixture
+def with_results(judged: Campaign) -> Callable[[dict[str, object]], Files]:
+    """The report's files, had these results been computed."""
+
+    def files(data: dict[str, object]) -> Files:
+        Result.objects.filter(campaign=judged).update(data=data)
+        return report.report_files(judged)
+
+    return files
+
+
+class Page(HTMLParser):
+    """Which tags are open, which ids there are, where links lead, and what is loaded from elsewhere."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.feed(content.decode())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            assert name != "style" and not name.startswith("on")
+            if name == "id":
+                self.ids.append(value or "")
+            if name in ("href", "src", "xlink:href"):
+                self.links.append(value or "")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+# --- what is in it
+
+
+def test_it_has_every_figure_table_and_export_and_says_so_in_the_manifest(judged: Campaign) -> None:
+    files, data = report.report_files(judged), judged.result.data
+    for figure in figures.drawable(data):
+        assert {f"figures/{figure.name}.{form}" for form in ("svg", "pdf", "png")} <= set(files)
+    for name in tables(data):
+        assert {f"tables/{name}.csv", f"tables/{name}.tex"} <= set(files)
+    for name, content in exports.export_files(judged).items():
+        assert files[f"data/{name}"] == content
+    assert json.loads(files["data/results.json"]) == data
+    manifest = json.loads(files["manifest.json"])
+    assert set(manifest["files"]) == set(files) - {"manifest.json"}
+    for name, entry in manifest["files"].items():
+        assert entry == {"bytes": len(files[name]), "sha256": hashlib.sha256(files[name]).hexdigest()}
+    assert manifest["settings"]["overlap"] == judged.overlap
+    assert manifest["software"].startswith("bestknown ")
+
+
+def test_the_drawn_figures_are_those_that_were_stored_for_the_page(judged: Campaign) -> None:
+    files = report.report_files(judged)
+    assert judged.result.figures
+    for name, drawing in judged.result.figures.items():
+        assert files[f"figures/{name}.svg"].decode() == drawing
+
+
+def test_the_page_needs_nothing_else_and_its_links_lead_to_its_own_files(judged: Campaign) -> None:
+    files = report.report_files(judged)
+    page = Page(files["index.html"])
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    assert not page.tags & {"script", "img", "link", "iframe"}
+    own = {link for link in page.links if not link.startswith("#")}
+    assert own <= set(files) and set(files) - own == {"index.html"}
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+    assert page.tags >= {"svg", "table", "figure"}
+
+
+def test_a_long_table_is_cut_on_the_page_and_whole_in_its_file(with_results: Callable[..., Files]) -> None:
+    files = with_results(sample(24))
+    html = files["index.html"].decode()
+    assert "Here are the first 200 of 276 rows." in html
+    assert len(list(csv.reader(io.StringIO(files["tables/pairs.csv"].decode())))) == 277
+
+
+def test_names_are_text_on_the_page(with_results: Callable[..., Files]) -> None:
+    names = ["<b>bold</b>", "{{ campaign }}", "a&amp;b", "<script>alert(1)</script>"]
+    files = with_results(sample(4, names=names))
+    page = Page(files["index.html"])
+    assert page.open == [] and not page.tags & {"b", "script"}
+    assert b"&lt;b&gt;bold&lt;/b&gt;" in files["index.html"] and b"{{ campaign }}" in files["index.html"]
+
+
+def test_no_identity_leaves(judged: Campaign) -> None:
+    everything = b"".join(report.report_files(judged).values())
+    labels = [worker.label.encode() for worker in Worker.objects.all()]
+    assert labels and not any(label in everything for label in labels)
+    assert judged.link.encode() not in everything
+
+
+# --- the same every time
+
+
+def test_the_same_inputs_give_the_same_bytes(judged: Campaign) -> None:
+    assert report.report_files(judged) == report.report_files(judged)
+    first = report.report_zip(judged)
+    Result.objects.all().delete()
+    result_refresh(campaign=judged)
+    assert report.report_zip(judged) == first
+    archive = zipfile.ZipFile(io.BytesIO(first))
+    assert {name: archive.read(name) for name in archive.namelist()} == report.report_files(judged)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_another_process_writes_the_same_bytes(judged: Campaign, tmp_path: Path, settings: object) -> None:
+    subprocess.run(
+        [sys.executable, "manage.py", "report_campaign", judged.name, "--to", tmp_path / "there"],
+        cwd=REPOSITORY, check=True, capture_output=True,
+        env=os.environ
+        | {
+            "DEVELOPMENT": "1", "DATABASE_URL": database_url(), "BESTKNOWN_VAR": str(tmp_path / "var"),
+            "MEDIA_ROOT": settings.MEDIA_ROOT, "PYTHONHASHSEED": "7",  # type: ignore[attr-defined]
+        },
+    )  # fmt: skip
+    there = tmp_path / "there"
+    written = {str(path.relative_to(there)): path.read_bytes() for path in there.rglob("*") if path.is_file()}
+    assert written == report.report_files(judged)
+
+
+# --- the command, and refusals
+
+
+def test_the_command_computes_and_writes(
+    campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge_all(campaign, preferences=[])
+    call_command("report_campaign", campaign.name, "--lab", campaign.lab.name, "--to", str(tmp_path / "out"))
+    assert (tmp_path / "out" / "index.html").exists()
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[-1] == str(tmp_path / "out" / "manifest.json")
+    assert not list((tmp_path / "out").rglob(".*"))
+
+
+def test_without_a_folder_it_is_named_after_the_campaign(
+    judged: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    call_command("report_campaign", judged.name)
+    (folder,) = tmp_path.glob("report-*")
+    assert re.fullmatch(r"report-[\w-]+", folder.name) and (folder / "index.html").exists()
+
+
+def test_without_results_it_says_so(campaign: Campaign) -> None:
+    with pytest.raises(Refused, match="no results of"):
+        report.report_files(campaign)
+
+
+def test_results_that_lag_behind_are_refused(judged: Campaign) -> None:
+    Result.objects.filter(campaign=judged).update(digest="older")
+    with pytest.raises(Refused, match="older than its judgments"):
+        report.report_files(judged)
+
+
+def test_nothing_judged_is_refused_by_the_command(lab: object, tmp_path: Path) -> None:
+    tops = {"red": {"q1": ["p2"]}, "green": {"q1": ["p3"]}}
+    collection = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops=tops)  # type: ignore[arg-type]
+    campaign = factories.campaign(collection)
+    with pytest.raises(CommandError, match="nothing to report"):
+        call_command("report_campaign", campaign.name, "--to", str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()

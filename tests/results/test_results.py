@@ -1,0 +1,277 @@
+"""The results of a campaign: the same as from the exported files, in step with the judgments, computed once."""
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from core import locks
+from core.models import User
+from evaluation.cli.main import main
+from evaluation.files.runs import run_name
+from judgments import exports
+from judgments import services as judgment_services
+from judgments.models import Acceptance
+from pools.models import Campaign, Collection
+from results import jobs as result_jobs
+from results import refreshing
+from results.inputs import digest_of
+from results.models import Result
+from tasks.models import Assignment, Worker
+from tests import factories
+from tests.judgments.judged import DEMO, demo_campaign, judge_all
+
+Run = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def demo(db: None, tmp_path: Path, settings: object) -> Campaign:
+    """The demo's campaign, judged."""
+    settings.VAR = tmp_path  # type: ignore[attr-defined]
+    campaign = demo_campaign()
+    judge_all(campaign)
+    return campaign
+
+
+@pytest.fixture
+def printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """What `python -m evaluation` prints, for the exported files of a campaign and the demo's runs."""
+
+    def run(campaign: Campaign, command: str, *options: str, runs: Sequence[str] = ()) -> dict[str, Any]:
+        exports.export_to(campaign, tmp_path / "exported")
+        files = {run_name(str(path)): str(path) for path in sorted((DEMO / "runs").iterdir())}
+        words = [option.format(demo=DEMO, files=tmp_path / "exported") for option in options]
+        assert main.main([command, *words, "--json", *(files[name] for name in runs or files)]) == 0
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return found
+
+    return run
+
+
+def computed(campaign: Campaign) -> dict[str, Any]:
+    """The results, computed now."""
+    refreshing.result_refresh(campaign=campaign)
+    data: dict[str, Any] = Result.objects.get(campaign=campaign).data
+    return data
+
+
+# --- the same as from the files
+
+
+def test_the_leaderboard_is_that_of_the_exported_files(demo: Campaign, printed: Run) -> None:
+    data = computed(demo)
+    names = ("--qrels", "{demo}/qrels.txt", "--preference-qrels", "{files}/preference-qrels.txt")
+    found = printed(
+        demo, "leaderboard", *names, "--preferences", "{files}/preferences.txt", "--seed", str(demo.seed)
+    )  # fmt: skip
+    assert len(data["leaderboard"]) == len(found["runs"]) == 11
+    for row in data["leaderboard"]:
+        there = found["runs"][row["run"]]
+        for qrels in ("original", "preference"):
+            assert row[qrels] == {name: there[qrels][name] for name in ("mean", "t", "bootstrap")}
+            assert row[f"place_{qrels}"] == there[qrels]["place"]
+    assert (data["tau"], data["tau_ap"]) == (found["tau"], found["tau_ap"])
+    assert data["neighbours_before"] == found["neighbours"]
+    assert data["bonferroni"] == {name: found[name] for name in ("alpha", "family", "threshold")}
+    assert data["perfect"]["preference"]["mean"] == found["perfect"]
+    for qrels, pairing in found["pairings"].items():
+        assert data["pairings"][qrels] == {"won": pairing["wins"], "of": pairing["pairings"], "share": pairing["share"]}
+    assert (data["queries"], data["answered"], data["incomplete"], data["judgments"]) == (27, 27, 0, 128)
+    assert data["best"] == {"1": 25, "3": 2}
+    assert data["changed"] == 12  # as demo/README.md says
+
+
+@pytest.mark.parametrize(
+    ("stored", "qrels"), [("compare", "{files}/preference-qrels.txt"), ("compare_original", "{demo}/qrels.txt")]
+)
+def test_comparisons_are_those_of_the_exported_files(demo: Campaign, printed: Run, stored: str, qrels: str) -> None:
+    data = computed(demo)
+    best_first = [row["run"] for row in data["leaderboard"]]
+    found = printed(demo, "compare", "--qrels", qrels, "--k", "10", runs=best_first)
+    assert len(found["pairs"]) == 55
+    assert data[stored] == found
+
+
+def test_win_ratios_are_those_of_the_exported_files(demo: Campaign, printed: Run) -> None:
+    wins = computed(demo)["wins"]
+    found = printed(demo, "wins", "--qrels", "{demo}/qrels.txt", "--preferences", "{files}/preferences.txt")
+    assert wins["names"][-1] == "perfect"
+    assert (wins["threshold"], wins["family"]) == (found["threshold"], found["family"])
+    at = {name: number for number, name in enumerate(wins["names"][:-1])} | {"perfect ranking": len(wins["names"]) - 1}
+    for pair in found["pairs"]:
+        a, b = at[pair["a"]], at[pair["b"]]
+        assert (wins["won"][a][b], wins["won"][b][a]) == (pair["a_wins"], pair["b_wins"])
+        assert wins["of"][a][b] == wins["of"][b][a] == pair["a_wins"] + pair["b_wins"]
+        assert wins["p"][a][b] == pair["p"]
+    assert {row["name"]: row["beats"] for row in wins["row"][:-1]} == {
+        name: count for name, count in found["wins"].items() if name != "perfect ranking"
+    }
+
+
+def test_places_and_best_known_answers_come_with_their_certainty(demo: Campaign) -> None:
+    data = computed(demo)
+    assert data["within"] == "pool"  # as every pair was judged once
+    assert [one["run"] for one in data["ranks"]] == [row["run"] for row in data["leaderboard"]]
+    assert sum(one["first"] for one in data["ranks"]) == pytest.approx(1)
+    for one in data["ranks"]:
+        assert 1 <= one["low"] <= one["median"] <= one["high"] <= 11
+    qrels = exports.export_files(demo)["preference-qrels.txt"].decode().split()
+    best = sorted(zip(qrels[::4], qrels[2::4], strict=True))
+    # The one pool of two passages rests on a single judgment: drawing that again says nothing.
+    (single,) = {query for query, _pid in best} - {one["qid"] for one in data["stability"]}
+    answers = [(one["qid"], pid) for one in data["stability"] for pid in one["best"]]
+    assert answers == [(query, pid) for query, pid in best if query != single]
+    assert all(0 <= one["share"] <= 1 for one in data["stability"])
+    Campaign.objects.update(method=Campaign.Method.MOST_WINS)
+    demo.refresh_from_db()
+    assert (computed(demo)["ranks"], computed(demo)["stability"]) == (None, None)
+
+
+# --- in step, and once
+
+
+def test_the_same_inputs_give_the_same_bytes(demo: Campaign) -> None:
+    first = json.dumps(computed(demo), sort_keys=True)
+    Result.objects.all().delete()
+    assert json.dumps(computed(demo), sort_keys=True) == first
+
+
+def test_results_are_computed_again_only_when_something_changed(campaign: Campaign, alice: Worker, bob: Worker) -> None:
+    factories.do(alice, campaign)
+    assert result_jobs.compute_results() == "results computed: 1"
+    first = Result.objects.get()
+    assert result_jobs.compute_results() == result_jobs.compute_results(campaign.pk) == "results computed: 0"
+    factories.do(bob, campaign, prefer="b")
+    assert digest_of(campaign) != first.digest
+    assert result_jobs.compute_results(campaign.pk) == "results computed: 1"
+    second = Result.objects.get()
+    assert second.data["judgments"] > first.data["judgments"]
+
+
+def test_excluding_work_and_using_it_again_leads_back_to_the_same_results(
+    campaign: Campaign, alice: Worker, rita: Any
+) -> None:
+    work = factories.do(alice, campaign)
+    before, digest = computed(campaign), digest_of(campaign)
+    judgment_services.assignment_exclude(assignment=work, why="look", by=rita, at=timezone.now())
+    assert digest_of(campaign) != digest
+    assert computed(campaign)["judgments"] == 0
+    judgment_services.assignment_restore(assignment=Assignment.objects.get(), why="fine", by=rita, at=timezone.now())
+    assert digest_of(campaign) == digest
+    assert computed(campaign) == before
+
+
+def test_excluding_work_that_filled_no_slot_makes_the_results_stale(
+    campaign: Campaign, alice: Worker, bob: Worker, rita: User
+) -> None:
+    early = factories.take(alice, campaign, timezone.now() - timedelta(hours=3))
+    factories.do(bob, campaign)
+    factories.judge(early, prefer="b")
+    late = judgment_services.assignment_finish(assignment=early, at=timezone.now())
+    assert not Acceptance.objects.filter(assignment=late).exists()
+    before, digest = computed(campaign), digest_of(campaign)
+    judgment_services.assignment_exclude(assignment=late, by=rita, why="late, and careless", at=timezone.now())
+    assert digest_of(campaign) != digest
+    after = computed(campaign)
+    assert after != before
+    assert after["judgments"] == before["judgments"]
+
+
+def test_what_is_not_accepted_yet_changes_nothing(campaign: Campaign, alice: Worker, bob: Worker) -> None:
+    factories.do(alice, campaign)
+    digest = digest_of(campaign)
+    factories.judge(factories.take(bob, campaign), only=[1, 2])
+    assert digest_of(campaign) == digest
+
+
+def test_results_rest_while_judgments_come_in(campaign: Campaign, alice: Worker, bob: Worker) -> None:
+    factories.do(alice, campaign)
+    refreshing.result_refresh(campaign=campaign)
+    Result.objects.update(seconds=10)
+    factories.do(bob, campaign)
+    assert result_jobs.compute_results() == "results computed: 0"
+    Result.objects.update(seconds=0)
+    assert result_jobs.compute_results() == "results computed: 1"
+
+
+def test_nobody_computes_what_another_process_computes(
+    transactional_db: None, campaign: Campaign, alice: Worker
+) -> None:
+    factories.do(alice, campaign)
+    said: list[bool] = []
+
+    def other() -> None:
+        said.append(refreshing.result_refresh(campaign=campaign))
+        connection.close()
+
+    with locks.alone(f"results of campaign {campaign.pk}") as ours:
+        assert ours
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+    assert said == [False]
+    assert not Result.objects.exists()
+    assert refreshing.result_refresh(campaign=campaign)
+
+
+def test_a_campaign_that_nobody_has_judged_has_no_results(campaign: Campaign) -> None:
+    assert result_jobs.compute_results() == "results computed: 0"
+    assert not Result.objects.exists()
+
+
+def test_a_run_whose_file_is_away_keeps_no_other_campaign_waiting(
+    campaign: Campaign, collection: Collection, alice: Worker
+) -> None:
+    factories.do(alice, campaign)
+    other = factories.campaign(collection, "second", pairs_per_hit=3, tests_per_hit=2)
+    other.runs.set(collection.runs.exclude(name="red"))
+    factories.do(factories.worker(other, "Olga"), other)
+    collection.runs.get(name="red").artifact.delete(save=False)
+    assert result_jobs.compute_results() == "results computed: 1"
+    assert Result.objects.get().campaign == other
+
+
+# --- what is there, and what is not yet
+
+
+def test_waiting_queries_stay_out_of_the_scores(campaign: Campaign, alice: Worker) -> None:
+    factories.do(alice, campaign)
+    data = computed(campaign)
+    assert data["incomplete"] == 4 - data["answered"] > 0
+    assert data["compare"]["queries"] == data["answered"]
+    assert data["judgments"] == 3
+
+
+def test_a_single_run_has_a_leaderboard_of_one(lab: Any, tmp_path: Path) -> None:
+    collection = factories.collection(
+        tmp_path,
+        in_lab=lab,
+        qrels={"q1": ["p1"], "q2": ["p4"]},
+        tops={"only": {"q1": ["p2"], "q2": ["p4", "p5"]}},
+    )
+    campaign = factories.campaign(collection)
+    judge_all(campaign, [])
+    data = computed(campaign)
+    assert [row["run"] for row in data["leaderboard"]] == ["only"]
+    assert data["neighbours"] == data["compare"]["pairs"] == []
+    assert data["tau"] is None
+    assert len(data["wins"]["names"]) == 2
+
+
+def test_how_the_crowd_judged(campaign: Campaign, alice: Worker, bob: Worker) -> None:
+    factories.do(alice, campaign, fail_tests=True)
+    factories.do(bob, campaign)
+    quality = computed(campaign)["quality"]
+    assert (quality["tests"], quality["tests_passed"]) == (4, 2)
+    assert quality["seconds_median"] == 9.0
+    assert [position for position, _share, _seconds in quality["positions"]] == [1, 2, 3, 4, 5]
+    tests = [share for _position, share, _seconds in quality["positions"] if share is not None]
+    assert 2 <= len(tests) <= 4
+    preferred = Assignment.objects.get(worker=bob).acceptances.values_list("judgment__preferred", flat=True)
+    assert quality["left_share"] == list(preferred).count("left") / 3

@@ -1,0 +1,448 @@
+"""The pages of results: what they say, to whom, before and after there is anything, and their files."""
+
+import csv
+import io
+import json
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as site_settings
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.models import Lab, User
+from judgments import services as judgment_services
+from pools.models import Campaign
+from results import jobs as result_jobs
+from results import planning, refreshing, tables
+from results.models import Result
+from results.tables import Column, Table
+from results.writing import as_csv, as_tex
+from tasks.models import Assignment, Worker
+from tests import factories
+from tests.judgments.judged import demo_campaign, judge_all
+
+
+@pytest.fixture
+def page(client: Client, rita: User, lab: Lab) -> Client:
+    """Rita's browser."""
+    client.force_login(rita)
+    return client
+
+
+@pytest.fixture
+def judged(campaign: Campaign) -> Campaign:
+    """Judged as a whole, the results computed."""
+    judge_all(campaign, [])
+    refreshing.result_refresh(campaign=campaign)
+    return campaign
+
+
+@pytest.fixture
+def demo(client: Client, db: None, tmp_path: Path, settings: Any) -> Campaign:
+    """The demo's campaign, judged and computed; its researcher is logged in."""
+    settings.VAR = tmp_path
+    campaign = demo_campaign()
+    judge_all(campaign)
+    refreshing.result_refresh(campaign=campaign)
+    client.force_login(User.objects.get(username="researcher"))
+    return campaign
+
+
+def address(name: str, campaign: Campaign, *more: object) -> str:
+    return reverse(f"results:{name}", args=[campaign.pk, *more])
+
+
+def text_of(client: Client, where: str) -> str:
+    """A page's words, without its tags and drawings."""
+    answer = client.get(where)
+    assert answer.status_code == 200, where
+    html = re.sub(r"<svg.*?</svg>", "", answer.content.decode(), flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+def every_page(campaign: Campaign) -> list[str]:
+    """All addresses under a campaign's results."""
+    data = Result.objects.get(campaign=campaign).data
+    return [
+        address("results", campaign),
+        address("plan", campaign),
+        address("report", campaign),
+        *(address("table", campaign, name) for name in tables.tables(data)),
+        *(address("file", campaign, name, form) for name in tables.tables(data) for form in ("csv", "tex")),
+        *(address("figure", campaign, "scatter", form) for form in ("svg", "pdf", "png")),
+    ]
+
+
+# --- who sees what
+
+
+def test_nobody_sees_results_without_logging_in(client: Client, judged: Campaign) -> None:
+    for where in every_page(judged):
+        assert client.get(where).status_code == 302, where
+
+
+def test_another_lab_sees_nothing_and_asks_for_nothing(client: Client, judged: Campaign) -> None:
+    other = factories.user("sam")
+    factories.lab("Another lab", other)
+    client.force_login(other)
+    for where in every_page(judged):
+        assert client.get(where).status_code == 404, where
+    assert client.post(address("compute", judged)).status_code == 404
+
+
+def test_members_see_every_page_and_file(page: Client, judged: Campaign) -> None:
+    for where in every_page(judged):
+        answer = page.get(where)
+        assert answer.status_code == 200, where
+        assert answer.content
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("table", ["nonsense"]),
+        ("table", ["champion"]),
+        ("file", ["nonsense", "csv"]),
+        ("file", ["leaderboard", "exe"]),
+        ("figure", ["nonsense", "svg"]),
+        ("figure", ["champion", "svg"]),
+        ("figure", ["scatter", "gif"]),
+    ],
+)
+def test_what_is_not_there_is_not_found(page: Client, judged: Campaign, name: str, arguments: list[str]) -> None:
+    assert page.get(address(name, judged, *arguments)).status_code == 404
+
+
+# --- before there is anything
+
+
+def test_a_draft_says_what_will_stand_here(page: Client, collection: Any) -> None:
+    draft = factories.campaign(collection, "draft", start=False)
+    said = text_of(page, address("results", draft))
+    assert "Start the campaign first" in said
+    assert "Compute now" not in said
+    assert page.get(address("table", draft, "leaderboard")).status_code == 404
+
+
+def test_a_campaign_that_nobody_judged_says_how_to_get_there(page: Client, campaign: Campaign) -> None:
+    assert "Nobody's judgments count yet: let workers in" in text_of(page, address("results", campaign))
+
+
+def test_computing_can_be_asked_for_and_is_done_in_the_background(
+    page: Client, campaign: Campaign, alice: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(result_jobs.compute_results, "delay", asked.append)
+    factories.do(alice, campaign)
+    said = text_of(page, address("results", campaign))
+    assert "3 judgments count, and the results are not computed yet." in said
+    assert "Compute now" in said
+    answer = page.post(address("compute", campaign))
+    assert (answer.status_code, asked) == (303, [campaign.pk])
+    assert not Result.objects.exists()
+    assert page.get(address("compute", campaign)).status_code == 405
+
+
+def test_the_page_says_when_judgments_are_not_in_it_yet(
+    page: Client, campaign: Campaign, alice: Worker, bob: Worker, rita: User
+) -> None:
+    factories.do(alice, campaign)
+    refreshing.result_refresh(campaign=campaign)
+    said = text_of(page, address("results", campaign))
+    assert "Nothing has changed since." in said
+    assert "Compute now" not in said
+    factories.do(bob, campaign)
+    newer = campaign.hits.get(assignments__worker=bob).items.filter(pair__isnull=False).count()
+    assert f"{newer} newer judgments are not in it yet. Compute now" in text_of(page, address("results", campaign))
+    refreshing.result_refresh(campaign=campaign)
+    judgment_services.assignment_exclude(
+        assignment=Assignment.objects.get(worker=bob), why="no", by=rita, at=timezone.now()
+    )
+    assert "Judgments or settings have changed since. Compute now" in text_of(page, address("results", campaign))
+
+
+def test_results_in_another_format_are_as_good_as_none(page: Client, judged: Campaign) -> None:
+    Result.objects.update(data={"version": 0}, digest="old", seconds=0)
+    assert "the results are not computed yet" in text_of(page, address("results", judged))
+    assert page.get(address("table", judged, "leaderboard")).status_code == 404
+    assert result_jobs.compute_results() == "results computed: 1"
+    assert "The leaderboard, before and after" in text_of(page, address("results", judged))
+
+
+def test_without_a_complete_pool_there_are_no_scores(page: Client, collection: Any) -> None:
+    campaign = factories.campaign(collection, "pairs of one", pairs_per_hit=1, tests_per_hit=1)
+    campaign.pools.filter(query__qid="q4").delete()  # the pool of one, which needs no judgment
+    judge_all(campaign, [], hits=1)
+    refreshing.result_refresh(campaign=campaign)
+    said = text_of(page, address("results", campaign))
+    assert "No query has all its judgments yet" in said
+    assert "Along a HIT" in said
+
+
+def test_one_run_has_no_leaderboard_to_compare(page: Client, lab: Lab, tmp_path: Path) -> None:
+    collection = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops={"only": {"q1": ["p2"]}})
+    campaign = factories.campaign(collection)
+    judge_all(campaign, [])
+    refreshing.result_refresh(campaign=campaign)
+    said = text_of(page, address("results", campaign))
+    assert "There is one run, so there is no leaderboard to compare" in said
+    assert "Neighbours" not in said
+
+
+def test_where_all_agree_there_was_nothing_to_prefer(page: Client, lab: Lab, tmp_path: Path) -> None:
+    tops = {name: {"q1": ["p1"]} for name in ("one", "two")}
+    collection = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops=tops)
+    campaign = factories.campaign(collection, start=False)
+    Campaign.objects.update(state=Campaign.State.OPEN)
+    campaign.refresh_from_db()
+    assert result_jobs.compute_results() == "results computed: 1"
+    assert "there was nothing to prefer" in text_of(page, address("results", campaign))
+
+
+def test_a_champion_check_says_whether_the_qrels_are_beaten(page: Client, lab: Lab, tmp_path: Path) -> None:
+    tops = {"only": {"q1": ["p1", "p2"], "q2": ["p3"], "q3": ["p5"]}}
+    qrels = {"q1": ["p1"], "q2": ["p4"], "q3": ["p6"]}
+    collection = factories.collection(tmp_path, in_lab=lab, qrels=qrels, tops=tops)
+    campaign = factories.campaign(collection, design=Campaign.Design.CHAMPION_CHECK)
+    factories.do(factories.worker(campaign, "Wim"), campaign, prefer="a")
+    refreshing.result_refresh(campaign=campaign)
+    champion = Result.objects.get().data["champion"]
+    assert (champion["a"]["for_qrel"], champion["a"]["against"]) == (1, 0)
+    assert (champion["b"]["for_qrel"], champion["b"]["against"]) == (0, 2)
+    said = text_of(page, address("results", campaign))
+    assert "people preferred the run's 2 times and the qrel 0 times (p = 0.5000)" in said
+    assert "Champion check" in said
+
+
+# --- what it says
+
+
+def test_the_summary_comes_first_and_in_sentences(client: Client, demo: Campaign) -> None:
+    said = text_of(client, address("results", demo))
+    told = [
+        "From 128 judgments: 27 of 27 queries have best known answers.",
+        "In 12 of 27 queries no original qrel is among the best known answers.",
+        "The preference qrels won 92 % of the judgments they were in",
+        "minilm is first now; it was at place 4. minilm-sentences was first, and is at place 2 now.",
+        "The two orders agree by Kendall's tau 0.56",
+        "39 of 39 test pairs were passed (100 %).",
+        "These are 27 queries.",
+        "Every pair was judged once",
+        "The leaderboard, before and after",
+        "0.8169 to 0.9855",
+    ]
+    places = [said.index(sentence) for sentence in told]
+    assert places == sorted(places)
+
+
+def test_a_page_answers_with_one_read_of_the_results(
+    client: Client, demo: Campaign, django_assert_max_num_queries: Any
+) -> None:
+    with django_assert_max_num_queries(14):
+        client.get(address("results", demo))
+
+
+# --- tables
+
+
+def heads_of(html: str, table: str) -> list[tuple[str, str]]:
+    """`(aria-sort, address)` of every head of a table on the page."""
+    part = html[html.index(f"Table: {table}") :]
+    heads = re.findall(r"<th scope=\"col\"([^>]*)><a class=\"sort\" href=\"([^\"]*)\"", part[: part.index("</thead>")])
+    return [("".join(re.findall(r'aria-sort="(\w+)"', attributes)), link) for attributes, link in heads]
+
+
+def test_tables_sort_by_links(client: Client, demo: Campaign) -> None:
+    where = address("results", demo)
+    first = heads_of(client.get(where).content.decode(), "The leaderboard")
+    assert first[1] == ("", "?table=leaderboard&amp;sort=run#leaderboard")
+    up = client.get(f"{where}?table=leaderboard&sort=run").content.decode()
+    assert heads_of(up, "The leaderboard")[1] == ("ascending", "?table=leaderboard&amp;sort=-run#leaderboard")
+    assert [aria for aria, _link in heads_of(up, "Neighbours")] == [""] * 5
+    runs = re.findall(r'<th scope="row">([^<]+)</th>', up)[:11]
+    assert runs == sorted(runs)
+    down = client.get(f"{where}?table=leaderboard&sort=-run").content.decode()
+    assert re.findall(r'<th scope="row">([^<]+)</th>', down)[:11] == runs[::-1]
+
+
+def test_pairs_are_paged_and_narrowed_to_a_run(client: Client, demo: Campaign) -> None:
+    where = address("table", demo, "pairs")
+    everything = client.get(where).context
+    assert (len(everything["shown"].rows), everything["shown"].total) == (50, 55)
+    assert len(client.get(f"{where}?page=2").context["shown"].rows) == 5
+    narrow = client.get(f"{where}?run=minilm&sort=-wsr")
+    shown = narrow.context["shown"]
+    assert shown.total == 10
+    assert all("minilm" in (row[0].text, row[1].text) for row in shown.rows)
+    assert 'href="?run=minilm&amp;sort=wsr"' in narrow.content.decode()
+    p = [float(row[shown.table.at("wsr")].text) for row in shown.rows]
+    assert p == sorted(p, reverse=True)
+    verdicts = {row[shown.table.at("verdict")].text for row in shown.rows}
+    assert verdicts == {"minilm, by doing no harm", "neither"}
+    assert client.get(f"{where}?run=nobody&sort=nothing").context["shown"].total == 55
+
+
+def test_the_least_certain_queries_come_first_and_lead_to_their_pages(client: Client, demo: Campaign) -> None:
+    shown = client.get(address("table", demo, "stability")).context["shown"]
+    stability = Result.objects.get(campaign=demo).data["stability"]
+    assert shown.rows[0][2].text == f"{100 * min(one['share'] for one in stability):.1f} %"
+    assert shown.rows[-1][2].text == f"{100 * max(one['share'] for one in stability):.1f} %"
+    pool = demo.pools.get(query__qid=shown.rows[0][0].text)
+    assert shown.rows[0][0].address == reverse("results:query", args=[demo.pk, pool.pk])
+
+
+def test_csv_has_every_row_with_full_precision(client: Client, demo: Campaign) -> None:
+    data = Result.objects.get(campaign=demo).data
+    answer = client.get(address("file", demo, "leaderboard", "csv"))
+    assert answer["Content-Disposition"] == 'attachment; filename="demo-leaderboard.csv"'
+    rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
+    assert [row["run"] for row in rows] == [row["run"] for row in data["leaderboard"]]
+    for row, stored in zip(rows, data["leaderboard"], strict=True):
+        assert float(row["preference"]) == stored["preference"]["mean"]
+        assert [float(row["original_t_low"]), float(row["original_t_high"])] == stored["original"]["t"]
+    pairs = client.get(address("file", demo, "pairs", "csv"))
+    assert len(list(csv.DictReader(io.StringIO(pairs.content.decode())))) == 55
+
+
+NASTY = Table(
+    "nasty",
+    "A title with 5%",
+    "About it.",
+    [Column("run", "Run_1 & more", "name"), Column("p", "p", "p"), Column("ok", "ok", "yes")],
+    [["=cmd|' /C calc'!A0", 0.00012, True], ["a_b & 50% $x$ #1 {z} ~^\\ <b>", None, False]],
+)
+
+
+def test_csv_holds_no_formula() -> None:
+    rows = list(csv.reader(io.StringIO(as_csv(NASTY))))
+    assert rows == [
+        ["run", "p", "ok"],
+        ["'=cmd|' /C calc'!A0", "0.00012", "true"],
+        ["a_b & 50% $x$ #1 {z} ~^\\ <b>", "", "false"],
+    ]
+
+
+def test_latex_is_escaped() -> None:
+    assert as_tex(NASTY).splitlines() == [
+        "% A title with 5%. About it.",
+        r"\begin{tabular}{lrl}",
+        r"\hline",
+        r"Run\_1 \& more & p & ok \\",
+        r"\hline",
+        r"=cmd|' /C calc'!A0 & 0.00012 & yes \\",
+        r"a\_b \& 50\% \$x\$ \#1 \{z\} \textasciitilde{}\textasciicircum{}\textbackslash{} \textless{}b\textgreater{} "
+        r"& -- & no \\",
+        r"\hline",
+        r"\end{tabular}",
+    ]
+
+
+def test_names_of_runs_are_words_and_no_markup(page: Client, lab: Lab, tmp_path: Path) -> None:
+    tops = {"<script>x</script>": {"q1": ["p2"]}, "perfect": {"q1": ["p1"]}, "=1+1": {"q1": ["p3"]}}
+    collection = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops=tops)
+    campaign = factories.campaign(collection)
+    judge_all(campaign, [])
+    refreshing.result_refresh(campaign=campaign)
+    html = page.get(address("results", campaign)).content.decode()
+    assert "<script>x" not in html
+    assert "&lt;script&gt;x" in html
+    wins = Result.objects.get().data["wins"]
+    assert sorted(wins["names"]) == sorted([*tops, "perfect"])
+    assert "perfect ranking" in html
+
+
+# --- figures, planning, the query's page
+
+
+def test_figures_stand_in_the_page_and_can_be_had_as_files(client: Client, demo: Campaign) -> None:
+    html = client.get(address("results", demo)).content.decode()
+    drawn = Result.objects.get(campaign=demo).figures
+    assert {"scatter", "win-ratios", "ranks", "pool-sizes"} <= drawn.keys()
+    assert html.count("<svg") == len(drawn)
+    assert " style=" not in html
+    starts = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG"}
+    for form, start in starts.items():
+        content = client.get(address("figure", demo, "scatter", form)).content
+        assert start in content[:200], form
+
+
+def test_planning_counts_with_the_campaigns_own_prices(page: Client, campaign: Campaign) -> None:
+    Campaign.objects.update(reward="1.50", redo_rate="0.1")
+    answer = page.get(address("plan", campaign))
+    rows = answer.context["plan"].rows
+    assert [row.overlap for row in rows] == [1, 3, 5]
+    # three HITs, of three, three and one pairs; one of three is expected again, one of nine, two of fifteen
+    assert [str(row.bill.total) for row in rows] == ["7.20", "18.00", "30.60"]
+    assert "$18.00" in text_of(page, address("plan", campaign))
+    assert rows[0].same < rows[1].same < rows[2].same < 1
+    again = page.get(address("plan", campaign)).context["plan"].rows
+    assert [row.same for row in again] == [row.same for row in rows]
+
+
+def test_a_crowd_without_error_needs_one_judgment(page: Client, campaign: Campaign) -> None:
+    rows = page.get(address("plan", campaign) + "?error_rate=0").context["plan"].rows
+    assert {row.same for row in rows} == {1.0}
+
+
+@pytest.mark.parametrize("rate", ["", "nonsense", "-1", "51", "1e400", "NaN"])
+def test_an_impossible_error_rate_is_refused_in_the_form(page: Client, campaign: Campaign, rate: str) -> None:
+    answer = page.get(address("plan", campaign), {"error_rate": rate})
+    assert answer.status_code == 400
+    assert "plan" not in answer.context
+    assert "errorlist" in answer.content.decode()
+
+
+def test_the_error_rate_is_taken_from_agreement(page: Client, collection: Any) -> None:
+    campaign = factories.campaign(collection, "twice", overlap=2)
+    factories.do(factories.worker(campaign, "One"), campaign, prefer="a")
+    factories.do(factories.worker(campaign, "Two"), campaign, prefer="a")
+    refreshing.result_refresh(campaign=campaign)
+    data = Result.objects.get().data
+    assert data["agreement"]["raw"] == 1
+    assert data["agreement"]["pairs"] == 7
+    observed = planning.observed_error(data)
+    assert observed is not None
+    assert observed.rate == 0
+    assert "how far workers agree" in text_of(page, address("plan", campaign))
+    assert "Two workers agree in 100 % of the cases on the 7 pairs" in text_of(page, address("results", campaign))
+
+
+def test_a_query_says_why_it_came_out_as_it_did(client: Client, demo: Campaign) -> None:
+    circle = demo.pools.get(query__qid="218836")  # three passages that beat each other, as demo/README.md says
+    said = text_of(client, address("query", demo, circle.pk))
+    assert "All 4 passages: 2 wins are the most, for passage 1 , passage 2 , passage 3 ." in said
+    assert "Again, the judgments between these 3 alone: 1 win is the most, for passage 1" in said
+    assert "First in bm25-lead, char-ngrams, dirichlet, fusion, minilm." in said
+    assert "the outcome stays in" in said
+
+
+def test_a_query_says_no_certainty_of_answers_that_the_results_do_not_have(client: Client, demo: Campaign) -> None:
+    circle = demo.pools.get(query__qid="218836")
+    result = Result.objects.get(campaign=demo)
+    (own,) = [one for one in result.data["stability"] if one["qid"] == "218836"]
+    own["best"] = own["best"][:1]
+    result.save()
+    assert "the outcome stays in" not in text_of(client, address("query", demo, circle.pk))
+
+
+def test_a_query_page_stands_without_results(page: Client, campaign: Campaign, alice: Worker) -> None:
+    factories.do(alice, campaign)
+    for pool in campaign.pools.all():
+        said = text_of(page, address("query", campaign, pool.pk))
+        assert "First in" not in said
+        assert "the outcome stays in" not in said
+
+
+def test_beat_computes_results() -> None:
+    scheduled = {entry["task"] for entry in site_settings.CELERY_BEAT_SCHEDULE.values()}
+    assert result_jobs.compute_results.name in scheduled
+
+
+def test_stored_data_are_plain_json(judged: Campaign) -> None:
+    data = Result.objects.get(campaign=judged).data
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
