@@ -55,7 +55,13 @@ rows_in() { # database, dump: "database table rows" of each table, counted in th
 now() {
   [ -w "$BACKUPS" ] || fail "$BACKUPS cannot be written to. On the host: sudo install -d -o 10001 -g \"\$(id -g)\" -m 2770 backups"
   local name part database
+  exec 9> "$BACKUPS/.lock" # one at a time: the daily one, and one that a person asks for
+  flock 9
   name=$(date --utc +%Y-%m-%dT%H-%M-%SZ)
+  while [ -e "$BACKUPS/$name" ]; do # one was made in this very second
+    sleep 1
+    name=$(date --utc +%Y-%m-%dT%H-%M-%SZ)
+  done
   part=$BACKUPS/$name.part
   rm -rf "$BACKUPS"/*.part
   mkdir "$part"

@@ -29,6 +29,15 @@ ask() { # seconds, address, options of curl …: the status of the answer, 000 i
     --connect-to "$host:443:127.0.0.1:$HTTPS_PORT" "$@" "$address" || true
 }
 
+answers() { # address, how often to ask: until the answer is 200
+  local _try
+  for _try in $(seq "$2"); do
+    [ "$(ask 20 "$1")" != 200 ] || return 0
+    sleep 1
+  done
+  return 1
+}
+
 asking() { # file, seconds an answer may take, host: asks five times a second until the file is gone, counting what fails
   local bad=0 all=0 code
   while [ -e "$1" ]; do
@@ -74,8 +83,8 @@ up() {
   say "Everything"
   compose up --detach --wait
   compose ps
-  [ "$(ask 20 "https://$SITE_HOST/healthz")" = 200 ] || fail "The site does not answer."
-  [ "$(ask 20 "https://$MARKETPLACE_HOST/healthz")" = 200 ] || fail "The marketplace does not answer."
+  answers "https://$SITE_HOST/healthz" 20 || fail "The site does not answer."
+  answers "https://$MARKETPLACE_HOST/healthz" 20 || fail "The marketplace does not answer."
 }
 
 judge() {
@@ -105,10 +114,10 @@ judge() {
   manage export_campaign link --to exchange/link
   test -s exchange/link/manifest.json
   say "Judged at the marketplace"
-  manage publish_campaign platform --requirements none
+  manage publish_campaign platform --requirements none --although-nobody-qualifies # they come when they are simulated
   manage simulate_crowd platform --at-marketplace --preferences - --workers 4 < demo/oracle-preferences.txt
   manage platform_ledger platform
-  [ "$(ask 20 "https://$SITE_HOST/healthz/all")" = 200 ] || fail "Jobs are not done."
+  answers "https://$SITE_HOST/healthz/all" 20 || fail "Jobs are not done."
 }
 
 crash() {
@@ -128,6 +137,7 @@ crash() {
     inside $service true || fail "$service did not come back by itself."
   done
   compose up --detach --wait
+  answers "https://$SITE_HOST/healthz/all" 60 || fail "Jobs are not done after that."
 }
 
 busy() { # container: what its programs have used of the processor, in ticks

@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import quote
 
@@ -150,6 +151,19 @@ def test_a_backup_of_a_newer_version_is_refused(machine: Machine) -> None:
     assert "was made by version 0.1.0, which is newer than 0.0.9" in done.stderr
 
 
+def test_two_backups_at_a_time_are_made_one_after_the_other(machine: Machine) -> None:
+    """The daily one, and one that a person asks for."""
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(machine.backup, ["now", "now"]))
+    assert [done.returncode for done in both] == [0, 0], [done.stderr for done in both]
+    names = {done.stdout.strip() for done in both}
+    assert len(names) == 2
+    assert set(machine.backup("list").stdout.split()) == names
+    for name in names:
+        assert machine.backup("check", name).returncode == 0
+        assert not [path for path in (machine.backups / name).iterdir() if path.is_dir()]
+
+
 def test_a_failed_backup_is_not_taken_for_one(machine: Machine) -> None:
     done = machine.backup("now", MARKETPLACE_DATABASE_URL="postgresql:///nowhere?host=/nowhere")
     assert done.returncode != 0
@@ -171,5 +185,5 @@ def test_old_backups_go_when_a_new_one_is_made(machine: Machine) -> None:
         "FILES": str(machine.files),
     }
     subprocess.run(["bash", "-c", script], env=given | environment, check=True)
-    (left,) = machine.backups.iterdir()
+    (left,) = machine.backups.glob("20*")
     assert not left.name.startswith("2020")

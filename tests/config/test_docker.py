@@ -1,7 +1,9 @@
 """What runs in containers, as far as it can be tried without them."""
 
+import importlib.util
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -14,6 +16,7 @@ from urllib.parse import quote
 import psycopg2
 import pytest
 import yaml
+from django.core.management import CommandError, get_commands, load_command_class
 
 from local import embedded
 
@@ -23,6 +26,8 @@ COMPOSE = yaml.safe_load((REPOSITORY / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = {name: service for name, service in SERVICES.items() if service["image"].startswith("bestknown-")}
 MARKETPLACE = {"marketplace", "marketplace-tick", "marketplace-deliver", "marketplace-migrate", "marketplace-database"}
+SCRIPTS = [*sorted(DOCKER.glob("*.sh")), REPOSITORY / "Makefile"]
+PROGRAMS = [*SCRIPTS, *sorted(DOCKER.glob("*.py")), REPOSITORY / "docker-compose.yml", REPOSITORY / "Dockerfile"]
 EXAMPLE = (DOCKER / "env.example").read_text()
 
 
@@ -102,6 +107,65 @@ def test_the_marketplace_and_the_application_know_no_secret_of_each_other() -> N
     for name in ("web", "worker", "beat", "migrate"):
         for secret in ("MARKETPLACE_SECRET_KEY", "MARKETPLACE_POSTGRES_PASSWORD"):
             assert secret not in str(SERVICES[name]["environment"]), name
+
+
+def commands_called() -> Iterator[list[str]]:
+    """The words of each simple command in our scripts and of each service, without the shell's redirections."""
+    for service in SERVICES.values():
+        yield service.get("command", [])
+    for line in (
+        line for path in SCRIPTS for line in path.read_text().splitlines() if re.search("manage|market", line)
+    ):
+        lexer = shlex.shlex(line.rstrip("\\"), posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        words: list[str] = []
+        for word in lexer:
+            if set(word) <= set("();<>|&"):
+                yield words
+                words = []
+            words.append(word)
+        yield words
+
+
+def test_the_commands_that_are_called_in_containers_exist_and_take_these_arguments() -> None:
+    checked = set()
+    for words in commands_called():
+        called = re.search(
+            r"(?:^| )(manage|python manage\.py|market|python -m marketplace) ([a-z_]+)( |$)", " ".join(words)
+        )
+        if called is None:
+            continue
+        name, arguments = called[2], words[words.index(called[2]) + 1 :]
+        if "market" in called[1]:
+            command = REPOSITORY / "marketplace" / "management" / "commands" / f"{name}.py"
+            assert command.exists() or get_commands().get(name, "").startswith("django."), words
+        else:
+            assert name in get_commands(), words
+            try:
+                load_command_class(get_commands()[name], name).create_parser("manage.py", name).parse_args(arguments)
+            except (CommandError, SystemExit) as error:
+                pytest.fail(f"{words}: {error}")
+        checked.add(name)
+    assert checked >= {
+        "migrate",
+        "publish_campaign",
+        "stop_publications",
+        "issue_key",
+        "tick",
+        "verify_ledger",
+        "shell",
+    }
+
+
+def test_the_modules_that_are_named_for_containers_exist() -> None:
+    text = "\n".join(path.read_text() for path in PROGRAMS)
+    modules = re.findall(r"python -m (?!pip\b)([\w.]+)|\"-A\", \"([\w.]+)\"|([\w.]+):application", text)
+    names = {name for groups in modules for name in groups if name}
+    assert names >= {"marketplace", "config.celery", "config.wsgi", "marketplace.wsgi"}
+    for name in names:
+        assert importlib.util.find_spec(name), name
+    for module, name in re.findall(r"\bfrom ([\w.]+) import (\w+)", text):
+        assert hasattr(importlib.import_module(module), name), f"{module} has no {name}"
 
 
 def test_a_heartbeat_is_healthy_while_it_is_fresh(tmp_path: Path) -> None:
