@@ -1,20 +1,22 @@
 """Amounts and fees. Dollars as Decimal with two places; a float never touches them. Pure."""
 
+import re
 from decimal import ROUND_HALF_UP, Decimal
 
 from marketplace.errors import InvalidValue
 
 CENT = Decimal("0.01")
 ZERO = Decimal("0.00")
+# Of each reward and each bonus.
 FEE_SHARE = Decimal("0.20")
-"""Of each reward and each bonus."""
+# Of each reward, on top, where a HIT asks for LARGE_HIT assignments or more.
 LARGE_HIT_SHARE = Decimal("0.20")
-"""Of each reward, on top, where a HIT asks for LARGE_HIT assignments or more."""
 LARGE_HIT = 10
 SMALLEST_FEE = CENT
+_BONUS_KEYWORD = re.compile(r"(?:^|,)\s*bonus-up-to-([0-9]{1,5}\.[0-9]{2})\s*(?:,|$)")
 TOO_MUCH = Decimal(100_000)
+# The most that an account can hold, and a HIT can cost: what a row of the ledger takes.
 LARGEST = Decimal("9999999999.99")
-"""The most that an account can hold, and a HIT can cost: what a row of the ledger takes."""
 
 
 def to_cents(amount: Decimal) -> Decimal:
@@ -31,6 +33,12 @@ def amount_read(text: str) -> Decimal:
     if amount >= TOO_MUCH:
         raise InvalidValue(f"An amount of ${text[:40]} is more than this marketplace takes.")
     return amount.quantize(CENT)
+
+
+def bonus_read(keywords: str) -> Decimal:
+    """What a requester says may come on top of a reward, by the keyword `bonus-up-to-1.90`. 0 without it."""
+    keyword = _BONUS_KEYWORD.search(keywords)
+    return Decimal(keyword[1]) if keyword else ZERO
 
 
 def reward_fee(reward: Decimal, assignments: int) -> Decimal:

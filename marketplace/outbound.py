@@ -18,8 +18,8 @@ from urllib.parse import SplitResult, quote, urlsplit
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
+# Of an answer. A status comes in the first few hundred.
 MOST_BYTES = 16_384
-"""Of an answer. A status comes in the first few hundred."""
 _PORTS = {"https": 443, "http": 80}
 _HOST = re.compile(r"[a-z0-9_.-]{1,253}", re.IGNORECASE)
 _STATUS = re.compile(rb"HTTP/1\.[01] ([1-5]\d\d)(?: |\r|$)")
@@ -39,12 +39,12 @@ class NotDelivered(Exception):
 class Reach(NamedTuple):
     """What may be called beside https on the public internet."""
 
+    # None: any.
     ports: frozenset[int] | None = frozenset({443})
-    """None: any."""
+    # Whose machines may be called though they are not on the public internet.
     networks: Sequence[Network] = ()
-    """Whose machines may be called though they are not on the public internet."""
+    # Whether http will do.
     insecure: bool = False
-    """Whether http will do."""
 
 
 def is_public(address: Address) -> bool:
@@ -134,23 +134,23 @@ def _left(deadline: float) -> float:
 
 def _look_up(host: str, port: int, deadline: float) -> list[Address]:
     """All addresses of a host. The system's resolver knows no deadline: it is asked on a thread that is left behind."""
-    found: list[list[Address]] = []
+    answers: list[list[Address]] = []
 
     def ask() -> None:
         try:
             entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            found.append([ipaddress.ip_address(str(entry[4][0])) for entry in entries])
+            answers.append([ipaddress.ip_address(str(entry[4][0])) for entry in entries])
         except (OSError, ValueError):
-            found.append([])
+            answers.append([])
 
     asking = threading.Thread(target=ask, name="resolver", daemon=True)
     asking.start()
     asking.join(max(0.0, deadline - time.monotonic()))
-    if not found:
+    if not answers:
         raise NotDelivered("looking up the host took too long")
-    if not found[0]:
+    if not answers[0]:
         raise NotDelivered("the host's name is not known")
-    return found[0]
+    return answers[0]
 
 
 def _connect(addresses: Sequence[Address], port: int, deadline: float) -> socket.socket:
@@ -189,21 +189,21 @@ def _exchange(connection: socket.socket, request: bytes, deadline: float) -> int
     """Send it all, and read as far as the final status."""
     connection.settimeout(_left(deadline))
     connection.sendall(request)
-    seen = b""
-    while len(seen) < MOST_BYTES:
+    received = b""
+    while len(received) < MOST_BYTES:
         connection.settimeout(_left(deadline))
         part = connection.recv(4096)
         if not part:
             break
-        seen += part
-        while b"\r\n" in seen:
-            status = _STATUS.match(seen)
+        received += part
+        while b"\r\n" in received:
+            status = _STATUS.match(received)
             if status is None:
                 raise NotDelivered("the answer is not HTTP")
             if (code := int(status[1])) >= 200:
                 return code
-            _, end, after = seen.partition(b"\r\n\r\n")  # such as 100 Continue: the answer proper comes next
+            _, end, after = received.partition(b"\r\n\r\n")  # such as 100 Continue: the answer proper comes next
             if not end:
                 break
-            seen = after
+            received = after
     raise NotDelivered("there was no status in the answer")

@@ -45,10 +45,10 @@ def question_read(document: str, *, insecure_urls: bool = False) -> Question:
     namespace, _, name = root.rpartition("|")
     if name == "QuestionForm":
         raise Unsupported("QuestionForm is not supported here. Use an HTMLQuestion or an ExternalQuestion.")
-    wanted = {"ExternalQuestion": (EXTERNAL, "ExternalURL"), "HTMLQuestion": (HTML, "HTMLContent")}.get(name)
-    if wanted is None:
+    expected = {"ExternalQuestion": (EXTERNAL, "ExternalURL"), "HTMLQuestion": (HTML, "HTMLContent")}.get(name)
+    if expected is None:
         raise InvalidQuestion(f"The question's root element is {name}, not HTMLQuestion or ExternalQuestion.")
-    schema, content = wanted
+    schema, content = expected
     if namespace != schema:
         raise InvalidQuestion(f"The root element {name} has the namespace '{namespace}', not '{schema}'.")
     extra = set(fields) - {content, "FrameHeight"}
@@ -92,22 +92,22 @@ def answers_write(fields: Iterable[tuple[str, str]]) -> str:
 
 
 def _without_comments(html: str) -> str:
-    kept, comment = [], False
+    parts, comment = [], False
     for part in re.split("(<!--|-->)", html):
         if part in ("<!--", "-->"):
             comment = part == "<!--"
         elif not comment:
-            kept.append(part)
-    return " ".join(kept)
+            parts.append(part)
+    return " ".join(parts)
 
 
 def _text(value: str) -> str:
     """For XML 1.0, which cannot carry most control characters, nor lone surrogates."""
-    kept = "".join(
+    characters = "".join(
         character if character in "\t\n\r" or (character >= " " and character not in "\ufffe\uffff") else "\ufffd"
         for character in value.encode("utf-8", "replace").decode()
     )
-    return escape(kept, {"\r": "&#13;"})
+    return escape(characters, {"\r": "&#13;"})
 
 
 def _address(url: str, insecure: bool) -> str:
@@ -147,7 +147,7 @@ def _parse(document: str) -> tuple[str, dict[str, str]]:
             fields[short] = ""
         else:
             raise InvalidQuestion(
-                f"An element {name.rpartition('|')[2]} stands inside {path[1].rpartition('|')[2]}. "
+                f"There is an element {name.rpartition('|')[2]} inside {path[1].rpartition('|')[2]}. "
                 "Put HTML into a CDATA section, and write & as &amp; in addresses."
             )
 
@@ -159,7 +159,7 @@ def _parse(document: str) -> tuple[str, dict[str, str]]:
             fields[path[1].rpartition("|")[2]] += data
 
     def doctype(*_: object) -> None:
-        raise InvalidQuestion("The question has a DOCTYPE, which is not taken.")
+        raise InvalidQuestion("The question has a DOCTYPE, which is not allowed.")
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end

@@ -5,8 +5,8 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from marketplace.api.reach import count_workers
 from marketplace.health import healthz
-from marketplace.site.frames import external_submit
-from marketplace.site.root import root
+from marketplace.root import root
+from marketplace.workers.frames import external_submit
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", root),
@@ -14,7 +14,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("extensions/count-workers", count_workers),
     path("mturk/externalSubmit", external_submit, name="external_submit"),
     path("operator/", include("marketplace.operator.urls")),
-    path("", include("marketplace.site.urls")),
+    path("", include("marketplace.workers.urls")),
 ]
 if settings.TEST_MODE:
     urlpatterns += [path("test/", include("marketplace.testing.urls"))]

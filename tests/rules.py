@@ -14,7 +14,7 @@ PLAIN = re.compile(r"[A-Za-z0-9 _.,:/+-]*")
 LONGEST_FIRST = (
     "tests/storm/test_storm.py",
     "tests/journeys/test_journeys.py",
-    "tests/marketplace/test_site.py",
+    "tests/marketplace/test_workers.py",
     "tests/judgments/pages/test_browser.py",
     "tests/storm/test_outage.py",
     "tests/journeys/test_frame.py",

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from marketplace.models import Assignment, BonusPayment, Hit, Qualification, QualificationRequest, QualificationType
-from marketplace.qualifying import SYSTEM
+from marketplace.requirements import SYSTEM
 
 
 def hit(row: Hit) -> dict[str, Any]:
@@ -37,9 +37,11 @@ def hit(row: Hit) -> dict[str, Any]:
     )
 
 
-def requirements(kept: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def requirements(stored: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Requirements as answers carry them: with the older RequiredToPreview beside ActionsGuarded."""
-    return [dict(one) | {"RequiredToPreview": one["ActionsGuarded"] != "Accept"} for one in kept]
+    return [
+        dict(requirement) | {"RequiredToPreview": requirement["ActionsGuarded"] != "Accept"} for requirement in stored
+    ]
 
 
 def assignment(row: Assignment) -> dict[str, Any]:

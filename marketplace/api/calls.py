@@ -8,12 +8,12 @@ from marketplace.models import AccessKey, Requester
 
 
 class Call(NamedTuple):
-    """A checked request: who calls, with which key, and the values that were given."""
+    """A checked request: who calls, with which key, and the parameters."""
 
     operation: str
     request_id: str
     key: AccessKey
-    given: dict[str, Any]
+    parameters: dict[str, Any]
 
     @property
     def requester(self) -> Requester:

@@ -33,23 +33,25 @@ class Page(NamedTuple):
     next_token: str
 
 
-def page(rows: QuerySet[Row], given: Mapping[str, Any], *, of: str, by: str = "", newest_first: bool = False) -> Page:
+def page(
+    rows: QuerySet[Row], parameters: Mapping[str, Any], *, of: str, by: str = "", newest_first: bool = False
+) -> Page:
     """The page of `rows` that a request asks for, in the order of a time field `by` (if any) and the primary key.
 
     `of` says whose list this is, and of what: a token of another list is refused. Raises InvalidToken.
     """
-    size = given.get("MaxResults", DEFAULT_SIZE)
-    scope = _scope(of, given)
+    size = parameters.get("MaxResults", DEFAULT_SIZE)
+    scope = _scope(of, parameters)
     sign = "-" if newest_first else ""
     rows = rows.order_by(*([sign + by] if by else []), sign + "pk")
-    if token := given.get("NextToken"):
+    if token := parameters.get("NextToken"):
         rows = rows.filter(_after(_read(token, scope), by, "lt" if newest_first else "gt"))
-    found = list(rows[:size])
-    if not found:
+    rows_of_page = list(rows[:size])
+    if not rows_of_page:
         return Page([], "")
-    last = found[-1]
+    last = rows_of_page[-1]
     key = [getattr(last, by).isoformat() if by else "", last.pk]
-    return Page(found, _write(key, scope))
+    return Page(rows_of_page, _write(key, scope))
 
 
 def _after(key: list[Any], by: str, comparison: str) -> Q:
@@ -61,8 +63,8 @@ def _after(key: list[Any], by: str, comparison: str) -> Q:
     return Q(**{f"{by}__{comparison}": time}) | (Q(**{by: time}) & later)
 
 
-def _scope(of: str, given: Mapping[str, Any]) -> str:
-    filters = {name: value for name, value in given.items() if name not in ("NextToken", "MaxResults")}
+def _scope(of: str, parameters: Mapping[str, Any]) -> str:
+    filters = {name: value for name, value in parameters.items() if name not in ("NextToken", "MaxResults")}
     text = json.dumps([of, filters], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -18,7 +18,7 @@ from marketplace.api.signature import signer
 from marketplace.api.views import json_of, received_of, reply
 from marketplace.errors import InvalidValue, Refused
 from marketplace.models import AccessKey
-from marketplace.qualifying import MOST_REQUIREMENTS, requirement_read
+from marketplace.requirements import MOST_REQUIREMENTS, requirement_read
 from marketplace.selectors.reach import Reach, reach_of
 from marketplace.services.api_calls import api_call_note
 from marketplace.services.limits import COUNT_OF_WORKERS, api_rate_exceeded, limit_exceeded
@@ -52,10 +52,10 @@ def count_workers(request: HttpRequest) -> HttpResponse:
     return reply({"QualifiedWorkers": reach.qualified, "ActiveWorkers": reach.active}, request_id)
 
 
-def _counted(key: AccessKey, given: Any) -> Reach:
+def _counted(key: AccessKey, body: Any) -> Reach:
     model = operation("CreateHITType")
     assert model is not None
-    requirements = member_read(model, MEMBER, given)
+    requirements = member_read(model, MEMBER, body)
     try:
         if len(requirements) > MOST_REQUIREMENTS:
             raise InvalidValue(f"At most {MOST_REQUIREMENTS} {MEMBER}, not {len(requirements)}.")

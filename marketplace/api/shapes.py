@@ -32,29 +32,29 @@ def operation(name: str) -> OperationModel | None:
     return service().operation_model(name) if name in service().operation_names else None
 
 
-def request_read(model: OperationModel, given: Any) -> dict[str, Any]:
+def request_read(model: OperationModel, body: Any) -> dict[str, Any]:
     """A request's values, timestamps as datetimes, if the model allows them. None counts as absent.
 
     Raises ApiError: SerializationException for a wrong type, ValidationException for the rest.
     """
     problems: list[str] = []
-    values = _read(model.input_shape, given, "", problems)
+    values = _read(model.input_shape, body, "", problems)
     if problems:
         raise validation_error(problems)
     assert isinstance(values, dict)
     return values
 
 
-def member_read(model: OperationModel, name: str, given: Any) -> Any:
+def member_read(model: OperationModel, name: str, body: Any) -> Any:
     """One member of an operation's request, from a body that has nothing else; an empty list if it is absent.
 
     Raises ApiError, as request_read.
     """
     problems: list[str] = []
-    if not isinstance(given, dict):
+    if not isinstance(body, dict):
         raise serialization_error("The request is not a JSON object.")
-    problems += [f"'{other[:100]}' is not known" for other in given if other != name]
-    value = given.get(name)
+    problems += [f"'{other[:100]}' is not known" for other in body if other != name]
+    value = body.get(name)
     read = [] if value is None else _read(model.input_shape.members[name], value, _small(name), problems)
     if problems:
         raise validation_error(problems)

@@ -46,19 +46,19 @@ def signer(request: Received, *, now: datetime | None = None) -> AccessKey:
     header = request.headers.get("authorization", "")
     if not header:
         raise ApiError("MissingAuthenticationTokenException", "Request is missing Authentication Token")
-    given = _AUTHORIZATION.fullmatch(header.strip())
-    if given is None:
+    credential = _AUTHORIZATION.fullmatch(header.strip())
+    if credential is None:
         raise ApiError(
             "IncompleteSignatureException", "The Authorization header is not a complete AWS4-HMAC-SHA256 one."
         )
-    _check_scope(given["region"], given["service"])
-    _check_time(request.headers.get("x-amz-date", ""), given["date"], now or datetime.now(UTC))
-    signed = given["headers"].split(";")
+    _check_scope(credential["region"], credential["service"])
+    _check_time(request.headers.get("x-amz-date", ""), credential["date"], now or datetime.now(UTC))
+    signed = credential["headers"].split(";")
     _check_signed_headers(request, signed)
-    key = AccessKey.objects.select_related("requester").filter(key_id=given["key"], revoked_at=None).first()
+    key = AccessKey.objects.select_related("requester").filter(key_id=credential["key"], revoked_at=None).first()
     # An unknown key is compared too, so that the time taken does not tell which keys exist.
-    expected = _signature(request, signed, given["key"])
-    matches = hmac.compare_digest(expected, given["signature"])
+    expected = _signature(request, signed, credential["key"])
+    matches = hmac.compare_digest(expected, credential["signature"])
     if key is None or "x-amz-security-token" in request.headers:
         raise ApiError("UnrecognizedClientException", "The security token included in the request is invalid.")
     if not matches:
@@ -73,9 +73,9 @@ def signer(request: Received, *, now: datetime | None = None) -> AccessKey:
 
 
 def _check_scope(region: str, service: str) -> None:
-    for name, value, wanted in (("region", region, REGION), ("service", service, SERVICE)):
-        if value != wanted:
-            raise ApiError("InvalidSignatureException", f"Credential should be scoped to the {name} '{wanted}'.")
+    for name, value, expected in (("region", region, REGION), ("service", service, SERVICE)):
+        if value != expected:
+            raise ApiError("InvalidSignatureException", f"Credential should be scoped to the {name} '{expected}'.")
 
 
 def _check_time(stamp: str, date: str, now: datetime) -> None:

@@ -54,7 +54,7 @@ def requests(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST", "OPTIONS"])
     request_id = str(uuid.uuid4())
-    name, given = "", None
+    name, parameters = "", None
     caller: AccessKey | None = None  # whose call is recorded, once it is known to be theirs and not too many
     status, outcome = 200, ""
     try:
@@ -64,8 +64,8 @@ def requests(request: HttpRequest) -> HttpResponse:
         if api_rate_exceeded(key.key_id):
             raise throttled()
         caller = key
-        given = json_of(received.body)
-        body = _answer(request, key, model, given, request_id)
+        parameters = json_of(received.body)
+        body = _answer(request, key, model, parameters, request_id)
     except ApiError as error:
         body, status, outcome = error.body(), error.status, error.code
     except (DatabaseError, BadAnswer):
@@ -73,7 +73,7 @@ def requests(request: HttpRequest) -> HttpResponse:
         fault = service_fault()
         body, status, outcome = fault.body(), fault.status, fault.code
     if caller is not None:
-        subject = _subject(body) or _subject(given)
+        subject = _subject(body) or _subject(parameters)
         api_call_note(key=caller, operation=name, request_id=request_id, subject=subject, outcome=outcome)
     return reply(body, request_id, status=status)
 
@@ -86,8 +86,8 @@ def _subject(values: Any) -> str:
     if not isinstance(values, dict):
         return ""
     values = values.get("HIT") or values.get("QualificationType") or values
-    found = (values.get(name) for name in _SUBJECTS if isinstance(values, dict))
-    return next((value for value in found if isinstance(value, str)), "")
+    ids = (values.get(name) for name in _SUBJECTS if isinstance(values, dict))
+    return next((value for value in ids if isinstance(value, str)), "")
 
 
 def received_of(request: HttpRequest) -> Received:
@@ -129,19 +129,21 @@ def _no_constant(_name: str) -> None:
     raise ValueError
 
 
-def _answer(request: HttpRequest, key: AccessKey, model: OperationModel, given: Any, request_id: str) -> dict[str, Any]:
+def _answer(
+    request: HttpRequest, key: AccessKey, model: OperationModel, parameters: Any, request_id: str
+) -> dict[str, Any]:
     """Do what is asked, in one transaction with the check of the answer. Faults on order come in here."""
     fault = faults.take(model.name) if settings.TEST_MODE else None
     kind = fault.kind if fault else ""
-    if kind == faults.THROTTLED:
+    if kind == faults.Kind.THROTTLED:
         raise throttled()
-    if kind == faults.BEFORE_COMMIT:
+    if kind == faults.Kind.BEFORE_COMMIT:
         raise service_fault()
-    if fault and kind == faults.SLOW:
+    if fault and kind == faults.Kind.SLOW:
         time.sleep(fault.seconds)
-    call = Call(operation=model.name, request_id=request_id, key=key, given=request_read(model, given))
+    call = Call(operation=model.name, request_id=request_id, key=key, parameters=request_read(model, parameters))
     milliseconds = int(clock.now().timestamp() * 1000)
-    if kind == faults.NOT_READY:
+    if kind == faults.Kind.NOT_READY:
         text = "This operation can be called with a status of: null"
         raise request_error(text, "InvalidAssignmentState", milliseconds=milliseconds)
     try:
@@ -149,12 +151,12 @@ def _answer(request: HttpRequest, key: AccessKey, model: OperationModel, given: 
         with transaction.atomic():
             body = answer_write(model, HANDLERS[model.name](call))
     except Refused as refused:
-        if kind == faults.REPLY_DROPPED:
+        if kind == faults.Kind.REPLY_DROPPED:
             _hang_up(request)
         raise refusal(refused, milliseconds=milliseconds) from refused
-    if kind == faults.AFTER_COMMIT:
+    if kind == faults.Kind.AFTER_COMMIT:
         raise service_fault()
-    if kind == faults.REPLY_DROPPED:
+    if kind == faults.Kind.REPLY_DROPPED:
         _hang_up(request)
     return body
 

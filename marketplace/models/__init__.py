@@ -1,7 +1,6 @@
 """Who is on the marketplace, what is offered and done there, and the money that moves."""
 
 from marketplace.models.accounts import (
-    ACCOUNT,
     AccessKey,
     Account,
     ApiCall,
@@ -14,13 +13,13 @@ from marketplace.models.accounts import (
     WorkerBlock,
 )
 from marketplace.models.hits import LIVE_STATES, Assignment, DueFailure, Hit, HitType, UniqueRequestToken
-from marketplace.models.messages import Dispute, Message, Notification, NotificationSubscription
-from marketplace.models.money import BonusPayment, Entry
+from marketplace.models.ledger import BonusPayment, Entry, PayoutList
+from marketplace.models.messages import Dispute, Message
+from marketplace.models.notifications import EventKind, Notification, NotificationSubscription
 from marketplace.models.qualifications import Qualification, QualificationRequest, QualificationType
 from marketplace.models.testing import Fault, FaultDone, Storm, TestClock
 
 __all__ = [
-    "ACCOUNT",
     "LIVE_STATES",
     "AccessKey",
     "Account",
@@ -32,6 +31,7 @@ __all__ = [
     "Dispute",
     "DueFailure",
     "Entry",
+    "EventKind",
     "Fault",
     "FaultDone",
     "Hit",
@@ -40,6 +40,7 @@ __all__ = [
     "Message",
     "Notification",
     "NotificationSubscription",
+    "PayoutList",
     "Qualification",
     "QualificationRequest",
     "QualificationType",

@@ -77,7 +77,7 @@ class Worker(models.Model):
 
 
 class Invitation(models.Model):
-    """Leave to register as a worker, once. Only a digest of the token is kept."""
+    """A permission to register as a worker, once. Only a digest of the token is kept."""
 
     email = models.EmailField(blank=True, help_text=_("if set, only this address may register with it"))
     token_digest = models.CharField(max_length=64, unique=True)
@@ -147,21 +147,59 @@ class Tries(models.Model):
         return f"{self.number} since {self.began_at}"
 
 
-ACCOUNT = "account"
-"""Before an account's id, where the audit names somebody."""
-
-
 class AuditEvent(models.Model):
-    """Something that the operator, or a command in the operator's name, did. Append-only."""
+    """Something that an operator did, or a command in an operator's name. Append-only.
+
+    It stays for good, so people are named by their rows: an address that is erased there is not in here.
+    """
+
+    # The page shows and searches the same words, so each label is the value.
+    class Action(models.TextChoices):
+        CREATE_OPERATOR = "create operator", _("create operator")
+        CREATE_REQUESTER = "create requester", _("create requester")
+        DEACTIVATE_REQUESTER = "deactivate requester", _("deactivate requester")
+        REACTIVATE_REQUESTER = "reactivate requester", _("reactivate requester")
+        ISSUE_KEY = "issue key", _("issue key")
+        REVOKE_KEY = "revoke key", _("revoke key")
+        DEPOSIT = "deposit", _("deposit")
+        ANSWER_MESSAGE = "answer message", _("answer message")
+        APPROVE_FOR_REQUESTER = "approve for requester", _("approve for requester")
+        INVITE_WORKER = "invite worker", _("invite worker")
+        ACTIVATE_WORKER = "worker active", _("worker active")
+        SUSPEND_WORKER = "worker suspended", _("worker suspended")
+        CLOSE_WORKER = "worker closed", _("worker closed")
+        MOVE_WORKER = "move worker", _("move worker")
+        ISSUE_PASSWORD_LINK = "issue password link", _("issue password link")
+        OVERTURN_REJECTION = "overturn rejection", _("overturn rejection")
+        UPHOLD_REJECTION = "uphold rejection", _("uphold rejection")
+        PAY_OUT = "pay out", _("pay out")
+        FETCH_PAYOUTS = "fetch payouts", _("fetch payouts")
+        RETURN_PAYOUT = "payout came back", _("payout came back")
+        LAPSE = "lapse", _("lapse")
 
     at = models.DateTimeField()
-    actor = models.CharField(max_length=254, help_text=_("the operator's account by its id, or the command's name"))
-    action = models.CharField(max_length=50)
-    subject = models.CharField(max_length=100)
+    actor = models.ForeignKey(Account, null=True, blank=True, on_delete=models.PROTECT, related_name="audited_acts")
+    command = models.CharField(max_length=50, blank=True, help_text=_("what was run, where nobody was logged in"))
+    action = models.CharField(max_length=50, choices=Action)
+    subject = models.CharField(max_length=100, blank=True, help_text=_("the public id of what it was about"))
+    account = models.ForeignKey(
+        Account,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text=_("whose account it was about, where that has no public id"),
+    )
     details = models.JSONField(default=dict)
 
     class Meta:
-        indexes = [models.Index(fields=["-at"], name="audit_newest_first")]  # selectors.operator
+        indexes = [models.Index(fields=["-at"], name="audit_newest_first")]  # selectors.audit
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(actor__isnull=False, command="") | (Q(actor=None) & ~Q(command="")),
+                name="audit_names_who_did_it",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.action} {self.subject}"
@@ -179,7 +217,7 @@ class ApiCall(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["key", "-id"], name="api_call_of_key"),  # selectors.site: what a key did
+            models.Index(fields=["key", "-id"], name="api_call_of_key"),  # selectors.requesters: what a key did
             BrinIndex(fields=["at"], name="api_call_to_forget"),
         ]
 
@@ -190,7 +228,11 @@ class ApiCall(models.Model):
 class DailyRun(models.Model):
     """When something was last done that is done once a day, and what came of it. See services.daily."""
 
-    name = models.CharField(primary_key=True, max_length=20)
+    class Name(models.TextChoices):
+        BOOKS = "books", _("check the books")
+        FORGET = "forget", _("forget what is old")
+
+    name = models.CharField(primary_key=True, max_length=20, choices=Name)
     began_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)
     ok = models.BooleanField(default=True)

@@ -1,6 +1,5 @@
 """What is offered, and who takes it. State moves under the HIT's row lock, through services.hits.hits_settle."""
 
-import re
 from decimal import Decimal
 
 from django.contrib.postgres.indexes import GinIndex
@@ -12,7 +11,6 @@ from marketplace.models.accounts import Requester, Worker
 
 _YEAR = 31_536_000
 _MONTH = 2_592_000
-_BONUS_KEYWORD = re.compile(r"(?:^|,)\s*bonus-up-to-([0-9]{1,5}\.[0-9]{2})\s*(?:,|$)")
 
 
 class HitType(models.Model):
@@ -26,9 +24,15 @@ class HitType(models.Model):
     description = models.CharField(max_length=2000)
     keywords = models.CharField(max_length=1000, blank=True)
     reward = models.DecimalField(max_digits=10, decimal_places=2)
+    bonus_up_to = models.DecimalField(
+        max_digits=7,
+        decimal_places=2,
+        default=Decimal("0.00"),
+        help_text=_("what the requester says may come on top, by the keyword bonus-up-to-1.90"),
+    )
     assignment_seconds = models.PositiveIntegerField()
     auto_approval_seconds = models.PositiveIntegerField()
-    requirements = models.JSONField(default=list, help_text=_("as qualifying.requirement_read gives them"))
+    requirements = models.JSONField(default=list, help_text=_("as requirements.requirement_read gives them"))
     created_at = models.DateTimeField()
     retired_at = models.DateTimeField(null=True, blank=True, help_text=_("a qualification type it needs was deleted"))
 
@@ -47,12 +51,6 @@ class HitType(models.Model):
 
     def __str__(self) -> str:
         return self.title
-
-    @property
-    def bonus_up_to(self) -> Decimal:
-        """What the requester says may come on top of the reward: by the keyword `bonus-up-to-1.90`. 0 without it."""
-        found = _BONUS_KEYWORD.search(self.keywords)
-        return Decimal(found[1]) if found else Decimal("0.00")
 
 
 class Hit(models.Model):
@@ -107,7 +105,7 @@ class Hit(models.Model):
             # services.due: HITs whose time is over
             models.Index(fields=["expires_at"], condition=Q(expired=False), name="hit_to_expire"),
             models.Index(fields=["reviewable_at"], condition=~Q(status="Disposed"), name="hit_to_dispose"),
-            # selectors.work: what a worker can find
+            # selectors.tasks: what a worker can find
             models.Index(fields=["hit_type", "id"], condition=Q(status="Assignable"), name="hit_findable"),
         ]
 
@@ -178,7 +176,7 @@ class Assignment(models.Model):
             models.Index(fields=["auto_approval_at"], condition=Q(state="Submitted"), name="assignment_to_approve"),
             # selectors.hits: ListAssignmentsForHIT
             models.Index(fields=["hit", "submitted_at", "id"], name="assignment_in_order"),
-            # selectors.work: a worker's history and record
+            # selectors.tasks: a worker's history and record
             models.Index(fields=["worker", "state", "-id"], name="assignment_of_worker"),
         ]
 
@@ -186,8 +184,13 @@ class Assignment(models.Model):
         return f"{self.assignment_id} of {self.worker_id}"
 
 
-LIVE_STATES = ["Accepted", "Submitted", "Approved", "Rejected"]
-"""States in which an assignment takes up one of its HIT's places. Submitted work keeps its place for good."""
+# States in which an assignment takes up one of its HIT's slots. Submitted work keeps its slot for good.
+LIVE_STATES = [
+    Assignment.State.ACCEPTED,
+    Assignment.State.SUBMITTED,
+    Assignment.State.APPROVED,
+    Assignment.State.REJECTED,
+]
 
 
 class UniqueRequestToken(models.Model):
@@ -210,8 +213,14 @@ class UniqueRequestToken(models.Model):
 class DueFailure(models.Model):
     """What was due on a HIT failed, and is tried again. Gone once it has succeeded. See services.due."""
 
+    class Step(models.TextChoices):
+        ABANDON = "abandon", _("abandon")
+        APPROVE = "approve", _("approve")
+        EXPIRE = "expire", _("expire")
+        DISPOSE = "dispose", _("dispose")
+
     hit = models.OneToOneField(Hit, on_delete=models.PROTECT, related_name="due_failure")
-    step = models.CharField(max_length=20)
+    step = models.CharField(max_length=20, choices=Step)
     error = models.CharField(max_length=1000)
     tries = models.PositiveIntegerField(default=0)
     first_at = models.DateTimeField()

@@ -1,12 +1,11 @@
-"""Words between requesters, workers and the operator, and notifications to requesters' programs."""
+"""Messages between requesters and workers, and disputes that the operator decides."""
 
-from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from marketplace.models.accounts import AccessKey, Requester, Worker
-from marketplace.models.hits import Assignment, Hit, HitType
+from marketplace.models.accounts import Requester, Worker
+from marketplace.models.hits import Assignment, Hit
 
 
 class Message(models.Model):
@@ -40,7 +39,7 @@ class Dispute(models.Model):
 
     class State(models.TextChoices):
         OPEN = "open", _("open")
-        UPHELD = "upheld", _("the rejection stands")
+        UPHELD = "upheld", _("rejection upheld")
         OVERTURNED = "overturned", _("approved after all")
 
     assignment = models.OneToOneField(Assignment, on_delete=models.PROTECT, related_name="dispute")
@@ -60,41 +59,3 @@ class Dispute(models.Model):
 
     def __str__(self) -> str:
         return f"dispute {self.pk}"
-
-
-class NotificationSubscription(models.Model):
-    """Where a requester's program wants to hear of events of a HIT type. Signed with the key that asked for it."""
-
-    hit_type = models.OneToOneField(HitType, on_delete=models.PROTECT, related_name="subscription")
-    key = models.ForeignKey(AccessKey, on_delete=models.PROTECT, related_name="+")
-    destination = models.URLField(max_length=1000)
-    transport = models.CharField(max_length=5)
-    version = models.CharField(max_length=20)
-    events = ArrayField(models.CharField(max_length=30))
-    active = models.BooleanField(default=True)
-
-    def __str__(self) -> str:
-        return self.destination
-
-
-class Notification(models.Model):
-    """One event to deliver. Written with the event, delivered afterwards: at least once, or given up."""
-
-    key = models.ForeignKey(AccessKey, on_delete=models.PROTECT, related_name="+")
-    destination = models.URLField(max_length=1000)
-    body = models.JSONField()
-    made_at = models.DateTimeField()
-    tries = models.PositiveSmallIntegerField(default=0)
-    next_try_at = models.DateTimeField(null=True, blank=True, help_text=_("none: delivered, or given up"))
-    delivered_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        indexes = [
-            # services.delivery: what is due, for each key in turn
-            models.Index(
-                fields=["key", "next_try_at"], condition=Q(next_try_at__isnull=False), name="notification_due_of_key"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"notification {self.pk}"

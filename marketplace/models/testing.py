@@ -24,8 +24,18 @@ class TestClock(models.Model):
 class Fault(models.Model):
     """A fault to come: the next request of that operation meets it, and it is gone. Taken in order."""
 
+    class Kind(models.TextChoices):
+        BEFORE_COMMIT = "before_commit", "a ServiceFault, and nothing was done"
+        AFTER_COMMIT = "after_commit", "a ServiceFault, and it was done"
+        REPLY_DROPPED = "reply_dropped", "the connection is closed without an answer, and it was done"
+        THROTTLED = "throttled", "a ThrottlingException, and nothing was done"
+        SLOW = "slow", "the answer takes `seconds` longer"
+        NOT_READY = "not_ready", "approving and rejecting fail as they do within minutes of a submission"
+        NOTIFICATION_LOST = "notification_lost", "a notification counts as delivered, and was not sent"
+        NOTIFICATION_DOUBLED = "notification_doubled", "a notification is sent twice"
+
     operation = models.CharField(max_length=64, blank=True, help_text="empty: any")
-    kind = models.CharField(max_length=30)
+    kind = models.CharField(max_length=30, choices=Kind)
     seconds = models.FloatField(default=0)
 
     def __str__(self) -> str:
@@ -53,7 +63,7 @@ class FaultDone(models.Model):
     """A fault that was met, for tests to count."""
 
     operation = models.CharField(max_length=64)
-    kind = models.CharField(max_length=30)
+    kind = models.CharField(max_length=30, choices=Fault.Kind)
     at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What operators fill in."""
+"""The forms that operators fill in."""
 
 from decimal import Decimal
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from marketplace.models import Worker
+from marketplace.countries import COUNTRIES
+from marketplace.models import Dispute, Worker
 from marketplace.services.accounts import INVITATION_DAYS
 from marketplace.services.ledger import MOST_REASON
-from marketplace.site.countries import COUNTRIES
 
 
 class RequesterForm(forms.Form):
@@ -36,7 +36,10 @@ class DepositForm(forms.Form):
         widget=forms.NumberInput(attrs={"step": "0.01", "inputmode": "decimal"}),
     )
     note = forms.CharField(
-        label=_("Note"), max_length=200, required=False, help_text=_("Where it came from, such as a transfer's number.")
+        label=_("Note"),
+        max_length=200,
+        required=False,
+        help_text=_("Where it came from, such as the number of a transfer."),
     )
 
     def clean_amount(self) -> Decimal:
@@ -54,13 +57,17 @@ class AnswerForm(forms.Form):
 
 
 class InvitationForm(forms.Form):
-    """Leave to register."""
+    """A permission to register."""
 
     email = forms.EmailField(
-        label=_("Email address"), required=False, help_text=_("If given, only this address may register with it.")
+        label=_("Email address"),
+        required=False,
+        help_text=_("If given, only this address can register with the invitation."),
     )
-    note = forms.CharField(label=_("Note"), max_length=200, required=False, help_text=_("For you: who it is for."))
-    days = forms.IntegerField(label=_("Good for how many days"), min_value=1, max_value=365, initial=INVITATION_DAYS)
+    note = forms.CharField(
+        label=_("Note"), max_length=200, required=False, help_text=_("For your own records, such as who it is for.")
+    )
+    days = forms.IntegerField(label=_("Valid for (days)"), min_value=1, max_value=365, initial=INVITATION_DAYS)
     vouched_approved = forms.IntegerField(
         label=_("Approved elsewhere"), min_value=0, max_value=10_000_000, initial=0, help_text=_("You vouch for it.")
     )
@@ -68,7 +75,7 @@ class InvitationForm(forms.Form):
 
 
 class StatusForm(forms.Form):
-    """A worker's standing."""
+    """A worker's status."""
 
     status = forms.ChoiceField(label=_("Status"), choices=Worker.Status.choices)
     reason = forms.CharField(label=_("Reason, for the audit"), max_length=500)
@@ -85,7 +92,7 @@ class ReasonForm(forms.Form):
 
 
 class PasswordForm(ReasonForm):
-    """Why a worker gets a link to a new password. Beside other forms with a reason, so with other ids."""
+    """Why a worker gets a link to a new password. Its fields have ids of their own: other reasons are on the page."""
 
     prefix_of_ids = "password"
 
@@ -100,7 +107,7 @@ class MoveForm(ReasonForm):
         label=_("State or province"),
         required=False,
         max_length=3,
-        help_text=_("Its short code, such as WA or ON; may be empty."),
+        help_text=_("Its short code, such as WA or ON. Optional."),
     )
     field_order = ["country", "subdivision", "reason"]
 
@@ -111,7 +118,7 @@ class BounceForm(forms.Form):
     reason = forms.CharField(
         label=_("Why it came back"),
         max_length=MOST_REASON,
-        help_text=_("It stands in the ledger, and the worker reads it."),
+        help_text=_("It is kept in the ledger, and the worker can read it."),
     )
 
 
@@ -121,14 +128,14 @@ class DecisionForm(forms.Form):
     decision = forms.ChoiceField(
         label=_("Decision"),
         choices=[
-            ("uphold", _("The rejection stands")),
-            ("overturn", _("Approve after all: the requester pays for it")),
+            (Dispute.State.UPHELD, _("Uphold the rejection")),
+            (Dispute.State.OVERTURNED, _("Approve after all: the requester pays")),
         ],
         widget=forms.RadioSelect,
     )
     answer = forms.CharField(
         label=_("Reason"),
         max_length=4096,
-        help_text=_("The worker reads it."),
+        help_text=_("The worker can read it."),
         widget=forms.Textarea(attrs={"rows": 5}),
     )

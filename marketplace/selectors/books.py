@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
+# Of the differences that one check finds, so many are said one by one.
 MOST_SHOWN = 20
-"""Of the differences that one check finds, so many are said one by one."""
 
 
 class Check(NamedTuple):
@@ -183,13 +183,13 @@ CHECKS = (
 
 def differences() -> list[str]:
     """Where the books are wrong, as sentences. None if they are right."""
-    found = []
+    sentences = []
     for check in CHECKS:
         rows = _rows(check.statement)
-        found += [check.sentence.format(*row) for row in rows[:MOST_SHOWN]]
+        sentences += [check.sentence.format(*row) for row in rows[:MOST_SHOWN]]
         if len(rows) > MOST_SHOWN:
-            found.append(f"{check.rule}: {len(rows) - MOST_SHOWN:,} more places where that is not so.")
-    return found
+            sentences.append(f"{check.rule}: {len(rows) - MOST_SHOWN:,} more places where that is not so.")
+    return sentences
 
 
 def totals() -> Totals:

@@ -24,10 +24,10 @@ def hits_requiring(requester: Requester, type_id: str) -> QuerySet[Hit]:
 
 def hit_of(requester: Requester, hit_id: str) -> Hit:
     """One HIT, deleted or not. Raises DoesNotExist."""
-    found = Hit.objects.select_related("hit_type").filter(requester=requester, hit_id=hit_id).first()
-    if found is None:
+    hit = Hit.objects.select_related("hit_type").filter(requester=requester, hit_id=hit_id).first()
+    if hit is None:
         raise DoesNotExist("HIT", hit_id)
-    return found
+    return hit
 
 
 def assignments_submitted(hit: Hit, states: Sequence[str] | None = None) -> QuerySet[Assignment]:
@@ -40,12 +40,12 @@ def assignment_submitted(requester: Requester, assignment_id: str) -> Assignment
     """One submitted assignment of a requester's HITs. Raises DoesNotExist, or WrongState if it is not submitted."""
     rows = Assignment.objects.select_related("worker", "hit__hit_type")
     rows = rows.filter(hit__requester=requester, assignment_id=assignment_id)
-    found = rows.filter(state__in=LIVE_STATES).first() or rows.first()
-    if found is None:
+    assignment = rows.filter(state__in=LIVE_STATES).first() or rows.first()
+    if assignment is None:
         raise DoesNotExist("Assignment", assignment_id)
-    if found.state not in SUBMITTED:
+    if assignment.state not in SUBMITTED:
         raise WrongState("Assignment", "Reviewable", "Approved", "Rejected")
-    return found
+    return assignment
 
 
 def bonuses_of(

@@ -1,9 +1,20 @@
 """Qualification types, who has which, and who waits for one."""
 
-from django.db.models import Q, QuerySet
+from collections.abc import Sequence
+
+from django.db.models import Exists, Func, JSONField, OuterRef, Q, QuerySet
+from django.db.models import Value as Literal
 
 from marketplace.errors import DoesNotExist, WrongState
-from marketplace.models import Qualification, QualificationRequest, QualificationType, Requester
+from marketplace.models import (
+    HitType,
+    Qualification,
+    QualificationRequest,
+    QualificationType,
+    Requester,
+    Worker,
+)
+from marketplace.requirements import SYSTEM, Requirement
 from marketplace.selectors.lookups import qualification_type_of, worker_of
 
 
@@ -23,12 +34,12 @@ def qualification_granted(requester: Requester, type_id: str, worker_id: str) ->
     """A worker's qualification. Raises DoesNotExist, or WrongState if it was revoked."""
     owned = qualification_type_of(requester, type_id)
     rows = Qualification.objects.select_related("qualification_type", "worker")
-    found = rows.filter(qualification_type=owned, worker=worker_of(worker_id)).first()
-    if found is None:
+    qualification = rows.filter(qualification_type=owned, worker=worker_of(worker_id)).first()
+    if qualification is None:
         raise DoesNotExist("Qualification", f"{type_id} of worker {worker_id}")
-    if found.status != Qualification.Status.GRANTED:
+    if qualification.status != Qualification.Status.GRANTED:
         raise WrongState("Qualification", Qualification.Status.GRANTED)
-    return found
+    return qualification
 
 
 def qualifications(requester: Requester, type_id: str, status: str) -> QuerySet[Qualification]:
@@ -42,3 +53,43 @@ def requests_pending(requester: Requester, type_id: str | None) -> QuerySet[Qual
     rows = QualificationRequest.objects.select_related("qualification_type", "worker")
     rows = rows.filter(qualification_type__requester=requester, state=QualificationRequest.State.PENDING)
     return rows.filter(qualification_type=qualification_type_of(requester, type_id)) if type_id else rows
+
+
+# --- as workers see them
+
+
+def qualifications_of(worker: Worker) -> QuerySet[Qualification]:
+    """What requesters granted to the worker, newest first, revoked ones included."""
+    rows = Qualification.objects.select_related("qualification_type__requester")
+    return rows.filter(worker=worker).order_by("-granted_at", "-pk")
+
+
+def qualification_requests_of(worker: Worker) -> QuerySet[QualificationRequest]:
+    """What the worker asked for, newest first."""
+    rows = QualificationRequest.objects.select_related("qualification_type__requester")
+    return rows.filter(worker=worker).order_by("-pk")
+
+
+def qualification_types_requestable() -> QuerySet[QualificationType]:
+    """What workers may ask for, by name: not what keeps those who have it from tasks, which helps nobody to have."""
+    rows = QualificationType.objects.select_related("requester")
+    kept_out = Func(
+        Func(
+            Literal("QualificationTypeId"),
+            OuterRef("type_id"),
+            Literal("Comparator"),
+            Literal("DoesNotExist"),
+            function="jsonb_build_object",
+        ),
+        function="jsonb_build_array",
+        output_field=JSONField(),
+    )
+    bars = HitType.objects.filter(requirements__contains=kept_out)
+    return rows.filter(~Exists(bars), status=QualificationType.Status.ACTIVE, retired_at=None).order_by("name", "pk")
+
+
+def qualification_names(requirements: Sequence[Requirement]) -> dict[str, str]:
+    """The names of the types that requirements are about, by id."""
+    type_ids = [requirement["QualificationTypeId"] for requirement in requirements]
+    names = QualificationType.objects.filter(type_id__in=type_ids).values_list("type_id", "name")
+    return {type_id: name for type_id, name in SYSTEM.items() if type_id in type_ids} | dict(names)

@@ -8,11 +8,11 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from marketplace import clock
 from marketplace.models import Assignment, Qualification, Requester, Worker, WorkerBlock
-from marketplace.qualifying import NUMBER_APPROVED, PERCENT_APPROVED, SYSTEM, Action, Requirement, Value, unmet
-from marketplace.selectors.qualifying import Record, facts_of, record_values
+from marketplace.requirements import NUMBER_APPROVED, PERCENT_APPROVED, SYSTEM, Action, Requirement, Value, unmet
+from marketplace.selectors.records import Record, facts_of, record_values
 
+# Who did something here within this time is active.
 RECENT = timedelta(days=30)
-"""Who did something here within this time is active."""
 
 
 class Reach(NamedTuple):
@@ -37,8 +37,8 @@ def reach_of(requester: Requester, requirements: Sequence[Requirement]) -> Reach
     willing = active.exclude(pk__in=WorkerBlock.objects.filter(requester=requester).values("worker"))
     if not requirements:
         return Reach(willing.count(), count)
-    wanted = {requirement["QualificationTypeId"] for requirement in requirements}
-    if wanted & {NUMBER_APPROVED, PERCENT_APPROVED}:
+    type_ids = {requirement["QualificationTypeId"] for requirement in requirements}
+    if type_ids & {NUMBER_APPROVED, PERCENT_APPROVED}:
         states = Assignment.State
         willing = willing.annotate(
             approved=Count("assignments", filter=Q(assignments__state=states.APPROVED)),
@@ -46,7 +46,7 @@ def reach_of(requester: Requester, requirements: Sequence[Requirement]) -> Reach
         )
     granted: dict[int, dict[str, int]] = {}
     rows = Qualification.objects.filter(
-        qualification_type__type_id__in=wanted - SYSTEM.keys(), status=Qualification.Status.GRANTED
+        qualification_type__type_id__in=type_ids - SYSTEM.keys(), status=Qualification.Status.GRANTED
     )
     for worker_pk, type_id, value in rows.values_list("worker__pk", "qualification_type__type_id", "value"):
         granted.setdefault(worker_pk, {})[type_id] = value or 0

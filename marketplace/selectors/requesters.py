@@ -1,8 +1,69 @@
-"""What belongs to a requester beside HITs and qualifications."""
+"""Requesters, and what belongs to them beside HITs and qualifications."""
 
-from django.db.models import QuerySet
+from typing import NamedTuple
 
-from marketplace.models import Message, Requester, WorkerBlock
+from django.db.models import Count, Q, QuerySet
+
+from marketplace.models import AccessKey, ApiCall, Assignment, Entry, Hit, Requester, WorkerBlock
+from marketplace.money import ZERO
+from marketplace.selectors.ledger import Balance, balance
+
+# API calls that a page goes through at most; the command api_calls shows all.
+MOST_CALLS = 10_000
+
+
+class RequesterRow(NamedTuple):
+    """A requester and what it has."""
+
+    requester: Requester
+    balance: Balance
+    open_hits: int
+
+
+class Rejections(NamedTuple):
+    """How much work a requester rejected, and how much of that without a reason."""
+
+    total: int
+    without_reason: int
+
+
+def requester_rows() -> list[RequesterRow]:
+    """All requesters by name."""
+    open_hits = Hit.objects.filter(status=Hit.Status.ASSIGNABLE).order_by().values_list("requester")
+    counts = dict(open_hits.annotate(hits=Count("pk")))
+    newest = {
+        entry.requester_id: Balance(entry.available_after or ZERO, entry.on_hold_after or ZERO)
+        for entry in Entry.objects.filter(requester__isnull=False)
+        .order_by("requester", "-number")
+        .distinct("requester")
+    }
+    return [
+        RequesterRow(requester, newest.get(requester.pk, Balance(ZERO, ZERO)), counts.get(requester.pk, 0))
+        for requester in Requester.objects.order_by("name")
+    ]
+
+
+def requester_balance(requester: Requester) -> Balance:
+    """What a requester has now."""
+    return balance(requester.pk)
+
+
+def requester_rejections(requester: Requester) -> Rejections:
+    """What the requester rejected and did not approve after all."""
+    rejected = Assignment.objects.filter(hit__requester=requester, state=Assignment.State.REJECTED)
+    counts = rejected.aggregate(total=Count("pk"), without_reason=Count("pk", filter=Q(feedback="")))
+    return Rejections(**counts)
+
+
+def requester_entries(requester: Requester) -> QuerySet[Entry]:
+    """A requester's ledger, newest first."""
+    rows = Entry.objects.select_related("worker", "hit__hit_type", "assignment")
+    return rows.filter(requester=requester).order_by("-number")
+
+
+def requester_keys(requester: Requester) -> QuerySet[AccessKey]:
+    """A requester's access keys, newest first, revoked ones included."""
+    return AccessKey.objects.filter(requester=requester).order_by("-pk")
 
 
 def blocks_of(requester: Requester) -> QuerySet[WorkerBlock]:
@@ -10,7 +71,17 @@ def blocks_of(requester: Requester) -> QuerySet[WorkerBlock]:
     return WorkerBlock.objects.select_related("worker").filter(requester=requester)
 
 
-def messages_to(requester: Requester) -> QuerySet[Message]:
-    """What workers wrote to a requester, newest first."""
-    rows = Message.objects.select_related("worker", "hit__hit_type")
-    return rows.filter(requester=requester, direction=Message.Direction.TO_REQUESTER).order_by("-pk")
+def calls_of(requester: Requester, *, words: str = "") -> QuerySet[ApiCall]:
+    """The requester's newest API calls, newest first: those by a key, with an operation, an outcome or about an id."""
+    rows = ApiCall.objects.select_related("key").filter(key__in=AccessKey.objects.filter(requester=requester))
+    if words := words.strip():
+        rows = rows.filter(
+            Q(key__key_id=words) | Q(operation=words) | Q(outcome=words) | Q(subject=words) | Q(request_id=words)
+        )
+    return rows.order_by("-pk")[:MOST_CALLS]
+
+
+def work_undecided(requester: Requester) -> QuerySet[Assignment]:
+    """What was submitted to a requester and not decided on, the oldest first."""
+    rows = Assignment.objects.select_related("worker", "hit__hit_type")
+    return rows.filter(hit__requester=requester, state=Assignment.State.SUBMITTED).order_by("submitted_at", "pk")

@@ -16,7 +16,7 @@ from django.utils.http import urlsafe_base64_encode
 
 from marketplace import clock, ids
 from marketplace.errors import InvalidValue, NotAllowed, WrongState
-from marketplace.models import ACCOUNT, Account, AuditEvent, Invitation, Requester, Worker, WorkerBlock
+from marketplace.models import Account, AuditEvent, Invitation, Requester, Worker, WorkerBlock
 from marketplace.selectors.lookups import worker_of
 from marketplace.services.hits import hits_end
 
@@ -38,13 +38,22 @@ class PasswordLink(NamedTuple):
     token: str
 
 
-def audit_note(*, actor: Account | str, action: str, subject: str, **details: object) -> AuditEvent:
-    """Write down what an operator did, or a command in the operator's name.
+def audit_note(
+    *, actor: Account | str, action: AuditEvent.Action, subject: Account | str, **details: object
+) -> AuditEvent:
+    """Write down what an operator did, or a command (by its name) in an operator's name.
 
-    What is written stays for good, so people are named by ids: an address that is erased elsewhere is not in here.
+    The subject is the public id of what it was about, or the account of somebody who has none.
     """
-    who = f"{ACCOUNT} {actor.pk}" if isinstance(actor, Account) else actor
-    return AuditEvent.objects.create(at=clock.now(), actor=who, action=action, subject=subject, details=details)
+    return AuditEvent.objects.create(
+        at=clock.now(),
+        actor=actor if isinstance(actor, Account) else None,
+        command=actor if isinstance(actor, str) else "",
+        action=action,
+        subject=subject if isinstance(subject, str) else "",
+        account=subject if isinstance(subject, Account) else None,
+        details=details,
+    )
 
 
 def requester_create(*, name: str, email: str = "") -> Requester:
@@ -69,7 +78,7 @@ def invitation_make(
     vouched_rejected: int = 0,
     days: int = INVITATION_DAYS,
 ) -> IssuedInvitation:
-    """Leave to register, for whoever holds the token (and, with `email`, only for that address)."""
+    """A permission to register, for whoever holds the token (and, with `email`, only for that address)."""
     if email:
         _check_email(email)
     token = secrets.token_urlsafe(24)
@@ -107,12 +116,14 @@ def worker_register(
     """
     invitation = None
     if invitation_token:
-        found = Invitation.objects.select_for_update(no_key=True).filter(token_digest=_digest(invitation_token)).first()
-        if found is None or found.used_by_id or found.expires_at <= clock.now():
-            raise NotAllowed("This invitation cannot be used: it was used before, or its time is over.")
-        if found.email and found.email.casefold() != email.strip().casefold():
+        candidate = (
+            Invitation.objects.select_for_update(no_key=True).filter(token_digest=_digest(invitation_token)).first()
+        )
+        if candidate is None or candidate.used_by_id or candidate.expires_at <= clock.now():
+            raise NotAllowed("This invitation has already been used or has expired.")
+        if candidate.email and candidate.email.casefold() != email.strip().casefold():
             raise NotAllowed("This invitation is for another email address.")
-        invitation = found
+        invitation = candidate
     elif not settings.OPEN_REGISTRATION:
         raise NotAllowed("Registration is by invitation. Ask the marketplace's operator for one.")
     country, subdivision = _place(country, subdivision)
@@ -146,12 +157,12 @@ class _PasswordTokens(PasswordResetTokenGenerator):
         return clock.now().replace(tzinfo=None)
 
 
+# They work until the password is changed or the account logs in, for settings.PASSWORD_RESET_TIMEOUT at most.
 password_tokens = _PasswordTokens()
-"""They work until the password is changed or the account logs in, for settings.PASSWORD_RESET_TIMEOUT at most."""
 
 
 def password_link_make(*, account: Account) -> PasswordLink:
-    """Leave to set a new password, once, for whoever is given it. Raises NotAllowed if the account is closed."""
+    """A link to set a new password with, once. Raises NotAllowed if the account is closed."""
     if not account.is_active:
         raise NotAllowed("This account is closed. Open it again first.")
     uid = urlsafe_base64_encode(force_bytes(account.pk))
@@ -167,7 +178,9 @@ def requester_deactivate(*, requester: Requester, actor: Account, reason: str) -
     """
     with transaction.atomic():
         _switch(requester, active=False)
-        audit_note(actor=actor, action="deactivate requester", subject=requester.account_id, reason=reason)
+        audit_note(
+            actor=actor, action=AuditEvent.Action.DEACTIVATE_REQUESTER, subject=requester.account_id, reason=reason
+        )
     # Afterwards: whoever locks the requester locked its HITs before. What is published meanwhile is refused.
     return hits_end(requester_pk=requester.pk)
 
@@ -179,7 +192,7 @@ def requester_reactivate(*, requester: Requester, actor: Account, reason: str) -
     Raises WrongState if it is active.
     """
     _switch(requester, active=True)
-    audit_note(actor=actor, action="reactivate requester", subject=requester.account_id, reason=reason)
+    audit_note(actor=actor, action=AuditEvent.Action.REACTIVATE_REQUESTER, subject=requester.account_id, reason=reason)
 
 
 def _switch(requester: Requester, *, active: bool) -> None:
@@ -225,7 +238,7 @@ def _account(*, email: str, password: str, is_operator: bool = False) -> Account
         with transaction.atomic():
             return Account.objects.create_user(email, password, is_operator=is_operator, created_at=clock.now())
     except IntegrityError:
-        raise InvalidValue("There is an account with this email address. Log in instead.") from None
+        raise InvalidValue("An account with this email address already exists. Log in instead.") from None
 
 
 def _place(country: str, subdivision: str) -> tuple[str, str]:

@@ -16,20 +16,30 @@ from marketplace.errors import (
     TooLate,
     WrongState,
 )
-from marketplace.models import LIVE_STATES, Assignment, BonusPayment, Entry, Hit, Requester, Worker, WorkerBlock
+from marketplace.models import (
+    LIVE_STATES,
+    Assignment,
+    BonusPayment,
+    Entry,
+    EventKind,
+    Hit,
+    Requester,
+    Worker,
+    WorkerBlock,
+)
 from marketplace.money import bonus_fee, reward_fee
-from marketplace.qualifying import Action
 from marketplace.questions import ANSWER_BYTES, answers_write
-from marketplace.selectors.qualifying import unmet_by
-from marketplace.selectors.work import hit_next_locked
+from marketplace.requirements import Action
+from marketplace.selectors.records import unmet_by
+from marketplace.selectors.tasks import hit_next_locked
 from marketplace.services.events import Event, events_note
 from marketplace.services.hits import hits_settle, rows_save
 from marketplace.services.ledger import Movement, bonus_movements, entries_write, reward_movements
 
 OVERRIDE_DAYS = 30
 MOST_FEEDBACK = 1024
+# Assignments that a worker may hold at a time.
 MOST_AT_ONCE = 25
-"""Assignments that a worker may hold at a time."""
 State = Assignment.State
 
 
@@ -52,27 +62,27 @@ def assignment_accept_next(*, worker: Worker, group_id: str) -> Assignment:
     for passing_over in (True, False):  # where all are being taken, the first that stays free is waited for
         if (hit := hit_next_locked(worker, group_id=group_id, passing_over=passing_over)) is not None:
             return _accept(worker, hit)
-    raise NothingLeft("There is no task of this kind left for you.")
+    raise NothingLeft("There are no tasks of this kind left for you.")
 
 
 def _accept(worker: Worker, hit: Hit) -> Assignment:
     """As assignment_accept, for a locked worker and a locked HIT."""
     at = clock.now()
-    mine = Assignment.objects.filter(hit=hit, worker=worker, state__in=LIVE_STATES).first()
-    if mine is not None:
-        if mine.state != State.ACCEPTED:
-            raise NotAllowed("You did this HIT before.")
-        if mine.deadline <= at:
-            raise TooLate("The time for this HIT was over. It has gone back to the others.")
-        return mine
+    earlier = Assignment.objects.filter(hit=hit, worker=worker, state__in=LIVE_STATES).first()
+    if earlier is not None:
+        if earlier.state != State.ACCEPTED:
+            raise NotAllowed("You have already done this HIT.")
+        if earlier.deadline <= at:
+            raise TooLate("Your time for this HIT was up, so it is open to other workers again.")
+        return earlier
     if hit.status != Hit.Status.ASSIGNABLE or hit.expires_at <= at or not hit.requester.is_active:
-        raise NothingLeft("There are no more of this HIT to take.")
+        raise NothingLeft("This HIT is no longer available.")
     if WorkerBlock.objects.filter(requester=hit.requester, worker=worker).exists():
-        raise NotAllowed("This requester does not take work from you.")
+        raise NotAllowed("This requester does not accept work from you.")
     if unmet_by(worker, hit.hit_type.requirements, Action.ACCEPT):
-        raise NotAllowed("You do not have the qualifications that this HIT asks for.")
+        raise NotAllowed("You do not have the qualifications that this HIT requires.")
     if Assignment.objects.filter(worker=worker, state=State.ACCEPTED).count() >= MOST_AT_ONCE:
-        raise NotAllowed(f"You hold {MOST_AT_ONCE} HITs. Submit or return one first.")
+        raise NotAllowed(f"You have {MOST_AT_ONCE} HITs in progress. Submit or return one first.")
     assignment = Assignment(
         assignment_id=_free_id(hit, worker),
         hit=hit,
@@ -84,7 +94,7 @@ def _accept(worker: Worker, hit: Hit) -> Assignment:
         deadline=at + timedelta(seconds=hit.hit_type.assignment_seconds),
     )
     assignment.save(force_insert=True)
-    events_note([Event("AssignmentAccepted", hit, assignment)], at=at)
+    events_note([Event(EventKind.ASSIGNMENT_ACCEPTED, hit, assignment)], at=at)
     hits_settle([hit], at=at)
     return assignment
 
@@ -101,7 +111,7 @@ def assignment_return(*, worker: Worker, assignment_id: str) -> Assignment:
     assignment.state = State.RETURNED
     assignment.left_at = at
     assignment.save(update_fields=["state", "left_at"])
-    events_note([Event("AssignmentReturned", hit, assignment)], at=at)
+    events_note([Event(EventKind.ASSIGNMENT_RETURNED, hit, assignment)], at=at)
     hits_settle([hit], at=at)
     return assignment
 
@@ -134,7 +144,7 @@ def assignment_submit(
         return assignment
     at = clock.now()
     if assignment.state == State.ABANDONED or (assignment.state == State.ACCEPTED and assignment.deadline <= at):
-        raise TooLate("The time for this HIT is over, so this could not be submitted.")
+        raise TooLate("The time for this HIT was up, so this could not be submitted.")
     if assignment.state != State.ACCEPTED:
         raise WrongState("Assignment", State.ACCEPTED, because="It was returned.")
     assignment.state = State.SUBMITTED
@@ -142,7 +152,7 @@ def assignment_submit(
     assignment.submitted_at = at
     assignment.auto_approval_at = at + timedelta(seconds=assignment.auto_approval_seconds)
     assignment.save(update_fields=["state", "answer", "submitted_at", "auto_approval_at"])
-    events_note([Event("AssignmentSubmitted", hit, assignment)], at=at)
+    events_note([Event(EventKind.ASSIGNMENT_SUBMITTED, hit, assignment)], at=at)
     hits_settle([hit], at=at)
     return assignment
 
@@ -189,7 +199,7 @@ def assignments_approve(
         hit.held += sum((movement.on_hold for movement in paid), Decimal(0))
         movements.setdefault(hit.requester_id, []).extend(paid)
     rows_save(assignments, ["state", "approved_at", "approved_by_clock", "feedback"])
-    events_note([Event("AssignmentApproved", assignment.hit, assignment) for assignment in assignments], at=at)
+    events_note([Event(EventKind.ASSIGNMENT_APPROVED, assignment.hit, assignment) for assignment in assignments], at=at)
     hits_settle(hits, at=at, movements=movements)
 
 
@@ -204,7 +214,7 @@ def assignment_reject(*, requester: Requester, assignment_id: str, feedback: str
     assignment.rejected_at = at
     assignment.feedback = feedback
     assignment.save(update_fields=["state", "rejected_at", "feedback"])
-    events_note([Event("AssignmentRejected", hit, assignment)], at=at)
+    events_note([Event(EventKind.ASSIGNMENT_REJECTED, hit, assignment)], at=at)
     hits_settle([hit], at=at)
     return assignment
 
@@ -244,10 +254,10 @@ def _free_id(hit: Hit, worker: Worker) -> str:
     """An assignment id: one that others gave back, where ids are reused, else a new one."""
     if settings.REUSE_ASSIGNMENT_IDS:
         left = Assignment.objects.filter(hit=hit).exclude(state__in=LIVE_STATES)
-        taken = Assignment.objects.filter(hit=hit).exclude(assignment_id="").values("assignment_id")
-        mine_or_live = taken.filter(worker=worker) | taken.filter(state__in=LIVE_STATES)
-        found = left.exclude(assignment_id__in=mine_or_live).order_by("pk").values_list("assignment_id", flat=True)
-        if (again := found.first()) is not None:
+        assignments = Assignment.objects.filter(hit=hit).exclude(assignment_id="").values("assignment_id")
+        mine_or_live = assignments.filter(worker=worker) | assignments.filter(state__in=LIVE_STATES)
+        free_ids = left.exclude(assignment_id__in=mine_or_live).order_by("pk").values_list("assignment_id", flat=True)
+        if (again := free_ids.first()) is not None:
             return again
     return ids.entity_id()
 
@@ -255,7 +265,7 @@ def _free_id(hit: Hit, worker: Worker) -> str:
 def _active(worker: Worker) -> Worker:
     locked = Worker.objects.select_for_update(of=("self",), no_key=True).get(pk=worker.pk)
     if locked.status != Worker.Status.ACTIVE:
-        raise NotAllowed("Your account does not allow you to take HITs.")
+        raise NotAllowed("Your account cannot accept HITs at the moment.")
     return locked
 
 
@@ -273,13 +283,13 @@ def _lock_hit(hit_id: str) -> Hit:
 
 def _lock_own(worker: Worker, assignment_id: str) -> tuple[Hit, Assignment]:
     """A worker's assignment and its HIT, locked in the order that everybody locks them in."""
-    found = (
+    keys = (
         Assignment.objects.filter(assignment_id=assignment_id, worker=worker).values_list("pk", "hit__hit_id").first()
     )
-    if found is None:
+    if keys is None:
         raise DoesNotExist("Assignment", assignment_id)
-    hit = _lock_hit(found[1])
-    assignment = Assignment.objects.select_for_update(of=("self",), no_key=True).get(pk=found[0])
+    hit = _lock_hit(keys[1])
+    assignment = Assignment.objects.select_for_update(of=("self",), no_key=True).get(pk=keys[0])
     assignment.hit = hit
     return hit, assignment
 
@@ -287,12 +297,12 @@ def _lock_own(worker: Worker, assignment_id: str) -> tuple[Hit, Assignment]:
 def _lock_of(requester: Requester, assignment_id: str) -> tuple[Hit, Assignment]:
     """The live assignment of that id on a HIT of the requester, and the HIT, locked."""
     rows = Assignment.objects.filter(assignment_id=assignment_id, hit__requester=requester)
-    found = rows.filter(state__in=LIVE_STATES).values_list("pk", "hit__hit_id").first()
-    if found is None:
+    keys = rows.filter(state__in=LIVE_STATES).values_list("pk", "hit__hit_id").first()
+    if keys is None:
         if rows.exists():
             raise WrongState("Assignment", State.SUBMITTED)
         raise DoesNotExist("Assignment", assignment_id)
-    hit = _lock_hit(found[1])
-    assignment = Assignment.objects.select_for_update(of=("self",), no_key=True).get(pk=found[0])
+    hit = _lock_hit(keys[1])
+    assignment = Assignment.objects.select_for_update(of=("self",), no_key=True).get(pk=keys[0])
     assignment.hit = hit
     return hit, assignment

@@ -18,11 +18,9 @@ from marketplace.selectors.books import FeeMonth, Totals
 EVERY = timedelta(days=1)
 RETRY = timedelta(hours=1)
 CALLS_KEPT = timedelta(days=90)
+# After they were delivered, or given up.
 NOTIFICATIONS_KEPT = timedelta(days=30)
-"""After they were delivered, or given up."""
 BATCH = 5_000
-BOOKS = "books"
-FORGET = "forget"
 log = logging.getLogger(__name__)
 
 
@@ -40,17 +38,17 @@ def books_verify() -> Books:
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             cursor.execute("SET LOCAL statement_timeout = 0")
-        found = Books(books.differences(), books.totals(), books.fee_months())
-    for difference in found.differences:
+        result = Books(books.differences(), books.totals(), books.fee_months())
+    for difference in result.differences:
         log.error("The books are wrong: %s", difference)
     report = {
-        "differences": found.differences,
-        "totals": {name: str(value) for name, value in found.totals._asdict().items()},
-        "owed": str(found.totals.owed),
-        "fees": [[fee.month, str(fee.rewards), str(fee.bonuses), str(fee.amount)] for fee in found.fees],
+        "differences": result.differences,
+        "totals": {name: str(value) for name, value in result.totals._asdict().items()},
+        "owed": str(result.totals.owed),
+        "fees": [[fee.month, str(fee.rewards), str(fee.bonuses), str(fee.amount)] for fee in result.fees],
     }
-    _note(BOOKS, not found.differences, report)
-    return found
+    _note(DailyRun.Name.BOOKS, not result.differences, report)
+    return result
 
 
 def daily() -> int:
@@ -82,21 +80,21 @@ def forget() -> dict[str, int]:
         ),
         "api_calls": _delete(ApiCall.objects.filter(at__lt=at - CALLS_KEPT)),
     }
-    _note(FORGET, True, report)
+    _note(DailyRun.Name.FORGET, True, report)
     return report
 
 
-_WORK: dict[str, Callable[[], object]] = {BOOKS: books_verify, FORGET: forget}
+_WORK: dict[DailyRun.Name, Callable[[], object]] = {DailyRun.Name.BOOKS: books_verify, DailyRun.Name.FORGET: forget}
 
 
-def _claim(name: str) -> bool:
+def _claim(name: DailyRun.Name) -> bool:
     """Whether it is ours to do now: of many at once, one gets it. Tried again after a day, whatever comes of it."""
     at = clock.now()
     DailyRun.objects.get_or_create(name=name, defaults={"began_at": at - EVERY})
     return bool(DailyRun.objects.filter(name=name, began_at__lte=at - EVERY).update(began_at=at))
 
 
-def _note(name: str, ok: bool, report: dict[str, Any]) -> None:
+def _note(name: DailyRun.Name, ok: bool, report: dict[str, Any]) -> None:
     at = clock.now()
     outcome = {"ended_at": at, "ok": ok, "report": report}
     DailyRun.objects.update_or_create(name=name, defaults=outcome, create_defaults=outcome | {"began_at": at})

@@ -24,18 +24,18 @@ from marketplace.services import faults
 from marketplace.services.keys import notification_secret
 from marketplace.services.notifications import SIGNATURE_HEADER, reach, signature
 
+# For one try, from looking the host up to the status of its answer.
 SECONDS = 10.0
-"""For one try, from looking the host up to the status of its answer."""
 THREADS = 40
+# Tries of one requester's notifications at a time.
 MOST_OF_ONE = 2
-"""Tries of one requester's notifications at a time."""
+# Tries at a time for all requesters whose last one failed: the others always find a thread.
 MOST_OF_FAILING = THREADS // 2
-"""Tries at a time for all requesters whose last one failed: the others always find a thread."""
 FIRST_WAIT, MOST_TRIES = timedelta(seconds=30), 12  # doubling: a little more than a day
+# Of an address that fails again and again, while more notifications wait for it.
 LONGEST_PAUSE = timedelta(minutes=10)
-"""Of an address that fails again and again, while more notifications wait for it."""
+# For what had to wait behind others: nothing waits longer than this.
 GIVEN_UP_AFTER = timedelta(days=7)
-"""For what had to wait behind others: nothing waits longer than this."""
 POLL = 0.5
 log = logging.getLogger(__name__)
 
@@ -56,6 +56,10 @@ _DUE = """
         AND (key.requester_id = ANY (%(failing)s::bigint[])) = %(is_failing)s
     ORDER BY due.next_try_at, due.id LIMIT %(most)s
 """
+
+
+# How often a notification is posted that meets a fault.
+_TIMES: dict[str, int] = {faults.Kind.NOTIFICATION_LOST: 0, faults.Kind.NOTIFICATION_DOUBLED: 2}
 
 
 class Delivered(NamedTuple):
@@ -112,10 +116,10 @@ class Sender:
         at = clock.now()
         self._forget(at)
         started = self._claim(at)
-        for one in started:
+        for attempt in started:
             fault = faults.take("Notification") if settings.TEST_MODE else None
-            times = {faults.NOTIFICATION_LOST: 0, faults.NOTIFICATION_DOUBLED: 2}.get(fault.kind if fault else "", 1)
-            self._flying[pool.submit(_send, *_prepared(one.row), times, self._reach, self._seconds)] = one
+            times = _TIMES.get(fault.kind, 1) if fault else 1
+            self._flying[pool.submit(_send, *_prepared(attempt.row), times, self._reach, self._seconds)] = attempt
         finished, _ = wait(self._flying, timeout=POLL, return_when=FIRST_COMPLETED) if self._flying else ((), None)
         for future in finished:
             self._record(self._flying[future], future.result())
@@ -123,7 +127,7 @@ class Sender:
         return len(started)
 
     def _claim(self, at: datetime) -> list[_Try]:
-        under_way = Counter(one.requester for one in self._flying.values())
+        under_way = Counter(attempt.requester for attempt in self._flying.values())
         of_failing = sum(number for requester, number in under_way.items() if requester in self._failing)
         with transaction.atomic():
             claimed = self._claim_of(at, under_way, THREADS - under_way.total(), is_failing=False)
@@ -136,7 +140,7 @@ class Sender:
         if most <= 0 or (is_failing and not self._failing):
             return []
         paused = [where for where, (_, until) in self._pauses.items() if until > at]
-        given: dict[str, Any] = {
+        parameters: dict[str, Any] = {
             "at": at,
             "paused_requesters": [requester for requester, _ in paused],
             "paused_urls": [destination for _, destination in paused],
@@ -147,7 +151,7 @@ class Sender:
             "most": most,
         }
         with connection.cursor() as cursor:
-            cursor.execute(_DUE, given)
+            cursor.execute(_DUE, parameters)
             due: dict[int, int] = dict(cursor.fetchall())
         rows = Notification.objects.select_related("key").in_bulk(due.keys())
         claimed = []

@@ -16,21 +16,21 @@ from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from marketplace import clock
-from marketplace.models import Assignment, DueFailure, Hit, UniqueRequestToken
+from marketplace.models import Assignment, DueFailure, EventKind, Hit, UniqueRequestToken
 from marketplace.services.assignments import assignments_approve
 from marketplace.services.daily import daily
 from marketplace.services.events import Event, events_note
 from marketplace.services.hits import hits_dispose, hits_end, hits_settle, rows_save
 from marketplace.services.limits import limits_forget
 
+# How many rows of a kind are done in one transaction.
 BATCH = 500
-"""How many rows of a kind are done in one transaction."""
+# How many rows of a kind a request does.
 PER_REQUEST = 100
-"""How many rows of a kind a request does."""
 DISPOSED_AFTER = timedelta(days=120)
 TOKEN_LIFE = timedelta(hours=24)
+# Until something that failed is tried again: doubled each time, up to the longest.
 FIRST_WAIT, LONGEST_WAIT = timedelta(minutes=1), timedelta(hours=1)
-"""Until something that failed is tried again: doubled each time, up to the longest."""
 log = logging.getLogger(__name__)
 
 
@@ -53,7 +53,7 @@ _ANYTHING = """
 class Step(NamedTuple):
     """One kind of thing that becomes due: how the HITs are found, and what is done with some of them, locked."""
 
-    name: str
+    name: DueFailure.Step
     find: Callable[[datetime, int], list[int]]
     act: Callable[[list[Hit], datetime], None]
 
@@ -165,7 +165,7 @@ def _abandon(hits: list[Hit], at: datetime) -> None:
         assignment.state = Assignment.State.ABANDONED
         assignment.left_at = assignment.deadline
     rows_save(assignments, ["state", "left_at"])
-    events = [Event("AssignmentAbandoned", by_pk[assignment.hit_id], assignment) for assignment in assignments]
+    events = [Event(EventKind.ASSIGNMENT_ABANDONED, by_pk[assignment.hit_id], assignment) for assignment in assignments]
     events_note(events, at=at)
     hits_settle(hits, at=at)
 
@@ -202,10 +202,10 @@ def _dispose(hits: list[Hit], at: datetime) -> None:
 
 
 _STEPS = [
-    Step("abandon", _abandon_find, _abandon),
-    Step("approve", _approve_find, _approve),
-    Step("expire", _expire_find, _expire),
-    Step("dispose", _dispose_find, _dispose),
+    Step(DueFailure.Step.ABANDON, _abandon_find, _abandon),
+    Step(DueFailure.Step.APPROVE, _approve_find, _approve),
+    Step(DueFailure.Step.EXPIRE, _expire_find, _expire),
+    Step(DueFailure.Step.DISPOSE, _dispose_find, _dispose),
 ]
 
 

@@ -5,16 +5,16 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from marketplace import ids
-from marketplace.models import AccessKey, Assignment, Hit, Notification, NotificationSubscription
+from marketplace.models import AccessKey, Assignment, EventKind, Hit, Notification, NotificationSubscription
 
+# Of the notification's body, which has been the same since then.
 API_VERSION = "2014-08-15"
-"""Of the notification's body, which has been the same since then."""
 
 
 class Event(NamedTuple):
     """One event of a HIT, or of an assignment of it."""
 
-    kind: str
+    kind: EventKind
     hit: Hit
     assignment: Assignment | None = None
 

@@ -1,4 +1,4 @@
-"""Faults on order: a script that is worked off, then a storm that is drawn from a seed.
+"""Faults on order: first a script, one after another, then a storm that is drawn from a seed.
 
 Which request of a storm meets which fault follows from the seed and the request's number alone.
 """
@@ -12,42 +12,27 @@ from django.db import transaction
 from marketplace.errors import InvalidValue
 from marketplace.models import Fault, FaultDone, Storm
 
-BEFORE_COMMIT = "before_commit"
-AFTER_COMMIT = "after_commit"
-REPLY_DROPPED = "reply_dropped"
-THROTTLED = "throttled"
-SLOW = "slow"
-NOT_READY = "not_ready"
-NOTIFICATION_LOST = "notification_lost"
-NOTIFICATION_DOUBLED = "notification_doubled"
-KINDS = {
-    BEFORE_COMMIT: "a ServiceFault, and nothing was done",
-    AFTER_COMMIT: "a ServiceFault, and it was done",
-    REPLY_DROPPED: "the connection is closed without an answer, and it was done",
-    THROTTLED: "a ThrottlingException, and nothing was done",
-    SLOW: "the answer takes `seconds` longer",
-    NOT_READY: "approving and rejecting fail as they do within minutes of a submission",
-    NOTIFICATION_LOST: "a notification counts as delivered, and was not sent",
-    NOTIFICATION_DOUBLED: "a notification is sent twice",
-}
-OF_NOTIFICATIONS = {NOTIFICATION_LOST, NOTIFICATION_DOUBLED}
+Kind = Fault.Kind
+# What each kind does, for those who order faults.
+KINDS: dict[str, str] = {kind.value: kind.label for kind in Kind}
+OF_NOTIFICATIONS = {Kind.NOTIFICATION_LOST, Kind.NOTIFICATION_DOUBLED}
 OF_REVIEWS = {"ApproveAssignment", "RejectAssignment"}
 
 
-class Met(NamedTuple):
+class DrawnFault(NamedTuple):
     """The fault that a request meets."""
 
     kind: str
     seconds: float
 
 
-def take(operation: str) -> Met | None:
+def take(operation: str) -> DrawnFault | None:
     """The fault that the next request of an operation meets, taken off the script, or drawn from the storm."""
     with transaction.atomic():
-        met = _scripted(operation) or _drawn(operation)
-        if met is not None:
-            FaultDone.objects.create(operation=operation, kind=met.kind)
-    return met
+        fault = _next_of_script(operation) or _draw_from_storm(operation)
+        if fault is not None:
+            FaultDone.objects.create(operation=operation, kind=fault.kind)
+    return fault
 
 
 @transaction.atomic
@@ -59,7 +44,7 @@ def script(faults: Sequence[Mapping[str, Any]]) -> None:
             Fault(
                 operation=fault.get("operation", ""),
                 kind=fault["kind"],
-                seconds=fault.get("seconds", 1.0 if fault["kind"] == SLOW else 0.0),
+                seconds=fault.get("seconds", 1.0 if fault["kind"] == Kind.SLOW else 0.0),
             )
             for _ in range(fault.get("times", 1))
         ]
@@ -84,7 +69,7 @@ def clear() -> None:
         model.objects.all().delete()
 
 
-def met() -> dict[str, int]:
+def count_met() -> dict[str, int]:
     """How many faults of each kind were met."""
     counts: dict[str, int] = {}
     for kind in FaultDone.objects.values_list("kind", flat=True):
@@ -92,33 +77,33 @@ def met() -> dict[str, int]:
     return counts
 
 
-def _scripted(operation: str) -> Met | None:
+def _next_of_script(operation: str) -> DrawnFault | None:
     waiting = Fault.objects.select_for_update(skip_locked=True).filter(operation__in=["", operation]).order_by("pk")
     for fault in waiting:
         if _fits(fault.kind, operation):
             fault.delete()
-            return Met(fault.kind, fault.seconds)
+            return DrawnFault(fault.kind, fault.seconds)
     return None
 
 
-def _drawn(operation: str) -> Met | None:
-    blowing = Storm.objects.select_for_update(no_key=True).first()
-    if blowing is None or (blowing.operations and operation not in blowing.operations):
+def _draw_from_storm(operation: str) -> DrawnFault | None:
+    running = Storm.objects.select_for_update(no_key=True).first()
+    if running is None or (running.operations and operation not in running.operations):
         return None
-    blowing.drawn += 1
-    blowing.save(update_fields=["drawn"])
-    draw = random.Random(f"{blowing.seed} {blowing.drawn}").random()
-    for kind, chance in sorted(blowing.chances.items()):
+    running.drawn += 1
+    running.save(update_fields=["drawn"])
+    draw = random.Random(f"{running.seed} {running.drawn}").random()
+    for kind, chance in sorted(running.chances.items()):
         draw -= chance
         if draw < 0:
-            return Met(kind, blowing.seconds) if _fits(kind, operation) else None
+            return DrawnFault(kind, running.seconds) if _fits(kind, operation) else None
     return None
 
 
 def _fits(kind: str, operation: str) -> bool:
     if operation == "Notification":
         return kind in OF_NOTIFICATIONS
-    return kind not in OF_NOTIFICATIONS and (kind != NOT_READY or operation in OF_REVIEWS)
+    return kind not in OF_NOTIFICATIONS and (kind != Kind.NOT_READY or operation in OF_REVIEWS)
 
 
 def _check(kind: object) -> None:

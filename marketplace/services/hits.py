@@ -14,12 +14,12 @@ from django.db.models import Count, F, Manager
 
 from marketplace import clock, ids
 from marketplace.errors import DoesNotExist, InvalidIncrease, InvalidValue, WrongState
-from marketplace.models import Assignment, Entry, Hit, HitType, Requester
-from marketplace.money import LARGE_HIT, LARGEST, ZERO, reward_fee
-from marketplace.qualifying import MOST_REQUIREMENTS, SYSTEM, requirement_read
+from marketplace.models import Assignment, Entry, EventKind, Hit, HitType, Requester
+from marketplace.money import LARGE_HIT, LARGEST, ZERO, bonus_read, reward_fee
 from marketplace.questions import question_check, question_read
+from marketplace.requirements import MOST_REQUIREMENTS, SYSTEM, requirement_read
+from marketplace.selectors.ledger import balance
 from marketplace.selectors.lookups import hit_type_of, qualification_type_known
-from marketplace.selectors.money import balance
 from marketplace.services.events import Event, events_note
 from marketplace.services.ledger import Movement, entries_write, shortage, spendable_lock
 
@@ -70,9 +70,9 @@ def hit_type_register(*, requester: Requester, facts: HitTypeFacts) -> HitType:
         type_id = requirement["QualificationTypeId"]
         if type_id not in SYSTEM:
             qualification_type_known(type_id)
-    known = HitType.objects.filter(requester=requester, fingerprint=facts.fingerprint(), retired_at=None)
-    if (found := known.first()) is not None:
-        return found
+    same = HitType.objects.filter(requester=requester, fingerprint=facts.fingerprint(), retired_at=None)
+    if (hit_type := same.first()) is not None:
+        return hit_type
     new = HitType(
         type_id=ids.entity_id(),
         group_id=ids.entity_id(),
@@ -82,13 +82,14 @@ def hit_type_register(*, requester: Requester, facts: HitTypeFacts) -> HitType:
         description=facts.description,
         keywords=facts.keywords,
         reward=facts.reward,
+        bonus_up_to=bonus_read(facts.keywords),
         assignment_seconds=facts.assignment_seconds,
         auto_approval_seconds=facts.auto_approval_seconds,
         requirements=list(facts.requirements),
         created_at=clock.now(),
     )
     HitType.objects.bulk_create([new], ignore_conflicts=True)  # of two at once, one is first
-    return known.get()
+    return same.get()
 
 
 @transaction.atomic(savepoint=False)
@@ -123,7 +124,7 @@ def hit_create(
         held=cost,
     )
     hit.save(force_insert=True)
-    events_note([Event("HITCreated", hit)], at=at)
+    events_note([Event(EventKind.HIT_CREATED, hit)], at=at)
     # Money last: it locks the requester, and others who publish for it wait until this transaction ends.
     hold = Movement(Entry.Kind.HOLD, available=-hit.held, on_hold=hit.held, hit=hit)
     entries_write(requester_pk=requester.pk, movements=[hold] if hit.held else [], at=at)
@@ -154,29 +155,29 @@ def hits_settle(
     """
     counts = _counts(hits)
     events: list[Event] = []
-    wanted = {hit.pk: _bring_in_line(hit, counts.get(hit.pk, {}), events, at=at) for hit in hits}
-    growing = [hit for hit in hits if wanted[hit.pk] > hit.held]
+    required = {hit.pk: _bring_in_line(hit, counts.get(hit.pk, {}), events, at=at) for hit in hits}
+    growing = [hit for hit in hits if required[hit.pk] > hit.held]
     if growing and not may_refuse:
-        for hit in _beyond_means(growing, wanted):
+        for hit in _beyond_means(growing, required):
             hit.expires_at = at
-            wanted[hit.pk] = _bring_in_line(hit, counts.get(hit.pk, {}), events, at=at)
+            required[hit.pk] = _bring_in_line(hit, counts.get(hit.pk, {}), events, at=at)
             hit.save(update_fields=["expires_at"])
     entries = {requester_pk: list(paid) for requester_pk, paid in (movements or {}).items()}
     for hit in hits:
-        if more := wanted[hit.pk] - hit.held:
-            if wanted[hit.pk] > LARGEST:
+        if more := required[hit.pk] - hit.held:
+            if required[hit.pk] > LARGEST:
                 raise shortage(more, balance(hit.requester_id).available)
             kind = Entry.Kind.HOLD if more > 0 else Entry.Kind.RELEASE
             entries.setdefault(hit.requester_id, []).append(Movement(kind, available=-more, on_hold=more, hit=hit))
-            hit.held = wanted[hit.pk]
+            hit.held = required[hit.pk]
     rows_save(hits, ["expired", "status", "reviewable_at", "held", *(f"n_{state.lower()}" for state in _COUNTED)])
     events_note(events, at=at)
     for requester_pk in sorted(entries):
         entries_write(requester_pk=requester_pk, movements=entries[requester_pk], at=at)
 
 
+# How many live assignments a HIT has, by their state and what they cost.
 _Counts = Mapping[tuple[str, Decimal], int]
-"""How many live assignments a HIT has, by their state and what they cost."""
 
 
 def _counts(hits: Sequence[Hit]) -> dict[int, dict[tuple[str, Decimal], int]]:
@@ -198,29 +199,29 @@ def _bring_in_line(hit: Hit, counts: _Counts, events: list[Event], *, at: dateti
     if hit.status != Status.DISPOSED:
         open_ = hit.expires_at > at
         if not open_ and not hit.expired:
-            events.append(Event("HITExpired", hit))
+            events.append(Event(EventKind.HIT_EXPIRED, hit))
         hit.expired = not open_
         free = hit.n_available if open_ else 0
         before, hit.status = hit.status, _status(hit, free)
         if hit.status == Status.REVIEWABLE and before not in (Status.REVIEWABLE, Status.REVIEWING):
             hit.reviewable_at = at
-            events.append(Event("HITReviewable", hit))
+            events.append(Event(EventKind.HIT_REVIEWABLE, hit))
         elif hit.status in (Status.ASSIGNABLE, Status.UNASSIGNABLE):
             hit.reviewable_at = None
     unit = _unit_cost(hit.hit_type, hit.max_assignments)
     least: dict[str, Decimal] = {State.SUBMITTED: ZERO, State.ACCEPTED: unit if open_ else ZERO}
-    taken = [max(cost, least[state]) * number for (state, cost), number in counts.items() if state in least]
-    return sum(taken, ZERO) + unit * free
+    in_use = [max(cost, least[state]) * number for (state, cost), number in counts.items() if state in least]
+    return sum(in_use, ZERO) + unit * free
 
 
-def _beyond_means(growing: Sequence[Hit], wanted: Mapping[int, Decimal]) -> list[Hit]:
+def _beyond_means(growing: Sequence[Hit], required: Mapping[int, Decimal]) -> list[Hit]:
     """Those of the HITs whose requesters cannot pay for what they have to hold in addition."""
     beyond = []
     for requester_pk in sorted({hit.requester_id for hit in growing}):
         spendable = spendable_lock(requester_pk)
         for hit in growing:
             if hit.requester_id == requester_pk:
-                if (more := wanted[hit.pk] - hit.held) > spendable:
+                if (more := required[hit.pk] - hit.held) > spendable:
                     beyond.append(hit)
                 else:
                     spendable -= more
@@ -239,15 +240,15 @@ def rows_save(rows: Sequence[Row], fields: Sequence[str]) -> None:
 
 def hit_lock(requester: Requester, hit_id: str) -> Hit:
     """The requester's HIT, locked until the transaction ends. Raises DoesNotExist."""
-    found = (
+    hit = (
         Hit.objects.select_for_update(of=("self",), no_key=True)
         .select_related("hit_type")
         .filter(requester=requester, hit_id=hit_id)
         .first()
     )
-    if found is None:
+    if hit is None:
         raise DoesNotExist("HIT", hit_id)
-    return found
+    return hit
 
 
 @transaction.atomic
@@ -266,7 +267,7 @@ def hit_extend(*, requester: Requester, hit_id: str, more: int) -> Hit:
     hit.save(update_fields=["max_assignments"])
     at = clock.now()
     _settle(hit, at=at)
-    events_note([Event("HITExtended", hit)], at=at)
+    events_note([Event(EventKind.HIT_EXTENDED, hit)], at=at)
     return hit
 
 
@@ -286,7 +287,7 @@ def hit_expire_at(*, requester: Requester, hit_id: str, expires_at: datetime) ->
     hit.save(update_fields=["expires_at"])
     _settle(hit, at=at)
     if extended:
-        events_note([Event("HITExtended", hit)], at=at)
+        events_note([Event(EventKind.HIT_EXTENDED, hit)], at=at)
     return hit
 
 
@@ -323,7 +324,7 @@ def hit_delete(*, requester: Requester, hit_id: str) -> Hit:
     if hit.status != Status.REVIEWABLE:
         raise WrongState("HIT", Status.REVIEWABLE)
     if hit.n_submitted:
-        raise WrongState("HIT", Status.REVIEWABLE, because=f"{hit.n_submitted} assignments wait for a decision.")
+        raise WrongState("HIT", Status.REVIEWABLE, because=f"{hit.n_submitted} assignments are waiting for a decision.")
     hits_dispose([hit], at=clock.now())
     return hit
 
@@ -344,7 +345,7 @@ def hits_dispose(hits: Sequence[Hit], *, at: datetime) -> None:
     for hit in hits:
         hit.status = Status.DISPOSED
     hits_settle(hits, at=at)
-    events_note([Event("HITDisposed", hit) for hit in hits], at=at)
+    events_note([Event(EventKind.HIT_DISPOSED, hit) for hit in hits], at=at)
 
 
 _COUNTED = (State.ACCEPTED, State.SUBMITTED, State.APPROVED, State.REJECTED)

@@ -11,9 +11,9 @@ from django.db.models import Sum
 
 from marketplace import clock
 from marketplace.errors import DoesNotExist, InsufficientFunds, InvalidValue, NotAllowed, WrongState
-from marketplace.models import Assignment, BonusPayment, Entry, Hit, Requester, Worker
+from marketplace.models import Assignment, BonusPayment, Entry, Hit, PayoutList, Requester, Worker
 from marketplace.money import LARGEST, ZERO, bonus_fee
-from marketplace.selectors.money import Balance, balance, balance_after, entry_newest
+from marketplace.selectors.ledger import Balance, balance, balance_after, entry_newest
 
 MOST_REASON = 200
 
@@ -172,11 +172,12 @@ class Payout(NamedTuple):
 
 @transaction.atomic
 def payouts_make(
-    *, workers: Sequence[Worker] | None = None, smallest: Decimal = Decimal("0.01"), note: str = ""
+    *, reference: str, workers: Sequence[Worker] | None = None, smallest: Decimal = Decimal("0.01")
 ) -> list[Payout]:
     """Take what workers have earned off the books, to be paid now: all of theirs, where it is `smallest` or more.
 
-    Of two calls at once, the second finds nothing left.
+    They are on one list, by its reference; there is none if nobody is owed that much. Of two calls at once, the second
+    finds nothing left.
     """
     chosen = Worker.objects.select_for_update(of=("self",), no_key=True).select_related("account").order_by("pk")
     if workers is not None:
@@ -188,9 +189,12 @@ def payouts_make(
         for worker in locked
         if sums.get(worker.pk, ZERO) >= max(smallest, Decimal("0.01"))
     ]
+    if not payouts:
+        return []
     at = clock.now()
+    payout_list = PayoutList.objects.create(reference=reference, made_at=at)
     Entry.objects.bulk_create(
-        Entry(at=at, kind=Entry.Kind.PAYOUT, worker=payout.worker, earned=-payout.amount, note=note)
+        Entry(at=at, kind=Entry.Kind.PAYOUT, worker=payout.worker, earned=-payout.amount, payout_list=payout_list)
         for payout in payouts
     )
     return payouts

@@ -34,7 +34,7 @@ class Limit(NamedTuple):
 LOGIN_FROM_ADDRESS = Limit("log-in from an address", 20, 60)
 LOGIN_TO_ACCOUNT = Limit("log-in to an account", 10, 60)
 REGISTRATION = Limit("registration from an address", 10, 60)
-LETTER = Limit("letter of a worker", 20, 3600)
+MESSAGE = Limit("message of a worker", 20, 3600)
 COUNT_OF_WORKERS = Limit("count of workers by a requester", 120, 60)
 API_SECONDS = 10
 

@@ -11,11 +11,11 @@ from marketplace.models import Assignment, Dispute, Hit, Message, Requester, Wor
 from marketplace.services.assignments import assignment_approve
 
 MOST_WORKERS = 100
-SUBJECT, TEXT = 200, 4096
+MOST_SUBJECT, MOST_TEXT = 200, 4096  # characters
 Direction = Message.Direction
 
 
-class NotTold(NamedTuple):
+class NotNotified(NamedTuple):
     """A worker that was not notified, and why: hard failures stay, soft ones may pass."""
 
     worker_id: str
@@ -24,36 +24,36 @@ class NotTold(NamedTuple):
 
 
 @transaction.atomic
-def workers_notify(*, requester: Requester, subject: str, text: str, worker_ids: Sequence[str]) -> list[NotTold]:
+def workers_notify(*, requester: Requester, subject: str, text: str, worker_ids: Sequence[str]) -> list[NotNotified]:
     """Send the same message to up to 100 workers whose work the requester has approved or rejected.
 
-    Gives those that were not told. Raises InvalidValue.
+    Gives those that were not notified. Raises InvalidValue.
     """
     if not 1 <= len(worker_ids) <= MOST_WORKERS:
         raise InvalidValue(f"WorkerIds takes from 1 to {MOST_WORKERS} ids, and {len(worker_ids)} were given.")
-    _check(subject, text)
-    known = {worker.worker_id: worker for worker in Worker.objects.filter(worker_id__in=worker_ids)}
+    _check_texts(subject, text)
+    workers = {worker.worker_id: worker for worker in Worker.objects.filter(worker_id__in=worker_ids)}
     decided = Assignment.objects.filter(
         hit__requester=requester,
-        worker__in=known.values(),
+        worker__in=workers.values(),
         state__in=[Assignment.State.APPROVED, Assignment.State.REJECTED],
     )
-    told = set(decided.values_list("worker__worker_id", flat=True))
+    former_workers = set(decided.values_list("worker__worker_id", flat=True))
     failures, messages, at = [], [], clock.now()
     for worker_id in dict.fromkeys(worker_ids):
-        worker = known.get(worker_id)
+        worker = workers.get(worker_id)
         if worker is None:
-            failures.append(NotTold(worker_id, hard=True, message=f"Worker {worker_id} does not exist."))
-        elif worker_id not in told:
+            failures.append(NotNotified(worker_id, hard=True, message=f"Worker {worker_id} does not exist."))
+        elif worker_id not in former_workers:
             failures.append(
-                NotTold(
+                NotNotified(
                     worker_id,
                     hard=True,
                     message="Cannot send a notification to a worker who has not done any work for you",
                 )
             )
         elif worker.status == Worker.Status.CLOSED:
-            failures.append(NotTold(worker_id, hard=True, message="The worker's account is closed."))
+            failures.append(NotNotified(worker_id, hard=True, message="The worker's account is closed."))
         else:
             messages.append(
                 Message(
@@ -71,7 +71,7 @@ def workers_notify(*, requester: Requester, subject: str, text: str, worker_ids:
 
 def requester_contact(*, worker: Worker, hit_id: str, subject: str, text: str) -> Message:
     """A worker writes to the requester of a HIT. Raises DoesNotExist, InvalidValue."""
-    _check(subject, text)
+    _check_texts(subject, text)
     hit = Hit.objects.select_related("requester").filter(hit_id=hit_id).first()
     if hit is None:
         raise DoesNotExist("HIT", hit_id)
@@ -86,26 +86,26 @@ def requester_contact(*, worker: Worker, hit_id: str, subject: str, text: str) -
     )
 
 
-def letter_answer(*, worker: Worker, letter: Message, subject: str, text: str) -> Message:
-    """A worker answers a requester's letter, about a HIT or not. Raises InvalidValue, NotAllowed if it is another's."""
-    _check(subject, text)
-    if letter.worker_id != worker.pk:
+def message_answer_by_worker(*, worker: Worker, message: Message, subject: str, text: str) -> Message:
+    """A worker answers a requester, about a HIT or not. Raises InvalidValue, NotAllowed if it is another's message."""
+    _check_texts(subject, text)
+    if message.worker_id != worker.pk:
         raise NotAllowed("This message is not yours.")
     return Message.objects.create(
-        requester=letter.requester,
+        requester=message.requester,
         worker=worker,
         direction=Direction.TO_REQUESTER,
-        hit=letter.hit,
+        hit=message.hit,
         subject=subject,
         text=text,
         sent_at=clock.now(),
     )
 
 
-def message_answer(*, message: Message, text: str) -> Message:
+def message_answer_by_requester(*, message: Message, text: str) -> Message:
     """Answer a worker's message in the requester's name. Raises InvalidValue."""
-    subject = message.subject if message.subject.startswith("Re: ") else f"Re: {message.subject}"[:SUBJECT]
-    _check(subject, text)
+    subject = subject_of_answer(message)
+    _check_texts(subject, text)
     return Message.objects.create(
         requester=message.requester,
         worker=message.worker,
@@ -115,6 +115,11 @@ def message_answer(*, message: Message, text: str) -> Message:
         text=text,
         sent_at=clock.now(),
     )
+
+
+def subject_of_answer(message: Message) -> str:
+    """The subject of an answer to a message."""
+    return message.subject if message.subject.startswith("Re: ") else f"Re: {message.subject}"[:MOST_SUBJECT]
 
 
 def message_read(*, worker: Worker, message_pk: int) -> Message:
@@ -131,8 +136,8 @@ def message_read(*, worker: Worker, message_pk: int) -> Message:
 @transaction.atomic
 def dispute_open(*, worker: Worker, assignment_id: str, text: str) -> Dispute:
     """A worker asks the operator to look at a rejection, once. Raises DoesNotExist, WrongState, InvalidValue."""
-    if not text.strip() or len(text) > TEXT:
-        raise InvalidValue(f"Say what is wrong with the rejection, in up to {TEXT:,} characters.")
+    if not text.strip() or len(text) > MOST_TEXT:
+        raise InvalidValue(f"Say why the work should be approved, in up to {MOST_TEXT:,} characters.")
     assignment = (
         Assignment.objects.select_for_update(of=("self",), no_key=True)
         .filter(worker=worker, assignment_id=assignment_id)
@@ -172,8 +177,8 @@ def dispute_close(*, dispute_pk: int, overturn: bool, answer: str) -> Dispute:
     return dispute
 
 
-def _check(subject: str, text: str) -> None:
-    if not subject.strip() or len(subject) > SUBJECT:
-        raise InvalidValue(f"The subject needs from 1 to {SUBJECT} characters, and has {len(subject):,}.")
-    if not text.strip() or len(text) > TEXT:
-        raise InvalidValue(f"The message needs from 1 to {TEXT:,} characters, and has {len(text):,}.")
+def _check_texts(subject: str, text: str) -> None:
+    if not subject.strip() or len(subject) > MOST_SUBJECT:
+        raise InvalidValue(f"The subject needs from 1 to {MOST_SUBJECT} characters, and has {len(subject):,}.")
+    if not text.strip() or len(text) > MOST_TEXT:
+        raise InvalidValue(f"The message needs from 1 to {MOST_TEXT:,} characters, and has {len(text):,}.")

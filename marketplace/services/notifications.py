@@ -14,7 +14,7 @@ from django.db import transaction
 
 from marketplace import clock, ids
 from marketplace.errors import InvalidValue, Unsupported
-from marketplace.models import AccessKey, HitType, Notification, NotificationSubscription
+from marketplace.models import AccessKey, EventKind, HitType, Notification, NotificationSubscription
 from marketplace.outbound import Reach, destination_problem
 from marketplace.services.events import event_facts, notification
 
@@ -29,7 +29,7 @@ def reach() -> Reach:
     )
 
 
-class Wanted(NamedTuple):
+class Specification(NamedTuple):
     """Where to send which events."""
 
     destination: str
@@ -38,49 +38,51 @@ class Wanted(NamedTuple):
     events: list[str]
 
 
-def wanted_read(*, destination: str, transport: str, version: str, events: Sequence[str], test: bool = False) -> Wanted:
+def specification_read(
+    *, destination: str, transport: str, version: str, events: Sequence[str], test: bool = False
+) -> Specification:
     """Check a notification specification. Raises InvalidValue, Unsupported."""
     if version != VERSION:
         raise InvalidValue(f"The notification's Version is '{version[:20]}', not '{VERSION}'.")
-    if transport != "SNS":
+    if transport != NotificationSubscription.Transport.SNS:
         raise Unsupported(f"The transport {transport} is not supported. Use SNS, with an https:// address.")
     if not events:
         raise InvalidValue("EventTypes is empty.")
-    if "Ping" in events and not test:
+    if EventKind.PING in events and not test:
         raise InvalidValue("The event Ping is only for SendTestEventNotification.")
     if destination.startswith("arn:"):
         raise Unsupported("Amazon's topics cannot be reached from here. Destination takes an https:// address.")
     problem = "has more than 1,000 characters" if len(destination) > 1000 else destination_problem(destination, reach())
     if problem:
         raise InvalidValue(f"Destination {problem}.")
-    return Wanted(destination, transport, version, list(dict.fromkeys(events)))
+    return Specification(destination, transport, version, list(dict.fromkeys(events)))
 
 
 @transaction.atomic
 def subscription_set(
-    *, key: AccessKey, hit_type: HitType, wanted: Wanted | None, active: bool | None
+    *, key: AccessKey, hit_type: HitType, specification: Specification | None, active: bool | None
 ) -> NotificationSubscription:
     """Say where to send events of a HIT type, or turn that on or off. Raises InvalidValue if it never was set."""
-    known = NotificationSubscription.objects.select_for_update(no_key=True).filter(hit_type=hit_type).first()
-    if wanted is None:
-        if known is None:
+    subscription = NotificationSubscription.objects.select_for_update(no_key=True).filter(hit_type=hit_type).first()
+    if specification is None:
+        if subscription is None:
             raise InvalidValue("This HIT type has no notification specification that Active could apply to.")
-        known.active = bool(active)
-        known.save(update_fields=["active"])
-        return known
+        subscription.active = bool(active)
+        subscription.save(update_fields=["active"])
+        return subscription
     row, _ = NotificationSubscription.objects.update_or_create(
-        hit_type=hit_type, defaults={**wanted._asdict(), "key": key, "active": active is not False}
+        hit_type=hit_type, defaults={**specification._asdict(), "key": key, "active": active is not False}
     )
     return row
 
 
-def test_queue(*, key: AccessKey, wanted: Wanted, event: str) -> Notification:
+def test_queue(*, key: AccessKey, specification: Specification, event: str) -> Notification:
     """Queue one made-up event for the sender."""
     at = clock.now()
     facts = event_facts(
         event, at=at, type_id=ids.entity_id(), hit_id=ids.entity_id(), assignment_id=_assignment_if(event)
     )
-    row = notification(key, wanted.destination, facts, at=at)
+    row = notification(key, specification.destination, facts, at=at)
     row.save()
     return row
 

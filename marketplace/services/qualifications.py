@@ -75,39 +75,41 @@ def qualification_type_create(
 @transaction.atomic
 def qualification_type_update(*, requester: Requester, type_id: str, changes: Changes) -> QualificationType:
     """Change a type. Retries can be enabled or delayed, never disabled. Raises DoesNotExist, InvalidValue."""
-    found = _own_locked(requester, type_id)
+    qualification_type = _own_locked(requester, type_id)
     if changes.description is not None:
         if not changes.description.strip() or len(changes.description) > 2000:
             raise InvalidValue("Description must have from 1 to 2,000 characters.")
-        found.description = changes.description
+        qualification_type.description = changes.description
     if changes.status is not None:
-        found.status = changes.status
+        qualification_type.status = changes.status
     if changes.retry_seconds is not None:
         _check_retry(changes.retry_seconds)
-        found.retry_seconds = changes.retry_seconds
+        qualification_type.retry_seconds = changes.retry_seconds
     if changes.auto_granted is not None:
-        found.auto_granted = changes.auto_granted
-        found.auto_value = (found.auto_value or 1) if changes.auto_granted else None
+        qualification_type.auto_granted = changes.auto_granted
+        qualification_type.auto_value = (qualification_type.auto_value or 1) if changes.auto_granted else None
     if changes.auto_value is not None:
-        if not found.auto_granted:
+        if not qualification_type.auto_granted:
             raise InvalidValue("AutoGrantedValue is for types with AutoGranted true.")
-        found.auto_value = changes.auto_value
-    found.save()
-    return found
+        qualification_type.auto_value = changes.auto_value
+    qualification_type.save()
+    return qualification_type
 
 
 @transaction.atomic
 def qualification_type_delete(*, requester: Requester, type_id: str) -> None:
     """Retire a type: HIT types that need it go with it, pending requests are rejected, who has it keeps it."""
-    found = _own_locked(requester, type_id)
+    qualification_type = _own_locked(requester, type_id)
     at = clock.now()
-    found.retired_at = at
-    found.status = Status.INACTIVE
-    found.save(update_fields=["retired_at", "status"])
+    qualification_type.retired_at = at
+    qualification_type.status = Status.INACTIVE
+    qualification_type.save(update_fields=["retired_at", "status"])
     HitType.objects.filter(
         requester=requester, retired_at=None, requirements__contains=[{"QualificationTypeId": type_id}]
     ).update(retired_at=at)
-    pending = QualificationRequest.objects.filter(qualification_type=found, state=QualificationRequest.State.PENDING)
+    pending = QualificationRequest.objects.filter(
+        qualification_type=qualification_type, state=QualificationRequest.State.PENDING
+    )
     pending.update(
         state=QualificationRequest.State.REJECTED, decided_at=at, reason="The qualification type was deleted."
     )
@@ -118,22 +120,29 @@ def qualification_grant(
     *, requester: Requester, type_id: str, worker_id: str, value: int | None = 1, notify: bool = True
 ) -> Qualification:
     """Give a worker a qualification, or another score. With `notify`, the worker gets a message."""
-    found = qualification_type_of(requester, type_id)
+    qualification_type = qualification_type_of(requester, type_id)
     worker = worker_of(worker_id)
-    granted = _grant(found, worker, value)
+    qualification = _grant(qualification_type, worker, value)
     if notify:
         _tell(
-            found, worker, "You have been granted a qualification", f"You now have: {found.name}\n\n{found.description}"
+            qualification_type,
+            worker,
+            "You have been granted a qualification",
+            f"You now have: {qualification_type.name}\n\n{qualification_type.description}",
         )
-    return granted
+    return qualification
 
 
 @transaction.atomic
 def qualification_revoke(*, requester: Requester, type_id: str, worker_id: str, reason: str = "") -> Qualification:
     """Take a qualification back. The worker sees the reason. Raises DoesNotExist, or WrongState if revoked before."""
-    found = qualification_type_of(requester, type_id)
+    qualification_type = qualification_type_of(requester, type_id)
     worker = worker_of(worker_id)
-    held = Qualification.objects.select_for_update(no_key=True).filter(qualification_type=found, worker=worker).first()
+    held = (
+        Qualification.objects.select_for_update(no_key=True)
+        .filter(qualification_type=qualification_type, worker=worker)
+        .first()
+    )
     if held is None:
         raise DoesNotExist("Qualification", f"{type_id} of worker {worker_id}")
     if held.status != Qualification.Status.GRANTED:
@@ -164,13 +173,15 @@ def qualification_request(*, worker: Worker, type_id: str) -> QualificationReque
             raise NotAllowed("This qualification can be requested only once.")
         if at < earlier.submitted_at + timedelta(seconds=locked.retry_seconds):
             raise NotAllowed("It is too early to request this qualification again.")
-    made = QualificationRequest(request_id=ids.entity_id(), qualification_type=locked, worker=worker, submitted_at=at)
+    request = QualificationRequest(
+        request_id=ids.entity_id(), qualification_type=locked, worker=worker, submitted_at=at
+    )
     if locked.auto_granted:
-        made.state = QualificationRequest.State.GRANTED
-        made.decided_at = at
+        request.state = QualificationRequest.State.GRANTED
+        request.decided_at = at
         _grant(locked, worker, locked.auto_value)
-    made.save(force_insert=True)
-    return made
+    request.save(force_insert=True)
+    return request
 
 
 @transaction.atomic
@@ -197,9 +208,9 @@ def qualification_request_reject(*, requester: Requester, request_id: str, reaso
     return request
 
 
-def _grant(found: QualificationType, worker: Worker, value: int | None) -> Qualification:
-    granted, _ = Qualification.objects.update_or_create(
-        qualification_type=found,
+def _grant(qualification_type: QualificationType, worker: Worker, value: int | None) -> Qualification:
+    qualification, _ = Qualification.objects.update_or_create(
+        qualification_type=qualification_type,
         worker=worker,
         defaults={
             "value": value,
@@ -208,12 +219,12 @@ def _grant(found: QualificationType, worker: Worker, value: int | None) -> Quali
             "reason": "",
         },
     )
-    return granted
+    return qualification
 
 
-def _tell(found: QualificationType, worker: Worker, subject: str, text: str) -> None:
+def _tell(qualification_type: QualificationType, worker: Worker, subject: str, text: str) -> None:
     Message.objects.create(
-        requester=found.requester,
+        requester=qualification_type.requester,
         worker=worker,
         direction=Message.Direction.TO_WORKER,
         subject=subject,
@@ -224,24 +235,24 @@ def _tell(found: QualificationType, worker: Worker, subject: str, text: str) -> 
 
 def _own_locked(requester: Requester, type_id: str) -> QualificationType:
     rows = QualificationType.objects.select_for_update(of=("self",), no_key=True)
-    found = rows.filter(requester=requester, type_id=type_id, retired_at=None).first()
-    if found is None:
+    qualification_type = rows.filter(requester=requester, type_id=type_id, retired_at=None).first()
+    if qualification_type is None:
         raise DoesNotExist("QualificationType", type_id)
-    return found
+    return qualification_type
 
 
 def _pending(requester: Requester, request_id: str) -> QualificationRequest:
-    found = (
+    request = (
         QualificationRequest.objects.select_for_update(of=("self",), no_key=True)
         .select_related("qualification_type", "worker")
         .filter(request_id=request_id, qualification_type__requester=requester)
         .first()
     )
-    if found is None:
+    if request is None:
         raise DoesNotExist("QualificationRequest", request_id)
-    if found.state != QualificationRequest.State.PENDING:
+    if request.state != QualificationRequest.State.PENDING:
         raise WrongState("QualificationRequest", "Submitted")
-    return found
+    return request
 
 
 def _check_retry(seconds: int | None) -> None:

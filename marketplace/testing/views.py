@@ -15,8 +15,10 @@ from django.views.decorators.http import require_POST
 from marketplace import clock
 from marketplace.errors import InvalidValue, Refused
 from marketplace.models import Requester, TestClock, Worker
+from marketplace.selectors.earnings import earnings_of
 from marketplace.selectors.lookups import worker_of
-from marketplace.selectors.work import earnings_of, hits_findable, messages_of
+from marketplace.selectors.messages import messages_of
+from marketplace.selectors.tasks import hits_findable
 from marketplace.services import accounts, assignments, faults, keys, ledger, qualifications
 from marketplace.services.delivery import Sender
 from marketplace.services.due import catch_up, tick
@@ -28,10 +30,10 @@ def _json(action: Action) -> Callable[[HttpRequest], HttpResponse]:
     @csrf_exempt
     def view(request: HttpRequest) -> HttpResponse:
         try:
-            given = json.loads(request.body) if request.method == "POST" and request.body else {}
-            if not isinstance(given, dict):
+            body = json.loads(request.body) if request.method == "POST" and request.body else {}
+            if not isinstance(body, dict):
                 raise InvalidValue("Send a JSON object.")
-            return JsonResponse(action(given))
+            return JsonResponse(action(body))
         except Refused as refused:
             return JsonResponse({"error": str(refused), "code": refused.code}, status=400)
         except (ValueError, KeyError, TypeError) as error:
@@ -40,110 +42,110 @@ def _json(action: Action) -> Callable[[HttpRequest], HttpResponse]:
     return view
 
 
-def _clock(given: dict[str, Any]) -> dict[str, Any]:
+def _clock(body: dict[str, Any]) -> dict[str, Any]:
     """`{"advance": seconds}`, `{"set": "2026-01-31T12:00:00+00:00"}` or `{"reset": true}`; empty: only look."""
     with transaction.atomic():
         row, _ = TestClock.objects.select_for_update(no_key=True).get_or_create(pk=1)
-        if given.get("reset"):
+        if body.get("reset"):
             row.ahead = timedelta(0)
-        if "advance" in given:
-            row.ahead += timedelta(seconds=float(given["advance"]))
-        if "set" in given:
-            row.ahead = datetime.fromisoformat(given["set"]) - timezone.now()
+        if "advance" in body:
+            row.ahead += timedelta(seconds=float(body["advance"]))
+        if "set" in body:
+            row.ahead = datetime.fromisoformat(body["set"]) - timezone.now()
         row.save()
     return {"now": clock.now().isoformat(), "ahead": row.ahead.total_seconds()}
 
 
-def _faults(given: dict[str, Any]) -> dict[str, Any]:
+def _faults(body: dict[str, Any]) -> dict[str, Any]:
     """`{"clear": true}`, `{"script": [...]}` and `{"storm": {...}}`, in this order. Says what was met."""
-    if given.get("clear"):
+    if body.get("clear"):
         faults.clear()
-    if "script" in given:
-        faults.script(given["script"])
-    if "storm" in given:
-        faults.storm(**given["storm"])
-    return {"met": faults.met(), "kinds": faults.KINDS}
+    if "script" in body:
+        faults.script(body["script"])
+    if "storm" in body:
+        faults.storm(**body["storm"])
+    return {"met": faults.count_met(), "kinds": faults.KINDS}
 
 
-def _tick(_given: dict[str, Any]) -> dict[str, Any]:
+def _tick(_body: dict[str, Any]) -> dict[str, Any]:
     """What the clock's process does."""
     return {"done": tick()}
 
 
-def _deliver(_given: dict[str, Any]) -> dict[str, Any]:
+def _deliver(_body: dict[str, Any]) -> dict[str, Any]:
     """What the sender of notifications does, once."""
-    taken, failed = Sender().drain()
-    return {"taken": taken, "failed": failed}
+    delivered, failed = Sender().drain()
+    return {"taken": delivered, "failed": failed}
 
 
-def _requester(given: dict[str, Any]) -> dict[str, Any]:
+def _requester(body: dict[str, Any]) -> dict[str, Any]:
     """A new requester with money and a key: `{"name": …, "deposit": "100.00"}`."""
     with transaction.atomic():
-        requester = accounts.requester_create(name=given["name"])
-        if Decimal(given.get("deposit", "0")):
-            ledger.deposit_make(requester=requester, amount=Decimal(given["deposit"]))
+        requester = accounts.requester_create(name=body["name"])
+        if Decimal(body.get("deposit", "0")):
+            ledger.deposit_make(requester=requester, amount=Decimal(body["deposit"]))
         issued = keys.key_issue(requester=requester)
     return {"account_id": requester.account_id, "key_id": issued.key_id, "secret": issued.secret}
 
 
-def _deposit(given: dict[str, Any]) -> dict[str, Any]:
+def _deposit(body: dict[str, Any]) -> dict[str, Any]:
     """`{"account_id": …, "amount": "100.00"}`."""
-    requester = Requester.objects.get(account_id=given["account_id"])
-    entry = ledger.deposit_make(requester=requester, amount=Decimal(given["amount"]))
+    requester = Requester.objects.get(account_id=body["account_id"])
+    entry = ledger.deposit_make(requester=requester, amount=Decimal(body["amount"]))
     return {"available": str(entry.available_after)}
 
 
-def _worker(given: dict[str, Any]) -> dict[str, Any]:
+def _worker(body: dict[str, Any]) -> dict[str, Any]:
     """A new worker: `{"email": …, "country": "US", "vouched_approved": 0 …}`. The password is made up if not given."""
     invitation = accounts.invitation_make(
-        vouched_approved=given.get("vouched_approved", 0), vouched_rejected=given.get("vouched_rejected", 0)
+        vouched_approved=body.get("vouched_approved", 0), vouched_rejected=body.get("vouched_rejected", 0)
     )
     worker = accounts.worker_register(
-        email=given["email"],
-        password=given.get("password") or f"made up {invitation.token}",
-        country=given.get("country", "US"),
-        subdivision=given.get("subdivision", ""),
-        adult_content=given.get("adult_content", False),
+        email=body["email"],
+        password=body.get("password") or f"made up {invitation.token}",
+        country=body.get("country", "US"),
+        subdivision=body.get("subdivision", ""),
+        adult_content=body.get("adult_content", False),
         invitation_token=invitation.token,
     )
-    if given.get("is_master"):
+    if body.get("is_master"):
         Worker.objects.filter(pk=worker.pk).update(is_master=True)
     return {"worker_id": worker.worker_id}
 
 
-def _find(given: dict[str, Any]) -> dict[str, Any]:
+def _find(body: dict[str, Any]) -> dict[str, Any]:
     """The HITs that a worker could take, oldest first: `{"worker_id": …, "most": 100}`."""
     catch_up()
-    rows = hits_findable(worker_of(given["worker_id"])).values_list("hit_id", flat=True)
-    return {"hit_ids": list(rows[: int(given.get("most", 100))])}
+    rows = hits_findable(worker_of(body["worker_id"])).values_list("hit_id", flat=True)
+    return {"hit_ids": list(rows[: int(body.get("most", 100))])}
 
 
-def _accept(given: dict[str, Any]) -> dict[str, Any]:
+def _accept(body: dict[str, Any]) -> dict[str, Any]:
     """`{"worker_id": …, "hit_id": …}`."""
     catch_up()
-    assignment = assignments.assignment_accept(worker=worker_of(given["worker_id"]), hit_id=given["hit_id"])
+    assignment = assignments.assignment_accept(worker=worker_of(body["worker_id"]), hit_id=body["hit_id"])
     return {"assignment_id": assignment.assignment_id, "deadline": assignment.deadline.isoformat()}
 
 
-def _return(given: dict[str, Any]) -> dict[str, Any]:
+def _return(body: dict[str, Any]) -> dict[str, Any]:
     """`{"worker_id": …, "assignment_id": …}`."""
     catch_up()
-    row = assignments.assignment_return(worker=worker_of(given["worker_id"]), assignment_id=given["assignment_id"])
+    row = assignments.assignment_return(worker=worker_of(body["worker_id"]), assignment_id=body["assignment_id"])
     return {"state": row.state}
 
 
-def _request_qualification(given: dict[str, Any]) -> dict[str, Any]:
+def _request_qualification(body: dict[str, Any]) -> dict[str, Any]:
     """`{"worker_id": …, "qualification_type_id": …}`."""
     row = qualifications.qualification_request(
-        worker=worker_of(given["worker_id"]), type_id=given["qualification_type_id"]
+        worker=worker_of(body["worker_id"]), type_id=body["qualification_type_id"]
     )
     return {"request_id": row.request_id, "state": row.state}
 
 
-def _look(given: dict[str, Any]) -> dict[str, Any]:
+def _look(body: dict[str, Any]) -> dict[str, Any]:
     """What a worker has: `{"worker_id": …}`."""
     catch_up()
-    worker = worker_of(given["worker_id"])
+    worker = worker_of(body["worker_id"])
     earnings = earnings_of(worker)
     messages = [{"subject": row.subject, "text": row.text} for row in messages_of(worker)]
     return {

@@ -78,9 +78,9 @@ class Visitor:
     def look_at(self, title: str) -> None:
         """Find a task by its title, and open its preview."""
         self.page.goto("/tasks")
-        self.page.get_by_label("Look for").fill(title)
+        self.page.get_by_label("Search").fill(title)
         self.page.get_by_role("button", name="Show").click()
-        self.page.get_by_role("link", name=f"Look at it {title}").click()
+        self.page.get_by_role("link", name=f"Preview {title}").click()
         expect(self.frame.get_by_text("Accept the task to begin")).to_be_visible()
 
     def accept(self, title: str) -> str:
@@ -93,12 +93,12 @@ class Visitor:
     def go_on(self) -> None:
         """After handing in: on to what became of the work."""
         self.page.get_by_role("link", name="Continue", exact=True).click()
-        expect(self.page.get_by_text("Your work is in. Thank you.")).to_be_visible()
+        expect(self.page.get_by_text("Your work has been submitted. Thank you.")).to_be_visible()
 
     def give_back(self) -> None:
         """Return the task that is open."""
-        self.page.get_by_role("link", name="Give back").click()
-        self.page.get_by_role("button", name="Give it back").click()
+        self.page.get_by_role("link", name="Return").click()
+        self.page.get_by_role("button", name="Return it").click()
         expect(self.page.get_by_role("status").first).to_contain_text("does not count against you")
 
     def earnings(self) -> dict[str, str]:
@@ -162,7 +162,7 @@ class Visitor:
     def hand_in(self) -> None:
         """The last press in the frame."""
         self.press("Hand in")
-        expect(self.frame.get_by_role("heading", name="Your work is in")).to_be_visible()
+        expect(self.frame.get_by_role("heading", name="Your work has been submitted")).to_be_visible()
 
     def judge_quickly(self, opinion: Opinion = careful) -> None:
         """Judge all 13: the first and the last here, and what is between them in the database."""

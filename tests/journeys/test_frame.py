@@ -51,14 +51,14 @@ def test_two_tabs_reloads_going_back_and_pressing_twice_are_one_submission(membe
     expect(nora.frame.get_by_role("button", name="Hand in")).to_be_visible()
     nora.document.evaluate("location.reload()")
     nora.frame.get_by_role("button", name="Hand in").dblclick()
-    expect(nora.frame.get_by_role("heading", name="Your work is in")).to_be_visible()
+    expect(nora.frame.get_by_role("heading", name="Your work has been submitted")).to_be_visible()
     expect(nora.page.get_by_role("link", name="Continue", exact=True)).to_be_focused()
 
     nora.go_back()
     nora.hand_in()
     nora.go_on()
     nora.page.go_back()
-    expect(nora.page.get_by_text("Your work is in. Thank you.")).to_be_visible()
+    expect(nora.page.get_by_text("Your work has been submitted. Thank you.")).to_be_visible()
     second.bring_to_front()
     inside.locator("button[aria-pressed=false]").first.click()
     expect(inside.get_by_role("alert")).to_contain_text("You have finished this task already")
@@ -83,14 +83,14 @@ def test_all_of_it_works_without_javascript(member: Join, publish: Publish) -> N
         expect(nora.frame.locator(f"button[value={side}]")).to_have_attribute("aria-pressed", "true")
         nora.frame.get_by_role("link", name="Finish" if position == 13 else "Continue").click()
     nora.finish()
-    nora.page.get_by_role("link", name="I have sent it in: continue").click()
-    expect(nora.page.get_by_text("Your work is in. Thank you.")).to_be_visible()
+    nora.page.get_by_role("link", name="I have submitted it: continue").click()
+    expect(nora.page.get_by_text("Your work has been submitted. Thank you.")).to_be_visible()
 
     published.jobs()
 
     published.agree("2.00")
     assert Acceptance.objects.count() == 10
-    assert nora.earnings()["To be paid to you"] == "$2.00"
+    assert nora.earnings()["Owed to you"] == "$2.00"
     assert (nora.platforms_cookies(), nora.refusals()) == ([], [])
 
 
@@ -134,5 +134,5 @@ def test_an_invited_worker_does_it_on_a_phone(come: Come, publish: Publish, mark
 
     published.agree("2.00")
     assert Acceptance.objects.count() == 10
-    assert nora.earnings()["To be paid to you"] == "$2.00"
+    assert nora.earnings()["Owed to you"] == "$2.00"
     assert (nora.platforms_cookies(), nora.refusals()) == ([], [])

@@ -59,7 +59,7 @@ def test_a_worker_registers_judges_with_the_keyboard_alone_and_is_paid(come: Com
         nora.page.keyboard.press("Enter")
     expect(nora.page.get_by_role("link", name="Continue", exact=True)).to_be_focused()
     nora.page.keyboard.press("Enter")
-    expect(nora.page.get_by_text("Your work is in. Thank you.")).to_be_visible()
+    expect(nora.page.get_by_text("Your work has been submitted. Thank you.")).to_be_visible()
     assert not Acceptance.objects.exists()
 
     published.jobs()
@@ -71,7 +71,7 @@ def test_a_worker_registers_judges_with_the_keyboard_alone_and_is_paid(come: Com
     assert set(Acceptance.objects.values_list("assignment", flat=True)) == {work.pk}
     assert Acceptance.objects.count() == 10
     earned = nora.earnings()
-    assert (earned["To be paid to you"], earned["Rewards"], earned["Bonuses"]) == ("$2.00", "$0.10", "$1.90")
+    assert (earned["Owed to you"], earned["Rewards"], earned["Bonuses"]) == ("$2.00", "$0.10", "$1.90")
     assert nora.platforms_cookies() == []
     assert nora.refusals() == []
 
@@ -100,7 +100,7 @@ def test_who_leaves_after_6_of_13_is_paid_for_6_and_the_task_is_asked_for_again(
     left = Assignment.objects.get()
     assert (left.state, left.judged, left.verdict) == ("left", 6, "unchecked")
     assert not Acceptance.objects.exists()
-    assert leo.earnings()["To be paid to you"] == "$0.92"
+    assert leo.earnings()["Owed to you"] == "$0.92"
 
     nora.do(published.title)
     published.jobs()
@@ -125,8 +125,8 @@ def test_what_is_given_back_after_3_is_not_paid_and_open_to_another_worker(membe
     published.jobs()
 
     published.agree("2.00")
-    assert nora.earnings()["To be paid to you"] == "$2.00"
-    assert leo.earnings()["To be paid to you"] == "$0.00"
+    assert nora.earnings()["Owed to you"] == "$2.00"
+    assert leo.earnings()["Owed to you"] == "$0.00"
     assert Judgment.objects.filter(assignment__worker__external_id=leo.id).count() == 3
     assert set(Acceptance.objects.values_list("worker__external_id", flat=True)) == {nora.id}
 
@@ -141,7 +141,7 @@ def test_when_the_time_runs_out_others_go_on_and_finished_work_is_compensated(
     leo.judge(range(1, 3))
     marketplace.advance(minutes=61)
     leo.judge(range(3, 4))
-    expect(leo.page.get_by_role("alert")).to_contain_text("cannot be sent in any more")
+    expect(leo.page.get_by_role("alert")).to_contain_text("can no longer be submitted")
 
     nora.accept(published.title)
     nora.begin()
@@ -149,8 +149,8 @@ def test_when_the_time_runs_out_others_go_on_and_finished_work_is_compensated(
     nora.press("Send my answers")
     marketplace.advance(minutes=61)
     nora.press("Hand in")
-    expect(nora.frame.get_by_role("heading", name="The time is over")).to_be_visible()
-    expect(nora.page.get_by_role("alert")).to_contain_text("cannot be sent in any more")
+    expect(nora.frame.get_by_role("heading", name="Time is up")).to_be_visible()
+    expect(nora.page.get_by_role("alert")).to_contain_text("can no longer be submitted")
     will.do(published.title)
     published.clock.sleep(3 * 3600)
     published.jobs()
@@ -173,8 +173,8 @@ def test_when_the_time_runs_out_others_go_on_and_finished_work_is_compensated(
 
     assert [purpose for purpose, _amount in published.paid()] == ["reward", "bonus", "compensation"]
     published.agree("4.00")
-    assert nora.earnings()["To be paid to you"] == "$2.00"
-    assert leo.earnings()["To be paid to you"] == "$0.00"
+    assert nora.earnings()["Owed to you"] == "$2.00"
+    assert leo.earnings()["Owed to you"] == "$0.00"
     assert set(Acceptance.objects.values_list("worker__external_id", flat=True)) == {will.id}
 
 
@@ -195,7 +195,7 @@ def test_careless_work_is_paid_and_does_not_count_and_its_worker_gets_no_more(me
     published.agree("2.00")
     bad = Assignment.objects.get()
     assert bad.verdict == "excluded"
-    assert leo.earnings()["To be paid to you"] == "$2.00"
+    assert leo.earnings()["Owed to you"] == "$2.00"
     assert offers(leo, published) == 0
     for _hit in range(2):
         nora.do(published.title)

@@ -9,6 +9,7 @@ The clock stands still between steps, so that an example is the same each time.
 MACHINE_EXAMPLES and MACHINE_STEPS say how many examples of how many steps; MACHINE_SEED varies them.
 """
 
+import itertools
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -58,6 +59,7 @@ QUESTION = (
 START = datetime(2026, 1, 1, tzinfo=UTC)
 REWARDS = [Decimal(text) for text in ("0.00", "0.01", "1.00", "5.00", "500.00")]
 WORKERS = 3
+_lists = itertools.count(1)
 BOTH = st.integers(0, 1)
 SOME_WORKER = st.integers(0, WORKERS - 1)
 AMOUNTS = st.sampled_from([Decimal(text) for text in ("0.01", "0.50", "1.20", "7.00", "100.00")])
@@ -290,7 +292,7 @@ class MarketplaceMachine(RuleBasedStateMachine):
         """All that workers are owed is paid; or the newest payout comes back."""
         payout = Entry.objects.filter(kind=Entry.Kind.PAYOUT).order_by("-pk").first()
         if not back:
-            self.do(ledger.payouts_make, note="machine")
+            self.do(ledger.payouts_make, reference=f"list {next(_lists)}")
         elif payout:
             self.do(ledger.payout_bounce, payout_pk=payout.pk, reason="Closed account")
 

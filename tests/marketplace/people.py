@@ -119,6 +119,7 @@ def html_question(body: str, height: int = 450) -> str:
     )
 
 
+# As people write them: for one marketplace's address, with the id left to a script.
 USUAL_HTML = """<!DOCTYPE html><html lang="en"><head><title>Say it</title></head><body>
 <form name="mturk_form" method="post" id="mturk_form" action="https://www.mturk.com/mturk/externalSubmit">
 <input type="hidden" value="" name="assignmentId" id="assignmentId"/>
@@ -129,7 +130,6 @@ let cookie; try { cookie = "cookie:" + document.cookie; } catch (error) { cookie
 let top_ = "top"; try { top_ = parent.document.title; } catch (error) { top_ = "no parent"; }
 document.getElementById("seen").textContent = [self.origin, cookie, top_].join(", ");
 </script></body></html>"""
-"""As people write them: for one marketplace's address, with the id left to a script."""
 
 
 @pytest.fixture(scope="session")

@@ -32,8 +32,8 @@ SECRET_KEY = "a key for tests, and only for tests, long enough to be one"
 _numbers = itertools.count(1)
 
 
+# The database that others are copies of: what an upgrade to the newest migration leaves, made once in a run.
 TEMPLATE = "marketplace_template"
-"""The database that others are copies of: what an upgrade to the newest migration leaves, made once in a run."""
 
 
 def database_with_tables(name: str) -> str:

@@ -120,7 +120,7 @@ def test_a_hit_that_an_earlier_version_left_short_of_money_ends_and_stops_nobody
 
     assert poor.status(hit_id) == "Reviewable"
     assert poor.money() == ("1.20", "0.00")
-    assert will.cannot_accept(hit_id) == "There are no more of this HIT to take."
+    assert will.cannot_accept(hit_id) == "This HIT is no longer available."
     assert failures(ask, hit_id) == []
     assert omar.money() == ("1000.00", "0.00")
 
@@ -273,7 +273,7 @@ def test_work_that_is_due_is_not_taken_though_its_turn_has_not_come(
 ) -> None:
     marketplace.advance(seconds=61)
 
-    assert wanda.cannot_accept(damaged) == "There are no more of this HIT to take."
+    assert wanda.cannot_accept(damaged) == "This HIT is no longer available."
     assert damaged not in wanda.finds()
 
 

@@ -25,8 +25,8 @@ from tests.marketplace.conftest import refusing
 from tests.marketplace.production import Production
 from tests.marketplace.server import REPOSITORY, Marketplace, Requester, Worker
 
+# What a test may call.
 NEAR = Reach(ports=None, networks=[ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128")], insecure=True)
-"""What a test may call."""
 
 
 class Ear:

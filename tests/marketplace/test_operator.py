@@ -77,15 +77,15 @@ def test_an_operator_makes_a_requester_with_a_key_that_works_until_it_is_revoked
     key_id, secret = page.locator("#key-id").inner_text(), page.locator("#secret").inner_text()
     client = people.client(key_id, secret)
     assert client.get_account_balance()["AvailableBalance"] == "0.00"
-    page.get_by_role("link", name="I have it").click()
+    page.get_by_role("link", name="Done").click()
     assert secret not in page.content()
 
     page.get_by_label("Amount in dollars").fill("250.50")
     page.get_by_label("Note").fill("transfer 17")
-    page.get_by_role("button", name="Go on").click()
-    expect(page.get_by_role("heading", name="Book this?")).to_be_visible()
+    page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("heading", name="Book this amount?")).to_be_visible()
     assert client.get_account_balance()["AvailableBalance"] == "0.00"
-    page.get_by_role("button", name="Book it").click()
+    page.get_by_role("button", name="Book").click()
     expect(page.get_by_role("status")).to_have_text("Booked.")
     assert client.get_account_balance()["AvailableBalance"] == "250.50"
 
@@ -93,7 +93,7 @@ def test_an_operator_makes_a_requester_with_a_key_that_works_until_it_is_revoked
     page.get_by_role("link", name="Keep it").click()
     client.get_account_balance()
     page.get_by_role("link", name="Revoke").click()
-    page.get_by_role("button", name="Revoke it").click()
+    page.get_by_role("button", name="Revoke").click()
     expect(page.get_by_role("status")).to_contain_text("revoked")
     with refusing("UnrecognizedClientException"):
         client.get_account_balance()
@@ -142,11 +142,11 @@ def test_an_invitation_is_shown_once_and_works_once(people: Marketplace, visitor
     page.goto("/operator/workers")
     page.get_by_label("Note").fill("the reading room")
     page.get_by_label("Approved elsewhere").fill("12000")
-    page.get_by_role("button", name="Make an invitation").click()
+    page.get_by_role("button", name="Create an invitation").click()
     address = page.locator("#address").inner_text()
-    page.get_by_role("link", name="I have it").click()
+    page.get_by_role("link", name="Done").click()
     assert address not in page.content()
-    expect(page.get_by_role("row").filter(has_text="the reading room").first).to_contain_text("anybody")
+    expect(page.get_by_role("row").filter(has_text="the reading room").first).to_contain_text("anyone")
 
     guest = visitor()
     guest.goto(address)
@@ -157,7 +157,7 @@ def test_an_invitation_is_shown_once_and_works_once(people: Marketplace, visitor
     guest.goto("/qualifications")
     expect(guest.get_by_text("12,000")).to_be_visible()
     guest.goto(address)
-    expect(guest.get_by_text("This invitation cannot be used")).to_be_visible()
+    expect(guest.get_by_text("This invitation has already been used")).to_be_visible()
 
 
 def test_a_suspended_worker_may_finish_but_not_begin(people: Marketplace, olga: Person, rosa: Requester) -> None:
@@ -181,7 +181,7 @@ def test_a_suspended_worker_may_finish_but_not_begin(people: Marketplace, olga: 
 
 
 @pytest.mark.parametrize(
-    ("decision", "words"), [("overturn", "Approved after all."), ("uphold", "The rejection stands.")]
+    ("decision", "words"), [("overturned", "Approved after all."), ("upheld", "The rejection was upheld.")]
 )
 def test_a_dispute_is_decided_with_a_reason_and_moves_money_once(
     people: Marketplace, visitor: Visitor, olga: Person, rosa: Requester, decision: str, words: str
@@ -203,22 +203,22 @@ def test_a_dispute_is_decided_with_a_reason_and_moves_money_once(
     expect(page.get_by_text("<FreeText>left</FreeText>")).to_be_visible()
     page.locator(f"input[value={decision}]").check()
     page.get_by_label("Reason").fill("Page 3 says so.")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     assert rosa.money() == ("1000.00", "0.00")
-    page.get_by_role("button", name="Approve and pay" if decision == "overturn" else "Let it stand").click()
-    expect(page.get_by_role("status")).to_contain_text("Decided.")
+    page.get_by_role("button", name="Approve and pay" if decision == "overturned" else "Uphold").click()
+    expect(page.get_by_role("status")).to_contain_text("Your decision is saved")
 
     text = dora.get(f"/work/{accepted}").text
     assert words in text
     assert "Page 3 says so." in text
     owed = people.test("look", worker_id=made["worker_id"])["earnings"]["owed"]
-    assert owed == ("3.00" if decision == "overturn" else "0.00")
-    again = {"decision": "overturn", "answer": "Twice.", "confirmed": "yes"}
+    assert owed == ("3.00" if decision == "overturned" else "0.00")
+    again = {"decision": "overturned", "answer": "Twice.", "confirmed": "yes"}
     path = page.url.removeprefix(people.url)
     olga.post(path, **again)
     assert "This dispute is closed." in olga.get(path).text
     assert people.test("look", worker_id=made["worker_id"])["earnings"]["owed"] == owed
-    assert rosa.money() == (("996.40", "0.00") if decision == "overturn" else ("1000.00", "0.00"))
+    assert rosa.money() == (("996.40", "0.00") if decision == "overturned" else ("1000.00", "0.00"))
     assert len(re.findall(r"(overturn|uphold) rejection", audit(olga, accepted))) == 1
 
 
@@ -249,7 +249,7 @@ def test_payouts_leave_the_books_once_and_their_list_can_be_fetched_again(
         "owed": "0.00",
     }
     with page.expect_download() as download:
-        page.get_by_role("link", name="Fetch as CSV").click()
+        page.get_by_role("link", name="Download as CSV").click()
     fetched = download.value.path().read_text()
     rows = {row["worker_id"]: row for row in csv.DictReader(fetched.splitlines())}
     assert (rows[wanda.id]["amount"], rows[other.id]["amount"]) == ("1.25", "2.25")
@@ -355,7 +355,7 @@ def test_a_payout_that_came_back_is_owed_again_and_paid_again(
     page.goto(path)
     page.get_by_label("Why it came back").fill("The account is closed")
     page.get_by_role("button", name="It came back").click()
-    expect(page.get_by_role("status")).to_contain_text("owed it again")
+    expect(page.get_by_role("status")).to_contain_text("owed the amount again")
 
     earnings = people.test("look", worker_id=made["worker_id"])["earnings"]
     assert (earnings["owed"], earnings["paid_out"], earnings["rewards"]) == ("4.20", "0.00", "4.20")
@@ -389,12 +389,12 @@ def test_a_deactivated_requester_stops_at_once_and_its_workers_are_paid(
     page = visitor(olga)
     page.goto(f"/operator/requesters/{rosa.account_id}")
     page.get_by_role("link", name="Deactivate").click()
-    page.get_by_role("button", name="Deactivate it").click()  # asks for a reason
+    page.get_by_role("button", name="Deactivate").click()  # asks for a reason
     expect(page.get_by_role("heading", name="Deactivate the requester?")).to_be_visible()
     rosa.client.get_account_balance()
     page.get_by_label("Reason").fill("Asks for passwords")
-    page.get_by_role("button", name="Deactivate it").click()
-    expect(page.get_by_role("status")).to_contain_text("2 HITs are ended")
+    page.get_by_role("button", name="Deactivate").click()
+    expect(page.get_by_role("status")).to_contain_text("2 HITs have been expired")
 
     with refusing("AccessDeniedException", "not active"):
         rosa.client.get_account_balance()
@@ -404,24 +404,24 @@ def test_a_deactivated_requester_stops_at_once_and_its_workers_are_paid(
     expect(facts).to_contain_text("$996.40")
     expect(facts).to_contain_text("$3.60")
     assert not set(hits) & set(wes.finds())
-    assert "no more of this" in wes.cannot_accept(hits[0])
+    assert "no longer available" in wes.cannot_accept(hits[0])
     assert will.submit(begun).status_code == 200
 
     page.reload()
-    page.get_by_role("link", name="3 submissions wait").click()
+    page.get_by_role("link", name="3 submissions are waiting").click()
     look_well(page, page.url.removeprefix(people.url))
     page.get_by_role("row").filter(has_text=submitted[1]).get_by_role("checkbox").uncheck()
     page.get_by_label("Reason").fill("Honest work")
     page.get_by_role("button", name="Approve and pay").click()
-    expect(page.get_by_role("status")).to_contain_text("2 are approved")
+    expect(page.get_by_role("status")).to_contain_text("2 assignments have been approved")
     assert (wanda.look()["earnings"]["owed"], will.look()["earnings"]["owed"]) == ("1.00", "1.00")
     people.advance(days=4)
     assert wanda.look()["earnings"]["owed"] == "2.00"  # the clock did the third
 
     people.test("clock", reset=True)
     path = f"/operator/requesters/{rosa.account_id}"
-    assert olga.post(f"{path}/standing", wanted="inactive", reason="Again").status_code == 409
-    assert olga.post(f"{path}/standing", wanted="active", reason="Explained").status_code == 303
+    assert olga.post(f"{path}/status", wanted="inactive", reason="Again").status_code == 409
+    assert olga.post(f"{path}/status", wanted="active", reason="Explained").status_code == 303
     assert rosa.money() == ("996.40", "0.00")
     assert {rosa.status(hit_id) for hit_id in hits} == {"Reviewable"}
     assert hits[0] not in wes.finds()
@@ -442,9 +442,9 @@ def test_a_forgotten_password_is_replaced_once_by_a_link(people: Marketplace, vi
     page.goto(path)
     section = page.locator(f"form[action='{path}/password']")
     section.get_by_label("Reason").fill("Called by phone")
-    section.get_by_role("button", name="Make a link").click()
+    section.get_by_role("button", name="Create a link").click()
     address = page.locator("#address").inner_text()
-    page.get_by_role("link", name="I have it").click()
+    page.get_by_role("link", name="Done").click()
     assert address not in page.content()
     assert address.rpartition("/")[2] not in audit(olga, made["worker_id"])
     assert "Called by phone" in audit(olga, made["worker_id"])
@@ -454,14 +454,14 @@ def test_a_forgotten_password_is_replaced_once_by_a_link(people: Marketplace, vi
     assert address.rpartition("/")[2] not in guest.url  # nor in what the browser tells others
     guest.get_by_label("New password", exact=True).fill("1234")
     guest.get_by_label("New password confirmation").fill("1234")
-    guest.get_by_role("button", name="Change it").click()
+    guest.get_by_role("button", name="Set the password").click()
     expect(guest.get_by_role("alert").first).to_contain_text("too short")
     for label in ("New password", "New password confirmation"):
         guest.get_by_label(label, exact=True).fill("a better one, and longer")
-    guest.get_by_role("button", name="Change it").click()
-    expect(guest.get_by_role("status")).to_contain_text("Your password is changed")
+    guest.get_by_role("button", name="Set the password").click()
+    expect(guest.get_by_role("status")).to_contain_text("Your password has been changed")
     guest.goto(address)
-    expect(guest.get_by_text("This link cannot be used")).to_be_visible()
+    expect(guest.get_by_text("This link has already been used")).to_be_visible()
 
     assert fay.get("/tasks").status_code == 302  # logged out
     assert fay.post("/login", username="fay@example.org", password=PASSWORD).status_code == 200
@@ -478,7 +478,7 @@ def test_a_link_to_a_password_works_for_a_day(people: Marketplace, olga: Person)
     people.advance(hours=23)
     assert people.http.get(path[0]).status_code == 302
     people.advance(hours=2)
-    assert "cannot be used" in people.http.get(path[0]).text
+    assert "has expired" in people.http.get(path[0]).text
 
 
 def test_a_worker_who_moved_gets_the_tasks_of_another_country(
@@ -528,7 +528,7 @@ def test_nothing_of_it_is_done_without_the_token_of_the_form_or_by_others(
         "workers/invite": {"days": "3"},
         "payouts": {"total": "0"},
         "payouts/1/bounce": {"reason": "Mine"},
-        f"requesters/{rosa.account_id}/standing": {"wanted": "inactive", "reason": "Mine"},
+        f"requesters/{rosa.account_id}/status": {"wanted": "inactive", "reason": "Mine"},
         f"requesters/{rosa.account_id}/undecided": {"assignment": "X", "reason": "Mine"},
         f"workers/{wanda.id}/password": {"reason": "Mine"},
         f"workers/{wanda.id}/country": {"country": "CA", "reason": "Mine"},
@@ -547,7 +547,7 @@ def test_nothing_of_it_is_done_without_the_token_of_the_form_or_by_others(
         "requesters/NONE/keys/X/revoke",
         "payouts/list.csv?reference=no",
         "payouts/999999/bounce",
-        "requesters/NONE/standing",
+        "requesters/NONE/status",
         "nowhere",
     ):
         assert olga.get(f"/operator/{path}").status_code == 404, path
@@ -570,19 +570,19 @@ def test_pages_are_accessible_and_fit_a_phone(
         else:
             rosa.client.approve_assignment(AssignmentId=one)
     requester = olga.get(f"/operator/requesters/{rosa.account_id}").text
-    letter = re.search(r'href="(/operator/requesters/\w+/messages/\d+)"', requester)
+    message = re.search(r'href="(/operator/requesters/\w+/messages/\d+)"', requester)
     key = re.search(r'href="(/operator/requesters/\w+/keys/\w+/revoke)"', requester)
     dispute = re.search(r'href="(/operator/disputes/\d+)"', olga.get("/operator/disputes").text)
-    assert letter and key and dispute
+    assert message and key and dispute
     page = visitor(olga)
     paths = ["", "requesters", f"requesters/{rosa.account_id}", "workers", f"workers/{made['worker_id']}"]
     paths += ["disputes", "payouts", "audit", "audit?words=nothinglikethis"]
-    look_well(page, *[f"/operator/{path}" for path in paths], letter[1], key[1], dispute[1])
+    look_well(page, *[f"/operator/{path}" for path in paths], message[1], key[1], dispute[1])
     reference = paid_out(olga)
     page.goto(f"/operator/payouts/list?reference={reference}")
     bounce = page.get_by_role("link", name="It came back").first.get_attribute("href") or ""
     look_well(page, f"/operator/payouts/list?reference={reference}", "/operator/payouts", bounce)
-    look_well(page, f"/operator/requesters/{rosa.account_id}/standing")
+    look_well(page, f"/operator/requesters/{rosa.account_id}/status")
     link = olga.post(f"/operator/workers/{made['worker_id']}/password", reason="Forgot").text
     address = re.search(r"/password/\w+/[\w-]+", link)
     assert address
@@ -590,7 +590,7 @@ def test_pages_are_accessible_and_fit_a_phone(
 
 
 def test_the_overview_names_hits_whose_turn_failed(people: Marketplace, olga: Person, rosa: Requester) -> None:
-    assert "What is due on" not in olga.get("/operator/").text
+    assert "Work that was due on" not in olga.get("/operator/").text
     hit_id = rosa.hit(LifetimeInSeconds=60)["HITId"]
     damage = "UPDATE marketplace_hit SET held = held {} 5000 WHERE hit_id = %s"
     people.sql(damage.format("+"), hit_id)
@@ -599,11 +599,11 @@ def test_the_overview_names_hits_whose_turn_failed(people: Marketplace, olga: Pe
     page = olga.get("/operator/").text
 
     people.sql(damage.format("-"), hit_id)
-    assert "What is due on 1 HIT failed." in page
+    assert "Work that was due on 1 HIT failed." in page
     assert hit_id in page
     assert "entry_hold_covered" in page
     people.advance(seconds=61)
-    assert "What is due on" not in olga.get("/operator/").text
+    assert "Work that was due on" not in olga.get("/operator/").text
 
 
 def test_the_books_are_shown_with_the_income_from_fees(
@@ -668,7 +668,7 @@ def test_no_address_is_written_into_the_audit(people: Marketplace, olga: Person)
     people.run("create_operator", "another.operator@example.org", MARKETPLACE_OPERATOR_PASSWORD=PASSWORD)
 
     rows = people.sql(
-        "SELECT actor, subject, details::text FROM marketplace_auditevent WHERE id > %s ORDER BY id", before
+        "SELECT command, subject, details::text FROM marketplace_auditevent WHERE id > %s ORDER BY id", before
     )
 
     assert len(rows) == 4

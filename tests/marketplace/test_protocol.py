@@ -58,6 +58,7 @@ def kind(response: httpx.Response) -> str:
     return str(response.json()["__type"])
 
 
+# A value for each shape of a required member.
 MINIMAL: dict[str, Any] = {
     "EntityId": "3" + "A" * 29,
     "CustomerId": "A1",
@@ -77,13 +78,13 @@ MINIMAL: dict[str, Any] = {
         "EventTypes": ["HITCreated"],
     },
 }
-"""A value for each shape of a required member."""
 
 
 def test_the_model_has_39_operations() -> None:
     assert len(service().operation_names) == 39
 
 
+# What each operation says to the least that it needs, about things that do not exist; empty: it answers.
 NONE_SUCH = {
     "AssignmentDoesNotExist": "ApproveAssignment GetAssignment GetFileUploadURL RejectAssignment SendBonus",
     "HITDoesNotExist": (
@@ -104,7 +105,6 @@ NONE_SUCH = {
         "ListQualificationTypes ListReviewableHITs ListWorkerBlocks NotifyWorkers SendTestEventNotification"
     ),
 }
-"""What each operation says to the least that it needs, about things that do not exist; empty: it answers."""
 OUTCOMES = {name: code for code, names in NONE_SUCH.items() for name in names.split()}
 
 

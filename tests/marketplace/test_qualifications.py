@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from marketplace.errors import InvalidValue
-from marketplace.qualifying import LOCALE, Action, Place, met, requirement_read, unmet
+from marketplace.requirements import LOCALE, Action, Place, met, requirement_read, unmet
 from tests.marketplace.conftest import refusing
 from tests.marketplace.server import Marketplace, Requester, Worker
 

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,23 @@ def test_an_upgrade_keeps_every_row_and_the_books(upgraded: Upgraded) -> None:
     assert "The books are right." in printed
 
 
+def test_an_upgrade_turns_texts_into_relations(upgraded: Upgraded) -> None:
+    lists = upgraded.sql(
+        "SELECT l.reference, count(*), sum(e.earned), max(e.note) FROM marketplace_payoutlist l"
+        " JOIN marketplace_entry e ON e.payout_list_id = l.id GROUP BY l.reference"
+    )
+    ((reference, payouts, earned, note),) = lists
+    assert (reference[:2], payouts, earned, note) == ("P-", 2, Decimal("-2.50"), "")
+    promised = upgraded.sql("SELECT title, bonus_up_to FROM marketplace_hittype WHERE bonus_up_to <> 0")
+    assert promised == [("For readers", Decimal("1.90"))]
+    commands = upgraded.sql("SELECT command, subject FROM marketplace_auditevent WHERE actor_id IS NULL ORDER BY id")
+    assert commands == [("create_operator", ""), ("reset_password", "")]
+    with pytest.raises(psycopg2.errors.RaiseException, match="never changed"):
+        upgraded.sql("UPDATE marketplace_auditevent SET action = ''")
+    with pytest.raises(psycopg2.errors.RaiseException, match="never changed"):
+        upgraded.sql("UPDATE marketplace_entry SET note = 'x'")
+
+
 def test_people_and_programs_go_on_after_an_upgrade(upgraded: Upgraded) -> None:
     ((key_id,),) = upgraded.sql("SELECT key_id FROM marketplace_accesskey WHERE label = 'a second key'")
     secret = upgraded.run("shell", "--no-imports", "-c", SECRET.format(key_id=key_id))
@@ -127,7 +145,8 @@ def test_people_and_programs_go_on_after_an_upgrade(upgraded: Upgraded) -> None:
     assert "More soon" in worker.get("/messages").text
     olga = Person(upgraded, OPERATOR)
     audit = olga.get("/operator/audit").text
-    assert audit.count(OPERATOR) == 7
+    assert audit.count(f"<td>{OPERATOR}</td>") == 8  # who did it, and twice on whom
+    assert "account 1" not in audit
     assert "$0.50" in olga.get("/operator/books").text
 
 

@@ -9,7 +9,7 @@ from marketplace.api.paging import page
 from marketplace.errors import InvalidValue, Unsupported
 from marketplace.models import Hit, HitType
 from marketplace.money import amount_read
-from marketplace.qualifying import SYSTEM
+from marketplace.requirements import SYSTEM
 from marketplace.selectors import hits as select
 from marketplace.selectors.lookups import hit_type_of, qualification_type_known
 from marketplace.services import hits
@@ -33,40 +33,42 @@ def create_hit(call: Call) -> dict[str, Any]:
 def create_hit_with_hit_type(call: Call) -> dict[str, Any]:
     """Offer a HIT of a known type."""
     hit_id = _claimed(call, ids.entity_id())
-    return {"HIT": answers.hit(_hit(call, hit_id, hit_type_of(call.requester, call.given["HITTypeId"])))}
+    return {"HIT": answers.hit(_hit(call, hit_id, hit_type_of(call.requester, call.parameters["HITTypeId"])))}
 
 
 @handles("GetHIT")
 def get_hit(call: Call) -> dict[str, Any]:
     """One HIT."""
-    return {"HIT": answers.hit(select.hit_of(call.requester, call.given["HITId"]))}
+    return {"HIT": answers.hit(select.hit_of(call.requester, call.parameters["HITId"]))}
 
 
 @handles("ListHITs")
 def list_hits(call: Call) -> dict[str, Any]:
     """All that are not deleted, newest first."""
-    found = page(select.hits_of(call.requester), call.given, of=call.scope, newest_first=True)
-    return listed(found, "HITs", [answers.hit(row) for row in found.rows])
+    page_of_hits = page(select.hits_of(call.requester), call.parameters, of=call.scope, newest_first=True)
+    return listed(page_of_hits, "HITs", [answers.hit(row) for row in page_of_hits.rows])
 
 
 @handles("ListReviewableHITs")
 def list_reviewable_hits(call: Call) -> dict[str, Any]:
     """Those that are Reviewable, or Reviewing if asked for."""
-    rows = select.hits_of(call.requester).filter(status=call.given.get("Status", Hit.Status.REVIEWABLE))
-    if type_id := call.given.get("HITTypeId"):
+    rows = select.hits_of(call.requester).filter(status=call.parameters.get("Status", Hit.Status.REVIEWABLE))
+    if type_id := call.parameters.get("HITTypeId"):
         rows = rows.filter(hit_type__type_id=type_id)
-    found = page(rows, call.given, of=call.scope)
-    return listed(found, "HITs", [answers.hit(row) for row in found.rows])
+    page_of_hits = page(rows, call.parameters, of=call.scope)
+    return listed(page_of_hits, "HITs", [answers.hit(row) for row in page_of_hits.rows])
 
 
 @handles("ListHITsForQualificationType")
 def list_hits_for_qualification_type(call: Call) -> dict[str, Any]:
     """Those that have a requirement on a qualification type."""
-    type_id = call.given["QualificationTypeId"]
+    type_id = call.parameters["QualificationTypeId"]
     if type_id not in SYSTEM:
         qualification_type_known(type_id)
-    found = page(select.hits_requiring(call.requester, type_id), call.given, of=call.scope, newest_first=True)
-    return listed(found, "HITs", [answers.hit(row) for row in found.rows])
+    page_of_hits = page(
+        select.hits_requiring(call.requester, type_id), call.parameters, of=call.scope, newest_first=True
+    )
+    return listed(page_of_hits, "HITs", [answers.hit(row) for row in page_of_hits.rows])
 
 
 @handles("CreateAdditionalAssignmentsForHIT")
@@ -74,7 +76,7 @@ def create_additional_assignments(call: Call) -> dict[str, Any]:
     """Ask for more assignments."""
     _claimed(call, call.request_id)
     hits.hit_extend(
-        requester=call.requester, hit_id=call.given["HITId"], more=call.given["NumberOfAdditionalAssignments"]
+        requester=call.requester, hit_id=call.parameters["HITId"], more=call.parameters["NumberOfAdditionalAssignments"]
     )
     return {}
 
@@ -82,7 +84,9 @@ def create_additional_assignments(call: Call) -> dict[str, Any]:
 @handles("UpdateExpirationForHIT")
 def update_expiration(call: Call) -> dict[str, Any]:
     """Move the end of a HIT; a past time ends it now."""
-    hits.hit_expire_at(requester=call.requester, hit_id=call.given["HITId"], expires_at=call.given["ExpireAt"])
+    hits.hit_expire_at(
+        requester=call.requester, hit_id=call.parameters["HITId"], expires_at=call.parameters["ExpireAt"]
+    )
     return {}
 
 
@@ -90,7 +94,7 @@ def update_expiration(call: Call) -> dict[str, Any]:
 def update_review_status(call: Call) -> dict[str, Any]:
     """Reviewable to Reviewing, or back."""
     hits.hit_mark_reviewing(
-        requester=call.requester, hit_id=call.given["HITId"], revert=call.given.get("Revert", False)
+        requester=call.requester, hit_id=call.parameters["HITId"], revert=call.parameters.get("Revert", False)
     )
     return {}
 
@@ -98,58 +102,60 @@ def update_review_status(call: Call) -> dict[str, Any]:
 @handles("UpdateHITTypeOfHIT")
 def update_type(call: Call) -> dict[str, Any]:
     """Give a HIT another type."""
-    hits.hit_change_type(requester=call.requester, hit_id=call.given["HITId"], type_id=call.given["HITTypeId"])
+    hits.hit_change_type(
+        requester=call.requester, hit_id=call.parameters["HITId"], type_id=call.parameters["HITTypeId"]
+    )
     return {}
 
 
 @handles("DeleteHIT")
 def delete_hit(call: Call) -> dict[str, Any]:
     """Dispose of a HIT on which nothing is left to do."""
-    hits.hit_delete(requester=call.requester, hit_id=call.given["HITId"])
+    hits.hit_delete(requester=call.requester, hit_id=call.parameters["HITId"])
     return {}
 
 
 @handles("ListReviewPolicyResultsForHIT")
 def list_review_policy_results(call: Call) -> dict[str, Any]:
     """There are no review policies here."""
-    select.hit_of(call.requester, call.given["HITId"])
+    select.hit_of(call.requester, call.parameters["HITId"])
     raise Unsupported("Review policies are not supported by this marketplace, so this HIT has none.")
 
 
 def _claimed(call: Call, subject: str) -> str:
     """The subject, with the request's token taken for it."""
-    token = call.given.get("UniqueRequestToken")
+    token = call.parameters.get("UniqueRequestToken")
     token_claim(requester=call.requester, operation=call.operation, token=token, subject=subject)
     return subject
 
 
 def _hit_type(call: Call) -> HitType:
-    given = call.given
+    parameters = call.parameters
     facts = hits.HitTypeFacts(
-        title=given["Title"],
-        description=given["Description"],
-        keywords=given.get("Keywords", ""),
-        reward=amount_read(given["Reward"]),
-        assignment_seconds=given["AssignmentDurationInSeconds"],
-        auto_approval_seconds=given.get("AutoApprovalDelayInSeconds", hits.MONTH),
-        requirements=given.get("QualificationRequirements", []),
+        title=parameters["Title"],
+        description=parameters["Description"],
+        keywords=parameters.get("Keywords", ""),
+        reward=amount_read(parameters["Reward"]),
+        assignment_seconds=parameters["AssignmentDurationInSeconds"],
+        auto_approval_seconds=parameters.get("AutoApprovalDelayInSeconds", hits.MONTH),
+        requirements=parameters.get("QualificationRequirements", []),
     )
     return hits.hit_type_register(requester=call.requester, facts=facts)
 
 
 def _hit(call: Call, hit_id: str, hit_type: HitType) -> Hit:
-    given = call.given
+    parameters = call.parameters
     for name in ("AssignmentReviewPolicy", "HITReviewPolicy", "HITLayoutId", "HITLayoutParameters"):
-        if given.get(name):
+        if parameters.get(name):
             raise Unsupported(f"{name} is not supported by this marketplace.")
-    if not given.get("Question"):
+    if not parameters.get("Question"):
         raise InvalidValue("Question is missing. Give an HTMLQuestion or an ExternalQuestion.")
     return hits.hit_create(
         hit_id=hit_id,
         requester=call.requester,
         hit_type=hit_type,
-        question=given["Question"],
-        lifetime_seconds=given["LifetimeInSeconds"],
-        max_assignments=given.get("MaxAssignments", 1),
-        annotation=given.get("RequesterAnnotation", ""),
+        question=parameters["Question"],
+        lifetime_seconds=parameters["LifetimeInSeconds"],
+        max_assignments=parameters.get("MaxAssignments", 1),
+        annotation=parameters.get("RequesterAnnotation", ""),
     )

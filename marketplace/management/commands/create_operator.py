@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from marketplace.errors import Refused
-from marketplace.models import ACCOUNT
+from marketplace.models import AuditEvent
 from marketplace.services.accounts import audit_note, operator_create
 
 VARIABLE = "MARKETPLACE_OPERATOR_PASSWORD"
@@ -30,5 +30,5 @@ class Command(BaseCommand):
             account = operator_create(email=email, password=password)
         except Refused as refused:
             raise CommandError(str(refused)) from refused
-        audit_note(actor="create_operator", action="create operator", subject=f"{ACCOUNT} {account.pk}")
+        audit_note(actor="create_operator", action=AuditEvent.Action.CREATE_OPERATOR, subject=account)
         self.stdout.write(f"{email} is an operator.")

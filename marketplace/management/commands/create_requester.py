@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from marketplace.errors import Refused
+from marketplace.models import AuditEvent
 from marketplace.services.accounts import audit_note, requester_create
 
 
@@ -25,5 +26,7 @@ class Command(BaseCommand):
             requester = requester_create(name=name, email=email)
         except Refused as refused:
             raise CommandError(str(refused)) from refused
-        audit_note(actor="create_requester", action="create requester", subject=requester.account_id, name=name)
+        audit_note(
+            actor="create_requester", action=AuditEvent.Action.CREATE_REQUESTER, subject=requester.account_id, name=name
+        )
         self.stdout.write(requester.account_id)

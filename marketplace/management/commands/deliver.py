@@ -36,8 +36,8 @@ class Command(BaseCommand):
         """Deliver what is due."""
         sender = Sender()
         if not every:
-            taken, failed = sender.drain()
-            self.stdout.write(f"{taken} delivered, {failed} failed")
+            delivered, failed = sender.drain()
+            self.stdout.write(f"{delivered} delivered, {failed} failed")
             return
         after_step: Callable[[], None] = heartbeat.touch if heartbeat else _nothing
         while True:

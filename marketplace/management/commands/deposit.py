@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from marketplace.errors import Refused
 from marketplace.management.requesters import requester_named
+from marketplace.models import AuditEvent
 from marketplace.services.accounts import audit_note
 from marketplace.services.ledger import deposit_make
 
@@ -32,5 +33,11 @@ class Command(BaseCommand):
             raise CommandError(f"'{amount}' is not an amount in dollars, such as 250.00.") from None
         except Refused as refused:
             raise CommandError(str(refused)) from refused
-        audit_note(actor="deposit", action="deposit", subject=owner.account_id, amount=str(entry.available), note=note)
+        audit_note(
+            actor="deposit",
+            action=AuditEvent.Action.DEPOSIT,
+            subject=owner.account_id,
+            amount=str(entry.available),
+            note=note,
+        )
         self.stdout.write(f"{owner.name} has ${entry.available_after} available and ${entry.on_hold_after} on hold.")

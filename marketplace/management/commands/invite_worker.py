@@ -1,4 +1,4 @@
-"""Leave for somebody to register as a worker."""
+"""A permission for somebody to register as a worker."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from marketplace.errors import Refused
+from marketplace.models import AuditEvent
 from marketplace.services.accounts import INVITATION_DAYS, audit_note, invitation_make
 
 
@@ -38,5 +39,5 @@ class Command(BaseCommand):
         except Refused as refused:
             raise CommandError(str(refused)) from refused
         subject = f"invitation {issued.invitation.pk}"
-        audit_note(actor="invite_worker", action="invite worker", subject=subject, note=note)
+        audit_note(actor="invite_worker", action=AuditEvent.Action.INVITE_WORKER, subject=subject, note=note)
         self.stdout.write(f"{settings.MARKETPLACE_URL}/register?invitation={issued.token}")

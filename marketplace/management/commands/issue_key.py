@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from marketplace.management.requesters import requester_named
+from marketplace.models import AuditEvent
 from marketplace.services.accounts import audit_note
 from marketplace.services.keys import key_issue
 
@@ -24,5 +25,7 @@ class Command(BaseCommand):
         """Issue it."""
         owner = requester_named(requester)
         key = key_issue(requester=owner, label=label)
-        audit_note(actor="issue_key", action="issue key", subject=key.key_id, requester=owner.account_id)
+        audit_note(
+            actor="issue_key", action=AuditEvent.Action.ISSUE_KEY, subject=key.key_id, requester=owner.account_id
+        )
         self.stdout.write(f"aws_access_key_id = {key.key_id}\naws_secret_access_key = {key.secret}")

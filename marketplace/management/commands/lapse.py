@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from marketplace.management.requesters import requester_named
+from marketplace.models import AuditEvent
 from marketplace.services.accounts import audit_note
 from marketplace.services.lapsing import assignments_lapse
 
@@ -30,5 +31,5 @@ class Command(BaseCommand):
         owner = requester_named(requester) if requester else None
         count = assignments_lapse(assignment_ids=assignment_ids, requester=owner)
         subject = owner.account_id if owner else f"{len(assignment_ids)} assignments"
-        audit_note(actor="lapse", action="lapse", subject=subject, count=count)
+        audit_note(actor="lapse", action=AuditEvent.Action.LAPSE, subject=subject, count=count)
         self.stdout.write(f"{count} lapsed.")

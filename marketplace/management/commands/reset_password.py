@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
 from marketplace.errors import Refused
-from marketplace.models import ACCOUNT, Account, Worker
+from marketplace.models import Account, AuditEvent, Worker
 from marketplace.services.accounts import audit_note, password_link_make
 
 
@@ -20,7 +20,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Whose, and why."""
         parser.add_argument("email")
-        parser.add_argument("--reason", required=True, help="why; it stands in the audit")
+        parser.add_argument("--reason", required=True, help="why; kept in the audit")
 
     def handle(self, *_args: Any, email: str, reason: str, **_options: Any) -> None:
         """Make it."""
@@ -32,6 +32,6 @@ class Command(BaseCommand):
         except Refused as refused:
             raise CommandError(str(refused)) from refused
         worker = Worker.objects.filter(account=account).first()
-        subject = worker.worker_id if worker else f"{ACCOUNT} {account.pk}"
-        audit_note(actor="reset_password", action="issue password link", subject=subject, reason=reason)
-        self.stdout.write(f"{settings.MARKETPLACE_URL}{reverse('site:password_new', args=link)}")
+        subject = worker.worker_id if worker else account
+        audit_note(actor="reset_password", action=AuditEvent.Action.ISSUE_PASSWORD_LINK, subject=subject, reason=reason)
+        self.stdout.write(f"{settings.MARKETPLACE_URL}{reverse('workers:password_new', args=link)}")

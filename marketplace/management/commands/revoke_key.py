@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from marketplace.models import AuditEvent
 from marketplace.services.accounts import audit_note
 from marketplace.services.keys import key_revoke
 
@@ -22,5 +23,5 @@ class Command(BaseCommand):
         """Revoke it."""
         if not key_revoke(key_id=key_id):
             raise CommandError(f"There is no access key {key_id} in force.")
-        audit_note(actor="revoke_key", action="revoke key", subject=key_id)
+        audit_note(actor="revoke_key", action=AuditEvent.Action.REVOKE_KEY, subject=key_id)
         self.stdout.write(f"{key_id} is revoked.")

@@ -18,21 +18,21 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         """Check them."""
-        found = books_verify()
-        sums = found.totals
+        result = books_verify()
+        sums = result.totals
         requesters = f"{sums.requesters:,} requester{'' if sums.requesters == 1 else 's'}"
         self.stdout.write(
             f"{sums.entries:,} entries of {requesters}. Deposited ${sums.deposited:,}: "
             f"${sums.available:,} available, ${sums.on_hold:,} on hold, ${sums.earned:,} earned by workers "
             f"(${sums.paid_out:,} paid out, ${sums.owed:,} owed), ${sums.fees:,} in fees."
         )
-        for fee in found.fees:
+        for fee in result.fees:
             self.stdout.write(
                 f"Fees in {fee.month}: ${fee.amount:,} (${fee.rewards:,} of rewards, ${fee.bonuses:,} of bonuses)"
             )
-        for difference in found.differences:
+        for difference in result.differences:
             self.stdout.write(difference)
-        if found.differences:
-            number = len(found.differences)
+        if result.differences:
+            number = len(result.differences)
             raise CommandError(f"The books are wrong in {number:,} place{'' if number == 1 else 's'}. See above.")
         self.stdout.write("The books are right.")

@@ -1,9 +1,9 @@
-/* A task at work: counts down, and notices when the work is in. All of it is there without this script, too. */
+/* A task in progress: counts down, and notices when the work has been submitted. The page works without this script. */
 "use strict";
 
 const bar = document.querySelector(".workbar");
 const left = document.getElementById("left");
-const told = document.getElementById("told");
+const announcement = document.getElementById("announcement");
 const words = document.getElementById("words").dataset;
 const frame = document.querySelector("iframe");
 const end = performance.now() + bar.dataset.seconds * 1000;
@@ -11,7 +11,7 @@ let before = Infinity;
 let over = false;
 let ticks = 0;
 
-const tell = (text) => { told.textContent = text; };
+const announce = (text) => { announcement.textContent = text; };
 
 function draw() {
   const seconds = Math.max(0, Math.round((end - performance.now()) / 1000));
@@ -21,7 +21,7 @@ function draw() {
   const first = Math.min(shown.findIndex(([count]) => count) < 0 ? 3 : shown.findIndex(([count]) => count), 3);
   left.textContent = shown.slice(first, first + 2).map((part) => part.join(" ")).join(" ");
   for (const [limit, text] of [[300, words.five], [60, words.one]]) {
-    if (before > limit && seconds <= limit && before !== Infinity) tell(text);
+    if (before > limit && seconds <= limit && before !== Infinity) announce(text);
   }
   bar.classList.toggle("soon", seconds <= 300);
   before = seconds;
@@ -44,7 +44,7 @@ async function check() {
   notice.hidden = false;
   for (const done of [document.getElementById("not-in"), document.getElementById("check"), bar.querySelector("a")]) done.hidden = true;
   if (late) return;
-  tell(words.in);
+  announce(words.in);
   notice.scrollIntoView({ block: "nearest" });
   notice.querySelector("a").focus();
 }
@@ -60,5 +60,5 @@ document.getElementById("check").addEventListener("click", async (event) => {
 addEventListener("message", (event) => { if (event.source === frame.contentWindow && event.data === "marketplace:submitted") check(); });
 frame.addEventListener("load", check);
 
-/* The task is what one came for: the next Tab, or a key of the task's own, is in it. */
+/* The keyboard starts in the task: the next Tab, or a key of the task's own, is for it. */
 addEventListener("load", () => { if (!document.activeElement || document.activeElement === document.body) frame.focus({ preventScroll: true }); });

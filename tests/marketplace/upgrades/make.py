@@ -62,7 +62,7 @@ def play(marketplace: Marketplace) -> None:
         " WHERE a.assignment_id = %s",
         overturned,
     )
-    decision = {"decision": "overturn", "answer": "The answers are sound", "confirmed": "yes"}
+    decision = {"decision": "overturned", "answer": "The answers are sound", "confirmed": "yes"}
     olga.post(f"/operator/disputes/{dispute_pk}", **decision)
 
     held = rosa.hit(Title="At work")
@@ -74,9 +74,10 @@ def play(marketplace: Marketplace) -> None:
     rosa.client.update_expiration_for_hit(HITId=over["HITId"], ExpireAt=0)
     rosa.client.delete_hit(HITId=over["HITId"])
     guarded = {"QualificationTypeId": type_id, "Comparator": "Exists", "ActionsGuarded": "DiscoverPreviewAndAccept"}
-    rosa.hit(Title="For readers", QualificationRequirements=[guarded])
+    promising = "reading, bonus-up-to-1.90"
+    rosa.hit(Title="For readers", Keywords=promising, QualificationRequirements=[guarded])
     omar.hit(Title="Ended by the operator")
-    olga.post(f"/operator/requesters/{omar.account_id}/standing", wanted="inactive", reason="Asked for it")
+    olga.post(f"/operator/requesters/{omar.account_id}/status", wanted="inactive", reason="Asked for it")
 
     rosa.client.create_worker_block(WorkerId=wen.id, Reason="Too quick")
     rosa.client.notify_workers(Subject="More soon", MessageText="Come again", WorkerIds=[wanda.id])

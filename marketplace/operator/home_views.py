@@ -1,0 +1,51 @@
+"""The operator's overview, the check of the books, and the audit."""
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET
+
+from marketplace.models import Account, DailyRun, Worker
+from marketplace.money import ZERO
+from marketplace.operator.pages import for_operator, show_operator_page
+from marketplace.pages import paginate, read_query
+from marketplace.selectors.audit import audit_all
+from marketplace.selectors.payouts import owed_all
+from marketplace.selectors.requesters import requester_rows
+from marketplace.selectors.upkeep import daily_run, due_failures
+from marketplace.selectors.workers import workers_matching
+
+
+@require_GET
+@for_operator
+def home(request: HttpRequest, _operator: Account) -> HttpResponse:
+    """What is waiting for the operator, and the money in sums."""
+    rows, owed = requester_rows(), owed_all()
+    context = {
+        "requesters": len(rows),
+        "available": sum((row.balance.available for row in rows), ZERO),
+        "on_hold": sum((row.balance.on_hold for row in rows), ZERO),
+        "open_hits": sum(row.open_hits for row in rows),
+        "workers": workers_matching().filter(status=Worker.Status.ACTIVE).count(),
+        "owed": sum((row.amount for row in owed), ZERO),
+        "owed_workers": len(owed),
+        "failures": due_failures()[:20],
+        "failed": due_failures().count(),
+        "books": daily_run(DailyRun.Name.BOOKS),
+        "events": audit_all()[:8],
+    }
+    return show_operator_page(request, "home.html", context)
+
+
+@require_GET
+@for_operator
+def books(request: HttpRequest, _operator: Account) -> HttpResponse:
+    """What the last check of the books found: differences, sums, and the income from fees."""
+    return show_operator_page(request, "books.html", {"books": daily_run(DailyRun.Name.BOOKS)})
+
+
+@require_GET
+@for_operator
+def audit(request: HttpRequest, _operator: Account) -> HttpResponse:
+    """What operators did."""
+    words = read_query(request)
+    page = paginate(request, audit_all(words), 100)
+    return show_operator_page(request, "audit.html", {"page": page, "events": page.object_list, "words": words})

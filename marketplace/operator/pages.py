@@ -1,0 +1,55 @@
+"""What the operator's pages share: who may see them, how refusals look, and the menu."""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
+
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from marketplace.errors import Refused
+from marketplace.models import Account
+from marketplace.pages import show_message, show_page
+from marketplace.selectors.disputes import disputes_open
+from marketplace.services.due import catch_up
+
+P = ParamSpec("P")
+
+
+def show_operator_page(
+    request: HttpRequest, template: str, context: Mapping[str, Any], *, status: int = 200
+) -> HttpResponse:
+    """Render a page of the operator's, with the menu."""
+    shared = {"open_disputes": disputes_open()}
+    return show_page(request, f"operator/{template}", shared | dict(context), status=status)
+
+
+def for_operator(
+    view: Callable[Concatenate[HttpRequest, Account, P], HttpResponse],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
+    """Let only operators see a page, once everything that is due has been done. Refusals become pages."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return redirect_to_login(request.get_full_path())
+        if not request.user.is_operator:
+            return show_message(
+                request, _("No access"), _("This page is for the people who run the marketplace."), status=403
+            )
+        catch_up()
+        try:
+            return view(request, request.user, *args, **kwargs)
+        except Refused as refused:
+            is_missing = refused.code.endswith("DoesNotExist")
+            return show_message(
+                request,
+                _("Nothing here") if is_missing else _("This cannot be done"),
+                str(refused),
+                status=404 if is_missing else 409,
+                link=(reverse("operator:home"), _("Go to the overview")),
+            )
+
+    return guarded

@@ -1,0 +1,70 @@
+"""Messages between a worker and requesters."""
+
+from django.contrib import messages as notices
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods
+
+from marketplace.models import Message, Worker
+from marketplace.pages import paginate, read_query, see_other, show_page
+from marketplace.selectors.messages import hit_to_ask_about, message_of, messages_of
+from marketplace.services.limits import MESSAGE, limit_exceeded
+from marketplace.services.messages import (
+    message_answer_by_worker,
+    message_read,
+    requester_contact,
+    subject_of_answer,
+)
+from marketplace.workers.forms import MessageForm
+from marketplace.workers.pages import for_worker, show_too_many
+
+
+@require_GET
+@for_worker
+def messages(request: HttpRequest, worker: Worker) -> HttpResponse:
+    """Messages in both directions."""
+    return show_page(request, "workers/messages.html", {"page": paginate(request, messages_of(worker))})
+
+
+@require_GET
+@for_worker
+def message(request: HttpRequest, worker: Worker, message_pk: int) -> HttpResponse:
+    """One message. Opening it marks it as read."""
+    message = message_of(worker, message_pk)
+    if message.direction == Message.Direction.TO_WORKER:
+        message_read(worker=worker, message_pk=message_pk)
+    return show_page(request, "workers/message.html", {"message": message})
+
+
+@require_http_methods(["GET", "POST"])
+@for_worker
+def contact(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
+    """A message to the requester of a task."""
+    if request.method == "POST" and limit_exceeded(MESSAGE, worker.worker_id):
+        return show_too_many(request)
+    hit = hit_to_ask_about(worker, hit_id)
+    initial = {"subject": read_query(request, "subject") or hit.hit_type.title}
+    form = MessageForm(request.POST) if request.method == "POST" else MessageForm(initial=initial)
+    if form.is_bound and form.is_valid():
+        requester_contact(worker=worker, hit_id=hit_id, **form.cleaned_data)
+        notices.success(request, _("Your message has been sent. The answer will appear under Messages."))
+        return see_other("workers:messages")
+    context = {"form": form, "hit": hit, "requester": hit.requester}
+    return show_page(request, "workers/contact.html", context, status=400 if form.is_bound else 200)
+
+
+@require_http_methods(["GET", "POST"])
+@for_worker
+def message_answer(request: HttpRequest, worker: Worker, message_pk: int) -> HttpResponse:
+    """An answer to a requester's message, which may be about no task, or one more message after one's own."""
+    if request.method == "POST" and limit_exceeded(MESSAGE, worker.worker_id):
+        return show_too_many(request)
+    message = message_of(worker, message_pk)
+    initial = {"subject": subject_of_answer(message)}
+    form = MessageForm(request.POST) if request.method == "POST" else MessageForm(initial=initial)
+    if form.is_bound and form.is_valid():
+        message_answer_by_worker(worker=worker, message=message, **form.cleaned_data)
+        notices.success(request, _("Your message has been sent. The answer will appear under Messages."))
+        return see_other("workers:messages")
+    context = {"form": form, "hit": message.hit, "requester": message.requester}
+    return show_page(request, "workers/contact.html", context, status=400 if form.is_bound else 200)

@@ -1,0 +1,195 @@
+"""Finding tasks, looking at them, doing them, and what became of each."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from marketplace.errors import NothingLeft
+from marketplace.models import Assignment, Worker
+from marketplace.pages import paginate, read_query, see_other, show_page
+from marketplace.selectors import records
+from marketplace.selectors import tasks as task_selectors
+from marketplace.selectors.disputes import dispute_of
+from marketplace.selectors.qualifications import qualification_names
+from marketplace.sentences import write_requirement
+from marketplace.services.assignments import assignment_accept, assignment_accept_next, assignment_return
+from marketplace.services.messages import MOST_TEXT, dispute_open
+from marketplace.workers.forms import DisputeForm
+from marketplace.workers.frames import make_frame
+from marketplace.workers.pages import for_worker
+
+
+def write_requirements(missing: list[Any]) -> list[str]:
+    """Write requirements as sentences."""
+    names = qualification_names(missing)
+    return [
+        write_requirement(requirement, names.get(requirement["QualificationTypeId"], _("a qualification")))
+        for requirement in missing
+    ]
+
+
+@require_GET
+@for_worker
+def tasks(request: HttpRequest, worker: Worker) -> HttpResponse:
+    """The tasks that the worker can find, the best paid first."""
+    words, is_qualified_only = read_query(request), bool(request.GET.get("mine"))
+    groups = task_selectors.hit_groups_findable(worker, words=words, qualified_only=is_qualified_only)
+    page = paginate(request, groups, 25)
+    rows = [{"group": group, "missing": write_requirements(group.missing)} for group in page.object_list]
+    context = {
+        "page": page,
+        "rows": rows,
+        "words": words,
+        "mine": is_qualified_only,
+        "held": task_selectors.assignments_held(worker),
+    }
+    return show_page(request, "workers/tasks.html", context)
+
+
+@require_GET
+@for_worker
+def preview(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
+    """A task to look at before it is accepted: in its frame, without a worker."""
+    held = task_selectors.assignments_held(worker).filter(hit__hit_id=hit_id).first()
+    if held is not None:
+        return see_other("workers:work", held.assignment_id)
+    shown = task_selectors.hit_preview(worker, hit_id)
+    frame = make_frame(shown.hit, shown.question, worker=worker)
+    context = {"hit": shown.hit, "frame": frame, "missing": write_requirements(shown.missing)}
+    context["open"] = task_selectors.hits_findable(worker).filter(pk=shown.hit.pk).exists()
+    context["next"] = None if context["open"] else task_selectors.hit_next(worker, group_id=shown.hit.hit_type.group_id)
+    return show_page(request, "workers/preview.html", context, frames=frame.origins)
+
+
+@require_GET
+@for_worker
+def linked(request: HttpRequest, worker: Worker, kind_id: str = "") -> HttpResponse:
+    """Where the links of Mechanical Turk lead: to a task of a kind, to look at it first, or to the one at hand.
+
+    Those that accepted a task at once do not here: what changes something is never a GET.
+    """
+    hit_type = task_selectors.hit_type_linked(kind_id or read_query(request, "groupId"))
+    held = task_selectors.assignments_held(worker).filter(hit__hit_type=hit_type).first()
+    if held is not None:
+        return see_other("workers:work", held.assignment_id)
+    hit = task_selectors.hit_next(worker, group_id=hit_type.group_id)
+    if hit is None:
+        raise NothingLeft("There are no tasks of this kind left for you.")
+    return see_other("workers:preview", hit.hit_id)
+
+
+@require_POST
+@for_worker
+def accept(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
+    """Accept this task; if somebody else was faster, another of its kind."""
+    try:
+        assignment = assignment_accept(worker=worker, hit_id=hit_id)
+    except NothingLeft:
+        assignment = assignment_accept_next(worker=worker, group_id=task_selectors.group_of(hit_id))
+        messages.info(request, _("Somebody else took that task. This is another one of the same kind."))
+    return see_other("workers:work", assignment.assignment_id)
+
+
+@require_POST
+@for_worker
+def accept_next(_request: HttpRequest, worker: Worker, group_id: str) -> HttpResponse:
+    """Accept a task of this kind, whichever is free."""
+    return see_other("workers:work", assignment_accept_next(worker=worker, group_id=group_id).assignment_id)
+
+
+@require_GET
+@for_worker
+def work_page(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
+    """A task in progress, in its frame; once it is over, what became of it."""
+    assignment = task_selectors.assignment_of(worker, assignment_id)
+    hit = assignment.hit
+    if assignment.state != Assignment.State.ACCEPTED:
+        context = {
+            "assignment": assignment,
+            "state": describe_state(assignment),
+            "next": task_selectors.hit_next(worker, group_id=hit.hit_type.group_id),
+            "bonuses": list(assignment.bonuses.order_by("pk")),
+            "dispute": dispute_of(assignment),
+            "form": DisputeForm(),
+        }
+        return show_page(request, "workers/outcome.html", context)
+    frame = make_frame(hit, task_selectors.question_of(hit), worker=worker, assignment=assignment)
+    context = {"assignment": assignment, "hit": hit, "frame": frame, "seconds": task_selectors.seconds_left(assignment)}
+    return show_page(request, "workers/work.html", context, frames=frame.origins)
+
+
+@require_GET
+@for_worker
+def work_state(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
+    """The state of an assignment, for the script of its page."""
+    assignment = task_selectors.assignment_of(worker, assignment_id)
+    return JsonResponse({"state": assignment.state, "seconds": task_selectors.seconds_left(assignment)})
+
+
+@require_GET
+@for_worker
+def work_check(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
+    """The way on without JavaScript: to the outcome, or a page that says that nothing has been submitted yet."""
+    assignment = task_selectors.assignment_of(worker, assignment_id)
+    if assignment.state != Assignment.State.ACCEPTED:
+        return see_other("workers:work", assignment_id)
+    return show_page(request, "workers/unsubmitted.html", {"assignment": assignment})
+
+
+@require_http_methods(["GET", "POST"])
+@for_worker
+def work_return(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
+    """Return a task, after a question."""
+    assignment = task_selectors.assignment_of(worker, assignment_id)
+    if request.method == "POST":
+        assignment_return(worker=worker, assignment_id=assignment_id)
+        messages.success(request, _("You returned the task. This does not count against you."))
+        return see_other("workers:tasks")
+    if assignment.state != Assignment.State.ACCEPTED:
+        return see_other("workers:work", assignment_id)
+    return show_page(request, "workers/return.html", {"assignment": assignment})
+
+
+def describe_state(assignment: Assignment) -> str:
+    """Name an assignment's state in a worker's words."""
+    return {
+        "Accepted": _("In progress"),
+        "Submitted": _("Waiting for review"),
+        "Approved": _("Approved"),
+        "Rejected": _("Rejected"),
+        "Returned": _("Returned"),
+        "Abandoned": _("Time ran out"),
+    }[assignment.state]
+
+
+@require_GET
+@for_worker
+def history(request: HttpRequest, worker: Worker) -> HttpResponse:
+    """Tasks in progress, and all earlier ones."""
+    page = paginate(request, task_selectors.assignments_past(worker))
+    rows = [
+        {"assignment": row, "state": describe_state(row), "bonus": sum(bonus.amount for bonus in row.bonuses.all())}
+        for row in page.object_list
+    ]
+    record = records.record_of(worker)
+    context = {"page": page, "rows": rows, "held": task_selectors.assignments_held(worker), "record": record}
+    return show_page(request, "workers/history.html", context)
+
+
+@require_POST
+@for_worker
+def dispute(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
+    """Ask the operator to look at a rejection."""
+    form = DisputeForm(request.POST)
+    if form.is_valid():
+        dispute_open(worker=worker, assignment_id=assignment_id, text=form.cleaned_data["text"])
+        messages.success(request, _("Your request has been sent. The answer will appear on this page."))
+    else:
+        messages.error(
+            request,
+            _("Say why the work should be approved, in up to %(most)s characters.") % {"most": f"{MOST_TEXT:,}"},
+        )
+    return see_other("workers:work", assignment_id)
