@@ -14,7 +14,7 @@ def test_a_blocked_worker_gets_none_of_the_requesters_hits(rosa: Requester, omar
 
     assert hit_id not in wanda.finds()
     assert others in wanda.finds()
-    assert "does not take work from you" in wanda.cannot_accept(hit_id)
+    assert "does not accept work from you" in wanda.cannot_accept(hit_id)
     blocks = rosa.client.list_worker_blocks()
     assert blocks["WorkerBlocks"] == [{"WorkerId": wanda.id, "Reason": "Careless twice"}]
     assert omar.client.list_worker_blocks()["WorkerBlocks"] == []

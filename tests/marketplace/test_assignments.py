@@ -71,7 +71,7 @@ def test_a_returned_hit_goes_to_another_worker_with_the_same_assignment_id(
 
     assert second == first
     assert rosa.assignment(first)["WorkerId"] == will.id
-    assert "no more of this HIT" in wanda.cannot_accept(hit_id)
+    assert "no longer available" in wanda.cannot_accept(hit_id)
 
 
 def test_the_worker_who_returned_may_come_back_with_a_new_id(rosa: Requester, wanda: Worker) -> None:
@@ -94,7 +94,7 @@ def test_a_worker_does_a_hit_once(rosa: Requester, wanda: Worker) -> None:
     hit_id = rosa.hit(MaxAssignments=3)["HITId"]
     wanda.do(hit_id)
 
-    assert "did this HIT before" in wanda.cannot_accept(hit_id)
+    assert "already done this HIT" in wanda.cannot_accept(hit_id)
     assert hit_id not in wanda.finds()
 
 
@@ -258,11 +258,11 @@ def test_a_worker_holds_25_at_once_and_not_one_more(rosa: Requester, wanda: Work
     hit_ids = [rosa.hit(Reward="0")["HITId"] for _ in range(26)]
     held = [wanda.accept(hit_id) for hit_id in hit_ids[:25]]
 
-    assert wanda.cannot_accept(hit_ids[25]) == "You hold 25 HITs. Submit or return one first."
+    assert wanda.cannot_accept(hit_ids[25]) == "You have 25 HITs in progress. Submit or return one first."
     will.accept(hit_ids[25])
     wanda.submit(held[0])
     wanda.accept(rosa.hit(Reward="0")["HITId"])
-    assert wanda.cannot_accept(rosa.hit(Reward="0")["HITId"]).startswith("You hold 25 HITs.")
+    assert wanda.cannot_accept(rosa.hit(Reward="0")["HITId"]).startswith("You have 25 HITs in progress.")
 
 
 def test_work_of_one_moment_is_on_exactly_one_page(marketplace: Marketplace, rosa: Requester) -> None:

@@ -70,7 +70,7 @@ def test_the_links_that_tools_print_lead_to_a_task_of_the_kind_and_accept_nothin
     assert wanda.person.get(link).headers["Location"] == f"/work/{assignment_id}"
     wanda.submit(assignment_id)
     assert wanda.person.get(link).status_code == 409
-    assert "no task of this kind left" in wanda.person.get(link).text
+    assert "no tasks of this kind left" in wanda.person.get(link).text
 
 
 def test_a_link_to_an_unknown_kind_says_so(wanda: Wanda) -> None:

@@ -305,7 +305,7 @@ def test_a_hit_expires_when_told_and_opens_again(rosa: Requester, wanda: Worker)
     assert (hit["HITStatus"], hit["NumberOfAssignmentsAvailable"]) == ("Reviewable", 0)
     assert rosa.money() == ("1000.00", "0.00")
     assert hit_id not in wanda.finds()
-    assert "no more of this HIT" in wanda.cannot_accept(hit_id)
+    assert "no longer available" in wanda.cannot_accept(hit_id)
 
     rosa.client.update_expiration_for_hit(HITId=hit_id, ExpireAt=datetime.now(UTC) + timedelta(days=1))
 

@@ -514,7 +514,7 @@ def test_work_that_arrives_after_a_compensation_was_offered_is_paid_once(
     assert sums.paid == Decimal("2.10" if taken else "2.00")  # the listed reward comes with the submission
     assert not published.alarms.filter(settled_at=None).exists()
     if not taken:
-        assert "no more of this HIT" in wanda.cannot_accept(offer.published_hit.platform_hit_id)
+        assert "no longer available" in wanda.cannot_accept(offer.published_hit.platform_hit_id)
     agree(published, requester)
 
 

@@ -305,7 +305,7 @@ def test_a_halt_ends_what_is_open_and_resuming_opens_it(
         halt(publication=published, at=clock())
     drain(published, clock, rounds=5)
     assert {hit["HITStatus"] for hit in platform_hits(requester)} == {"Reviewable"}
-    assert "no more of this HIT" in wanda.cannot_accept(published_hit_of(published, 1).platform_hit_id)
+    assert "no longer available" in wanda.cannot_accept(published_hit_of(published, 1).platform_hit_id)
 
     for _ in range(2):
         publication_resume(publication=published, at=clock())
