@@ -172,7 +172,7 @@ share() {
 }
 
 state() {
-  manage shell --verbosity 0 --command "from tasks.models import Publication; print(*Publication.objects.values_list('state', flat=True))"
+  manage shell --verbosity 0 --command "from platforms.models import Publication; print(*Publication.objects.values_list('state', flat=True))"
 }
 
 backup() {
