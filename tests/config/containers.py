@@ -8,6 +8,8 @@ import threading
 import time
 from pathlib import Path
 
+from tests.tied import tied
+
 REPOSITORY = Path(__file__).parents[2]
 
 
@@ -58,7 +60,7 @@ class Container:
         command += ["--bind", f"{self.address}:{self.port}", "tests.config.answering:application"]
         environment = os.environ | {"WEB_WORKERS": "2", "WEB_THREADS": "4", "ADDRESS": self.address}
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(command, cwd=REPOSITORY, env=environment, stdout=log, stderr=log)
+            self.process = subprocess.Popen(tied(command), cwd=REPOSITORY, env=environment, stdout=log, stderr=log)
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             with socket.socket() as probe:

@@ -16,6 +16,7 @@ import psycopg2
 from botocore.config import Config  # type: ignore[import-untyped]
 
 from tests.ports import free_port
+from tests.tied import tied
 
 REPOSITORY = Path(__file__).parent.parent.parent
 HTML_QUESTION = (
@@ -104,16 +105,18 @@ class Marketplace:
         options = f"--bind 127.0.0.1:{self.port} --workers {workers} --worker-class gthread --threads 4"
         self._log = (folder / "marketplace.log").open("ab")
         self._process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "gunicorn",
-                "marketplace.wsgi:application",
-                *options.split(),
-                "--no-control-socket",
-                "--preload",
-                "--keep-alive=75",  # a client may wait between two requests
-            ],
+            tied(
+                [
+                    sys.executable,
+                    "-m",
+                    "gunicorn",
+                    "marketplace.wsgi:application",
+                    *options.split(),
+                    "--no-control-socket",
+                    "--preload",
+                    "--keep-alive=75",  # a client may wait between two requests
+                ]
+            ),
             cwd=REPOSITORY,
             env=self.environment,
             stdout=self._log,

@@ -24,6 +24,7 @@ from marketplace.outbound import NotDelivered, Reach, destination_problem, may_c
 from tests.marketplace.conftest import refusing
 from tests.marketplace.production import Production
 from tests.marketplace.server import REPOSITORY, Marketplace, Requester, Worker
+from tests.tied import tied
 
 # What a test may call.
 NEAR = Reach(ports=None, networks=[ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128")], insecure=True)
@@ -224,9 +225,8 @@ def receiver() -> Iterator[Callable[[str], Bad]]:
 @pytest.fixture
 def sender(marketplace: Marketplace) -> Iterator[int]:
     """The sender, running. Its process number."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "marketplace", "deliver", "--every", "0.2"], cwd=REPOSITORY, env=marketplace.environment
-    ) as process:
+    command = tied([sys.executable, "-m", "marketplace", "deliver", "--every", "0.2"])
+    with subprocess.Popen(command, cwd=REPOSITORY, env=marketplace.environment) as process:
         yield process.pid
         process.terminate()
 
