@@ -1,5 +1,5 @@
-# One image for the web server, the job worker, its clock, the migrations and the marketplace (target `app`), one for the
-# proxy, and one that makes and restores backups.
+# One image for the web server, the job worker, its clock and the migrations (target `app`), one for the marketplace, which
+# has packages and files of its own, one for the proxy, and one that makes and restores backups.
 
 FROM python:3.11.15-slim-bookworm AS packages
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
@@ -26,16 +26,41 @@ RUN groupadd --gid 10001 bestknown \
 COPY --from=packages /venv /venv
 WORKDIR /app
 COPY . .
-# Compiled once here, since a container cannot keep what it compiles. The keys are thrown away: collecting static files
-# signs nothing. Each program has its own list of its files.
+# Compiled once here, since a container cannot keep what it compiles. The key is thrown away: collecting static files
+# signs nothing.
 RUN python -m compileall -q -j 0 /venv/lib /app \
-    && SECRET_KEY=only-for-this-build ALLOWED_HOSTS=localhost python manage.py collectstatic --no-input \
-    && MARKETPLACE_SECRET_KEY=only-for-this-build MARKETPLACE_URL=https://localhost \
-    STATIC_ROOT=/app/staticfiles-marketplace python -m marketplace collectstatic --no-input
+    && SECRET_KEY=only-for-this-build ALLOWED_HOSTS=localhost python manage.py collectstatic --no-input
 USER bestknown
 EXPOSE 8000
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s --retries=3 CMD ["python", "docker/healthcheck.py"]
 CMD ["gunicorn", "--config", "docker/gunicorn.conf.py", "config.wsgi:application"]
+
+FROM python:3.11.15-slim-bookworm AS marketplace-packages
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
+RUN python -m venv --without-pip /venv
+COPY requirements-marketplace.txt .
+RUN python -m pip --python /venv/bin/python install --require-hashes --requirement requirements-marketplace.txt \
+    && cd /venv/lib/python3*/site-packages \
+    && find . -depth -type d -name __pycache__ -exec rm -rf {} + \
+    && find botocore/data -mindepth 1 -maxdepth 1 -type d ! -name mturk -exec rm -rf {} + \
+    && /venv/bin/python -c "import botocore.session; \
+botocore.session.get_session().get_component('data_loader').load_service_model('mturk', 'service-2', '2017-01-17')"
+
+FROM python:3.11.15-slim-bookworm AS marketplace
+ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+RUN groupadd --gid 10001 bestknown \
+    && useradd --uid 10001 --gid bestknown --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin bestknown
+COPY --from=marketplace-packages /venv /venv
+WORKDIR /app
+COPY marketplace marketplace
+COPY docker/gunicorn.conf.py docker/healthcheck.py docker/marketplace_database.py docker/
+RUN python -m compileall -q -j 0 /venv/lib /app \
+    && MARKETPLACE_SECRET_KEY=only-for-this-build MARKETPLACE_URL=https://localhost \
+    python -m marketplace collectstatic --no-input
+USER bestknown
+EXPOSE 8000
+HEALTHCHECK --interval=30s --timeout=10s --start-period=60s --retries=3 CMD ["python", "docker/healthcheck.py", "marketplace"]
+CMD ["gunicorn", "--config", "docker/gunicorn.conf.py", "marketplace.wsgi:application"]
 
 FROM caddy:2.11.7-alpine AS proxy
 RUN addgroup -S -g 10002 proxy && adduser -S -D -H -u 10002 -G proxy proxy && chown -R proxy:proxy /data /config

@@ -88,12 +88,15 @@ restore: ## Restore a backup in Compose; every publication is stopped then (BACK
 	@test -n "$(BACKUP)" || { echo "Say which: make restore BACKUP=name. There are:" >&2; ls backups >&2; exit 1; }
 	@docker/restore.sh "$(BACKUP)" $(if $(REPLACE),replace)
 
-requirements: python ## Compile requirements.txt and requirements-dev.txt from pyproject.toml
+requirements: python ## Compile all requirements files from pyproject.toml
 	@test -x .tools/bin/uv || { "$(PYTHON)" -m venv .tools && .tools/bin/python -m pip install --quiet uv; }
 	.tools/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 \
 		pyproject.toml -o requirements.txt --custom-compile-command "make requirements"
 	.tools/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 \
 		pyproject.toml --extra dev -c requirements.txt -o requirements-dev.txt --custom-compile-command "make requirements"
+	.tools/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 \
+		--group pyproject.toml:marketplace -c requirements.txt -o requirements-marketplace.txt \
+		--custom-compile-command "make requirements"
 	.tools/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 \
 		tests/clients/tools.in -o tests/clients/tools.txt --custom-compile-command "make requirements"
 

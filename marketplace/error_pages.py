@@ -5,10 +5,31 @@ body that is too long ended in an error of the site. These read nothing of the r
 """
 
 import sys
+from collections.abc import Callable
 
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.template import loader
+
+# Whose pages people open; elsewhere, programs read the status.
+_PAGES = ("workers", "operator")
+
+
+class MethodNotAllowedPage:
+    """Middleware: where somebody opens an address that only takes forms, the bare 405 becomes a page with a way on."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer the request."""
+        response = self._get_response(request)
+        match = request.resolver_match
+        if response.status_code == 405 and match is not None and match.app_name in _PAGES:
+            headers = {"Allow": response.headers["Allow"]}
+            return HttpResponse(loader.render_to_string("405.html"), status=405, headers=headers)
+        return response
 
 
 def bad_request(_request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -22,7 +43,7 @@ def forbidden(_request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def not_found(_request: HttpRequest, exception: Exception) -> HttpResponse:
-    """There is no such address."""
+    """There is no page at this address."""
     return HttpResponse(loader.render_to_string("404.html"), status=404)
 
 

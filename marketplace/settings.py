@@ -100,6 +100,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "marketplace.error_pages.MethodNotAllowedPage",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -175,7 +176,6 @@ except ValueError as error:
 # Files
 STATIC_URL = "/static/"
 STATIC_ROOT = env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles-marketplace"))
-STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},  # nothing is uploaded
     "staticfiles": {
@@ -208,7 +208,6 @@ LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English")]  # of the interface; more as translations come. HITs speak any language.
 USE_TZ = True
 TIME_ZONE = "UTC"
-LOCALE_PATHS = [BASE_DIR / "locale"]
 
 # Security
 SESSION_COOKIE_NAME = "marketplace_session"  # not to clash with another site on the same host

@@ -324,7 +324,7 @@ def hit_delete(*, requester: Requester, hit_id: str) -> Hit:
     if hit.status != Status.REVIEWABLE:
         raise WrongState("HIT", Status.REVIEWABLE)
     if hit.n_submitted:
-        raise WrongState("HIT", Status.REVIEWABLE, because=f"{hit.n_submitted} assignments are waiting for a decision.")
+        raise WrongState("HIT", Status.REVIEWABLE, because=f"Assignments without a decision: {hit.n_submitted}.")
     hits_dispose([hit], at=clock.now())
     return hit
 

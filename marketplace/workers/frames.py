@@ -123,7 +123,7 @@ def question(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _write_script(request: HttpRequest, name: str) -> str:
-    return f'<script src="{request.build_absolute_uri(static(f"marketplace/{name}"))}"></script>'
+    return f'<script src="{request.build_absolute_uri(static(f"marketplace/js/{name}"))}"></script>'
 
 
 @require_http_methods(["GET", "POST"])

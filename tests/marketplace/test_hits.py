@@ -258,7 +258,7 @@ def test_a_hit_goes_from_assignable_to_disposed(rosa: Requester, wanda: Worker) 
         rosa.client.delete_hit(HITId=hit_id)
     rosa.client.update_hit_review_status(HITId=hit_id, Revert=True)
     assert [hit["HITId"] for hit in rosa.client.list_reviewable_hits()["HITs"]] == [hit_id]
-    with refusing("InvalidHITState", "1 assignments wait"):
+    with refusing("InvalidHITState", "Assignments without a decision: 1"):
         rosa.client.delete_hit(HITId=hit_id)
     rosa.client.approve_assignment(AssignmentId=assignment_id)
     rosa.client.delete_hit(HITId=hit_id)

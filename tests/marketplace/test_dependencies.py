@@ -1,0 +1,72 @@
+"""The marketplace is a program of its own: it imports, is served by, and shows nothing but what its own lists name."""
+
+import ast
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+
+from tests.marketplace.server import REPOSITORY
+
+PROGRAM = REPOSITORY / "marketplace"
+GROUP = {
+    re.split("[<>=]", requirement)[0]
+    for requirement in tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["dependency-groups"]["marketplace"]
+}
+# What is started, or named in settings, and imported nowhere.
+RUN_BY = {"gunicorn", "psycopg2-binary", "tzdata", "whitenoise"}
+
+
+def imported() -> set[str]:
+    """The top-level modules that the marketplace imports, beside itself and the standard library."""
+    names = set()
+    for path in PROGRAM.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names.add(str(node.module).partition(".")[0])
+    return names - set(sys.stdlib_module_names) - {"marketplace"}
+
+
+def pins(name: str) -> dict[str, str]:
+    """The versions that a requirements file names, by package."""
+    return dict(re.findall(r"(?m)^([\w.-]+)==(\S+) ", (REPOSITORY / name).read_text()))
+
+
+def test_every_import_is_in_the_marketplaces_own_group() -> None:
+    providers = packages_distributions()
+
+    needed = {name: {provider.lower() for provider in providers[name]} for name in imported()}
+
+    assert needed.keys() >= {"django", "botocore"}
+    assert {name for name, packages in needed.items() if not packages & GROUP} == set()
+    assert set().union(*needed.values()) | RUN_BY == GROUP
+
+
+def test_its_requirements_are_its_group_in_the_versions_that_are_tested() -> None:
+    own, ours = pins("requirements-marketplace.txt"), pins("requirements.txt")
+
+    assert own.keys() >= GROUP
+    assert own.items() <= ours.items()
+    assert not own.keys() & {"scipy", "celery", "redis", "pyarrow", "matplotlib", "boto3"}
+
+
+def test_its_pages_name_only_static_files_of_its_own() -> None:
+    texts = [path.read_text() for path in (PROGRAM / "templates").rglob("*.html")]
+    named = {name for text in texts for name in re.findall(r'{% static "([^"]+)" %}', text)}
+
+    assert len(named) > 5
+    assert {name for name in named if not (PROGRAM / "static" / name).is_file()} == set()
+
+
+def test_the_design_tokens_are_those_of_the_other_program() -> None:
+    own, other = PROGRAM / "static" / "marketplace" / "css" / "tokens.css", REPOSITORY / "static" / "css" / "tokens.css"
+
+    assert own.read_text() == other.read_text(), f"copy {other} to {own}: both programs have one look"
+
+
+def test_its_pages_extend_and_include_only_its_own() -> None:
+    for path in PROGRAM.rglob("*.html"):
+        for name in re.findall(r'{% (?:extends|include) "([^"]+)"', path.read_text()):
+            assert (PROGRAM / "templates" / name).is_file(), (path, name)
