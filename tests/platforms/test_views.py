@@ -50,7 +50,7 @@ def page(client: Client, rita: User) -> Client:
 
 def at(name: str, campaign: Campaign, *more: object) -> str:
     """The address of a page of the campaign."""
-    return reverse(f"tasks:{name}", args=[campaign.pk, *more])
+    return reverse(f"platforms:{name}", args=[campaign.pk, *more])
 
 
 def text_of(page: Client, address: str, status: int = 200) -> str:
@@ -484,14 +484,14 @@ def test_admins_can_look_at_the_rows_and_change_none(ada: User, published: Publi
     alarm_raise(publication=published, kind="funds", subject="", text="No money.", at=timezone.now())
     browser = Client()
     browser.force_login(ada)
-    for name in ("publication", "published_hit", "submission", "payment", "operation", "alarm"):
-        listed = browser.get(reverse(f"admin:tasks_{name}_changelist"))
+    for name in ("publication", "publishedhit", "submission", "payment", "operation", "alarm"):
+        listed = browser.get(reverse(f"admin:platforms_{name}_changelist"))
         assert listed.status_code == 200, name
         one = listed.context["cl"].result_list[0]
-        change = reverse(f"admin:tasks_{name}_change", args=[one.pk])
+        change = reverse(f"admin:platforms_{name}_change", args=[one.pk])
         assert browser.get(change).status_code == 200, name
         assert browser.post(change, {}).status_code == 403, name
-        assert browser.get(reverse(f"admin:tasks_{name}_add")).status_code == 403, name
+        assert browser.get(reverse(f"admin:platforms_{name}_add")).status_code == 403, name
 
 
 # --- submissions

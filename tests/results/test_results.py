@@ -47,7 +47,7 @@ def printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
         exports.export_to(campaign, tmp_path / "exported")
         files = {run_name(str(path)): str(path) for path in sorted((DEMO / "runs").iterdir())}
         words = [option.format(demo=DEMO, files=tmp_path / "exported") for option in options]
-        assert main.main([command, *words, "--json", *(files[name] for name in runs or files)]) == 0
+        assert main([command, *words, "--json", *(files[name] for name in runs or files)]) == 0
         found: dict[str, Any] = json.loads(capsys.readouterr().out)
         return found
 
