@@ -51,7 +51,10 @@ asking() { # file, seconds an answer may take, host: asks five times a second un
 
 settings() {
   if [ -e .env ] && ! grep --quiet '^# a trial$' .env; then fail "There is a .env here. Try it in another checkout."; fi
-  if [ -e .env ]; then compose down --volumes; fi # an earlier trial's data have other passwords
+  if [ -e .env ]; then # an earlier trial's data have other passwords, and its files are not this one's
+    compose down --volumes
+    as_root rm -rf exchange backups
+  fi
   sed -e "s/^SITE_HOST=$/SITE_HOST=$SITE_HOST/; s/^MARKETPLACE_HOST=$/MARKETPLACE_HOST=$MARKETPLACE_HOST/" docker/env.example > .env
   chmod 600 .env
   for name in $(sed -n 's/^\([A-Z_]*\)=$/\1/p' .env); do sed -i "s/^$name=$/$name=$(openssl rand -hex 32)/" .env; done
