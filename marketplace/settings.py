@@ -5,7 +5,7 @@
 | DEVELOPMENT | conveniences for one machine: http, a generated secret key, localhost | off |
 | MARKETPLACE_DATABASE_URL | the marketplace's own PostgreSQL database | the database `marketplace` on this machine |
 | MARKETPLACE_STATEMENT_SECONDS | how long a statement may take there; 0 for no limit | web servers 60, commands 0 |
-| MARKETPLACE_DATABASE_POOLER | whether a pooler such as PgBouncer stands before it, in transaction mode | off |
+| MARKETPLACE_DATABASE_POOLER | whether it is reached through a pooler such as PgBouncer, in transaction mode | off |
 | MARKETPLACE_SECRET_KEY | signs sessions; access keys are derived from it | required, except in development |
 | MARKETPLACE_URL | its public address: where requesters and workers find it | http://localhost:8001 in development |
 | MARKETPLACE_ALLOWED_HOSTS | host names that are served, with commas between | that of MARKETPLACE_URL |

@@ -207,5 +207,5 @@ def _range_problem(shape: Shape, value: int) -> str:
 
 
 def _small(name: str) -> str:
-    """As Amazon's messages write the name of a member: the first letter small."""
+    """As Amazon's messages write the name of a member: with a lower-case first letter."""
     return name[0].lower() + name[1:]

@@ -33,7 +33,7 @@ _AUTHORIZATION = re.compile(
 
 
 class Received(NamedTuple):
-    """A request as it came in. Names of headers in small letters."""
+    """A request as it came in. Names of headers are in lower case."""
 
     method: str
     url: str

@@ -26,7 +26,7 @@ class Accounts(BaseUserManager["Account"]):
 
 
 class Account(AbstractBaseUser):
-    """Somebody who logs in to the site: a worker, an operator, or both. Addresses are kept in small letters."""
+    """Somebody who logs in: a worker, an operator, or both. Addresses are kept in lower case."""
 
     email = models.EmailField(_("email address"), unique=True)
     is_operator = models.BooleanField(default=False)

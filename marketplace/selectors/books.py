@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-# Of the differences that one check finds, so many are said one by one.
+# How many of the differences that one check finds are listed one by one.
 MOST_SHOWN = 20
 
 

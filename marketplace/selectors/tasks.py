@@ -151,7 +151,7 @@ def assignment_of(worker: Worker, assignment_id: str) -> Assignment:
 
 
 def assignments_held(worker: Worker) -> QuerySet[Assignment]:
-    """What the worker is at work on, the most urgent first."""
+    """The worker's tasks in progress, the most urgent first."""
     rows = Assignment.objects.select_related("hit__hit_type", "hit__requester")
     return rows.filter(worker=worker, state=Assignment.State.ACCEPTED).order_by("deadline")
 

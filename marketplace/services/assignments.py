@@ -123,7 +123,7 @@ def assignment_submit(
     """Take what the form in the HIT's frame posted as the work. Submitting again gives the same assignment, unchanged.
 
     `fields` are the form's others than assignmentId, in order; at least one. There are no cookies in that frame, so the
-    assignment id stands for the worker that holds it; a caller that knows the worker says so.
+    assignment id identifies the worker who holds it; a caller that knows the worker names it.
 
     Raises DoesNotExist, InvalidValue, TooLate, or WrongState if it was returned.
     """

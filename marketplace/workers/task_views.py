@@ -52,7 +52,7 @@ def tasks(request: HttpRequest, worker: Worker) -> HttpResponse:
 @require_GET
 @for_worker
 def preview(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
-    """A task to look at before it is accepted: in its frame, without a worker."""
+    """A preview of a task, before it is accepted: in its frame, without a worker."""
     held = task_selectors.assignments_held(worker).filter(hit__hit_id=hit_id).first()
     if held is not None:
         return see_other("workers:work", held.assignment_id)
@@ -67,7 +67,7 @@ def preview(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
 @require_GET
 @for_worker
 def linked(request: HttpRequest, worker: Worker, kind_id: str = "") -> HttpResponse:
-    """Where the links of Mechanical Turk lead: to a task of a kind, to look at it first, or to the one at hand.
+    """Where the links of Mechanical Turk lead: to the preview of a task of that kind, or to the one in progress.
 
     Those that accepted a task at once do not here: what changes something is never a GET.
     """
@@ -156,13 +156,13 @@ def work_return(request: HttpRequest, worker: Worker, assignment_id: str) -> Htt
 def describe_state(assignment: Assignment) -> str:
     """Name an assignment's state in a worker's words."""
     return {
-        "Accepted": _("In progress"),
-        "Submitted": _("Waiting for review"),
-        "Approved": _("Approved"),
-        "Rejected": _("Rejected"),
-        "Returned": _("Returned"),
-        "Abandoned": _("Time ran out"),
-    }[assignment.state]
+        Assignment.State.ACCEPTED: _("In progress"),
+        Assignment.State.SUBMITTED: _("Waiting for review"),
+        Assignment.State.APPROVED: _("Approved"),
+        Assignment.State.REJECTED: _("Rejected"),
+        Assignment.State.RETURNED: _("Returned"),
+        Assignment.State.ABANDONED: _("Time ran out"),
+    }[Assignment.State(assignment.state)]
 
 
 @require_GET

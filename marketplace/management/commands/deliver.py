@@ -44,7 +44,7 @@ class Command(BaseCommand):
             try:
                 sender.serve(every=every, after_step=after_step)
             except Exception:
-                log.exception("Not everything could be done; trying again in %s seconds", every)
+                log.exception("Some of the work failed; trying again in %s seconds", every)
                 close_old_connections()
                 time.sleep(every)
 

@@ -35,7 +35,7 @@ class Command(BaseCommand):
             except Exception:
                 if not every:
                     raise
-                log.exception("Not everything could be done; trying again in %s seconds", every)
+                log.exception("Some of the work failed; trying again in %s seconds", every)
                 close_old_connections()
             else:
                 if heartbeat is not None:
