@@ -3,8 +3,8 @@
 `catch_up` runs before anything is read or done, so that nobody sees a state whose time is over; `tick` runs the same in
 the background, so that readers find little left to do. Both are safe at any time, any number at once.
 
-HITs do not affect each other. What fails on one is logged, recorded as a DueFailure, tried again later, and stops nobody
-else. A request does a bounded part of what is due: after a long outage it is `tick` that does the rest.
+HITs do not affect each other. What fails on one is logged, recorded as a DueFailure, tried again later, and stops no
+other. A request does a bounded part of what is due: after a long outage, `tick` does the rest.
 """
 
 import logging

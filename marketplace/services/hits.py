@@ -144,7 +144,7 @@ def hits_settle(
     and last, because that locks the requester until the transaction ends.
 
     The status follows from what is left to do. Assignable: a slot is free, and time is left. Unassignable: none is,
-    but somebody has one in progress. Reviewable: nobody is, and nobody can begin. Reviewing is Reviewable with a mark on it.
+    but an assignment is in progress. Reviewable: none is, and nobody can begin. Reviewing is Reviewable with a mark.
 
     Held is what may still have to be paid: what was promised for work that is submitted; while time is left, today's
     price for each free slot, and for work in progress what was promised or today's price, whichever is more, because
