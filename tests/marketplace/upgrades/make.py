@@ -7,6 +7,7 @@ the API, the pages and the commands, and pg_dump writes the database to `<versio
 
 import re
 import subprocess
+import sys
 import tempfile
 import tomllib
 from pathlib import Path
@@ -112,13 +113,15 @@ def dump(address: str) -> str:
 def main() -> None:
     """Play, and write what is there then."""
     version = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
+    path = FOLDER / f"{version}.sql"
+    if path.exists():
+        sys.exit(f"{path} is there already: it is what installations of version {version} hold, and is never changed.")
     with tempfile.TemporaryDirectory() as folder:
         marketplace = Marketplace(Path(folder), workers=1, MARKETPLACE_RATE_LIMITS="0")
         try:
             play(marketplace)
         finally:
             marketplace.stop()
-        path = FOLDER / f"{version}.sql"
         path.write_text(dump(marketplace.database))
     print(f"{path}: {path.stat().st_size:,} bytes")
 
