@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPOSITORY
-from tests.marketplace.conftest import marketplace, running_marketplace  # noqa: F401
 from tests.marketplace.server import Marketplace
 from tests.storm.weather import at_the_platform
 
@@ -28,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.mark.timeout(300)
 def test_redis_and_postgres_die_while_publishing_and_every_hit_is_published_once(
-    marketplace: Marketplace,  # noqa: F811
+    marketplace: Marketplace,
     folder: Path,
 ) -> None:
     requester = marketplace.requester("1000.00")

@@ -24,6 +24,7 @@ from django.utils import timezone
 
 from config.celery import app
 from core.errors import NotNow, Refused
+from core.models import Lab
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
@@ -32,26 +33,42 @@ from platforms.ledger import ledger_compare
 from platforms.models import Operation, Publication, Submission
 from platforms.mturk.notifications import notifications_ask
 from platforms.outbox import LEASE
+from platforms.publishing import publication_publish, publication_write
 from tasks.models import Hit
 from tests import factories
 from tests.conftest import REPOSITORY, database_url, running_site
 from tests.marketplace.server import Marketplace, Requester
 
 CHANCES = {
-    "before_commit": 0.06,
-    "after_commit": 0.06,
-    "reply_dropped": 0.06,
-    "throttled": 0.008,  # each holds the whole publication back for seconds
-    "slow": 0.04,
-    "not_ready": 0.08,
-    "notification_lost": 0.05,
-    "notification_doubled": 0.05,
+    "before_commit": 0.08,
+    "after_commit": 0.08,
+    "reply_dropped": 0.08,
+    "throttled": 0.01,  # each holds the whole publication back
+    "slow": 0.03,
+    "not_ready": 0.12,
+    "notification_lost": 0.1,
+    "notification_doubled": 0.1,
 }
-CARELESS, LEAVING, RETURNING = 0.06, 0.06, 0.05
+CARELESS, LEAVING, RETURNING = 0.13, 0.13, 0.1
 ROUND = (platform_jobs.publish, platform_jobs.sync, judgment_jobs.check, platform_jobs.settle, platform_jobs.requeue)
-CALLS_BETWEEN_KILLS = 350
+CALLS_BETWEEN_KILLS = 90
 PEOPLE = 4
 """How many work at once."""
+
+
+def published(lab: Lab, tmp_path: Path, hits: int) -> Publication:
+    """A campaign of so many HITs, of one pair and one test pair each, whose publication has begun."""
+    queries = [f"q{number:05}" for number in range(hits)]
+    collection = factories.collection(
+        tmp_path,
+        in_lab=lab,
+        qrels={query: [f"{query}a"] for query in queries},
+        tops={"red": {query: [f"{query}b"] for query in queries}},
+    )
+    campaign = factories.campaign(collection, pairs_per_hit=1, tests_per_hit=1)
+    assert campaign.hits.count() == hits
+    publication = publication_write(campaign=campaign, pay="base-and-bonus", rate=1000)
+    return publication_publish(publication=publication, at=timezone.now(), although_nobody_qualifies=True)
 
 
 class JobWorkers:
@@ -126,13 +143,18 @@ class Crowd:
         chance = random.Random(f"{self.seed} {number}")
         try:
             with httpx.Client(base_url=self.marketplace.url, timeout=30, trust_env=False) as http:
-                me, done = self._somebody(http, number), 0
+                me, done, in_vain = self._somebody(http, number), 0, 0
                 while not self.ended.is_set():
-                    careless = chance.random() < CARELESS
-                    somebody = self._somebody(http, number) if careless else me
-                    done += self._one(http, somebody, chance, careless)
-                    if done >= 200:
-                        me, done = self._somebody(http, number), 0
+                    found = self._asked(http, "find", worker_id=me, most=40).get("hit_ids", [])
+                    if found:
+                        in_vain, careless = 0, chance.random() < CARELESS
+                        somebody = self._somebody(http, number) if careless else me
+                        done += self._one(http, somebody, chance.choice(found), chance, careless)
+                    else:
+                        in_vain += 1
+                        self.ended.wait(0.2)
+                    if done >= 200 or in_vain >= 10:  # what is left may be for others
+                        me, done, in_vain = self._somebody(http, number), 0, 0
         except BaseException as error:  # shown by the test
             self.errors.append(error)
         finally:
@@ -153,12 +175,7 @@ class Crowd:
                 time.sleep(0.1)
         raise AssertionError(f"no answer to {action}")
 
-    def _one(self, http: httpx.Client, worker_id: str, chance: random.Random, careless: bool) -> bool:
-        found = self._asked(http, "find", worker_id=worker_id, most=40).get("hit_ids", [])
-        if not found:
-            time.sleep(0.2)
-            return False
-        hit_id = chance.choice(found)
+    def _one(self, http: httpx.Client, worker_id: str, hit_id: str, chance: random.Random, careless: bool) -> bool:
         accepted = self._asked(http, "accept", worker_id=worker_id, hit_id=hit_id)
         if "error" in accepted:
             return False
@@ -277,6 +294,7 @@ def weather(
             # Back-off is real, and would make this long: what waits a minute waits a second.
             soon = timezone.now() + timedelta(seconds=1)
             Operation.objects.filter(ended_at=None, next_try__gt=soon).update(next_try=soon)
+            Publication.objects.filter(pk=publication.pk, next_call_at__gt=soon).update(next_call_at=soon)
             ended = Operation.objects.filter(publication=publication).exclude(ended_at=None).count()
             if ended > made + CALLS_BETWEEN_KILLS:
                 workers.kill()

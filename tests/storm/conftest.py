@@ -1,0 +1,32 @@
+"""What the tests of the storm share: a marketplace, and our account there."""
+
+import pytest
+
+from tests.marketplace.conftest import marketplace, running_marketplace
+from tests.marketplace.server import Marketplace, Requester
+
+__all__ = ["marketplace", "running_marketplace"]
+
+
+@pytest.fixture
+def requester(
+    transactional_db: None,
+    marketplace: Marketplace,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: object,
+) -> Requester:
+    """Our account at the marketplace, in the environment of every process that the test starts."""
+    made = marketplace.requester("20000.00")
+    facts = {
+        "AWS_ACCESS_KEY_ID": made.key_id,
+        "AWS_SECRET_ACCESS_KEY": made.secret,
+        "MARKETPLACE_URL": marketplace.url,
+        "MARKETPLACE_NOTIFICATION_SECRET": made.secret,
+        "SITE_URL": "http://localhost:8000",
+        "DEVELOPMENT": "1",
+    }
+    for name, value in facts.items():
+        monkeypatch.setenv(name, value)
+    settings.MARKETPLACE_URL = settings.MARKETPLACE_SUBMIT_HOST = marketplace.url  # type: ignore[attr-defined]
+    settings.SITE_URL, settings.DEVELOPMENT = facts["SITE_URL"], True  # type: ignore[attr-defined]
+    return made

@@ -1,0 +1,25 @@
+"""The tests of the storm can fail: without the token, by which the platform knows a repeated call, they would."""
+
+from pathlib import Path
+
+import pytest
+
+from core.models import Lab
+from tests.marketplace.server import Marketplace, Requester
+from tests.storm.weather import faults_of, published, weather
+
+
+@pytest.mark.timeout(600)
+def test_without_the_token_the_same_storm_publishes_and_pays_twice(
+    lab: Lab,
+    requester: Requester,
+    marketplace: Marketplace,
+    tmp_path: Path,
+) -> None:
+    publication = published(lab, tmp_path, 40)
+
+    came = weather(publication, marketplace, tmp_path, seed=7, seconds=500, tokens=False)
+
+    wrong = " ".join(faults_of(publication, marketplace, requester, came.crowd))
+    assert "published 2 times" in wrong
+    assert "got 2 bonuses" in wrong
