@@ -4,10 +4,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
 from django.conf import settings
+from django.core.cache import cache
 from django.db import connection
 
 from core.models import Lab, User
@@ -25,6 +27,14 @@ def test_settings(tmp_path: Path, settings: object) -> None:
     """Stored files of each test lie in its own folder, and passwords are hashed fast."""
     settings.MEDIA_ROOT = str(tmp_path / "files")  # type: ignore[attr-defined]
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def limits(settings: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits count, from nothing, within one minute however long the test takes."""
+    settings.RATELIMIT_ENABLE = True  # type: ignore[attr-defined]
+    monkeypatch.setattr("django_ratelimit.core.time", SimpleNamespace(time=lambda: 1_800_000_000))
+    cache.clear()
 
 
 @pytest.fixture
@@ -48,16 +58,7 @@ def lab(rita: User) -> Lab:
 @pytest.fixture
 def collection(lab: Lab, tmp_path: Path) -> Collection:
     """Four queries, three runs; pools of 3, 3, 2 and 1 passages: seven pairs."""
-    return factories.collection(
-        tmp_path,
-        in_lab=lab,
-        qrels={"q1": ["p1"], "q2": ["p4"], "q3": ["p7"], "q4": ["p9"]},
-        tops={
-            "red": {"q1": ["p2", "p1"], "q2": ["p5"], "q3": ["p7"], "q4": ["p9"]},
-            "green": {"q1": ["p3", "p2"], "q2": ["p6"], "q3": ["p8"], "q4": ["p9"]},
-            "blue": {"q1": ["p1", "p3"], "q2": ["p4"], "q3": ["p7"], "q4": ["p9", "p1"]},
-        },
-    )
+    return factories.small(tmp_path, lab)
 
 
 @pytest.fixture

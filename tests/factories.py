@@ -73,6 +73,20 @@ def collection(
     return made
 
 
+def small(tmp_path: Path, in_lab: Lab) -> Collection:
+    """Four queries, three runs; pools of 3, 3, 2 and 1 passages: seven pairs."""
+    return collection(
+        tmp_path,
+        in_lab=in_lab,
+        qrels={"q1": ["p1"], "q2": ["p4"], "q3": ["p7"], "q4": ["p9"]},
+        tops={
+            "red": {"q1": ["p2", "p1"], "q2": ["p5"], "q3": ["p7"], "q4": ["p9"]},
+            "green": {"q1": ["p3", "p2"], "q2": ["p6"], "q3": ["p8"], "q4": ["p9"]},
+            "blue": {"q1": ["p1", "p3"], "q2": ["p4"], "q3": ["p7"], "q4": ["p9", "p1"]},
+        },
+    )
+
+
 def run(of: Collection, name: str, ranked: Mapping[str, Iterable[str]]) -> Run:
     """A stored run from ranked passages by query."""
     lines = [

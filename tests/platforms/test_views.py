@@ -786,9 +786,8 @@ def test_only_small_notifications_of_known_publications_that_can_be_read_are_tak
 
 
 def test_a_flood_is_refused(
-    published: Publication, listening: None, settings: Any, monkeypatch: pytest.MonkeyPatch
+    published: Publication, listening: None, limits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.RATELIMIT_ENABLE = True
     monkeypatch.setattr(views, "HEARD_RATE", "5/m")
     assert {tell(published, b"{}", secret="guessed") for _time in range(12)} == {403, 429}
 

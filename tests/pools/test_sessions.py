@@ -1,7 +1,6 @@
 """Logging in, staying logged in, and what a shared browser keeps."""
 
 from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth.password_validation import validate_password
@@ -15,13 +14,7 @@ from django.utils import timezone
 from core.models import User
 from pools.models import Campaign
 
-
-@pytest.fixture(autouse=True)
-def limits(settings: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limits count, from nothing, within one minute however long the test takes."""
-    settings.RATELIMIT_ENABLE = True  # type: ignore[attr-defined]
-    monkeypatch.setattr("django_ratelimit.core.time", SimpleNamespace(time=lambda: 1_800_000_000))
-    cache.clear()
+pytestmark = pytest.mark.usefixtures("limits")
 
 
 def log_in(client: Client, password: str, address: str) -> int:
