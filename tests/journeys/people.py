@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import (
     Browser,
     BrowserContext,
@@ -20,6 +19,7 @@ from playwright.sync_api import (
 
 from tasks.links import assignment_of
 from tests import factories
+from tests.looking import overflow, violations
 from tests.marketplace.people import DESK, PASSWORD, PHONE, Person
 from tests.marketplace.server import Marketplace
 
@@ -201,10 +201,8 @@ class Visitor:
 
     def frame_is_well(self) -> None:
         """What stands in the frame is as wide as the frame, and axe finds nothing wrong with it."""
-        beyond = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        assert (self.page.evaluate(beyond), self.document.evaluate(beyond)) == (0, 0), self.document.url
-        found = Axe().run(self.document).response["violations"]
-        assert [f"{one['id']}: {node['html']}" for one in found for node in one["nodes"]] == [], self.document.url
+        assert (overflow(self.page), overflow(self.document)) == (0, 0), self.document.url
+        assert violations(self.document) == [], self.document.url
 
 
 class Member(Visitor):

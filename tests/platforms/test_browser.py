@@ -20,7 +20,7 @@ from platforms.syncing import publication_sync
 from pools.models import Collection
 from tasks import services as task_services
 from tests import browser, factories
-from tests.looking import SIZES, looks_right
+from tests.looking import DESK, looks_right
 from tests.marketplace.server import Worker
 from tests.platforms.platforms import Clock, arrive, drain, work
 
@@ -40,7 +40,7 @@ def ritas(chromium: Browser, live_server: Any, rita: User, settings: Any) -> Ite
     settings.ALLOWED_HOSTS = ["*"]
     settings.RATELIMIT_ENABLE = False
     complaints: list[str] = []
-    context = chromium.new_context(base_url=live_server.url, viewport=SIZES[1], reduced_motion="reduce")  # type: ignore[arg-type]
+    context = chromium.new_context(base_url=live_server.url, viewport=DESK, reduced_motion="reduce")  # type: ignore[arg-type]
     page = context.new_page()
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("console", lambda told: complaints.append(told.text) if "Content Security" in told.text else None)
@@ -56,7 +56,7 @@ def ritas(chromium: Browser, live_server: Any, rita: User, settings: Any) -> Ite
 
 @pytest.fixture
 def look(ritas: Page) -> Callable[[str], None]:
-    """Opens a page in both sizes, light and dark: nothing beyond the edge, no small button, nothing that axe finds."""
+    """Opens a page, which must be well: nothing beyond the edge, no small button, nothing that axe finds."""
 
     def looked(path: str) -> None:
         answer = ritas.goto(path)

@@ -13,7 +13,8 @@ from pools.models import Campaign
 from results import refreshing
 from tests import browser
 from tests.judgments.judged import demo_campaign, judge_all
-from tests.looking import SIZES, looks_right
+from tests.looking import DESK, looks_right
+from tests.worlds import lay_out
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +30,15 @@ def chromium() -> Iterator[Browser]:
 def demo(transactional_db: None, tmp_path: Path, settings: Any) -> Campaign:
     """The demo's campaign, judged but for the last HIT, with results from before that."""
     settings.VAR = tmp_path
-    campaign = demo_campaign()
-    judge_all(campaign, hits=12)
-    refreshing.result_refresh(campaign=campaign)
-    judge_all(campaign)
-    return campaign
+
+    def make() -> None:
+        campaign = demo_campaign()
+        judge_all(campaign, hits=12)
+        refreshing.result_refresh(campaign=campaign)
+        judge_all(campaign)
+
+    lay_out("the demo, judged further than it is computed", make)
+    return Campaign.objects.get()
 
 
 @pytest.fixture
@@ -45,7 +50,7 @@ def researchers(chromium: Browser, live_server: Any, demo: Campaign, settings: A
     researcher.set_password("researcher")
     researcher.save()
     complaints: list[str] = []
-    context = chromium.new_context(base_url=live_server.url, viewport=SIZES[1], reduced_motion="reduce")  # type: ignore[arg-type]
+    context = chromium.new_context(base_url=live_server.url, viewport=DESK, reduced_motion="reduce")  # type: ignore[arg-type]
     page = context.new_page()
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("console", lambda told: complaints.append(told.text) if "Content Security" in told.text else None)
@@ -61,7 +66,7 @@ def researchers(chromium: Browser, live_server: Any, demo: Campaign, settings: A
 
 @pytest.fixture
 def look(researchers: Page) -> Callable[[str], None]:
-    """Opens a page in both sizes, light and dark: nothing beyond the edge, no small button, nothing that axe finds."""
+    """Opens a page, which must be well: nothing beyond the edge, no small button, nothing that axe finds."""
 
     def looked(path: str) -> None:
         answer = researchers.goto(path)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
@@ -19,9 +18,11 @@ from tasks import links
 from tasks.models import Assignment, Worker
 from tests import browser, factories
 from tests.conftest import RunningSite, running_site
+from tests.looking import looks_right, overflow, small_targets
 
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1280, "height": 800}
+BUTTONS = "button, a.button"
 DESK_AT_200_PERCENT = {"width": 640, "height": 400}
 ARABIC = "السلحفاة من الزواحف، وتعيش بعض أنواعها أكثر من مئة عام. " * 3
 LONG = "A sentence of a passage that goes on for longer than any screen is high. " * 90
@@ -413,25 +414,6 @@ def test_an_answer_after_the_end_is_refused_with_a_way_out(visitor: Callable[...
 # --- everybody can use it
 
 
-def violations(page: Page) -> list[str]:
-    """What axe finds wrong with a page."""
-    found = Axe().run(page).response["violations"]
-    return [f"{one['id']}: {node['html']}" for one in found for node in one["nodes"]]
-
-
-def overflow(page: Page) -> int:
-    """How many pixels of a page lie beyond its right edge."""
-    return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
-
-
-def small_targets(page: Page) -> list[str]:
-    """Buttons that are smaller than a thumb."""
-    return page.locator("button, a.button").evaluate_all(  # type: ignore[no-any-return]
-        "all => all.filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 43.5)"
-        ".map(one => one.outerHTML)"
-    )
-
-
 def test_every_page_is_accessible_and_fits_a_phone_a_desk_and_200_percent(
     visitor: Callable[..., Page], work: Assignment, zoe: Worker, thirteen: Campaign
 ) -> None:
@@ -442,13 +424,10 @@ def test_every_page_is_accessible_and_fits_a_phone_a_desk_and_200_percent(
 
     def look(path: str) -> None:
         page.goto(path)
-        for size, scheme in ((DESK, "light"), (DESK, "dark"), (PHONE, "light"), (DESK_AT_200_PERCENT, "light")):
-            page.set_viewport_size(size)  # type: ignore[arg-type]
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            assert overflow(page) == 0, (path, size)
-            assert small_targets(page) == [], (path, size)
-            if size != DESK_AT_200_PERCENT:
-                assert violations(page) == [], (path, size, scheme)
+        looks_right(page, BUTTONS)
+        page.set_viewport_size(DESK_AT_200_PERCENT)  # type: ignore[arg-type]
+        assert overflow(page) == 0, path
+        assert small_targets(page, BUTTONS) == [], path
 
     for path in (f"/c/{thirteen.link}/", f"/c/{thirteen.link}/consent/", f"/c/{thirteen.link}/declined/"):
         look(path)
