@@ -33,12 +33,20 @@ Files = dict[str, bytes]
 VOID = {"meta", "link", "br", "img", "hr"}
 
 
+_reported: Files = {}
+
+
 @pytest.fixture
-def judged(campaign: Campaign) -> Campaign:
-    """All pairs judged, results computed."""
-    judge_all(campaign, preferences=[])
-    result_refresh(campaign=campaign)
-    return campaign
+def reported(judged: Campaign) -> Files:
+    """The report's files, made once: the campaign is the same every time."""
+    _reported.update({} if _reported else report.report_files(judged))
+    return _reported
+
+
+@pytest.fixture
+def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing takes its time: these tests look at something else."""
+    monkeypatch.setattr(figures, "drawable", lambda _data: [])
 
 
 @pytest.fixture
@@ -86,8 +94,8 @@ class Page(HTMLParser):
 # --- what is in it
 
 
-def test_it_has_every_figure_table_and_export_and_says_so_in_the_manifest(judged: Campaign) -> None:
-    files, data = report.report_files(judged), judged.result.data
+def test_it_has_every_figure_table_and_export_and_says_so_in_the_manifest(judged: Campaign, reported: Files) -> None:
+    files, data = reported, judged.result.data
     for figure in figures.drawable(data):
         assert {f"figures/{figure.name}.{form}" for form in ("svg", "pdf", "png")} <= set(files)
     for name in tables(data):
@@ -103,30 +111,31 @@ def test_it_has_every_figure_table_and_export_and_says_so_in_the_manifest(judged
     assert manifest["software"].startswith("bestknown ")
 
 
-def test_the_drawn_figures_are_those_that_were_stored_for_the_page(judged: Campaign) -> None:
-    files = report.report_files(judged)
+def test_the_drawn_figures_are_those_that_were_stored_for_the_page(judged: Campaign, reported: Files) -> None:
     assert judged.result.figures
     for name, drawing in judged.result.figures.items():
-        assert files[f"figures/{name}.svg"].decode() == drawing
+        assert reported[f"figures/{name}.svg"].decode() == drawing
 
 
-def test_the_page_needs_nothing_else_and_its_links_lead_to_its_own_files(judged: Campaign) -> None:
-    files = report.report_files(judged)
-    page = Page(files["index.html"])
+def test_the_page_needs_nothing_else_and_its_links_lead_to_its_own_files(reported: Files) -> None:
+    page = Page(reported["index.html"])
     assert page.open == []
     assert len(page.ids) == len(set(page.ids))
     assert not page.tags & {"script", "img", "link", "iframe"}
     own = {link for link in page.links if not link.startswith("#")}
-    assert own <= set(files) and set(files) - own == {"index.html"}
+    assert own <= set(reported) and set(reported) - own == {"index.html"}
     assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
     assert page.tags >= {"svg", "table", "figure"}
 
 
-def test_a_long_table_is_cut_on_the_page_and_whole_in_its_file(with_results: Callable[..., Files]) -> None:
-    files = with_results(sample(24))
+def test_a_long_table_is_cut_on_the_page_and_whole_in_its_file(
+    with_results: Callable[..., Files], without_figures: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "LONGEST", 20)
+    files = with_results(sample(7))
     html = files["index.html"].decode()
-    assert "Here are the first 200 of 276 rows." in html
-    assert len(list(csv.reader(io.StringIO(files["tables/pairs.csv"].decode())))) == 277
+    assert "Here are the first 20 of 21 rows." in html
+    assert len(list(csv.reader(io.StringIO(files["tables/pairs.csv"].decode())))) == 22
 
 
 def test_names_are_text_on_the_page(with_results: Callable[..., Files]) -> None:
@@ -137,8 +146,8 @@ def test_names_are_text_on_the_page(with_results: Callable[..., Files]) -> None:
     assert b"&lt;b&gt;bold&lt;/b&gt;" in files["index.html"] and b"{{ campaign }}" in files["index.html"]
 
 
-def test_no_identity_leaves(judged: Campaign) -> None:
-    everything = b"".join(report.report_files(judged).values())
+def test_no_identity_leaves(judged: Campaign, reported: Files) -> None:
+    everything = b"".join(reported.values())
     labels = [worker.label.encode() for worker in Worker.objects.all()]
     assert labels and not any(label in everything for label in labels)
     assert judged.link.encode() not in everything
@@ -147,18 +156,19 @@ def test_no_identity_leaves(judged: Campaign) -> None:
 # --- the same every time
 
 
-def test_the_same_inputs_give_the_same_bytes(judged: Campaign) -> None:
-    assert report.report_files(judged) == report.report_files(judged)
+def test_the_same_inputs_give_the_same_bytes(judged: Campaign, reported: Files) -> None:
     first = report.report_zip(judged)
     Result.objects.all().delete()
     result_refresh(campaign=judged)
     assert report.report_zip(judged) == first
     archive = zipfile.ZipFile(io.BytesIO(first))
-    assert {name: archive.read(name) for name in archive.namelist()} == report.report_files(judged)
+    assert {name: archive.read(name) for name in archive.namelist()} == reported
 
 
 @pytest.mark.django_db(transaction=True)
-def test_another_process_writes_the_same_bytes(judged: Campaign, tmp_path: Path, settings: object) -> None:
+def test_another_process_writes_the_same_bytes(
+    judged: Campaign, reported: Files, tmp_path: Path, settings: object
+) -> None:
     subprocess.run(
         [sys.executable, "manage.py", "report_campaign", judged.name, "--to", tmp_path / "there"],
         cwd=REPOSITORY, check=True, capture_output=True,
@@ -170,14 +180,14 @@ def test_another_process_writes_the_same_bytes(judged: Campaign, tmp_path: Path,
     )  # fmt: skip
     there = tmp_path / "there"
     written = {str(path.relative_to(there)): path.read_bytes() for path in there.rglob("*") if path.is_file()}
-    assert written == report.report_files(judged)
+    assert written == reported
 
 
 # --- the command, and refusals
 
 
 def test_the_command_computes_and_writes(
-    campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    campaign: Campaign, without_figures: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     judge_all(campaign, preferences=[])
     call_command("report_campaign", campaign.name, "--lab", campaign.lab.name, "--to", str(tmp_path / "out"))
@@ -188,7 +198,7 @@ def test_the_command_computes_and_writes(
 
 
 def test_without_a_folder_it_is_named_after_the_campaign(
-    judged: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    judged: Campaign, without_figures: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     call_command("report_campaign", judged.name)

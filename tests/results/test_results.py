@@ -25,18 +25,9 @@ from results.inputs import digest_of
 from results.models import Result
 from tasks.models import Assignment, Worker
 from tests import factories
-from tests.judgments.judged import DEMO, demo_campaign, judge_all
+from tests.judgments.judged import DEMO, judge_all
 
 Run = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture
-def demo(db: None, tmp_path: Path, settings: object) -> Campaign:
-    """The demo's campaign, judged."""
-    settings.VAR = tmp_path  # type: ignore[attr-defined]
-    campaign = demo_campaign()
-    judge_all(campaign)
-    return campaign
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from results.tables import Column, Table
 from results.writing import as_csv, as_tex
 from tasks.models import Assignment, Worker
 from tests import factories
-from tests.judgments.judged import demo_campaign, judge_all
+from tests.judgments.judged import judge_all
 
 
 @pytest.fixture
@@ -35,22 +35,10 @@ def page(client: Client, rita: User, lab: Lab) -> Client:
 
 
 @pytest.fixture
-def judged(campaign: Campaign) -> Campaign:
-    """Judged as a whole, the results computed."""
-    judge_all(campaign, [])
-    refreshing.result_refresh(campaign=campaign)
-    return campaign
-
-
-@pytest.fixture
-def demo(client: Client, db: None, tmp_path: Path, settings: Any) -> Campaign:
-    """The demo's campaign, judged and computed; its researcher is logged in."""
-    settings.VAR = tmp_path
-    campaign = demo_campaign()
-    judge_all(campaign)
-    refreshing.result_refresh(campaign=campaign)
+def researcher(client: Client, demo: Campaign) -> Client:
+    """The browser of the demo's researcher."""
     client.force_login(User.objects.get(username="researcher"))
-    return campaign
+    return client
 
 
 def address(name: str, campaign: Campaign, *more: object) -> str:
@@ -95,9 +83,9 @@ def test_another_lab_sees_nothing_and_asks_for_nothing(client: Client, judged: C
     assert client.post(address("compute", judged)).status_code == 404
 
 
-def test_members_see_every_page_and_file(page: Client, judged: Campaign) -> None:
+def test_members_see_every_page_and_file(member: Client, judged: Campaign) -> None:
     for where in every_page(judged):
-        answer = page.get(where)
+        answer = member.get(where)
         assert answer.status_code == 200, where
         assert answer.content
 
@@ -114,8 +102,8 @@ def test_members_see_every_page_and_file(page: Client, judged: Campaign) -> None
         ("figure", ["scatter", "gif"]),
     ],
 )
-def test_what_is_not_there_is_not_found(page: Client, judged: Campaign, name: str, arguments: list[str]) -> None:
-    assert page.get(address(name, judged, *arguments)).status_code == 404
+def test_what_is_not_there_is_not_found(member: Client, judged: Campaign, name: str, arguments: list[str]) -> None:
+    assert member.get(address(name, judged, *arguments)).status_code == 404
 
 
 # --- before there is anything
@@ -166,12 +154,12 @@ def test_the_page_says_when_judgments_are_not_in_it_yet(
     assert "Judgments or settings have changed since. Compute now" in text_of(page, address("results", campaign))
 
 
-def test_results_in_another_format_are_as_good_as_none(page: Client, judged: Campaign) -> None:
+def test_results_in_another_format_are_as_good_as_none(member: Client, judged: Campaign) -> None:
     Result.objects.update(data={"version": 0}, digest="old", seconds=0)
-    assert "the results are not computed yet" in text_of(page, address("results", judged))
-    assert page.get(address("table", judged, "leaderboard")).status_code == 404
+    assert "the results are not computed yet" in text_of(member, address("results", judged))
+    assert member.get(address("table", judged, "leaderboard")).status_code == 404
     assert result_jobs.compute_results() == "results computed: 1"
-    assert "The leaderboard, before and after" in text_of(page, address("results", judged))
+    assert "The leaderboard, before and after" in text_of(member, address("results", judged))
 
 
 def test_without_a_complete_pool_there_are_no_scores(page: Client, collection: Any) -> None:
@@ -222,8 +210,8 @@ def test_a_champion_check_says_whether_the_qrels_are_beaten(page: Client, lab: L
 # --- what it says
 
 
-def test_the_summary_comes_first_and_in_sentences(client: Client, demo: Campaign) -> None:
-    said = text_of(client, address("results", demo))
+def test_the_summary_comes_first_and_in_sentences(researcher: Client, demo: Campaign) -> None:
+    said = text_of(researcher, address("results", demo))
     told = [
         "From 128 judgments: 27 of 27 queries have best known answers.",
         "In 12 of 27 queries no original qrel is among the best known answers.",
@@ -241,10 +229,10 @@ def test_the_summary_comes_first_and_in_sentences(client: Client, demo: Campaign
 
 
 def test_a_page_answers_with_one_read_of_the_results(
-    client: Client, demo: Campaign, django_assert_max_num_queries: Any
+    researcher: Client, demo: Campaign, django_assert_max_num_queries: Any
 ) -> None:
     with django_assert_max_num_queries(14):
-        client.get(address("results", demo))
+        researcher.get(address("results", demo))
 
 
 # --- tables
@@ -257,25 +245,25 @@ def heads_of(html: str, table: str) -> list[tuple[str, str]]:
     return [("".join(re.findall(r'aria-sort="(\w+)"', attributes)), link) for attributes, link in heads]
 
 
-def test_tables_sort_by_links(client: Client, demo: Campaign) -> None:
+def test_tables_sort_by_links(researcher: Client, demo: Campaign) -> None:
     where = address("results", demo)
-    first = heads_of(client.get(where).content.decode(), "The leaderboard")
+    first = heads_of(researcher.get(where).content.decode(), "The leaderboard")
     assert first[1] == ("", "?table=leaderboard&amp;sort=run#leaderboard")
-    up = client.get(f"{where}?table=leaderboard&sort=run").content.decode()
+    up = researcher.get(f"{where}?table=leaderboard&sort=run").content.decode()
     assert heads_of(up, "The leaderboard")[1] == ("ascending", "?table=leaderboard&amp;sort=-run#leaderboard")
     assert [aria for aria, _link in heads_of(up, "Neighbours")] == [""] * 5
     runs = re.findall(r'<th scope="row">([^<]+)</th>', up)[:11]
     assert runs == sorted(runs)
-    down = client.get(f"{where}?table=leaderboard&sort=-run").content.decode()
+    down = researcher.get(f"{where}?table=leaderboard&sort=-run").content.decode()
     assert re.findall(r'<th scope="row">([^<]+)</th>', down)[:11] == runs[::-1]
 
 
-def test_pairs_are_paged_and_narrowed_to_a_run(client: Client, demo: Campaign) -> None:
+def test_pairs_are_paged_and_narrowed_to_a_run(researcher: Client, demo: Campaign) -> None:
     where = address("table", demo, "pairs")
-    everything = client.get(where).context
+    everything = researcher.get(where).context
     assert (len(everything["shown"].rows), everything["shown"].total) == (50, 55)
-    assert len(client.get(f"{where}?page=2").context["shown"].rows) == 5
-    narrow = client.get(f"{where}?run=minilm&sort=-wsr")
+    assert len(researcher.get(f"{where}?page=2").context["shown"].rows) == 5
+    narrow = researcher.get(f"{where}?run=minilm&sort=-wsr")
     shown = narrow.context["shown"]
     assert shown.total == 10
     assert all("minilm" in (row[0].text, row[1].text) for row in shown.rows)
@@ -284,11 +272,11 @@ def test_pairs_are_paged_and_narrowed_to_a_run(client: Client, demo: Campaign) -
     assert p == sorted(p, reverse=True)
     verdicts = {row[shown.table.at("verdict")].text for row in shown.rows}
     assert verdicts == {"minilm, by doing no harm", "neither"}
-    assert client.get(f"{where}?run=nobody&sort=nothing").context["shown"].total == 55
+    assert researcher.get(f"{where}?run=nobody&sort=nothing").context["shown"].total == 55
 
 
-def test_the_least_certain_queries_come_first_and_lead_to_their_pages(client: Client, demo: Campaign) -> None:
-    shown = client.get(address("table", demo, "stability")).context["shown"]
+def test_the_least_certain_queries_come_first_and_lead_to_their_pages(researcher: Client, demo: Campaign) -> None:
+    shown = researcher.get(address("table", demo, "stability")).context["shown"]
     stability = Result.objects.get(campaign=demo).data["stability"]
     assert shown.rows[0][2].text == f"{100 * min(one['share'] for one in stability):.1f} %"
     assert shown.rows[-1][2].text == f"{100 * max(one['share'] for one in stability):.1f} %"
@@ -296,16 +284,16 @@ def test_the_least_certain_queries_come_first_and_lead_to_their_pages(client: Cl
     assert shown.rows[0][0].address == reverse("results:query", args=[demo.pk, pool.pk])
 
 
-def test_csv_has_every_row_with_full_precision(client: Client, demo: Campaign) -> None:
+def test_csv_has_every_row_with_full_precision(researcher: Client, demo: Campaign) -> None:
     data = Result.objects.get(campaign=demo).data
-    answer = client.get(address("file", demo, "leaderboard", "csv"))
+    answer = researcher.get(address("file", demo, "leaderboard", "csv"))
     assert answer["Content-Disposition"] == 'attachment; filename="demo-leaderboard.csv"'
     rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
     assert [row["run"] for row in rows] == [row["run"] for row in data["leaderboard"]]
     for row, stored in zip(rows, data["leaderboard"], strict=True):
         assert float(row["preference"]) == stored["preference"]["mean"]
         assert [float(row["original_t_low"]), float(row["original_t_high"])] == stored["original"]["t"]
-    pairs = client.get(address("file", demo, "pairs", "csv"))
+    pairs = researcher.get(address("file", demo, "pairs", "csv"))
     assert len(list(csv.DictReader(io.StringIO(pairs.content.decode())))) == 55
 
 
@@ -359,15 +347,15 @@ def test_names_of_runs_are_words_and_no_markup(page: Client, lab: Lab, tmp_path:
 # --- figures, planning, the query's page
 
 
-def test_figures_stand_in_the_page_and_can_be_had_as_files(client: Client, demo: Campaign) -> None:
-    html = client.get(address("results", demo)).content.decode()
+def test_figures_stand_in_the_page_and_can_be_had_as_files(researcher: Client, demo: Campaign) -> None:
+    html = researcher.get(address("results", demo)).content.decode()
     drawn = Result.objects.get(campaign=demo).figures
     assert {"scatter", "win-ratios", "ranks", "pool-sizes"} <= drawn.keys()
     assert html.count("<svg") == len(drawn)
     assert " style=" not in html
     starts = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG"}
     for form, start in starts.items():
-        content = client.get(address("figure", demo, "scatter", form)).content
+        content = researcher.get(address("figure", demo, "scatter", form)).content
         assert start in content[:200], form
 
 
@@ -412,22 +400,22 @@ def test_the_error_rate_is_taken_from_agreement(page: Client, collection: Any) -
     assert "Two workers agree in 100 % of the cases on the 7 pairs" in text_of(page, address("results", campaign))
 
 
-def test_a_query_says_why_it_came_out_as_it_did(client: Client, demo: Campaign) -> None:
+def test_a_query_says_why_it_came_out_as_it_did(researcher: Client, demo: Campaign) -> None:
     circle = demo.pools.get(query__qid="218836")  # three passages that beat each other, as demo/README.md says
-    said = text_of(client, address("query", demo, circle.pk))
+    said = text_of(researcher, address("query", demo, circle.pk))
     assert "All 4 passages: 2 wins are the most, for passage 1 , passage 2 , passage 3 ." in said
     assert "Again, the judgments between these 3 alone: 1 win is the most, for passage 1" in said
     assert "First in bm25-lead, char-ngrams, dirichlet, fusion, minilm." in said
     assert "the outcome stays in" in said
 
 
-def test_a_query_says_no_certainty_of_answers_that_the_results_do_not_have(client: Client, demo: Campaign) -> None:
+def test_a_query_says_no_certainty_of_answers_that_the_results_do_not_have(researcher: Client, demo: Campaign) -> None:
     circle = demo.pools.get(query__qid="218836")
     result = Result.objects.get(campaign=demo)
     (own,) = [one for one in result.data["stability"] if one["qid"] == "218836"]
     own["best"] = own["best"][:1]
     result.save()
-    assert "the outcome stays in" not in text_of(client, address("query", demo, circle.pk))
+    assert "the outcome stays in" not in text_of(researcher, address("query", demo, circle.pk))
 
 
 def test_a_query_page_stands_without_results(page: Client, campaign: Campaign, alice: Worker) -> None:
