@@ -20,12 +20,9 @@ from simulation.people import Answers, Habits, Tally, judge
 from tasks.models import Assignment, Hit
 from tests.conftest import RunningSite
 
-TWELVE = (
-    "pash_f3 NLE_P_v1 yorku21_a uogTrPot5 ielab-AD-uni bcai_p_vbert mono_electra_h3 p_fusion10 pass_full_1000 "
-    "TUW_TAS-B_768 watprp p_unicoil0"
-).split()
+SIX = "pash_f3 NLE_P_v1 yorku21_a uogTrPot5 ielab-AD-uni bcai_p_vbert".split()
 MIXED = Habits(
-    errors=0.0, careless=0.15, leavers=0.1, late=0.08, double_clicks=0.05, reloads=0.05, second_thoughts=0.04
+    errors=0.0, careless=0.2, leavers=0.15, late=0.15, double_clicks=0.05, reloads=0.05, second_thoughts=0.04
 )
 
 
@@ -69,8 +66,8 @@ def test_a_mixed_crowd_ends_at_the_oracles_tournament(
 ) -> None:
     settings.VAR = tmp_path  # type: ignore[attr-defined]
     found = demonstration.folder_at(data)
-    folder = found._replace(runs=tuple(path for path in found.runs if path.name.split(".")[0] in TWELVE))
-    assert len(folder.runs) == 12
+    folder = found._replace(runs=tuple(path for path in found.runs if path.name.split(".")[0] in SIX))
+    assert len(folder.runs) == 6
     campaign = opened(folder)
     assert (campaign.order, campaign.design) == ("score", "all_pairs")
     oracle = oracle_for(campaign, data / "oracle-preferences.txt.gz")
@@ -109,7 +106,7 @@ def test_nothing_acknowledged_is_lost_when_the_web_process_is_killed_again_and_a
         while not ended.wait(0.02):
             choices = len(log.read_text().splitlines()) if log.exists() else 0
             pid = site.process.pids().get("web")
-            if pid is not None and choices >= heard + 25:
+            if pid is not None and kills < 5 and choices >= heard + 25:
                 # The master and its workers are one group: none of them gets to say goodbye.
                 os.killpg(os.getpgid(pid), signal.SIGKILL)
                 kills += 1
@@ -131,7 +128,7 @@ def test_nothing_acknowledged_is_lost_when_the_web_process_is_killed_again_and_a
         ended.set()
         killer.join()
 
-    assert kills >= 5
+    assert kills == 5
     assert tally.counts["requests tried again"] > 0
     assert_kept(log, tally)
     assert_sound(campaign)
