@@ -33,6 +33,11 @@ sys.exit(supervisor._main())
 """
 
 
+def hear_hang_ups() -> None:
+    """Be as a terminal starts programs: these tests may run under nohup, whose programs are deaf to SIGHUP."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 class Running:
     """A program with its own folder and servers, and what it has said so far."""
 
@@ -49,6 +54,7 @@ class Running:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            preexec_fn=hear_hang_ups,
         )
         self.said: list[str] = []
         threading.Thread(target=self._listen, daemon=True).start()
