@@ -20,7 +20,8 @@ def run_pytest(folder: Path, content: str, **environment: str) -> "subprocess.Co
     return subprocess.run(
         [sys.executable, "-m", "pytest", *OPTIONS, "-c", os.devnull, "--rootdir", str(folder), str(folder)],
         cwd=REPOSITORY,
-        env={name: value for name, value in os.environ.items() if name != "CI"}
+        env={name: value for name, value in os.environ.items() if name not in ("CI", "DJANGO_SETTINGS_MODULE")}
+        | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # nothing of Django: these tests need no servers
         | {"PYTEST_DEBUG_TEMPROOT": str(folder)}  # else it would close the folder of this run to other accounts
         | environment,
         capture_output=True,
