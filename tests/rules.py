@@ -13,11 +13,23 @@ PLAIN = re.compile(r"[A-Za-z0-9 _.,:/+-]*")
 # Two processes share the tests by whole files. The longest begin first, so that none is left over at the end.
 LONGEST_FIRST = (
     "tests/storm/test_storm.py",
-    "tests/journeys/test_journeys.py",
+    "tests/local/test_bad_luck.py",
+    "tests/judgments/test_whole_campaign.py",
     "tests/marketplace/test_workers.py",
+    "tests/journeys/test_journeys.py",
+    "tests/simulation/test_at_platform.py",
+    "tests/marketplace/test_operator.py",
     "tests/judgments/pages/test_browser.py",
-    "tests/storm/test_outage.py",
+    "tests/storm/test_without_token.py",
     "tests/journeys/test_frame.py",
+    "tests/platforms/test_views.py",
+    "tests/platforms/test_ledger.py",
+    "tests/marketplace/test_notifications.py",
+    "tests/results/test_report.py",
+    "tests/results/test_figures.py",
+    "tests/platforms/test_terms.py",
+    "tests/platforms/test_outbox.py",
+    "tests/platforms/test_browser.py",
 )
 
 # The reasons, as regular expressions, for which a test may skip in CI.
