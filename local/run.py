@@ -22,12 +22,12 @@ FOLDER = Path(__file__).resolve().parent.parent
 TRIES = 20  # at the main job, where servers go away in the middle of it
 
 ROUND = (
-    "tasks.jobs.publish",
-    "tasks.jobs.sync",
+    "platforms.jobs.publish",
+    "platforms.jobs.sync",
     "judgments.jobs.check",
-    "tasks.jobs.settle",
-    "tasks.jobs.requeue",
-    "tasks.jobs.publish",
+    "platforms.jobs.settle",
+    "platforms.jobs.requeue",
+    "platforms.jobs.publish",
 )
 """The background jobs in the order in which work goes through them."""
 

@@ -10,6 +10,8 @@ import psycopg2
 import pytest
 from django.db import connection
 
+from config.celery import app
+from local import run
 from tests import factories
 from tests.conftest import REPOSITORY, database_url
 from tests.ports import free_port
@@ -117,3 +119,9 @@ def test_somebody_elses_marketplace_is_refused(transactional_db: None, tmp_path:
     finally:
         with psycopg2.connect(url) as other, other.cursor() as cursor:
             cursor.execute("DROP TABLE marketplace_requester, marketplace_account")
+
+
+def test_every_job_that_make_run_sends_is_one_that_the_workers_know() -> None:
+    app.loader.import_default_modules()
+
+    assert set(run.ROUND) <= set(app.tasks)
