@@ -17,7 +17,7 @@ PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python3.1
 
 export PORT MARKETPLACE_PORT COMPOSE
 .DEFAULT_GOAL := help
-.PHONY: help run test storm check bench backup restore requirements screenshots clean environment environment-dev python \
+.PHONY: help run test storm check bench backup restore requirements screenshots architecture clean environment environment-dev python \
 	check-lint check-format check-hosts check-types check-imports check-migrations check-deploy
 
 help: ## Show this list
@@ -76,9 +76,12 @@ check-deploy: environment-dev
 bench: environment-dev ## Measure speed and memory
 	@DEVELOPMENT=1 .venv/bin/python -m benchmarks $(ARGS)
 
-screenshots: environment-dev ## Draw the README's pictures anew
+screenshots: environment-dev ## Draw the pictures of the docs anew
 	@.venv/bin/python -m tests.browser
 	@DEVELOPMENT=1 .venv/bin/python -m tests.screenshots
+
+architecture: environment-dev ## Draw the diagram of the packages anew
+	@.venv/bin/python -m tests.architecture
 
 backup: ## Make and check a backup of what runs in Compose
 	@test -e .env || { echo "make backup is for Compose, and there is no .env. With make run: stop it, and copy var/." >&2; exit 1; }

@@ -1,0 +1,1 @@
+"""Settings, URLs, the job queue, middleware and health checks."""

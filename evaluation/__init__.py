@@ -1,1 +1,1 @@
-"""Reading runs and qrels, pools, preferences, tournaments, measures, statistics. No Django, database or network."""
+"""Reading files, pooling, tournaments, statistics and measures. No Django, database or network."""

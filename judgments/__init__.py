@@ -1,0 +1,1 @@
+"""Judgments, decisions, preferences, qrels and exports, and the workers' pages."""

@@ -1,0 +1,1 @@
+"""Embedded PostgreSQL and Redis, the process supervisor, and `make run`."""

@@ -1,1 +1,1 @@
-"""A self-hosted marketplace that speaks the Mechanical Turk requester API: its own process, settings and database."""
+"""A self-hosted marketplace that speaks the Mechanical Turk API, with its own process and database."""

@@ -1,0 +1,1 @@
+"""Publishing HITs elsewhere: outbox, syncing, review and ledger."""

@@ -1,0 +1,1 @@
+"""Collections, queries, passages, qrels, runs, campaigns, pools and pairs."""

@@ -1,1 +1,1 @@
-"""What the preferences of a campaign say about its runs: computed in the background, stored, and shown."""
+"""What a campaign's preferences say about its runs: tables, figures, sentences, report."""

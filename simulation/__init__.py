@@ -1,0 +1,1 @@
+"""Simulated people, on our pages and at the marketplace, and the demonstration."""

@@ -1,0 +1,1 @@
+"""Test pairs, packed HITs, assignments, workers, links and panels."""
