@@ -1,4 +1,4 @@
-"""The README's pictures, drawn anew: `make screenshots`.
+"""The pictures of the docs, drawn anew: `make screenshots`.
 
 Everything starts from nothing in a temporary folder: the site, the demo, a simulated crowd that judges it. Chromium
 then opens the pages as a worker and as a researcher, always in a window of the same size.
@@ -10,10 +10,12 @@ import socket
 import struct
 import sys
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -23,19 +25,72 @@ from tests import browser
 
 REPOSITORY = Path(__file__).parent.parent
 IMAGES = REPOSITORY / "docs" / "images"
-SIZES = {"judging": (1120, 620), "campaign": (1120, 968)}
+SIZES = {
+    "run": (1120, 760),
+    "draft": (1120, 900),
+    "test-pairs": (1120, 760),
+    "judging": (1120, 620),
+    "campaign": (1120, 890),
+    "results": (1120, 760),
+    "leaderboard": (1060, 440),
+}
 ITEM = 2  # its two passages are both about the question
 WORKERS = 1  # so that the crowd does the same each time
+# Nobody errs, so that the pictures show what `python -m evaluation leaderboard` prints; the careless are excluded.
+HABITS = {"errors": 0.0, "careless": 0.2, "leavers": 0.1, "late": 0.1}
+RESULTS_SECONDS = 180
+LEADERBOARD = """
+<style>
+  body {{ background: white; color: black; font: 15px "DejaVu Sans", sans-serif; margin: 24px }}
+  main {{ display: flex; gap: 24px }}
+  h2 {{ font-size: 17px; margin: 0 0 12px }}
+  p {{ color: #444; margin: 16px 0 0 }}
+  svg text {{ font-family: "DejaVu Sans" !important }}
+</style>
+<main>
+  <section><h2>Before: the original qrels</h2>{original}</section>
+  <section><h2>After: the preference qrels</h2>{preference}</section>
+</main>
+<p>The demo: {runs} runs, in the order of the original leaderboard on both sides.</p>
+"""
+
+
+class Demo(NamedTuple):
+    """Where the demo's pages are, and the researcher's password."""
+
+    worker: str
+    run: str
+    draft: str
+    test_pairs: str
+    campaign: str
+    results: str
+    runs: int
+    password: str
 
 
 def main() -> int:
     """Draw all pictures, and say where they are."""
     IMAGES.mkdir(exist_ok=True)
     with _site() as url, sync_playwright() as playwright:
-        worker, researcher, password = _judged_demo(url)
+        demo = _judged_demo(url)
         chromium = playwright.chromium.launch(**browser.launch_options())
-        _picture("judging", _judging_page(_window(chromium, "judging", url), worker))
-        _picture("campaign", _campaign_page(_window(chromium, "campaign", url), researcher, password))
+        _picture("judging", _judging_page(_window(chromium, "judging", url), demo.worker))
+        for name, address in (
+            ("run", demo.run),
+            ("draft", demo.draft),
+            ("test-pairs", demo.test_pairs),
+            ("campaign", demo.campaign),
+        ):
+            _picture(name, _researchers_page(_window(chromium, name, url), address, demo.password))
+        results = _results_page(_window(chromium, "results", url), demo)
+        _picture("results", results)
+        figures = {
+            qrels: results.request.get(f"{demo.results}figures/intervals-{qrels}.svg").text()
+            for qrels in ("original", "preference")
+        }
+        leaderboard = _window(chromium, "leaderboard", url)
+        leaderboard.set_content(LEADERBOARD.format(runs=demo.runs, **figures))
+        _picture("leaderboard", leaderboard)
         chromium.close()
     return 0
 
@@ -75,21 +130,45 @@ def _site() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _judged_demo(url: str) -> tuple[str, str, str]:
-    """Load the demo and have it judged. Gives the workers' address, the campaign's, and the researcher's password."""
+def _judged_demo(url: str) -> Demo:
+    """Load the demo, have one campaign judged, and leave one as a draft and one to its first worker."""
     from django.urls import reverse
 
-    from simulation import demonstration as demo
+    from evaluation.files.preferences import read_preferences
+    from pools import services as pool_services
+    from simulation import demonstration, people
+    from tasks import services as task_services
     from tasks.links import campaign_address
 
-    folder = demo.folder_at(REPOSITORY / "demo")
-    password = demo.accounts()["researcher"]
+    folder = demonstration.folder_at(REPOSITORY / "demo")
+    password = demonstration.accounts()["researcher"]
     assert folder.preferences is not None
-    collection = demo.load(folder, _quiet)
-    people = demo.open_campaign(collection, folder, "Everyday questions, judged by people", _quiet)
-    campaign = demo.open_campaign(collection, folder, "Everyday questions", _quiet)
-    demo.judge(campaign, folder.preferences, url, _quiet, workers=WORKERS)
-    return campaign_address(people), url + reverse("judgments:campaign", args=[campaign.pk]), password
+    collection = demonstration.load(folder, _quiet)
+    runs = collection.runs.order_by("name")
+    draft = pool_services.campaign_create(
+        lab=collection.lab, collection=collection, runs=runs, name="My first campaign"
+    )
+    task_services.test_pairs_suggest(campaign=draft, count=12, seed=task_services.next_test_seed(draft))
+    unjudged = demonstration.open_campaign(collection, folder, "Everyday questions, judged by people", _quiet)
+    campaign = demonstration.open_campaign(collection, folder, "Everyday questions", _quiet)
+    people.judge(
+        campaign=campaign,
+        preferences=read_preferences(folder.preferences),
+        url=url,
+        workers=WORKERS,
+        habits=people.Habits(**HABITS),
+        seed=campaign.seed,
+    )
+    return Demo(
+        worker=campaign_address(unjudged),
+        run=url + reverse("pools:run", args=[runs.get(name="bm25").pk]),
+        draft=url + reverse("judgments:campaign", args=[draft.pk]),
+        test_pairs=url + reverse("tasks:tests", args=[draft.pk]),
+        campaign=url + reverse("judgments:campaign", args=[campaign.pk]),
+        results=url + reverse("results:results", args=[campaign.pk]),
+        runs=runs.count(),
+        password=password,
+    )
 
 
 def _judging_page(page: Page, address: str) -> Page:
@@ -109,13 +188,26 @@ def _judging_page(page: Page, address: str) -> Page:
     return page
 
 
-def _campaign_page(page: Page, address: str, password: str) -> Page:
-    """The finished campaign, as the researcher sees it."""
+def _researchers_page(page: Page, address: str, password: str) -> Page:
+    """A page as the researcher sees it."""
     page.goto(address)
     page.fill("input[name=username]", "researcher")
     page.fill("input[name=password]", password)
     page.press("input[name=password]", "Enter")
     page.wait_for_url(address)
+    return page
+
+
+def _results_page(page: Page, demo: Demo) -> Page:
+    """The results of the judged campaign, once the jobs have computed them."""
+    _researchers_page(page, demo.results, demo.password)
+    compute = page.locator("form[action$='/compute/'] button")
+    ends = time.monotonic() + RESULTS_SECONDS
+    while compute.count():  # it is offered until the results have every judgment in them
+        assert time.monotonic() < ends, "the results are not computed"
+        compute.click()
+        time.sleep(2)
+        page.goto(demo.results)
     return page
 
 

@@ -2,7 +2,9 @@
 
 import argparse
 import contextlib
+import importlib
 import io
+import json
 import re
 import shlex
 import subprocess
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from django.core.management import CommandError, get_commands, load_command_class
+from django.core.management import CommandError, call_command, get_commands, load_command_class
 
 from core.version import VERSION
 from evaluation.cli import main as cli
@@ -21,10 +23,10 @@ from evaluation.cli.main import main
 from evaluation.judging.tournament import Judged, best_known, most_wins
 from judgments import exports
 from pools.forms import LABELS
-from tests import screenshots
+from tests import architecture, factories, screenshots
 
 REPOSITORY = Path(__file__).parent.parent
-PAGES = [REPOSITORY / name for name in ("README.md", "CHANGELOG.md", "demo/README.md")]
+PAGES = [REPOSITORY / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md", "demo/README.md")]
 PAGES += sorted((REPOSITORY / "docs").glob("*.md"))
 OURS = ("core", "pools", "tasks", "platforms", "judgments", "results", "simulation", "local", "config")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -251,8 +253,90 @@ def test_every_page_is_reached_from_the_readme() -> None:
 
 
 @pytest.mark.parametrize("name", screenshots.SIZES)
-def test_the_readmes_pictures_are_there_and_light(name: str) -> None:
+def test_every_picture_is_on_a_page_and_light(name: str) -> None:
     picture = screenshots.IMAGES / f"{name}.png"
-    assert f"docs/images/{name}.png" in (REPOSITORY / "README.md").read_text()
+    assert any(re.search(rf"\(\S*images/{name}\.png\)", page.read_text()) for page in PAGES)
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert 10_000 < picture.stat().st_size < 300_000
+
+
+def test_no_picture_is_left_over() -> None:
+    drawn = {f"{name}.png" for name in screenshots.SIZES} | {architecture.PICTURE.name}
+    assert {path.name for path in screenshots.IMAGES.iterdir()} == drawn
+
+
+def test_the_diagram_of_the_packages_is_what_the_code_says() -> None:
+    assert architecture.PICTURE.read_text() == architecture.picture(), "draw it again: make architecture"
+
+
+# --- what the README promises, and the newcomer's tour
+
+
+def test_the_readme_says_what_the_demo_scores(folder: Path) -> None:
+    evaluate = "python -m evaluation"
+    run_evaluation(f"{evaluate} pool --qrels demo/qrels.txt --pairs pairs.tsv demo/runs/*", folder)
+    asked = {tuple(line.split()) for line in (folder / "pairs.tsv").read_text().splitlines()}
+    known = (folder / "demo" / "oracle-preferences.txt").read_text().splitlines(keepends=True)
+    (folder / "preferences.txt").write_text("".join(line for line in known if tuple(line.split()[:3]) in asked))
+    run_evaluation(f"{evaluate} qrels --pools pairs.tsv preferences.txt > preference-qrels.txt", folder)
+    both = "--qrels demo/qrels.txt --preference-qrels preference-qrels.txt"
+    leaderboard = json.loads(run_evaluation(f"{evaluate} leaderboard --json {both} demo/runs/*", folder)[0])
+
+    told = " ".join((REPOSITORY / "README.md").read_text().split())
+    runs, perfect = leaderboard["runs"].values(), leaderboard["perfect"]
+    above = sum(run["preference"]["mean"] > perfect for run in runs)
+    first = next(run for run in runs if run["preference"]["place"] == 1)
+    assert f"the same ranking scores **{perfect:.3f}**" in told
+    assert (len(runs), above) == (11, 6) and "six of the eleven runs score more" in told
+    assert first["original"]["place"] == 4 and "The run that was fourth is first" in told
+
+
+def test_the_readme_says_what_the_demo_costs_and_the_reference_what_create_campaign_prints(
+    db: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    factories.lab("Our lab")
+    demo = REPOSITORY / "demo"
+    collection = ["import_collection", "everyday", "--lab", "Our lab"]
+    call_command(*collection, "--language", "en", "--queries", demo / "queries.tsv", "--qrels", demo / "qrels.txt")
+    call_command("import_run", "everyday", *sorted((demo / "runs").iterdir()))
+    call_command(*collection, "--passages", demo / "passages.tsv")
+    shown = next(block for block in blocks(REPOSITORY / "docs" / "researchers.md") if "create_campaign" in block.text)
+    words = shlex.split(shown.text)
+    capsys.readouterr()
+    call_command(*words[words.index("create_campaign") :])
+    assert shown.output is not None and shown.output.strip() == capsys.readouterr().out.strip()
+    call_command("create_campaign", "everyday", "My first campaign")
+    total = re.search(r"^(\$[\d.]+):", capsys.readouterr().out, re.MULTILINE)
+    assert total is not None
+    for name in ("README.md", "docs/first-campaign.md"):
+        assert total[1] in (REPOSITORY / name).read_text(), name
+
+
+def test_every_name_on_the_tour_is_in_the_code() -> None:
+    tour = (REPOSITORY / "docs" / "contributors.md").read_text().partition("## A tour")[2].partition("\n## ")[0]
+    names = re.findall(r"`((?:[a-z_]+\.)+[A-Za-z_.]+)`", tour)
+    files = [name for name in names if (REPOSITORY / name.partition(".")[0]).is_dir()]
+    assert len(files) > 30
+    for name in files:
+        assert _resolves(name), name
+    for path in re.findall(r"`((?:[a-z_]+/)+[a-z_.]+)`", tour):
+        assert (REPOSITORY / path).exists(), path
+
+
+def _resolves(name: str) -> bool:
+    """Whether a dotted name leads to a module, or to something in one."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        module = ".".join(parts[:length])
+        try:
+            found: object = importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name is None or not module.startswith(error.name):
+                raise
+            continue
+        for part in parts[length:]:
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+        return True
+    return False
