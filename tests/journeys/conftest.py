@@ -134,20 +134,20 @@ class Published:
 
 @pytest.fixture
 def publish(marketplace: Marketplace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Published]:
-    """Publishes a campaign of so many HITs, each of ten pairs and three test pairs, at the given terms."""
+    """Publishes a campaign of so many HITs, each of so many pairs and three test pairs, at the given terms."""
 
-    def made(hits: int = 1, **terms: Any) -> Published:
+    def made(hits: int = 1, pairs: int = 10, **terms: Any) -> Published:
         requester = marketplace.requester()
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", requester.key_id)
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", requester.secret)
-        queries = [f"q{number:02}" for number in range(10 * hits)]
+        queries = [f"q{number:02}" for number in range(pairs * hits)]
         collection = factories.collection(
             tmp_path,
             in_lab=factories.lab("The lab"),
             qrels={query: [f"{query}-old"] for query in queries},
             tops={"run": {query: [f"{query}-new"] for query in queries}},
         )
-        campaign = factories.campaign(collection, tests=3)
+        campaign = factories.campaign(collection, tests=3, pairs_per_hit=pairs)
         title = f"Which passage is better? No. {next(_numbers)}"
         terms = {"title": title, "pay": "base-and-bonus", "requirements": [], "rate": 1000} | terms
         publication = publication_write(campaign=campaign, **terms)
