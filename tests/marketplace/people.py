@@ -136,7 +136,7 @@ document.getElementById("seen").textContent = [self.origin, cookie, top_].join("
 def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marketplace]:
     """A marketplace by invitation, with an operator and without limits on log-ins."""
     running = Marketplace(tmp_path_factory.mktemp("market"), MARKETPLACE_RATE_LIMITS="0")
-    running.run("create_operator", OPERATOR, MARKETPLACE_OPERATOR_PASSWORD=PASSWORD)
+    running.start("create_operator", OPERATOR, MARKETPLACE_OPERATOR_PASSWORD=PASSWORD)
     yield running
     running.stop()
 

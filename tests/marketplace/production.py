@@ -162,6 +162,6 @@ class Production(Marketplace):
 def production_running(folder: Path) -> Iterator[Production]:
     """One marketplace in production mode, with an operator."""
     running = Production(folder)
-    running.run("create_operator", OPERATOR, MARKETPLACE_OPERATOR_PASSWORD=PASSWORD)
+    running.start("create_operator", OPERATOR, MARKETPLACE_OPERATOR_PASSWORD=PASSWORD)
     yield running
     running.stop()

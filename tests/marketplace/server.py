@@ -1,9 +1,11 @@
 """A marketplace as production runs it, gunicorn and all, with a database of its own in the tests' PostgreSQL."""
 
 import itertools
+import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from contextlib import closing
 from decimal import Decimal
@@ -100,6 +102,8 @@ class Marketplace:
             "MARKETPLACE_SECRET_KEY": SECRET_KEY,
             **environment,
         }
+        self._commands: subprocess.Popen[str] | None = None
+        self._one_command = threading.Lock()
         self.http = self.visitor()
         self.prepare()
         options = f"--bind 127.0.0.1:{self.port} --workers {workers} --worker-class gthread --threads 4"
@@ -156,13 +160,33 @@ class Marketplace:
 
     def stop(self) -> None:
         """End it."""
+        if self._commands is not None:
+            self._commands.communicate()
         self._process.terminate()
         self._process.wait(30)
         self._log.close()
         self.http.close()
 
-    def run(self, *command: str, **environment: str) -> str:
+    def run(self, *command: str) -> str:
         """A management command, and what it printed."""
+        with self._one_command:
+            if self._commands is None:
+                self._commands = subprocess.Popen(
+                    [sys.executable, "-m", "tests.marketplace.commands"],
+                    cwd=REPOSITORY,
+                    env=self.environment,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+            assert self._commands.stdin and self._commands.stdout
+            print(json.dumps(command), file=self._commands.stdin, flush=True)
+            code, printed, complaints = json.loads(self._commands.stdout.readline())
+        assert code == 0, complaints
+        return str(printed).strip()
+
+    def start(self, *command: str, **environment: str) -> str:
+        """A management command as an operator starts it, in a process of its own, and what it printed."""
         done = subprocess.run(
             [sys.executable, "-m", "marketplace", *command],
             cwd=REPOSITORY,

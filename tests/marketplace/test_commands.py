@@ -24,12 +24,12 @@ def refused(marketplace: Marketplace, *command: str) -> str:
 
 
 def test_an_operator_sets_a_requester_up(marketplace: Marketplace) -> None:
-    account_id = marketplace.run("create_requester", "The reading lab", "--email", "lab@example.org")
+    account_id = marketplace.start("create_requester", "The reading lab", "--email", "lab@example.org")
     assert re.fullmatch("R[A-Z0-9]{13}", account_id)
-    printed = marketplace.run("issue_key", account_id, "--label", "laptop")
+    printed = marketplace.start("issue_key", account_id, "--label", "laptop")
     key_id, secret = re.findall(r"aws_\w+ = (\S+)", printed)
-    assert "has $250.00 available" in marketplace.run("deposit", "The reading lab", "250", "--note", "invoice 7")
-    assert "has $200.00 available" in marketplace.run("deposit", account_id, "-50.00")
+    assert "has $250.00 available" in marketplace.start("deposit", "The reading lab", "250", "--note", "invoice 7")
+    assert "has $200.00 available" in marketplace.start("deposit", account_id, "-50.00")
 
     assert marketplace.client(key_id, secret).get_account_balance()["AvailableBalance"] == "200.00"
     assert "There is a requester named" in refused(marketplace, "create_requester", "The reading lab")
@@ -59,7 +59,7 @@ def test_keys_survive_and_are_void_with_another_secret(marketplace: Marketplace,
 
 
 def test_an_invitation_is_printed_once(marketplace: Marketplace) -> None:
-    printed = marketplace.run("invite_worker", "--email", "new@example.org", "--approved", "12000")
+    printed = marketplace.start("invite_worker", "--email", "new@example.org", "--approved", "12000")
 
     assert re.fullmatch(re.escape(marketplace.url) + r"/register\?invitation=[\w-]{32}", printed)
     assert "not an email address" in refused(marketplace, "invite_worker", "--email", "nobody")
@@ -69,15 +69,15 @@ def test_an_invitation_is_printed_once(marketplace: Marketplace) -> None:
 def test_an_operator_needs_a_good_password(marketplace: Marketplace) -> None:
     strong = {"MARKETPLACE_OPERATOR_PASSWORD": "hard to guess, easy to keep"}
 
-    assert "is an operator" in marketplace.run("create_operator", "op@example.org", **strong)
+    assert "is an operator" in marketplace.start("create_operator", "op@example.org", **strong)
     with pytest.raises(AssertionError, match="too common"):
-        marketplace.run("create_operator", "op2@example.org", MARKETPLACE_OPERATOR_PASSWORD="password")
+        marketplace.start("create_operator", "op2@example.org", MARKETPLACE_OPERATOR_PASSWORD="password")
 
 
 def test_a_link_to_a_password_is_printed_with_a_reason(marketplace: Marketplace) -> None:
     marketplace.test("worker", email="lost@example.org")
 
-    printed = marketplace.run("reset_password", "Lost@example.org", "--reason", "Asked by letter")
+    printed = marketplace.start("reset_password", "Lost@example.org", "--reason", "Asked by letter")
 
     path = printed.removeprefix(marketplace.url)
     assert re.fullmatch(r"/password/\w+/[\w-]+", path)
@@ -90,8 +90,8 @@ def test_tick_does_what_is_due(marketplace: Marketplace, rosa: Requester, wanda:
     assignment_id = wanda.do(rosa.hit(AutoApprovalDelayInSeconds=60)["HITId"])
     marketplace.advance(minutes=2)
 
-    assert re.fullmatch(r"[1-9]\d* due", marketplace.run("tick"))
-    assert marketplace.run("tick").startswith("0 due")
+    assert re.fullmatch(r"[1-9]\d* due", marketplace.start("tick"))
+    assert marketplace.start("tick").startswith("0 due")
     assert rosa.assignment(assignment_id)["AssignmentStatus"] == "Approved"
 
 

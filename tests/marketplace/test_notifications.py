@@ -503,7 +503,7 @@ def test_in_production_nothing_is_sent_to_a_machine_that_the_operator_did_not_al
     def deliver(**environment: str) -> str:
         with connection, connection.cursor() as cursor:
             cursor.execute("UPDATE marketplace_notification SET next_try_at = now() WHERE delivered_at IS NULL")
-        return production.run("deliver", SSL_CERT_FILE=str(certificate), **environment)
+        return production.start("deliver", SSL_CERT_FILE=str(certificate), **environment)
 
     assert deliver() == "0 delivered, 1 failed"
     assert deliver(MARKETPLACE_NOTIFICATION_PORTS=port) == "0 delivered, 1 failed"

@@ -665,7 +665,7 @@ def test_no_address_is_written_into_the_audit(people: Marketplace, olga: Person)
     people.run("invite_worker", "--email", email)
     worker_id = people.test("worker", email=email)["worker_id"]
     people.run("reset_password", email, "--reason", "Asked by phone")
-    people.run("create_operator", "another.operator@example.org", MARKETPLACE_OPERATOR_PASSWORD=PASSWORD)
+    people.start("create_operator", "another.operator@example.org", MARKETPLACE_OPERATOR_PASSWORD=PASSWORD)
 
     rows = people.sql(
         "SELECT command, subject, details::text FROM marketplace_auditevent WHERE id > %s ORDER BY id", before

@@ -25,7 +25,7 @@ WITHOUT_ROWS = ("auth_permission", "django_content_type", "django_session", "mar
 
 def play(marketplace: Marketplace) -> None:
     """Let requesters, workers and an operator do a little of everything."""
-    marketplace.run("create_operator", OPERATOR, MARKETPLACE_OPERATOR_PASSWORD=PASSWORD)
+    marketplace.start("create_operator", OPERATOR, MARKETPLACE_OPERATOR_PASSWORD=PASSWORD)
     marketplace.run("reset_password", OPERATOR, "--reason", "Asked by telephone")
     olga = Person(marketplace, OPERATOR)
     rosa, omar = marketplace.requester("100.00"), marketplace.requester("10.00")
