@@ -101,7 +101,8 @@ def _through_outages(job: Callable[[], None], site: Site, complain: Callable[[st
     from kombu.exceptions import OperationalError as QueueError
     from redis import RedisError
 
-    from platforms.mturk.client import Trouble, trouble_of
+    from platforms.adapter import Trouble
+    from platforms.mturk.client import trouble_of
 
     for _try in range(TRIES - 1):
         try:

@@ -5,16 +5,14 @@ from contextlib import contextmanager
 from decimal import Decimal
 from typing import NamedTuple
 
-from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 from django.utils.translation import gettext as _
 
 from core.errors import Refused
+from platforms.adapter import Adapter, Trouble
 from platforms.models import Publication
-from platforms.mturk.client import Trouble, assert_host, client_for, code_of, trouble_of
-from platforms.mturk.endpoints import endpoint_of
+from platforms.registry import adapter_of
 
-PATIENCE = 5
-"""Seconds that a page waits for the platform."""
+PATIENCE = 5  # seconds that a page waits for the platform
 
 
 class NoAnswer(Refused):
@@ -32,12 +30,13 @@ class Balance(NamedTuple):
 
 
 @contextmanager
-def platform_refusals() -> Iterator[None]:
-    """Turn a call that failed into a NoAnswer."""
+def platform_refusals(publication: Publication) -> Iterator[Adapter]:
+    """The publication's platform. A call to it that fails becomes a NoAnswer."""
+    adapter = adapter_of(publication)
     try:
-        yield
-    except (BotoCoreError, ClientError) as error:
-        raise NoAnswer(_in_words(error)) from error
+        yield adapter
+    except adapter.errors as error:
+        raise NoAnswer(_in_words(adapter, error)) from error
     except ValueError as error:  # of an address that is none
         raise NoAnswer(_("The platform's address is not one: %(error)s.") % {"error": error}) from error
 
@@ -45,22 +44,21 @@ def platform_refusals() -> Iterator[None]:
 def balance_look(publication: Publication) -> Balance:
     """Ask once for the balance. It raises nothing: the page is shown in any case."""
     try:
-        with platform_refusals():
-            endpoint = endpoint_of(publication.platform)
-            client = client_for(endpoint, read_seconds=PATIENCE)
-            assert_host(client, endpoint)
-            return Balance(Decimal(client.get_account_balance()["AvailableBalance"]), "")
+        with platform_refusals(publication) as adapter:
+            client = adapter.client(read_seconds=PATIENCE)
+            adapter.assert_host(client)
+            return Balance(adapter.balance(client, once=True), "")
     except Refused as refused:
         return Balance(None, str(refused))
 
 
-def _in_words(error: Exception) -> str:
-    trouble = trouble_of(error)
+def _in_words(adapter: Adapter, error: Exception) -> str:
+    trouble = adapter.trouble_of(error)
     if trouble == Trouble.ACCOUNT:
         return _(
             "The platform does not take our access key, or none is set. Set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, "
             "or AWS_PROFILE, where this site runs, and start it again. (%(code)s)"
-        ) % {"code": code_of(error)}
+        ) % {"code": adapter.code_of(error)}
     if trouble in (Trouble.UNKNOWN, Trouble.THROTTLED):
         return _("The platform does not answer at the moment. Try again in a minute. (%(error)s)") % {"error": error}
     return _("The platform refused: %(error)s") % {"error": error}

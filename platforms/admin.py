@@ -65,16 +65,16 @@ class PaymentAdmin(Shown):
 class OperationAdmin(Shown):
     """Every call to a platform, with its token."""
 
-    list_display = ["id", "publication", "kind", "subject", "state", "attempts", "next_try", "ended_at", "error"]
+    list_display = ["id", "publication", "kind", "about", "state", "attempts", "next_try", "ended_at", "error"]
     list_filter = ["kind", "state"]
-    list_select_related = ["publication"]
-    search_fields = ["token", "subject"]
+    list_select_related = ["publication", "published_hit__hit", "submission", "terms"]
+    search_fields = ["token"]
 
 
 @admin.register(Alarm)
 class AlarmAdmin(Shown):
     """What a person must look at, or had to."""
 
-    list_display = ["kind", "subject", "publication", "text", "raised_at", "settled_at"]
+    list_display = ["kind", "publication", "text", "raised_at", "settled_at"]
     list_filter = ["kind"]
     list_select_related = ["publication"]

@@ -4,3 +4,7 @@ from django.apps import AppConfig
 class PlatformsConfig(AppConfig):
     name = "platforms"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Register the system checks."""
+        from platforms import checks  # noqa: F401

@@ -85,7 +85,7 @@ def leaves_alarm(*, publication: Publication, worker: Worker, came_from: str, at
     alarm_raise(
         publication=publication,
         kind="leaves",
-        subject=f"worker {worker.pk}",
+        worker=worker,
         text=text % {"id": worker.external_id, "left": counts.left, "finished": counts.finished},
         at=at,
     )

@@ -49,9 +49,9 @@ def attention_check(*, publication: Publication, at: datetime) -> bool:
             if since > first:
                 said = _("The terms were replaced at %(time)s UTC, and no worker has opened a task since.")
             text = said % {"time": f"{since:%Y-%m-%d %H:%M}"}
-            alarm_raise(publication=publication, kind=KIND, subject="", text=text, at=at)
+            alarm_raise(publication=publication, kind=KIND, text=text, at=at)
             return True
-    alarm_settle(publication=publication, kind=KIND, subject="", at=at)
+    alarm_settle(publication=publication, kind=KIND, at=at)
     return False
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from core.money import CENT
 from platforms.models import Publication
-from platforms.mturk.endpoints import FEE, LARGE, bonus_fee, reward_fee
+from platforms.registry import adapter_of
 from pools import selectors as pool_selectors
 from pools.models import Campaign
 from tasks.models import Hit
@@ -97,7 +97,7 @@ def _bill(publication: Publication, hits: Iterable[tuple[int, int]]) -> Bill:
     redone_fee = _fee(publication, max(fees, default=campaign.overlap))
     each = set(fees.values())
     return Bill(
-        hits=sum(count for _places, count in groups),
+        hits=sum(count for _wanted, count in groups),
         assignments=assignments,
         redone=int((assignments * campaign.redo_rate).to_integral_value(rounding=ROUND_CEILING)),
         listed=publication.listed,
@@ -120,16 +120,12 @@ def _fee(publication: Publication, max_assignments: int) -> Decimal:
     reward, listed, rate = publication.campaign.reward, publication.listed, _own_rate(publication)
     if rate is not None:
         return (reward * rate).quantize(CENT, rounding=ROUND_HALF_UP)
-    return reward_fee(listed, max_assignments) + bonus_fee(reward - listed)
+    adapter = adapter_of(publication)
+    return adapter.reward_fee(listed, max_assignments) + adapter.bonus_fee(reward - listed)
 
 
 def _fees_in_words(publication: Publication, max_assignments: int) -> str:
     rate = _own_rate(publication)
-    share = FEE if rate is None else rate
-    percent = f"{share * 100:f}".rstrip("0").rstrip(".")
-    if rate is not None:
-        return _("%(percent)s %%, as set for this campaign") % {"percent": percent}
-    words = {"percent": percent, "double": f"{2 * FEE * 100:f}".rstrip("0").rstrip(".")}
-    if max_assignments >= LARGE:
-        return _("%(double)s %% of rewards, as a HIT has ten assignments or more; %(percent)s %% of bonuses") % words
-    return _("%(percent)s %% of each payment") % words
+    if rate is None:
+        return adapter_of(publication).fees_in_words(max_assignments)
+    return _("%(percent)s %%, as set for this campaign") % {"percent": f"{rate * 100:f}".rstrip("0").rstrip(".")}

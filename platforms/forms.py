@@ -16,11 +16,11 @@ from django.utils.translation import gettext_lazy
 
 from core.forms import Group
 from core.money import dollars
+from platforms.demands import Demands, unknown_countries
 from platforms.models import PUBLISHED_TO, Publication
-from platforms.mturk.requirements import Demands, demands_of, requirements_of, unknown_countries
+from platforms.registry import adapter_named, adapter_of
 from platforms.replacing_terms import FIXED
 from pools.models import Campaign
-from tasks.models import Platform
 
 PAY_IN_FULL: tuple[tuple[str, Promise], ...] = (
     (
@@ -255,11 +255,12 @@ class TermsForm(forms.Form):
     )
 
     def __init__(self, *args: Any, publication: Publication, requirements: list[dict[str, Any]], **kwargs: Any) -> None:
-        demands = demands_of(requirements)
+        demands = adapter_of(publication).demands_of(requirements)
         stored = {name: getattr(publication, name) for name in self.base_fields if hasattr(publication, name)}
         kwargs["initial"] = stored | demands._asdict()
         super().__init__(*args, **kwargs)
         self.campaign = publication.campaign
+        self.published_to = publication.platform
         if publication.state != Publication.State.DRAFT:
             for name in FIXED:
                 del self.fields[name]
@@ -301,7 +302,8 @@ class TermsForm(forms.Form):
         """The terms as platforms.publishing.publication_write takes them."""
         data = dict(self.cleaned_data)
         demands = Demands(*(data.pop(name) for name in Demands._fields))
-        return data | {"requirements": requirements_of(demands)}
+        adapter = adapter_named(data.get("platform", self.published_to))
+        return data | {"requirements": adapter.requirements_of(demands)}
 
 
 class PublishForm(forms.Form):
@@ -324,7 +326,7 @@ class PublishForm(forms.Form):
         if not nobody:
             del self.fields["although_nobody_qualifies"]
         self.campaign: Campaign = publication.campaign
-        self.real = publication.platform == Platform.MTURK
+        self.real = adapter_of(publication).spends_real_money
         self.fields["typed_name"].help_text = _("Type “%(name)s” to pay real people real money.") % {
             "name": self.campaign.name
         }

@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Callable
 
-from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 from celery import shared_task
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -18,6 +17,7 @@ from platforms.ledger_comparison import comparison_make
 from platforms.models import Publication
 from platforms.outbox import operations_run
 from platforms.publishing import publication_plan
+from platforms.registry import CALL_ERRORS
 from platforms.reviewing import publication_requeue, publication_settle
 from platforms.syncing import finished_end, publication_sync
 from tasks import campaign_alarms
@@ -112,7 +112,7 @@ def _each(job: str, what: str, act: Callable[[Publication], int], chosen: QueryS
         try:
             done += act(publication)
         except Exception as error:
-            if isinstance(error, Refused | BotoCoreError | ClientError):
+            if isinstance(error, (Refused, *CALL_ERRORS)):
                 log.warning("Publication %s, %s: %s", publication.pk, job, error)
             else:
                 log.exception("Publication %s, %s", publication.pk, job)
@@ -120,7 +120,7 @@ def _each(job: str, what: str, act: Callable[[Publication], int], chosen: QueryS
                 "job": IN_WORDS[job],
                 "error": campaign_alarms.in_words(error),
             }
-            alarm_raise(publication=publication, kind="job", subject=job, text=text, at=timezone.now())
+            alarm_raise(publication=publication, kind="job", job=job, text=text, at=timezone.now())
         else:
-            alarm_settle(publication=publication, kind="job", subject=job, at=timezone.now())
+            alarm_settle(publication=publication, kind="job", job=job, at=timezone.now())
     return f"{what}: {done}"

@@ -4,17 +4,17 @@ import csv
 from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, NamedTuple, TextIO
+from typing import NamedTuple, TextIO
 
 from django.db.models import QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from core.money import dollars
+from platforms.adapter import Adapter, MarkedHit
 from platforms.alarms import alarm_raise, alarm_settle
-from platforms.effects import payment_settle
-from platforms.models import Payment, Publication
-from platforms.mturk.client import client_for, listed, read
-from platforms.mturk.endpoints import endpoint_of
+from platforms.models import Operation, Payment, Publication, Submission
+from platforms.payments import payment_settle
+from platforms.registry import adapter_of
 
 ZERO = Decimal("0.00")
 State, Purpose = Payment.State, Payment.Purpose
@@ -63,7 +63,8 @@ def ledger_rows(publication: Publication, payments: QuerySet[Payment] | None = N
     rows = ledger_payments(publication) if payments is None else payments
     chosen = rows.select_related("assignment__worker", "submission").prefetch_related("operations")
     for payment in chosen.iterator(chunk_size=500):
-        operations = [one for one in payment.operations.all() if one.kind != "compensate"] or payment.operations.all()
+        offer = Operation.Kind.COMPENSATE
+        operations = [one for one in payment.operations.all() if one.kind != offer] or payment.operations.all()
         platform_id = payment.submission.platform_assignment_id if payment.submission else ""
         yield LedgerRow(
             payment=payment.pk,
@@ -160,75 +161,48 @@ class Comparison(NamedTuple):
         return not self.differences
 
 
-class _Listed(NamedTuple):
-    """What the platform's list says of a HIT."""
-
-    annotation: str
-    reward: Decimal
-
-
-def _marked(publication: Publication, client: Any) -> dict[str, _Listed]:
-    """The HITs at the platform that bear the publication's mark, by id."""
-    mark = f"bestknown {publication.reference} "
-    return {
-        hit["HITId"]: _Listed(hit["RequesterAnnotation"], Decimal(hit["Reward"]))
-        for hit in listed(client.list_hits, "HITs")
-        if hit.get("RequesterAnnotation", "").startswith(mark)
-    }
-
-
-def _strays(publication: Publication, there: dict[str, _Listed]) -> list[str]:
+def _strays(publication: Publication, adapter: Adapter, there: dict[str, MarkedHit]) -> list[str]:
     """HITs that bear the publication's mark and that we do not know: published twice, whatever the reason."""
     known = set(publication.published_hits.exclude(platform_hit_id="").values_list("platform_hit_id", flat=True))
-    unknown = {hit_id: hit.annotation for hit_id, hit in there.items() if hit_id not in known}
+    unknown = {hit_id: hit.mark for hit_id, hit in there.items() if hit_id not in known}
     if not unknown:
         return []
-    on_their_way = publication.operations.filter(ended_at=None, kind__in=["create", "compensate"])
-    awaited = {
-        request.get("hit", request)["RequesterAnnotation"] for request in on_their_way.values_list("request", flat=True)
-    }
+    publishing = [Operation.Kind.CREATE, Operation.Kind.COMPENSATE]
+    on_their_way = publication.operations.filter(ended_at=None, kind__in=publishing)
+    awaited = {adapter.mark_of(operation) for operation in on_their_way}
     arrived = set(
         publication.published_hits.filter(platform_hit_id__in=list(unknown)).values_list("platform_hit_id", flat=True)
     )
-    return [pk for pk, annotation in unknown.items() if annotation not in awaited and pk not in arrived]
-
-
-def _reward(client: Any, hit_id: str, there: dict[str, _Listed]) -> Decimal:
-    """A HIT's reward; of a HIT that is listed no more, the platform is asked."""
-    if hit_id in there:
-        return there[hit_id].reward
-    return Decimal(read(client.get_hit, HITId=hit_id)["HIT"]["Reward"])
+    return [hit_id for hit_id, mark in unknown.items() if mark not in awaited and hit_id not in arrived]
 
 
 def ledger_compare(*, publication: Publication, at: datetime) -> Comparison:
-    """Ask the platform what it has paid on each HIT and compare; a difference rings.
+    """Ask the platform what it has paid on each HIT and compare; a difference raises an alarm.
 
     Rewards that the platform has paid and whose answer was lost are marked paid on the way.
     """
-    client = client_for(endpoint_of(publication.platform))
+    adapter = adapter_of(publication)
+    client = adapter.client()
     sums = {"ours_rewards": ZERO, "ours_bonuses": ZERO, "platform_rewards": ZERO, "platform_bonuses": ZERO}
     differences: list[str] = []
-    there = _marked(publication, client)
-    for hit_id in _strays(publication, there):
+    there = adapter.marked_hits(client, publication)
+    for hit_id in _strays(publication, adapter, there):
         differences.append(_("HIT %(hit)s is at the platform, and is none of those that we know.") % {"hit": hit_id})
     worked_on = publication.published_hits.exclude(platform_hit_id="").filter(submissions__isnull=False)
     for published_hit in worked_on.distinct().order_by("id").iterator(chunk_size=500):
-        approved = {
-            one["AssignmentId"]: one.get("ApprovalTime")
-            for one in listed(client.list_assignments_for_hit, "Assignments", HITId=published_hit.platform_hit_id)
-            if one["AssignmentStatus"] == "Approved"
-        }
-        bonuses = list(listed(client.list_bonus_payments, "BonusPayments", HITId=published_hit.platform_hit_id))
-        platform = (
-            _reward(client, published_hit.platform_hit_id, there) * len(approved) if approved else ZERO,
-            sum((Decimal(bonus["BonusAmount"]) for bonus in bonuses), ZERO),
-        )
+        hit_id = published_hit.platform_hit_id
+        works = (adapter.work_of(said) for said in adapter.submitted(client, hit_id))
+        approved = {work.assignment_id: work.approval for work in works if work.status == Submission.Status.APPROVED}
+        bonuses = adapter.bonuses_of(client, hit_id)
+        # Of a HIT that is listed no more, the platform is asked.
+        reward = (there[hit_id].reward if hit_id in there else adapter.reward_of(client, hit_id)) if approved else ZERO
+        platform = (reward * len(approved), bonuses)
         for payment in publication.payments.filter(
             submission__published_hit=published_hit,
             purpose=Purpose.REWARD,
             submission__platform_assignment_id__in=list(approved),
         ).exclude(state=State.PAID):
-            when = str(approved[payment.submission.platform_assignment_id]) if payment.submission else ""
+            when = approved[payment.submission.platform_assignment_id] if payment.submission else ""
             payment_settle(payment_id=payment.pk, evidence={"found": "Approved", "ApprovalTime": when}, at=at)
         # Two questions, as one with an “or” would look through all payments for each HIT.
         offered = Payment.objects.filter(
@@ -247,12 +221,11 @@ def ledger_compare(*, publication: Publication, at: datetime) -> Comparison:
         if ours != platform:
             text = _("HIT %(hit)s: we have rewards of %(r)s and bonuses of %(b)s, the platform %(vr)s and %(vb)s.")
             amounts = dict(zip(("r", "b", "vr", "vb"), map(dollars, ours + platform), strict=True))
-            differences.append(text % {"hit": published_hit.platform_hit_id, **amounts})
+            differences.append(text % {"hit": hit_id, **amounts})
     if differences:
         text = _("The platform's ledger differs on %(count)d HITs. %(first)s")
         text = text % {"count": len(differences), "first": differences[0]}
-        alarm_raise(publication=publication, kind="ledger", subject="", text=text, at=at)
+        alarm_raise(publication=publication, kind="ledger", text=text, at=at)
     else:
-        alarm_settle(publication=publication, kind="ledger", subject="", at=at)
-    balance = Decimal(read(client.get_account_balance)["AvailableBalance"])
-    return Comparison(**sums, fees=totals(publication).fees, balance=balance, differences=differences)
+        alarm_settle(publication=publication, kind="ledger", at=at)
+    return Comparison(**sums, fees=totals(publication).fees, balance=adapter.balance(client), differences=differences)

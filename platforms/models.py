@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext as _gettext
 from django.utils.translation import gettext_lazy as _
 
 from pools.models import Campaign, new_token
@@ -124,6 +125,7 @@ class PublishedHit(models.Model):
     max_assignments = models.PositiveIntegerField(
         help_text=_("Assignments asked for, with those that are on their way.")
     )
+    added = models.PositiveIntegerField(default=0, help_text=_("Of these, those asked for after it was published."))
     platform_hit_id = models.TextField(blank=True)
     hit_type_id = models.TextField(blank=True, help_text=_("The HIT type that the platform has it under."))
     posted_at = models.DateTimeField(null=True)
@@ -272,12 +274,20 @@ class Operation(models.Model):
 
     publication = models.ForeignKey(Publication, on_delete=models.PROTECT, related_name="operations")
     kind = models.CharField(max_length=16, choices=Kind)
-    subject = models.CharField(max_length=100)
     published_hit = models.ForeignKey(PublishedHit, null=True, on_delete=models.PROTECT, related_name="operations")
     payment = models.ForeignKey(Payment, null=True, on_delete=models.PROTECT, related_name="operations")
     submission = models.ForeignKey(Submission, null=True, on_delete=models.PROTECT, related_name="operations")
     worker = models.ForeignKey(Worker, null=True, on_delete=models.PROTECT, related_name="operations")
     terms = models.ForeignKey(TermsVersion, null=True, on_delete=models.PROTECT, related_name="operations")
+    turn = models.PositiveIntegerField(
+        default=0,
+        help_text=_(
+            "Which of several such calls this is: of a HIT's ends and reopenings its turn, of its moves and of the "
+            "offers of a payment their number, of requests for more assignments how many the HIT has then."
+        ),
+    )
+    until = models.DateTimeField(null=True, help_text=_("How long a HIT is to stay open."))
+    barred_at = models.DateTimeField(null=True, help_text=_("Since when the worker who is excluded was barred."))
     token = models.CharField(max_length=64, unique=True, default=new_token, editable=False)
     state = models.CharField(max_length=8, choices=State, default=State.PLANNED)
     attempts = models.PositiveIntegerField(default=0)
@@ -290,7 +300,47 @@ class Operation(models.Model):
     error = models.TextField(blank=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["publication", "kind", "subject"], name="operation_once")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["publication", "kind"],
+                condition=Q(kind="exclusion-type"),
+                name="operation_once_per_publication",
+            ),
+            models.UniqueConstraint(
+                fields=["terms", "kind"], condition=Q(kind="hit-type"), name="operation_once_per_terms"
+            ),
+            models.UniqueConstraint(
+                fields=["published_hit", "kind", "turn"],
+                condition=Q(published_hit__isnull=False),
+                name="operation_once_per_turn_of_a_hit",
+            ),
+            models.UniqueConstraint(
+                fields=["submission", "kind"],
+                condition=Q(submission__isnull=False),
+                name="operation_once_per_submission",
+            ),
+            models.UniqueConstraint(
+                fields=["payment", "kind", "turn"], condition=Q(kind="compensate"), name="operation_once_per_offer"
+            ),
+            models.UniqueConstraint(
+                fields=["publication", "worker", "kind", "barred_at"],
+                condition=Q(worker__isnull=False),
+                name="operation_once_per_barring",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="exclusion-type")
+                | Q(kind="hit-type", terms__isnull=False)
+                | Q(kind__in=["create", "extend", "expire"], published_hit__isnull=False)
+                | Q(kind="reopen", published_hit__isnull=False, until__isnull=False)
+                | Q(kind="retype", published_hit__isnull=False, terms__isnull=False)
+                | Q(kind="compensate", published_hit__isnull=False, payment__isnull=False)
+                | Q(kind="approve", submission__isnull=False)
+                | Q(kind="reject", submission__isnull=False)
+                | Q(kind="bonus", submission__isnull=False, payment__isnull=False)
+                | Q(kind__in=["exclude", "readmit"], worker__isnull=False, barred_at__isnull=False),
+                name="operation_says_what_it_is_about",
+            ),
+        ]
         # platforms.outbox: what may be sent now
         indexes = [
             models.Index(
@@ -301,7 +351,20 @@ class Operation(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.subject}"
+        return f"{self.kind} {self.pk}"
+
+    @property
+    def about(self) -> str:
+        """What it is about, for people: a HIT, an assignment, a worker, a payment or a version of the terms."""
+        if self.submission is not None:
+            return self.submission.platform_assignment_id
+        if self.published_hit is not None and self.published_hit.hit is not None:
+            return _gettext("HIT %(number)d") % {"number": self.published_hit.hit.number}
+        if self.payment_id is not None:
+            return _gettext("payment %(number)d") % {"number": self.payment_id}
+        if self.worker_id is not None:
+            return _gettext("worker %(number)d") % {"number": self.worker_id}
+        return str(self.terms or "")
 
 
 class LedgerComparison(models.Model):
@@ -318,17 +381,62 @@ class LedgerComparison(models.Model):
 
 
 class Alarm(models.Model):
-    """Something at a platform that a person must look at, once for each kind and subject."""
+    """Something at a platform that a person must look at, once for each kind and for what it is about.
+
+    That is one thing at most: an operation, a submission, a HIT there, a worker, an assignment, or a background job.
+    Without any of them it is about the whole publication.
+    """
+
+    ABOUT = ("operation", "submission", "published_hit", "worker", "assignment")
 
     publication = models.ForeignKey(Publication, on_delete=models.CASCADE, related_name="alarms")
     kind = models.CharField(max_length=30)
-    subject = models.CharField(max_length=100)
+    operation = models.ForeignKey(Operation, null=True, on_delete=models.CASCADE, related_name="alarms")
+    submission = models.ForeignKey(Submission, null=True, on_delete=models.CASCADE, related_name="alarms")
+    published_hit = models.ForeignKey(PublishedHit, null=True, on_delete=models.CASCADE, related_name="alarms")
+    worker = models.ForeignKey(Worker, null=True, on_delete=models.CASCADE, related_name="alarms")
+    assignment = models.ForeignKey(Assignment, null=True, on_delete=models.CASCADE, related_name="alarms")
+    job = models.CharField(max_length=16, blank=True, help_text=_("The background job that failed."))
     text = models.TextField()
     raised_at = models.DateTimeField()
     settled_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["publication", "kind", "subject"], name="alarm_once")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["publication", "kind", "job"],
+                condition=Q(operation=None, submission=None, published_hit=None, worker=None, assignment=None),
+                name="alarm_once_per_publication_or_job",
+            ),
+            models.UniqueConstraint(
+                fields=["operation", "kind"], condition=Q(operation__isnull=False), name="alarm_once_per_operation"
+            ),
+            models.UniqueConstraint(
+                fields=["submission", "kind"], condition=Q(submission__isnull=False), name="alarm_once_per_submission"
+            ),
+            models.UniqueConstraint(
+                fields=["published_hit", "kind"],
+                condition=Q(published_hit__isnull=False),
+                name="alarm_once_per_published_hit",
+            ),
+            models.UniqueConstraint(
+                fields=["publication", "worker", "kind"],
+                condition=Q(worker__isnull=False),
+                name="alarm_once_per_worker",
+            ),
+            models.UniqueConstraint(
+                fields=["assignment", "kind"], condition=Q(assignment__isnull=False), name="alarm_once_per_assignment"
+            ),
+            models.CheckConstraint(
+                condition=Q(job="", submission=None, published_hit=None, worker=None, assignment=None)
+                | Q(job="", operation=None, published_hit=None, worker=None, assignment=None)
+                | Q(job="", operation=None, submission=None, worker=None, assignment=None)
+                | Q(job="", operation=None, submission=None, published_hit=None, assignment=None)
+                | Q(job="", operation=None, submission=None, published_hit=None, worker=None)
+                | Q(operation=None, submission=None, published_hit=None, worker=None, assignment=None),
+                name="alarm_about_one_thing",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.text

@@ -10,34 +10,25 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from platforms import calls
+from platforms.adapter import Answer, Trouble
 from platforms.alarms import alarm_raise, alarm_settle
-from platforms.effects import operation_apply
-from platforms.models import Operation, Payment, Publication, TermsVersion
-from platforms.mturk.client import Answer, Trouble, assert_host, client_for, code_of, trouble_of
-from platforms.mturk.endpoints import endpoint_of
+from platforms.models import Operation, Payment, Publication, PublishedHit
+from platforms.planning import end_plan
+from platforms.registry import adapter_of, handler_of
 from tasks.campaign_alarms import in_words
 
-LEASE = timedelta(minutes=5)
-"""Much longer than a call can take: who holds an operation longer than this is gone."""
+LEASE = timedelta(minutes=5)  # much longer than a call can take: the process that holds an operation longer is gone
 FIRST_WAIT = timedelta(seconds=2)
 LONGEST_WAIT = timedelta(minutes=15)
+# Seconds that a run waits for its turn under the publication's rate before it leaves the rest to the next.
 PATIENCE = 5.0
-"""Seconds that a run waits for its turn under the publication's rate before it leaves the rest to the next."""
 log = logging.getLogger(__name__)
-Kind, State = Operation.Kind, Operation.State
-SPENDS_MORE = (Kind.CREATE, Kind.EXTEND, Kind.REOPEN)
-"""What a pause holds back."""
-SPEND = (Kind.CREATE, Kind.EXTEND, Kind.APPROVE, Kind.BONUS, Kind.COMPENSATE)
-"""What needs money in the account."""
-WHEN_STOPPED = (Kind.EXPIRE, Kind.EXCLUDE)
-"""All that the kill switch lets through."""
+State = Operation.State
 
 
 class Taken(NamedTuple):
@@ -59,8 +50,8 @@ def operations_run(
 
     Any number of processes may do this at once.
     """
-    endpoint = endpoint_of(publication.platform)
-    client = client_for(endpoint)
+    adapter = adapter_of(publication)
+    client = adapter.client()
     made, settled = 0, set[Trouble]()
     while made < limit:
         taken = _take(publication, clock())
@@ -70,26 +61,28 @@ def operations_run(
         if taken.wait > 0:
             sleep(taken.wait)
         made += 1
-        assert_host(client, endpoint)
+        adapter.assert_host(client)
         if _attempt(client, taken, clock):
-            over = {Trouble.ACCOUNT, Trouble.FUNDS} if operation.kind in SPEND else {Trouble.ACCOUNT}
+            spends = adapter.operations[operation.kind].spends
+            over = {Trouble.ACCOUNT, Trouble.FUNDS} if spends else {Trouble.ACCOUNT}
             for kind in over - settled:
-                alarm_settle(publication=publication, kind=kind, subject="", at=clock())
+                alarm_settle(publication=publication, kind=kind, at=clock())
             settled |= over
     return made
 
 
 def _sendable(publication: Publication, at: datetime) -> QuerySet[Operation]:
-    """What may be sent now. Paused or stopped, a HIT whose creation is in doubt is looked for, not created again."""
+    """What may be sent now. What may not be made again while paused or stopped can be looked for, if it is in doubt."""
     lost = Q(state=State.UNKNOWN, next_try__lte=at) | Q(state=State.SENT, sent_at__lte=at - LEASE)
     ready = Operation.objects.filter(lost | Q(state=State.PLANNED, next_try__lte=at), publication_id=publication.pk)
     if publication.state == Publication.State.OPEN:
         return ready
-    if publication.state == Publication.State.PAUSED:
-        return ready.filter(~Q(kind__in=SPENDS_MORE) | (lost & Q(kind=Kind.CREATE)))
-    if publication.state == Publication.State.STOPPED:
-        return ready.filter(Q(kind__in=WHEN_STOPPED) | (lost & Q(kind=Kind.CREATE)))
-    return ready.none()
+    if publication.state == Publication.State.DRAFT:
+        return ready.none()
+    handlers = adapter_of(publication).operations.values()
+    running = [handler.kind for handler in handlers if handler.may_run(publication.state)]
+    sought = [handler.kind for handler in handlers if handler.is_sought]
+    return ready.filter(Q(kind__in=running) | (lost & Q(kind__in=sought)))
 
 
 @transaction.atomic
@@ -134,8 +127,8 @@ def _attempt(client: Any, taken: Taken, clock: Callable[[], datetime]) -> bool:
         answer = _answer(client, operation, clock())
         if answer is not None:
             operation_finish(operation=operation, answer=answer, at=clock())
-    except (BotoCoreError, ClientError) as error:
-        _failed(taken, error, clock())
+    except adapter_of(operation.publication).errors as error:
+        _fail(taken, error, clock())
         return False
     except Exception as error:
         log.exception("%s of publication %s", operation, operation.publication_id)
@@ -145,44 +138,34 @@ def _attempt(client: Any, taken: Taken, clock: Callable[[], datetime]) -> bool:
         _again(operation, State.PLANNED, "", clock())
         return False
     if operation.attempts > 1:
-        alarm_settle(publication=operation.publication, kind="doubt", subject=f"operation {operation.pk}", at=clock())
+        alarm_settle(publication=operation.publication, kind="doubt", operation=operation, at=clock())
     return "superseded" not in answer
 
 
 def _answer(client: Any, operation: Operation, at: datetime) -> Answer | None:
     """What the platform says to a call, new or repeated; None if it was only looked for, and is not there."""
-    if _superseded(operation):
+    adapter, handler = adapter_of(operation.publication), handler_of(operation.publication, operation.kind)
+    if handler.is_overtaken(operation):
         return {"superseded": True}
     first = operation.first_sent_at or at
-    held_back = operation.publication.state != Publication.State.OPEN and operation.kind == Kind.CREATE
-    if operation.attempts > 1 and (held_back or at - first > calls.TOKEN_LIFE):
-        there = calls.found(client, operation)
+    held_back = handler.is_sought and not handler.may_run(operation.publication.state)
+    if operation.attempts > 1 and (held_back or at - first > adapter.token_life):
+        there = handler.find(client, operation)
         if there is not None or held_back:
             return there
         # Not done, and the token's day is over: from here it counts anew.
         Operation.objects.filter(pk=operation.pk).update(first_sent_at=at)
     try:
-        return calls.make(client, operation)
-    except (BotoCoreError, ClientError) as error:
-        trouble = trouble_of(error)
+        return handler.make(client, operation)
+    except adapter.errors as error:
+        trouble = adapter.trouble_of(error)
         if trouble == Trouble.REPEATED:
-            return calls.repeated(client, error, operation)
+            return handler.recall(client, error, operation)
         if trouble in (Trouble.STATE, Trouble.REFUSED):
-            there = calls.found(client, operation)
+            there = handler.find(client, operation)
             if there is not None:
                 return there
         raise
-
-
-def _superseded(operation: Operation) -> bool:
-    """Whether a HIT's end, reopening or change of terms was overtaken by a later decision."""
-    if operation.kind == Kind.RETYPE and operation.terms is not None:
-        return TermsVersion.objects.filter(
-            publication_id=operation.publication_id, version__gt=operation.terms.version
-        ).exists()
-    if operation.kind not in (Kind.EXPIRE, Kind.REOPEN) or operation.published_hit is None:
-        return False
-    return int(operation.subject.rpartition("/")[2]) < operation.published_hit.turn
 
 
 @transaction.atomic
@@ -192,14 +175,33 @@ def operation_finish(*, operation: Operation, answer: Answer, at: datetime) -> b
         state=State.DONE, ended_at=at, result=answer, error=""
     )
     if done:
-        operation_apply(operation=operation, answer=answer, at=at)
+        _apply(operation, answer, at)
     return bool(done)
 
 
-def _failed(taken: Taken, error: Exception, at: datetime) -> None:
-    operation, trouble = taken.operation, trouble_of(error)
-    text = f"{code_of(error)}: {error}"[:2000]
-    publication = operation.publication
+def _apply(operation: Operation, answer: Answer, at: datetime) -> None:
+    """Store what follows from what was done. A HIT that should not have been opened by now is ended."""
+    handler = handler_of(operation.publication, operation.kind)
+    if "superseded" in answer:
+        handler.overtake(operation)
+        return
+    handler.apply(operation, answer, at)
+    if not handler.opens:
+        return
+    # Paused or stopped while the call was on its way; or the work that it compensates has arrived after all.
+    publication = Publication.objects.select_for_update(no_key=True).get(pk=operation.publication_id)
+    published_hit = PublishedHit.objects.select_for_update(no_key=True, of=("self",)).get(operations=operation)
+    operation.published_hit = published_hit
+    withdrawn = Payment.objects.filter(operations=operation, state=Payment.State.REFUSED).exists()
+    if not handler.is_overtaken(operation) and (withdrawn or not handler.may_run(publication.state)):
+        end_plan(publication=publication, published_hits=[published_hit], at=at)
+
+
+def _fail(taken: Taken, error: Exception, at: datetime) -> None:
+    operation, publication = taken.operation, taken.operation.publication
+    adapter = adapter_of(publication)
+    trouble = adapter.trouble_of(error)
+    text = f"{adapter.code_of(error)}: {error}"[:2000]
     log.warning("%s of publication %s: %s", operation, publication.pk, text)
     if trouble == Trouble.THROTTLED:
         pause = _wait(operation.attempts)
@@ -213,7 +215,7 @@ def _failed(taken: Taken, error: Exception, at: datetime) -> None:
             ),
             Trouble.ACCOUNT: _("The platform does not take our access key. Set AWS_ACCESS_KEY_ID or AWS_PROFILE."),
         }[trouble]
-        alarm_raise(publication=publication, kind=trouble, subject="", text=words, at=at)
+        alarm_raise(publication=publication, kind=trouble, text=words, at=at)
         _not_done(taken, text, at)
     elif trouble == Trouble.UNKNOWN:
         _again(operation, State.UNKNOWN, text, at)
@@ -233,7 +235,7 @@ def _doubt(operation: Operation, error: Exception, at: datetime) -> None:
     alarm_raise(
         publication=operation.publication,
         kind="doubt",
-        subject=f"operation {operation.pk}",
+        operation=operation,
         text=words % {"what": operation.get_kind_display(), "error": text},
         at=at,
     )
@@ -246,9 +248,7 @@ def _refuse(operation: Operation, text: str, at: datetime) -> None:
             state=Payment.State.REFUSED, evidence={"error": text}
         )
         words = _("The platform refused to %(what)s: %(error)s") % {"what": operation.get_kind_display(), "error": text}
-        alarm_raise(
-            publication=operation.publication, kind="refused", subject=f"operation {operation.pk}", text=words, at=at
-        )
+        alarm_raise(publication=operation.publication, kind="refused", operation=operation, text=words, at=at)
 
 
 def _not_done(taken: Taken, error: str, at: datetime) -> None:
@@ -282,5 +282,5 @@ def operation_retry(*, operation: Operation, at: datetime) -> bool:
     )
     if again:
         Payment.objects.filter(operations=operation, state=Payment.State.REFUSED).update(state=Payment.State.OWED)
-        alarm_settle(publication=operation.publication, kind="refused", subject=f"operation {operation.pk}", at=at)
+        alarm_settle(publication=operation.publication, kind="refused", operation=operation, at=at)
     return bool(again)

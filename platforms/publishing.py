@@ -7,30 +7,20 @@ from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Exists, Max, OuterRef, Q, QuerySet, TextField, Value
-from django.db.models.functions import Cast, Concat
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from core.errors import NotNow, Refused
 from core.models import User
 from core.money import dollars
+from platforms.addresses import frame_address
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.bills import remaining_bill
+from platforms.demands import unknown_countries
 from platforms.models import Operation, Payment, Publication, PublishedHit, TermsVersion
-from platforms.mturk.client import assert_host, client_for, frame_address, read
-from platforms.mturk.endpoints import endpoint_of
-from platforms.mturk.requirements import countries_of, requirements_at_first, unknown_countries
-from platforms.planning import (
-    end_plan,
-    exclusion_name,
-    hit_request,
-    hit_type_request,
-    operation_plan,
-    published_hits_plan,
-    reopen_plan,
-    retypes_plan,
-)
+from platforms.planning import end_plan, operation_plan, published_hits_plan, reopen_plan, retypes_plan
 from platforms.reach import reach_look
+from platforms.registry import adapter_named, adapter_of
 from pools.models import Campaign
 from tasks.models import Hit, Platform
 
@@ -41,8 +31,7 @@ TERMS = (
     "approve_after rate"
 ).split()
 STOPPED = "stopped"  # the alarm of publications that were all stopped at once
-BATCH = 500
-"""HITs that are planned ahead of their calls: what bounds the memory."""
+BATCH = 500  # HITs that are planned ahead of their calls: what bounds the memory
 
 
 def publication_unsaved(campaign: Campaign) -> Publication:
@@ -53,16 +42,8 @@ def publication_unsaved(campaign: Campaign) -> Publication:
         description=_("Read a question and two passages, and choose the passage that answers it best. Repeat."),
         keywords=_("search, reading, comparison, answers"),
         assignment_duration=timedelta(minutes=campaign.minutes_per_hit),
-        pay=pay_at_first(Platform.MARKETPLACE),
+        pay=adapter_named(Platform.MARKETPLACE).pay_at_first(),
     )
-
-
-def pay_at_first(platform: str) -> str:
-    """How work is paid unless somebody chooses: at our own marketplace the whole reward is listed, so that workers see
-    it. At Mechanical Turk, where a compensation takes a worker's attention, a base and a bonus.
-    """
-    own = platform == Platform.MARKETPLACE
-    return Publication.Pay.RETURN_AND_COMPENSATE if own else Publication.Pay.BASE_AND_BONUS
 
 
 def publication_likely(campaign: Campaign) -> Publication:
@@ -82,8 +63,8 @@ def publication_write(*, campaign: Campaign, **terms: Any) -> Publication:
     publication = Publication.objects.select_for_update().filter(campaign=campaign).first()
     if publication is None:
         publication = publication_unsaved(campaign)
-        where = terms.get("platform", "marketplace")
-        terms = {"requirements": requirements_at_first(where), "pay": pay_at_first(where)} | terms
+        adapter = adapter_named(terms.get("platform", Platform.MARKETPLACE))
+        terms = {"requirements": adapter.requirements_at_first(), "pay": adapter.pay_at_first()} | terms
     if publication.state != State.DRAFT:
         raise NotNow(_("The campaign is published. Its terms can be replaced, with a look at what that changes."))
     terms_set(publication, terms)
@@ -93,7 +74,8 @@ def publication_write(*, campaign: Campaign, **terms: Any) -> Publication:
 
 def terms_set(publication: Publication, terms: Mapping[str, Any]) -> None:
     """Set terms on a publication, without storing it. Raises Refused for what platform or campaign do not allow."""
-    endpoint_of(terms.get("platform", publication.platform))
+    adapter = adapter_named(terms.get("platform", publication.platform))
+    adapter.assert_configured()
     for name, value in terms.items():
         setattr(publication, name, value)
     limits = {
@@ -111,7 +93,7 @@ def terms_set(publication: Publication, terms: Mapping[str, Any]) -> None:
         _("A platform lists rewards of a cent or more: the campaign's reward is less."): publication.listed > 0,
     }
     broken = [sentence for sentence, holds in limits.items() if not holds]
-    if strange := unknown_countries(countries_of(publication.requirements)):
+    if strange := unknown_countries(adapter.countries_of(publication.requirements)):
         said = _("“%(codes)s” is no country's code in ISO 3166, where the United States are US, and Great Britain GB.")
         broken.append(said % {"codes": ", ".join(strange)})
     if broken:
@@ -123,46 +105,17 @@ def terms_set(publication: Publication, terms: Mapping[str, Any]) -> None:
 
 
 def dry_run(publication: Publication) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The exact requests that publishing will make, as `(operation, parameters)`, one after the other.
-
-    The platform's own ids and the tokens are not known before: they stand as words in pointed brackets.
-    """
-    yield "CreateQualificationType", exclusion_request(publication)
-    yield "CreateHITType", hit_type_request(publication, publication.exclusion_id or "<exclusion>")
+    """The exact requests that publishing will make, as `(operation, parameters)`, one after the other."""
     hits = Hit.objects.filter(campaign=publication.campaign, needed__gt=0).order_by("number")
-    for hit in hits.iterator(chunk_size=BATCH):
-        request = hit_request(publication, hit, 1, hit.needed)
-        yield (
-            "CreateHITWithHITType",
-            request | {"HITTypeId": request["HITTypeId"] or "<HIT type>", "UniqueRequestToken": "<token>"},
-        )
-
-
-def exclusion_request(publication: Publication) -> dict[str, Any]:
-    """What CreateQualificationType is asked for."""
-    return {
-        "Name": exclusion_name(publication),
-        "Description": "Whoever has this is not offered further tasks of this kind. It says nothing about a worker.",
-        "QualificationTypeStatus": "Active",
-    }
+    return adapter_of(publication).dry_run(publication, hits.iterator(chunk_size=BATCH))
 
 
 def balance_of(publication: Publication) -> Decimal:
     """What the account at the platform can spend now, in dollars."""
-    endpoint = endpoint_of(publication.platform)
-    client = client_for(endpoint)
-    assert_host(client, endpoint)
-    return Decimal(read(client.get_account_balance)["AvailableBalance"])
-
-
-def who_adds_money(publication: Publication) -> str:
-    """Who adds money to the account at the platform, and how."""
-    if publication.platform == Platform.MARKETPLACE:
-        return _(
-            "The operator of the marketplace adds money: on the page of your requester, or with "
-            "“python -m marketplace deposit”. docs/marketplace.md says how, under “Adding money”."
-        )
-    return _("Buy prepaid HITs on the requester site of Mechanical Turk, under “My Account”.")
+    adapter = adapter_of(publication)
+    client = adapter.client()
+    adapter.assert_host(client)
+    return adapter.balance(client)
 
 
 def publication_publish(
@@ -186,7 +139,7 @@ def publication_publish(
         return publication
     if campaign.state != Campaign.State.OPEN:
         raise NotNow(_("The campaign is “%(state)s”. Start it before it is published.") % {"state": campaign.state})
-    if publication.platform == Platform.MTURK and typed_name != campaign.name:
+    if adapter_of(publication).spends_real_money and typed_name != campaign.name:
         raise Refused(_("Type the campaign's name to publish it where real people are paid real money."))
     first = Hit.objects.filter(campaign=campaign).order_by("number").first()
     if first is not None:
@@ -195,7 +148,7 @@ def publication_publish(
     if balance < owed:
         raise Refused(
             _("The account at the platform has %(balance)s, and the campaign may cost %(bill)s. %(who)s")
-            % {"balance": dollars(balance), "bill": dollars(owed), "who": who_adds_money(publication)}
+            % {"balance": dollars(balance), "bill": dollars(owed), "who": adapter_of(publication).who_adds_money()}
         )
     nobody_refuse(publication, although_nobody_qualifies)
     with transaction.atomic():
@@ -205,13 +158,7 @@ def publication_publish(
                 raise NotNow(_("The terms were changed meanwhile. Look at them, then publish."))
             Publication.objects.filter(pk=publication.pk).update(state=State.OPEN, published_at=at, next_call_at=at)
             terms_keep(publication=locked, by=by, at=at)
-            operation_plan(
-                publication=publication,
-                kind=Kind.EXCLUSION_TYPE,
-                subject="once",
-                request=exclusion_request(publication),
-                at=at,
-            )
+            operation_plan(publication=publication, kind=Kind.EXCLUSION_TYPE, at=at)
     publication.refresh_from_db()
     return publication
 
@@ -266,11 +213,7 @@ def publication_plan(*, publication_id: int, at: datetime) -> int:
     if not terms.hit_type_id:
         if publication.operations.filter(kind=Kind.HIT_TYPE, terms=terms).exists():
             return 0
-        request = hit_type_request(publication, publication.exclusion_id)
-        subject = f"version {terms.version}"
-        operation_plan(
-            publication=publication, kind=Kind.HIT_TYPE, subject=subject, request=request, at=at, terms=terms
-        )
+        operation_plan(publication=publication, kind=Kind.HIT_TYPE, terms=terms, at=at)
         return 1
     moved = 0
     room = BATCH - planned.filter(kind=Kind.RETYPE).count()
@@ -329,7 +272,7 @@ def publications_stop(*, reason: str, by: str, at: datetime) -> list[Publication
     for publication in stopped:
         publication.state = State.STOPPED
         publication.save(update_fields=["state"])
-        alarm_raise(publication=publication, kind=STOPPED, subject="", text=text, at=at)
+        alarm_raise(publication=publication, kind=STOPPED, text=text, at=at)
     return stopped
 
 
@@ -340,7 +283,7 @@ def publication_resume(*, publication: Publication, at: datetime) -> Publication
     if publication.state == State.DRAFT:
         raise NotNow(_("The campaign is not published yet."))
     if publication.state != State.OPEN:
-        alarm_settle(publication=publication, kind=STOPPED, subject="", at=at)
+        alarm_settle(publication=publication, kind=STOPPED, at=at)
         publication.state = State.OPEN
         publication.save(update_fields=["state"])
         published_hits = [*_needed(publication), *_offered(publication)]
@@ -356,9 +299,9 @@ def publication_extend(*, publication: Publication, until: datetime, at: datetim
         raise NotNow(_("The publication is “%(state)s”. Resume it first.") % {"state": publication.state})
     shorter = [one for one in _needed(publication) if one.expires_at is None or one.expires_at < until]
     pending = set(
-        Operation.objects.filter(
-            publication=publication, kind=Kind.REOPEN, request__ExpireAt=int(until.timestamp()), ended_at=None
-        ).values_list("published_hit", flat=True)
+        Operation.objects.filter(publication=publication, kind=Kind.REOPEN, until=until, ended_at=None).values_list(
+            "published_hit", flat=True
+        )
     )
     chosen = [one for one in shorter if one.pk not in pending]
     return reopen_plan(publication=publication, published_hits=chosen, until=until, at=at)
@@ -386,13 +329,10 @@ def _to_end(publication: Publication, at: datetime, *, all_of_them: bool = False
     """HITs that are open or about to be, but for those that an end is planned for already. With `all_of_them`,
     compensations, too.
     """
-    slash = Value("/", output_field=TextField())
-    turn = Concat(Cast(OuterRef("pk"), TextField()), slash, Cast(OuterRef("turn"), TextField()))
     waiting = Operation.objects.filter(published_hit=OuterRef("pk"), ended_at=None)
-    ending, turning = Exists(waiting.filter(kind=Kind.EXPIRE, subject=turn)), Exists(waiting.filter(kind=Kind.REOPEN))
-    published_hits = (
-        publication.published_hits.exclude(platform_hit_id="").filter(Q(expires_at__gt=at) | turning).exclude(ending)
-    )
+    ending, opening = waiting.filter(kind=Kind.EXPIRE, turn=OuterRef("turn")), waiting.filter(kind=Kind.REOPEN)
+    there = publication.published_hits.exclude(platform_hit_id="")
+    published_hits = there.filter(Q(expires_at__gt=at) | Exists(opening)).exclude(Exists(ending))
     return published_hits if all_of_them else published_hits.filter(hit__isnull=False)
 
 

@@ -1,6 +1,6 @@
-"""How many workers of the platform could take a campaign's HITs. Only our own marketplace can be asked."""
+"""How many workers of the platform could take a campaign's HITs, where it can be asked."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -9,12 +9,6 @@ from core.errors import Refused
 from core.money import counted
 from platforms.account import PATIENCE, platform_refusals
 from platforms.models import Publication
-from platforms.mturk.client import assert_host, client_for, signed_post
-from platforms.mturk.endpoints import endpoint_of
-from tasks.models import Platform
-
-PATH = "/extensions/count-workers"
-TARGET = "BestknownMarketplace.CountWorkers"
 
 
 class Reach(NamedTuple):
@@ -49,29 +43,9 @@ class Reach(NamedTuple):
 
 def reach_look(publication: Publication) -> Reach:
     """Ask once how many active workers meet the publication's requirements. It raises nothing."""
-    if publication.platform != Platform.MARKETPLACE:
-        return Reach(None, None, _("Mechanical Turk does not tell."))
     try:
-        with platform_refusals():
-            endpoint = endpoint_of(publication.platform)
-            assert_host(client_for(endpoint), endpoint)
-            answer = signed_post(
-                endpoint, PATH, TARGET, {"QualificationRequirements": _requirements(publication)}, PATIENCE
-            )
-        return Reach(int(answer["QualifiedWorkers"]), int(answer["ActiveWorkers"]))
+        with platform_refusals(publication) as adapter:
+            qualified, active = adapter.count_workers(publication, seconds=PATIENCE)
     except Refused as refused:
         return Reach(None, None, str(refused))
-    except (KeyError, TypeError, ValueError):
-        return Reach(None, None, _("The marketplace at this address does not count its workers."))
-
-
-def _requirements(publication: Publication) -> list[dict[str, Any]]:
-    """What the HITs will ask for: the publication's requirements, and that the worker is not excluded."""
-    if not publication.exclusion_id:
-        return list(publication.requirements)
-    excluded = {
-        "QualificationTypeId": publication.exclusion_id,
-        "Comparator": "DoesNotExist",
-        "ActionsGuarded": "DiscoverPreviewAndAccept",
-    }
-    return [*publication.requirements, excluded]
+    return Reach(qualified, active)

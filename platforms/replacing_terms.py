@@ -10,11 +10,10 @@ from django.utils.translation import gettext as _
 from core.errors import NotNow, Refused
 from core.models import User
 from platforms.models import Publication
-from platforms.planning import hit_type_request
 from platforms.publishing import TERMS, nobody_refuse, publication_lock, terms_keep, terms_set
+from platforms.registry import adapter_of
 
-FIXED = ("platform", "pay", "base")
-"""What work that is under way is paid by, so it stays as it was published."""
+FIXED = ("platform", "pay", "base")  # what work that is under way is paid by
 REPLACEABLE = tuple(name for name in TERMS if name not in FIXED)
 
 
@@ -57,7 +56,7 @@ def publication_replace_terms(
         if changed_terms(locked, publication):
             raise NotNow(_("The terms were changed meanwhile. Look at them, then replace them."))
         # Terms that the platform is not told leave the HIT type as it is.
-        same = hit_type_request(locked, "") == hit_type_request(changed, "")
+        same = adapter_of(locked).is_told_the_same(locked, changed)
         newest = locked.terms.order_by("-version").first()
         for name in REPLACEABLE:
             setattr(locked, name, getattr(changed, name))

@@ -15,9 +15,9 @@ from core.errors import BadRequest, NotNow
 from core.models import User
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.models import Operation, Payment, Publication, PublishedHit, Submission
-from platforms.mturk.client import compensation_question
-from platforms.mturk.endpoints import LARGE, bonus_fee, endpoint_of, reward_fee
-from platforms.planning import COMPENSATION_TIME, compensation_request, end_plan, operation_plan, published_hits_plan
+from platforms.payments import COMPENSATION_TIME
+from platforms.planning import end_plan, operation_plan, published_hits_plan
+from platforms.registry import adapter_of
 from tasks.campaign_alarms import in_words
 from tasks.models import Assignment, Worker
 
@@ -34,7 +34,7 @@ def publication_settle(*, publication: Publication, at: datetime) -> int:
     while more:
         batch, more = _settle_batch(publication, at, failed)
         decided += batch
-    _failed_ring(publication, failed, at)
+    _raise_undecided(publication, failed, at)
     _compensations_approve(publication, at)
     workers_exclude(publication=publication, at=at)
     compensations_find(publication=publication, at=at)
@@ -72,14 +72,13 @@ def _alone(
     return True
 
 
-def _failed_ring(publication: Publication, failed: dict[int, Exception], at: datetime) -> None:
-    subjects = {f"submission {pk}": error for pk, error in failed.items()}
-    for subject, error in subjects.items():
+def _raise_undecided(publication: Publication, failed: dict[int, Exception], at: datetime) -> None:
+    for submission in publication.submissions.filter(pk__in=failed):
         text = _("Submitted work could not be decided on or paid (%(error)s). It is tried again every minute.")
-        said = text % {"error": in_words(error)}
-        alarm_raise(publication=publication, kind="undecided", subject=subject, text=said, at=at)
+        said = text % {"error": in_words(failed[submission.pk])}
+        alarm_raise(publication=publication, kind="undecided", submission=submission, text=said, at=at)
     raised = publication.alarms.filter(kind="undecided", settled_at=None)
-    raised.exclude(subject__in=subjects).update(settled_at=at)
+    raised.exclude(submission__in=list(failed)).update(settled_at=at)
 
 
 def _settle(submission: Submission, at: datetime) -> None:
@@ -130,8 +129,8 @@ def _compensated_before(submission: Submission, at: datetime) -> bool:
     offers = Operation.objects.filter(payment=payment, kind=Kind.COMPENSATE)
     if payment.state == Payment.State.PAID or Submission.objects.filter(published_hit__operations__in=offers).exists():
         return True
-    subject = f"assignment {submission.assignment_id}"
-    alarm_settle(publication=submission.publication, kind="compensation", subject=subject, at=at)
+    assert submission.assignment is not None
+    alarm_settle(publication=submission.publication, kind="compensation", assignment=submission.assignment, at=at)
     if not offers.exists():
         payment.delete()
         return False
@@ -152,42 +151,20 @@ def _approve(submission: Submission, *, by: User | None, reason: str, at: dateti
     submission.save(update_fields=["decision", "decided_by", "decided_at", "reason"])
     publication = submission.publication
     listed = publication.listed
+    adapter = adapter_of(publication)
     reward = _payment(
-        submission, Purpose.REWARD, listed, reward_fee(listed, submission.published_hit.max_assignments), at
+        submission, Purpose.REWARD, listed, adapter.reward_fee(listed, submission.published_hit.max_assignments), at
     )
     if submission.status == Status.APPROVED:
         reward.state, reward.paid_at = Payment.State.PAID, at
         reward.evidence = {"found": "Approved", "AssignmentId": submission.platform_assignment_id}
         reward.save(update_fields=["state", "paid_at", "evidence"])
     else:
-        operation_plan(
-            publication=publication,
-            kind=Kind.APPROVE,
-            subject=f"submission {submission.pk}",
-            request={"AssignmentId": submission.platform_assignment_id},
-            at=at,
-            payment=reward,
-            submission=submission,
-        )
+        operation_plan(publication=publication, kind=Kind.APPROVE, submission=submission, payment=reward, at=at)
     owed = bonus_owed(submission) if bonus else Decimal(0)
     if owed > 0:
-        payment = _payment(submission, Purpose.BONUS, owed, bonus_fee(owed), at)
-        assert submission.assignment is not None
-        said = _("For the comparisons that you made: receipt %(receipt)s.") % {"receipt": submission.assignment.receipt}
-        operation_plan(
-            publication=publication,
-            kind=Kind.BONUS,
-            subject=f"submission {submission.pk}",
-            request={
-                "AssignmentId": submission.platform_assignment_id,
-                "WorkerId": submission.platform_worker_id,
-                "BonusAmount": f"{owed:.2f}",
-                "Reason": said,
-            },
-            at=at,
-            payment=payment,
-            submission=submission,
-        )
+        payment = _payment(submission, Purpose.BONUS, owed, adapter.bonus_fee(owed), at)
+        operation_plan(publication=publication, kind=Kind.BONUS, submission=submission, payment=payment, at=at)
 
 
 def bonus_owed(submission: Submission) -> Decimal:
@@ -237,14 +214,7 @@ def submission_reject(*, submission: Submission, by: User, why: str, at: datetim
         submission.decision, submission.decided_by = Decision.REJECT, by
         submission.decided_at, submission.reason = at, reason
         submission.save(update_fields=["decision", "decided_by", "decided_at", "reason"])
-        operation_plan(
-            publication=submission.publication,
-            kind=Kind.REJECT,
-            subject=f"submission {submission.pk}",
-            request={"AssignmentId": submission.platform_assignment_id, "RequesterFeedback": reason[:1024]},
-            at=at,
-            submission=submission,
-        )
+        operation_plan(publication=submission.publication, kind=Kind.REJECT, submission=submission, at=at)
         _settle_alarms(submission, at)
     return submission
 
@@ -262,7 +232,7 @@ def _undecided(submission: Submission, wanted: str) -> Submission:
 
 def _settle_alarms(submission: Submission, at: datetime) -> None:
     for kind in ("unmatched", "no-answers", "auto-approval"):
-        alarm_settle(publication=submission.publication, kind=kind, subject=f"submission {submission.pk}", at=at)
+        alarm_settle(publication=submission.publication, kind=kind, submission=submission, at=at)
 
 
 def _reason(why: str) -> str:
@@ -288,32 +258,21 @@ def workers_exclude(*, publication: Publication, at: datetime) -> int:
     excluded = Operation.objects.filter(publication=publication, kind=Kind.EXCLUDE)
     # Anybody can type ids into a frame's address: only who has submitted at the platform is known to be that worker.
     known = Submission.objects.filter(assignment__isnull=False).values("assignment__worker")
-    for worker in workers.filter(barred_at__isnull=False, pk__in=known):
-        subject = f"{worker.pk} {worker.barred_at:%Y%m%dT%H%M%S.%f}"
-        if not excluded.filter(subject=subject).exists():
-            request = {
-                "QualificationTypeId": publication.exclusion_id,
-                "WorkerId": worker.external_id,
-                "IntegerValue": 1,
-                "SendNotification": False,
-            }
-            operation_plan(
-                publication=publication, kind=Kind.EXCLUDE, subject=subject, request=request, at=at, worker=worker
-            )
-            planned += 1
-    readmitted = Operation.objects.filter(publication=publication, kind=Kind.READMIT).values("subject")
-    for operation in excluded.filter(worker__barred_at=None).exclude(subject__in=readmitted).select_related("worker"):
-        if operation.worker is not None:
-            request = {"QualificationTypeId": publication.exclusion_id, "WorkerId": operation.worker.external_id}
-            operation_plan(
-                publication=publication,
-                kind=Kind.READMIT,
-                subject=operation.subject,
-                request=request,
-                at=at,
-                worker=operation.worker,
-            )
-            planned += 1
+    once_each = {"worker": OuterRef("pk"), "barred_at": OuterRef("barred_at")}
+    barred = workers.filter(barred_at__isnull=False, pk__in=known).exclude(Exists(excluded.filter(**once_each)))
+    for worker in barred:
+        assert worker.barred_at is not None
+        operation_plan(publication=publication, kind=Kind.EXCLUDE, worker=worker, barred_at=worker.barred_at, at=at)
+        planned += 1
+    readmitted = Operation.objects.filter(
+        publication=publication, kind=Kind.READMIT, worker=OuterRef("worker"), barred_at=OuterRef("barred_at")
+    )
+    for operation in excluded.filter(worker__barred_at=None).exclude(Exists(readmitted)).select_related("worker"):
+        assert operation.worker is not None and operation.barred_at is not None
+        operation_plan(
+            publication=publication, kind=Kind.READMIT, worker=operation.worker, barred_at=operation.barred_at, at=at
+        )
+        planned += 1
     return planned
 
 
@@ -351,7 +310,7 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
             defaults={
                 "publication": publication,
                 "amount": assignment.owed,
-                "fee": reward_fee(assignment.owed, 1),
+                "fee": adapter_of(publication).reward_fee(assignment.owed, 1),
                 "owed_at": at,
             },
         )
@@ -360,7 +319,7 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
         alarm_raise(
             publication=publication,
             kind="compensation",
-            subject=f"assignment {assignment.pk}",
+            assignment=assignment,
             text=text % {"id": assignment.pk},
             at=at,
         )
@@ -384,14 +343,15 @@ def _raise_lapsed(publication: Publication, at: datetime) -> None:
     )
     if publication.state != Publication.State.OPEN:
         return
-    for payment in lapsed:
+    for payment in lapsed.select_related("assignment"):
+        assert payment.assignment is not None
         payment.state = Payment.State.OWED
         payment.save(update_fields=["state"])
         text = _("The compensation for assignment %(id)s was not taken in its time: offer it again, or decline it.")
         alarm_raise(
             publication=publication,
             kind="compensation",
-            subject=f"assignment {payment.assignment_id}",
+            assignment=payment.assignment,
             text=text % {"id": payment.assignment_id},
             at=at,
         )
@@ -403,9 +363,10 @@ def compensation_decline(*, payment: Payment, by: User, why: str, at: datetime) 
 
     Raises NotNow if it was offered and can still be taken, or was paid.
     """
-    payment = Payment.objects.select_for_update(of=("self",), no_key=True).get(pk=payment.pk)
+    locked = Payment.objects.select_for_update(of=("self",), no_key=True)
+    payment = locked.select_related("assignment", "publication").get(pk=payment.pk)
     reason = _reason(why)
-    if payment.purpose != Purpose.COMPENSATION:
+    if payment.purpose != Purpose.COMPENSATION or payment.assignment is None:
         raise BadRequest(_("This payment is not a compensation."))
     if payment.state == Payment.State.REFUSED:
         return payment
@@ -413,8 +374,7 @@ def compensation_decline(*, payment: Payment, by: User, why: str, at: datetime) 
         raise NotNow(_("This compensation was offered already, and may have been taken."))
     payment.state, payment.evidence = Payment.State.REFUSED, {"declined": reason, "by": by.get_username()}
     payment.save(update_fields=["state", "evidence"])
-    subject = f"assignment {payment.assignment_id}"
-    alarm_settle(publication=payment.publication, kind="compensation", subject=subject, at=at)
+    alarm_settle(publication=payment.publication, kind="compensation", assignment=payment.assignment, at=at)
     return payment
 
 
@@ -440,21 +400,14 @@ def compensation_offer(*, payment: Payment, at: datetime) -> Operation:
     known, turn = offers.first(), offers.count() + 1
     if known is not None and (known.ended_at is None or payment.state != Payment.State.OWED):
         return known
-    text = _("This pays %(amount)s for work that could not be submitted: receipt %(receipt)s. Press the button.")
-    question = compensation_question(
-        endpoint_of(publication.platform).submit_host,
-        text % {"amount": f"${payment.amount}", "receipt": assignment.receipt},
-        _("Take the payment"),
-    )
-    alarm_settle(publication=publication, kind="compensation", subject=f"assignment {assignment.pk}", at=at)
+    alarm_settle(publication=publication, kind="compensation", assignment=assignment, at=at)
     return operation_plan(
         publication=publication,
         kind=Kind.COMPENSATE,
-        subject=f"payment {payment.pk}/{turn}",
-        request=compensation_request(publication, payment, turn, assignment.worker.external_id, question),
-        at=at,
         payment=payment,
+        turn=turn,
         published_hit=PublishedHit.objects.create(publication=publication, max_assignments=1),
+        at=at,
     )
 
 
@@ -471,7 +424,7 @@ def _compensations_approve(publication: Publication, at: datetime) -> None:
             alarm_raise(
                 publication=publication,
                 kind="unmatched",
-                subject=f"submission {submission.pk}",
+                submission=submission,
                 text=text % {"id": submission.platform_assignment_id},
                 at=at,
             )
@@ -479,21 +432,16 @@ def _compensations_approve(publication: Publication, at: datetime) -> None:
         submission.decision, submission.decided_at = Decision.APPROVE, at
         submission.save(update_fields=["decision", "decided_at"])
         if submission.status == Status.SUBMITTED and offered is not None:
+            assert offered.payment is not None
             operation_plan(
-                publication=publication,
-                kind=Kind.APPROVE,
-                subject=f"submission {submission.pk}",
-                request={"AssignmentId": submission.platform_assignment_id},
-                at=at,
-                payment=offered.payment,
-                submission=submission,
+                publication=publication, kind=Kind.APPROVE, submission=submission, payment=offered.payment, at=at
             )
 
 
 # --- asking for more work
 
 
-def _short_of_places(publication: Publication) -> QuerySet[PublishedHit, Any]:
+def _short_of_assignments(publication: Publication) -> QuerySet[PublishedHit, Any]:
     """The newest round of each HIT that has too few assignments, with how many are `missing`, over all rounds.
 
     One question, so that a check that ends meanwhile is counted wholly or not at all. Work without an answer is not
@@ -542,13 +490,13 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
     )
     if publication.state != Publication.State.OPEN:
         return 0
-    planned = 0
-    for published_hit in _short_of_places(publication):
+    planned, adapter = 0, adapter_of(publication)
+    for published_hit in _short_of_assignments(publication):
         hit, wanted = published_hit.hit, published_hit.max_assignments + published_hit.missing
         assert hit is not None
         if published_hit.expires_at is None or published_hit.expires_at <= at:
             continue
-        if published_hit.max_assignments < LARGE <= wanted:
+        if not adapter.may_extend(published_hit.max_assignments, wanted):
             planned += published_hits_plan(
                 publication=publication,
                 hits=[hit],
@@ -557,23 +505,17 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
                 max_assignments=published_hit.missing,
             )
         else:
-            call = {"HITId": published_hit.platform_hit_id, "NumberOfAdditionalAssignments": published_hit.missing}
-            operation_plan(
-                publication=publication,
-                kind=Kind.EXTEND,
-                subject=f"{published_hit.pk}/{wanted}",
-                request={"call": call, "max_assignments": wanted},
-                at=at,
-                published_hit=published_hit,
-            )
+            operation_plan(publication=publication, kind=Kind.EXTEND, published_hit=published_hit, turn=wanted, at=at)
             PublishedHit.objects.filter(pk=published_hit.pk).update(
-                max_assignments=F("max_assignments") + published_hit.missing, next_poll_at=at
+                max_assignments=F("max_assignments") + published_hit.missing,
+                added=F("added") + published_hit.missing,
+                next_poll_at=at,
             )
             planned += 1
     expired = _expired(publication, at).count()
     if expired:
         text = _("%(count)d HITs have expired and still need work. Extend the publication.") % {"count": expired}
-        alarm_raise(publication=publication, kind="expired", subject="", text=text, at=at)
+        alarm_raise(publication=publication, kind="expired", text=text, at=at)
     else:
-        alarm_settle(publication=publication, kind="expired", subject="", at=at)
+        alarm_settle(publication=publication, kind="expired", at=at)
     return planned

@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Sum, TextField, Value
-from django.db.models.functions import Cast, Concat
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.money import counted
+from platforms.demands import Demands
 from platforms.models import Alarm, Operation, Payment, Publication, Submission, TermsVersion
-from platforms.mturk.requirements import Demands, demands_of
+from platforms.registry import adapter_named
 from tasks.models import Assignment, Hit
 
 Kind = Operation.Kind
@@ -54,17 +54,17 @@ def count_status(publication: Publication, at: datetime) -> PublicationStatus:
         rejected=Count("id", filter=Q(status=Status.REJECTED)),
         waiting=Count("id", filter=Q(status=Status.SUBMITTED)),
     )
-    extended = publication.operations.filter(kind=Kind.EXTEND).aggregate(
-        more=Sum(Cast(F("request__call__NumberOfAdditionalAssignments"), IntegerField()), default=0)
+    again = published_hits.aggregate(
+        added=Sum("added", filter=Q(round=1), default=0),
+        reposted=Sum("max_assignments", filter=Q(round__gt=1), default=0),
     )
-    again = published_hits.filter(round__gt=1).aggregate(more=Sum("max_assignments", default=0))
     return PublicationStatus(
         hits=Hit.objects.filter(campaign_id=publication.campaign_id).count(),
         planned=published_hits.values("hit").distinct().count(),
         published=published,
         ended=published - open_there.values("hit").distinct().count(),
         for_a_person=for_a_person(work).count(),
-        redone=extended["more"] + again["more"],
+        redone=again["added"] + again["reposted"],
         **counts,
     )
 
@@ -94,6 +94,7 @@ def calls_in_trouble(publication: Publication) -> QuerySet[Operation]:
     states = Operation.State
     again = Q(state__in=[states.PLANNED, states.SENT]) & ~Q(error="")
     troubled = publication.operations.filter(again | Q(state__in=[states.UNKNOWN, states.REFUSED]))
+    troubled = troubled.select_related("published_hit__hit", "submission", "terms")
     return troubled.order_by(F("ended_at").asc(nulls_first=True), "next_try", "id")
 
 
@@ -112,14 +113,9 @@ def for_a_person(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
     """Those that nothing decides by itself: no work stored here matches, it holds no answer, or it was compensated
     before.
     """
-    ringing = Alarm.objects.filter(
-        publication=OuterRef("publication"), kind="unmatched", settled_at=None, subject=OuterRef("subject")
-    )
-    named = submissions.annotate(
-        subject=Concat(Value("submission "), Cast("id", TextField()), output_field=TextField())
-    )
-    undecided = named.filter(decision=Decision.NONE, status=Status.SUBMITTED)
-    return undecided.filter(Q(assignment=None) | Q(assignment__judged=0) | Exists(ringing))
+    alarmed = Alarm.objects.filter(submission=OuterRef("pk"), kind="unmatched", settled_at=None)
+    undecided = submissions.filter(decision=Decision.NONE, status=Status.SUBMITTED)
+    return undecided.filter(Q(assignment=None) | Q(assignment__judged=0) | Exists(alarmed))
 
 
 def stored_work(submission: Submission) -> Assignment | None:
@@ -250,7 +246,11 @@ def terms_history(publication: Publication) -> list[VersionRow]:
         changes = []
         if before is not None:
             changes = [
-                Change(str(TERM_NAMES[name]), _kept(name, before.values.get(name)), _kept(name, value))
+                Change(
+                    str(TERM_NAMES[name]),
+                    _kept(name, before.values.get(name), publication.platform),
+                    _kept(name, value, publication.platform),
+                )
                 for name, value in version.values.items()
                 if value != before.values.get(name)
             ]
@@ -277,13 +277,13 @@ TERM_NAMES = {
 
 def _term(name: str, publication: Publication) -> str:
     value = getattr(publication, name)
-    return _kept(name, value.total_seconds() if isinstance(value, timedelta) else value)
+    return _kept(name, value.total_seconds() if isinstance(value, timedelta) else value, publication.platform)
 
 
-def _kept(name: str, value: Any) -> str:
+def _kept(name: str, value: Any, platform: str) -> str:
     """A term as it is kept, in words."""
     if name == "requirements":
-        return _demanded(demands_of(value or []))
+        return _demanded(adapter_named(platform).demands_of(value or []))
     if name in ("lifetime", "assignment_duration", "auto_approval", "approve_after"):
         return _length(timedelta(seconds=float(value or 0)))
     return f"{value:g}" if isinstance(value, float) else str(value) or "–"

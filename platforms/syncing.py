@@ -1,24 +1,22 @@
 """Asking the platform what was submitted. Polling is the truth; a notification only makes the next poll come sooner."""
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, NamedTuple
 
-from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 from django.db import transaction
 from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Least
-from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
+from platforms.adapter import Adapter, Trouble, Work
 from platforms.alarms import alarm_raise, alarm_settle
-from platforms.effects import payment_settle
-from platforms.models import Payment, Publication, PublishedHit, Submission
-from platforms.mturk.client import Answer, Trouble, answers_of, client_for, listed, trouble_of
-from platforms.mturk.endpoints import endpoint_of
+from platforms.models import Operation, Payment, Publication, PublishedHit, Submission
+from platforms.payments import payment_settle
 from platforms.planning import end_plan
+from platforms.registry import adapter_of
 from tasks.campaign_alarms import in_words
 from tasks.models import Assignment
 
@@ -26,7 +24,7 @@ log = logging.getLogger(__name__)
 POLL_EVERY = timedelta(minutes=30)
 """For HITs that nothing is heard of. Those that the platform calls reviewable are polled at once."""
 ALARM_BEFORE = timedelta(days=1)
-"""How long before an auto-approval unchecked work rings."""
+"""How long before an auto-approval unchecked work raises an alarm."""
 AGAIN = timedelta(seconds=20)
 """A HIT that was asked about is left alone for so long: another process may be storing what was said."""
 BATCH = 50
@@ -45,36 +43,38 @@ class Synced(NamedTuple):
 
 def publication_sync(*, publication: Publication, at: datetime, limit: int = 2000, everything: bool = False) -> Synced:
     """Ask about HITs whose time has come (or all), and store what was submitted. Safe to run many at once."""
-    client = client_for(endpoint_of(publication.platform))
+    adapter = adapter_of(publication)
+    client = adapter.client()
     reviewable: list[str] = []
     if everything:
         publication.published_hits.exclude(platform_hit_id="").update(next_poll_at=at)
     else:
         types = publication.terms.exclude(hit_type_id="").values_list("hit_type_id", flat=True).distinct()
         for type_id in types:
-            hits = listed(client.list_reviewable_hits, "HITs", HITTypeId=type_id)
-            reviewable += (hit["HITId"] for hit in hits)
+            reviewable += adapter.reviewable_hits(client, type_id)
         for batch in _batches(reviewable):
             _hint(_incomplete(publication, at).filter(platform_hit_id__in=batch), at)
     polled = new = 0
     stored: set[str] = set()
-    raised = set(publication.alarms.filter(kind="job", settled_at=None).values_list("subject", flat=True))
+    raised = set(publication.alarms.filter(kind="job", settled_at=None).values_list("published_hit", flat=True))
     while polled < limit:
         published_hits = _take(publication, at)
         if not published_hits:
             break
         for published_hit in published_hits:
             polled += 1
-            found = _poll_alone(client, published_hit, at, raised)
+            found = _poll_alone(adapter, client, published_hit, at, raised)
             if found is not None:
                 new += found
                 stored.add(published_hit.platform_hit_id)
     if publication.state != Publication.State.STOPPED:
-        _shorten_list(client, publication, reviewable, stored)
+        _shorten_list(adapter, client, publication, reviewable, stored)
     return Synced(polled, new)
 
 
-def _shorten_list(client: Any, publication: Publication, reviewable: Iterable[str], stored: set[str]) -> None:
+def _shorten_list(
+    adapter: Adapter, client: Any, publication: Publication, reviewable: Iterable[str], stored: set[str]
+) -> None:
     """Have the platform list a HIT no more, of which all that was submitted is stored. Saying so again changes nothing.
 
     The list is a hint and no more: if a HIT that left it gets further work, the next poll or notification finds that.
@@ -85,9 +85,9 @@ def _shorten_list(client: Any, publication: Publication, reviewable: Iterable[st
         known = stored.intersection(batch).union(full.values_list("platform_hit_id", flat=True))
         for hit_id in sorted(known)[:SHORTENED]:
             try:
-                client.update_hit_review_status(HITId=hit_id, Revert=False)
-            except (BotoCoreError, ClientError) as error:
-                if isinstance(error, ClientError) and trouble_of(error) in (Trouble.STATE, Trouble.REFUSED):
+                adapter.take_off_list(client, hit_id)
+            except adapter.errors as error:
+                if adapter.trouble_of(error) in (Trouble.STATE, Trouble.REFUSED):
                     continue  # it is not reviewable any more
                 log.warning("HITs of publication %s stay on the platform's list: %s", publication.pk, error)
                 return
@@ -95,24 +95,26 @@ def _shorten_list(client: Any, publication: Publication, reviewable: Iterable[st
             return
 
 
-def _poll_alone(client: Any, published_hit: PublishedHit, at: datetime, raised: set[str]) -> int | None:
+def _poll_alone(
+    adapter: Adapter, client: Any, published_hit: PublishedHit, at: datetime, raised: Collection[int | None]
+) -> int | None:
     """Ask about one HIT: how many submissions were new; None if it failed.
 
     Its trouble raises an alarm and keeps no other waiting; the platform's own is everybody's.
     """
-    subject = f"posting {published_hit.pk}"
     try:
         new = published_hit_poll(client=client, published_hit=published_hit, at=at)
     except Exception as error:
-        if isinstance(error, BotoCoreError | ClientError) and trouble_of(error) not in (Trouble.STATE, Trouble.REFUSED):
+        mine = (Trouble.STATE, Trouble.REFUSED)
+        if isinstance(error, adapter.errors) and adapter.trouble_of(error) not in mine:
             raise
         log.exception("HIT %s of publication %s", published_hit.platform_hit_id, published_hit.publication_id)
         text = _("What was submitted on HIT %(hit)s could not be stored (%(error)s). It is asked for again by itself.")
         said = text % {"hit": published_hit.platform_hit_id, "error": in_words(error)}
-        alarm_raise(publication=published_hit.publication, kind="job", subject=subject, text=said, at=at)
+        alarm_raise(publication=published_hit.publication, kind="job", published_hit=published_hit, text=said, at=at)
         return None
-    if subject in raised:
-        alarm_settle(publication=published_hit.publication, kind="job", subject=subject, at=at)
+    if published_hit.pk in raised:
+        alarm_settle(publication=published_hit.publication, kind="job", published_hit=published_hit, at=at)
     return new
 
 
@@ -165,10 +167,12 @@ def _take(publication: Publication, at: datetime) -> list[PublishedHit]:
 def published_hit_poll(*, client: Any, published_hit: PublishedHit, at: datetime) -> int:
     """Store what the platform says was submitted on a HIT, page by page. How many submissions were new."""
     new, undecided, failed = 0, False, None
-    for said in listed(client.list_assignments_for_hit, "Assignments", HITId=published_hit.platform_hit_id):
+    adapter = adapter_of(published_hit.publication)
+    for said in adapter.submitted(client, published_hit.platform_hit_id):
         try:
-            new += submission_store(published_hit=published_hit, said=said, at=at)
-            undecided = undecided or said["AssignmentStatus"] == Status.SUBMITTED
+            work = adapter.work_of(said)
+            new += submission_store(published_hit=published_hit, work=work, at=at)
+            undecided = undecided or work.status == Status.SUBMITTED
         except Exception as error:  # what others submitted on the HIT is stored all the same
             failed = failed or error
     if failed is not None:
@@ -179,31 +183,31 @@ def published_hit_poll(*, client: Any, published_hit: PublishedHit, at: datetime
 
 
 @transaction.atomic
-def submission_store(*, published_hit: PublishedHit, said: Answer, at: datetime) -> bool:
-    """Store one assignment as the API says it, matched with ours by worker and receipt. Whether it was new."""
+def submission_store(*, published_hit: PublishedHit, work: Work, at: datetime) -> bool:
+    """Store one assignment as the platform says it, matched with ours by worker and receipt. Whether it was new."""
     publication = published_hit.publication
     submission, new = Submission.objects.select_for_update(of=("self",), no_key=True).get_or_create(
         publication=publication,
-        platform_assignment_id=said["AssignmentId"],
-        platform_worker_id=said["WorkerId"],
+        platform_assignment_id=work.assignment_id,
+        platform_worker_id=work.worker_id,
         defaults={
             "published_hit": published_hit,
-            "status": said["AssignmentStatus"],
-            "submitted_at": _time(said.get("SubmitTime")) or at,
-            "auto_approval_at": _time(said.get("AutoApprovalTime")),
-            "receipt": answers_of(said.get("Answer", "")).get("receipt", "")[:64],
+            "status": work.status,
+            "submitted_at": work.submitted_at or at,
+            "auto_approval_at": work.auto_approval_at,
+            "receipt": work.receipt,
         },
     )
-    if submission.status != said["AssignmentStatus"]:
-        submission.status = said["AssignmentStatus"]
+    if submission.status != work.status:
+        submission.status = work.status
         submission.save(update_fields=["status"])
     if published_hit.hit_id is None:
-        _compensated(published_hit, submission, said, at)
+        _compensated(published_hit, submission, work, at)
     else:
         if submission.assignment_id is None and not submission.decision:
             _match(submission, published_hit, at)
             if not new and submission.assignment_id is not None:
-                alarm_settle(publication=publication, kind="unmatched", subject=f"submission {submission.pk}", at=at)
+                alarm_settle(publication=publication, kind="unmatched", submission=submission, at=at)
         _warn_before_auto_approval(submission, new, at)
     return new
 
@@ -234,7 +238,7 @@ def _match(submission: Submission, published_hit: PublishedHit, at: datetime) ->
         submission.why_unmatched = why
         submission.save(update_fields=["why_unmatched"])
         text = _("Work that was submitted at the platform waits for a person: %(why)s") % {"why": why}
-        alarm_raise(publication=publication, kind="unmatched", subject=f"submission {submission.pk}", text=text, at=at)
+        alarm_raise(publication=publication, kind="unmatched", submission=submission, text=text, at=at)
         return
     submission.assignment, submission.why_unmatched = ours, ""
     if ours.judged == 0:
@@ -260,7 +264,7 @@ def _alarm_no_answers(submission: Submission, at: datetime) -> None:
     alarm_raise(
         publication=submission.publication,
         kind="no-answers",
-        subject=f"submission {submission.pk}",
+        submission=submission,
         text=text % values,
         at=at,
     )
@@ -272,7 +276,6 @@ def _warn_before_auto_approval(submission: Submission, new: bool, at: datetime) 
         submission.assignment is not None and submission.assignment.verdict != Assignment.Verdict.PENDING
     ) or submission.decision
     stopped = submission.publication.state == Publication.State.STOPPED
-    subject = f"submission {submission.pk}"
     near = submission.auto_approval_at is not None and submission.auto_approval_at - at <= ALARM_BEFORE
     if submission.status == Status.SUBMITTED and near and (stopped or not checked):
         text = _("The platform approves assignment %(id)s by itself at %(time)s, and its test pairs were not checked.")
@@ -281,20 +284,20 @@ def _warn_before_auto_approval(submission: Submission, new: bool, at: datetime) 
         alarm_raise(
             publication=submission.publication,
             kind="auto-approval",
-            subject=subject,
+            submission=submission,
             text=text
             % {"id": submission.platform_assignment_id, "time": f"{submission.auto_approval_at:%Y-%m-%d %H:%M}"},
             at=at,
         )
     elif not new and (checked or submission.status != Status.SUBMITTED):
-        alarm_settle(publication=submission.publication, kind="auto-approval", subject=subject, at=at)
+        alarm_settle(publication=submission.publication, kind="auto-approval", submission=submission, at=at)
 
 
-def _compensated(published_hit: PublishedHit, submission: Submission, said: Answer, at: datetime) -> None:
+def _compensated(published_hit: PublishedHit, submission: Submission, work: Work, at: datetime) -> None:
     """The worker took a compensation: approving it pays."""
     operation = published_hit.operations.filter(payment__purpose=Payment.Purpose.COMPENSATION).first()
     if operation is not None and operation.payment_id is not None and submission.status == Status.APPROVED:
-        evidence = {"ApprovalTime": str(said.get("ApprovalTime", "")), "token": operation.token}
+        evidence = {"ApprovalTime": work.approval, "token": operation.token}
         payment_settle(payment_id=operation.payment_id, evidence=evidence, at=at)
 
 
@@ -322,7 +325,7 @@ def finished_end(*, publication: Publication, at: datetime) -> int:
     for published_hit_id in taken.values_list("published_hit", flat=True):
         counts[published_hit_id] = counts.get(published_hit_id, 0) + 1
     done = publication.published_hits.filter(hit__needed=0, expires_at__gt=at).exclude(platform_hit_id="")
-    ending = done.filter(operations__kind="expire", operations__ended_at=None).values_list("pk", flat=True)
+    ending = done.filter(operations__kind=Operation.Kind.EXPIRE, operations__ended_at=None).values_list("pk", flat=True)
     free = [one for one in done.exclude(pk__in=list(ending)) if counts.get(one.pk, 0) < one.max_assignments]
     running = set(
         Assignment.objects.filter(
@@ -330,7 +333,3 @@ def finished_end(*, publication: Publication, at: datetime) -> int:
         ).values_list("hit", flat=True)
     )
     return end_plan(publication=publication, published_hits=[one for one in free if one.hit_id not in running], at=at)
-
-
-def _time(value: Any) -> datetime | None:
-    return value if isinstance(value, datetime) or value is None else parse_datetime(str(value))

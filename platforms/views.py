@@ -32,16 +32,15 @@ from platforms import jobs as platform_jobs
 from platforms import publishing, replacing_terms, reviewing
 from platforms import status as platform_status
 from platforms.account import Balance, balance_look, platform_refusals
-from platforms.alarms import alarm_settle
 from platforms.bills import Bill, campaign_bill, remaining_bill
+from platforms.demands import PAPER, Demands
 from platforms.forms import DecideForm, ExtendForm, PublishForm, ReplaceForm, TermsForm
 from platforms.ledger import ledger_lines, ledger_payments, ledger_rows, totals
 from platforms.ledger_comparison import comparison_last
 from platforms.models import Alarm, Payment, Publication, Submission
-from platforms.mturk import notifications
-from platforms.mturk.requirements import PAPER, Demands, demands_of
 from platforms.outbox import operation_retry
 from platforms.reach import reach_look
+from platforms.registry import adapter_named, adapter_of
 from platforms.status import terms_compared, terms_history
 from platforms.syncing import hints_take
 from pools.models import Campaign
@@ -49,12 +48,10 @@ from pools.views import campaign_of
 from tasks.models import Platform
 
 log = logging.getLogger(__name__)
-LISTED = 20
-"""Alarms, and calls in trouble, that the page lists; all are counted."""
-HEARD_RATE = "600/m"
-"""Notifications that are looked at from one address; those beyond it are told again later."""
-DEMANDS = {"paper": PAPER, "none": Demands()}
-"""What one press fills into the demands on workers."""
+LISTED = 20  # alarms, and calls in trouble, that the page lists; all are counted
+HEARD_RATE = "600/m"  # notifications that are looked at from one address; those beyond it are told again later
+MOST_BYTES = 64 * 1024  # of a notification
+DEMANDS = {"paper": PAPER, "none": Demands()}  # what one press fills into the demands on workers
 State = Publication.State
 
 
@@ -115,7 +112,7 @@ def terms(request: Request, pk: int) -> HttpResponse:
         "bill": remaining_bill(publication) if draft else None,
         "form": form,
         "kept": kept,
-        "demands": demands_of(requirements),
+        "demands": adapter_of(publication).demands_of(requirements),
         "balance": balance_look(publication) if draft else None,
     }
     return render(request, "platforms/terms.html", context, status=status)
@@ -227,7 +224,7 @@ def _too_little(publication: Publication, balance: Decimal, total: Decimal) -> s
     """What is missing in the account, and who can add it, and how."""
     amounts = {"balance": dollars(balance), "total": dollars(total), "missing": dollars(total - balance)}
     said = _("The account at the platform has %(balance)s, and the bill is %(total)s: %(missing)s are missing.")
-    return f"{said % amounts} {publishing.who_adds_money(publication)}"
+    return f"{said % amounts} {adapter_of(publication).who_adds_money()}"
 
 
 def _publish(request: Request, publication: Publication, form: PublishForm, balance: Balance, seen: str) -> None:
@@ -235,7 +232,7 @@ def _publish(request: Request, publication: Publication, form: PublishForm, bala
         raise NotNow(_("The terms or the bill have changed since you looked. Look at them, then publish."))
     if balance.amount is None:
         raise NotNow(balance.trouble)
-    with platform_refusals():
+    with platform_refusals(publication):
         publishing.publication_publish(
             publication=publication,
             at=timezone.now(),
@@ -345,10 +342,9 @@ def _alarm_rows(publication: Publication) -> list[AlarmRow]:
     rows = []
     for alarm in platform_status.open_alarms(publication)[:LISTED]:
         advice = ADVICE.get(alarm.kind, OTHER)
-        about = alarm.subject.rpartition(" ")[2]
         address = ""
-        if advice.page == "submission" and about.isdecimal():
-            address = reverse("platforms:submission", args=[pk, about])
+        if advice.page == "submission" and alarm.submission_id is not None:
+            address = reverse("platforms:submission", args=[pk, alarm.submission_id])
         elif advice.page and advice.page != "submission":
             address = reverse(f"platforms:{advice.page}", args=[pk])
         rows.append(AlarmRow(alarm, advice, address))
@@ -477,7 +473,7 @@ def set_aside(request: Request, pk: int, alarm_pk: int) -> HttpResponse:
         raise NotYours(_("This publication has no such alarm."))
     if not ADVICE.get(alarm.kind, OTHER).may_be_set_aside:
         raise NotNow(_("This alarm ends when its reason is gone: %(text)s") % {"text": alarm.text})
-    if alarm_settle(publication=publication, kind=alarm.kind, subject=alarm.subject, at=timezone.now()):
+    if publication.alarms.filter(pk=alarm.pk, settled_at=None).update(settled_at=timezone.now()):
         log.info("Alarm %s of publication %s was set aside by %s", alarm.pk, publication.pk, request.user)
         messages.success(request, _("The alarm is set aside."))
     return see_other("platforms:publication", pk)
@@ -491,8 +487,8 @@ def listen(request: Request, pk: int) -> HttpResponse:
     if not settings.MARKETPLACE_NOTIFICATION_SECRET:
         raise NotNow(_("Set MARKETPLACE_NOTIFICATION_SECRET first: without it no notifications are taken."))
     path = reverse("platforms:notifications", args=[publication.reference])
-    with platform_refusals():
-        notifications.notifications_ask(publication=publication, address=f"{settings.SITE_URL}{path}")
+    with platform_refusals(publication) as adapter:
+        adapter.ask_for_notifications(publication, f"{settings.SITE_URL}{path}")
     messages.success(request, _("The platform tells this site of submitted work from now on."))
     return see_other("platforms:publication", pk)
 
@@ -693,17 +689,18 @@ def heard(request: HttpRequest, reference: str) -> HttpResponse:
         return HttpResponse(status=404)
     if getattr(request, "limited", False):
         return HttpResponse(status=429)
-    if int(request.META.get("CONTENT_LENGTH") or 0) > notifications.MOST_BYTES:
+    if int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES:
         return HttpResponse(status=413)
     at = timezone.now()
     header = request.headers.get("X-Marketplace-Signature", "")
-    if not notifications.is_signed(secret=secret, header=header, body=request.body, at=at):
+    marketplace = adapter_named(Platform.MARKETPLACE)
+    if not marketplace.is_notification_signed(secret=secret, header=header, body=request.body, at=at):
         return HttpResponse(status=403)
     publication = Publication.objects.filter(reference=reference).exclude(state=State.DRAFT).first()
     if publication is None:
         return HttpResponse(status=404)
     try:
-        named = notifications.hit_ids(request.body)
+        named = marketplace.hits_notified_of(request.body)
     except BadRequest as error:
         return HttpResponse(str(error), status=400, content_type="text/plain; charset=utf-8")
     hints_take(publication=publication, platform_hit_ids=named, at=at)

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 
 from core.errors import Refused
 from platforms.models import Publication
-from platforms.mturk.endpoints import endpoint_of
+from platforms.registry import adapter_of
 from tasks import links
 from tasks.models import Assignment
 
@@ -18,7 +18,7 @@ View = Callable[..., HttpResponse]
 
 def submit_host(publication: Publication) -> str:
     """Where finished work is posted: from settings, never from what the frame was told."""
-    return endpoint_of(publication.platform).submit_host
+    return adapter_of(publication).submit_host
 
 
 def platform_of(assignment: Assignment) -> Publication | None:

@@ -6,20 +6,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 from django.core.management.base import CommandError
 
+from platforms.demands import PAPER
 from platforms.models import Publication
-from platforms.mturk.requirements import PAPER, requirements_of
+from platforms.registry import CALL_ERRORS, adapter_named
 from pools.management.lookup import campaign_called
 
 DEMANDED = "what workers must have: a file with the API's JSON, paper for what the paper asked, or none"
 
 
-def requirements_read(name: str) -> Any:
-    """The QualificationRequirements that `--requirements` names: `none`, `paper`, or a file of JSON."""
+def requirements_read(name: str, platform: str) -> Any:
+    """The platform's requirements that `--requirements` names: `none`, `paper`, or a file of JSON."""
     if name in ("none", "paper"):
-        return requirements_of(PAPER) if name == "paper" else []
+        return adapter_named(platform).requirements_of(PAPER) if name == "paper" else []
     try:
         return json.loads(Path(name).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -31,7 +31,7 @@ def platform_errors() -> Iterator[None]:
     """Turn what a platform refuses into a CommandError: one sentence, no traceback, exit code 1."""
     try:
         yield
-    except (BotoCoreError, ClientError) as error:
+    except CALL_ERRORS as error:
         raise CommandError(f"The platform did not answer as it should: {error}") from error
 
 

@@ -1,6 +1,6 @@
 """The Mechanical Turk API through boto3: a client that cannot reach the wrong host, and what its errors mean.
 
-One attempt per call: who calls again, and when, is decided in `platforms.outbox`, where the token stands.
+One attempt per call: who calls again, and when, is decided in `platforms.outbox`, which keeps the token.
 """
 
 import json
@@ -11,7 +11,6 @@ import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
-from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -36,9 +35,8 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from core.errors import Refused
-from platforms.models import Publication
+from platforms.adapter import Answer, Trouble
 from platforms.mturk.endpoints import Endpoint
-from tasks.models import Hit
 
 REGION = "us-east-1"
 CONNECT_SECONDS = 5
@@ -47,8 +45,6 @@ EXTERNAL = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/200
 HTML = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"
 READ_TRIES = 6
 PAGE = 100
-
-Answer = dict[str, Any]
 
 
 class WrongHost(Refused):
@@ -138,25 +134,6 @@ def assert_host(client: Any, endpoint: Endpoint) -> None:
 # --- errors
 
 
-class Trouble(StrEnum):
-    """What an error leaves to be done."""
-
-    UNKNOWN = "unknown"
-    """It may have been done: ask again with the same token, or look."""
-    THROTTLED = "throttled"
-    """Not done: slow down."""
-    FUNDS = "funds"
-    """Not done: the account is empty."""
-    ACCOUNT = "account"
-    """Not done: keys are absent, wrong or not allowed."""
-    REPEATED = "repeated"
-    """Done before, with this token."""
-    STATE = "state"
-    """The thing is in another state: read it again."""
-    REFUSED = "refused"
-    """Not done, and never will be as it is."""
-
-
 _ACCOUNT = {
     "AccessDeniedException",
     "ExpiredTokenException",
@@ -234,16 +211,6 @@ def listed(call: Callable[..., Answer], key: str, **request: Any) -> Iterator[An
 
 
 # --- questions and answers
-
-
-def frame_address(publication: Publication, hit: Hit) -> str:
-    """Where a HIT's frame opens. Raises Refused where that is not https, except in development."""
-    site = str(settings.SITE_URL)
-    if urlsplit(site).scheme != "https" and not (settings.DEVELOPMENT and site):
-        raise Refused(
-            _("Platforms show pages over https only. Set SITE_URL to the address of this site, starting with https://.")
-        )
-    return f"{site}/m/{publication.campaign.link}/{hit.number}/"
 
 
 def external_question(address: str) -> str:

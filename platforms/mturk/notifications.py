@@ -19,7 +19,6 @@ from platforms.mturk.endpoints import endpoint_of
 
 FRESH = timedelta(minutes=5)
 """How far a notification's time may lie from ours."""
-MOST_BYTES = 64 * 1024
 EVENTS = ["AssignmentSubmitted", "HITReviewable", "HITExpired"]
 VERSION = "2006-05-05"
 

@@ -1,47 +1,25 @@
-"""What workers must have: between the API's QualificationRequirements and a few plain facts. Pure."""
+"""What workers must have: between the API's QualificationRequirements and our plain facts. Pure."""
 
 from collections.abc import Iterable, Iterator
-from functools import cache
-from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
+from platforms.demands import PAPER, Demands
 from platforms.mturk.endpoints import LOCALE, NUMBER_APPROVED, PERCENT_APPROVED
+from tasks.models import Platform
 
 _GUARDED = {"ActionsGuarded": "DiscoverPreviewAndAccept"}
 
 
-class Demands(NamedTuple):
-    """Countries that workers may live in (none: all), more approved tasks than so many, at least this percentage of
-    their tasks approved; None is not asked for. `others` are requirements of other kinds, as the API has them.
-    """
-
-    countries: tuple[str, ...] = ()
-    approved: int | None = None
-    percent: int | None = None
-    others: tuple[dict[str, Any], ...] = ()
-
-
-PAPER = Demands(("US",), 10_000, 97)
-"""What the paper asked of its workers: in the US, more than 10,000 tasks approved, at least 97% of all."""
+def exclusion_of(qualification_id: str) -> dict[str, Any]:
+    """The requirement that a worker does not have the exclusion qualification."""
+    return {"QualificationTypeId": qualification_id, "Comparator": "DoesNotExist"} | _GUARDED
 
 
 def requirements_at_first(platform: str) -> list[dict[str, Any]]:
-    """The requirements that terms start from: the paper's where a crowd has a record, none at our own marketplace,
+    """The requirements that terms start from: the paper's where workers have a record, none at our own marketplace,
     whose workers all begin with nothing approved.
     """
-    return [] if platform == "marketplace" else requirements_of(PAPER)
-
-
-@cache
-def country_codes() -> frozenset[str]:
-    """The codes of ISO 3166-1, alpha-2, as the time zone database has them."""
-    table = files("tzdata.zoneinfo").joinpath("iso3166.tab").read_text(encoding="utf-8")
-    return frozenset(row[:2] for row in table.splitlines() if row and not row.startswith("#"))
-
-
-def unknown_countries(codes: Iterable[str]) -> list[str]:
-    """Those that are no country's code, each once."""
-    return [code for code in dict.fromkeys(codes) if code not in country_codes()]
+    return [] if platform == Platform.MARKETPLACE else requirements_of(PAPER)
 
 
 def countries_of(requirements: Iterable[dict[str, Any]]) -> Iterator[str]:
@@ -87,8 +65,8 @@ def demands_of(requirements: list[dict[str, Any]]) -> Demands:
 
 def _locale(countries: tuple[str, ...]) -> dict[str, Any]:
     comparator = "EqualTo" if len(countries) == 1 else "In"
-    places = [{"Country": country} for country in countries]
-    return {"QualificationTypeId": LOCALE, "Comparator": comparator, "LocaleValues": places} | _GUARDED
+    values = [{"Country": country} for country in countries]
+    return {"QualificationTypeId": LOCALE, "Comparator": comparator, "LocaleValues": values} | _GUARDED
 
 
 def _number(kind: str, comparator: str, value: int | None) -> dict[str, Any]:

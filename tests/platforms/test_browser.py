@@ -101,7 +101,7 @@ def test_the_pages_of_a_busy_publication_fit_and_can_be_read(
     Operation.objects.filter(pk=refused.pk if refused else 0).update(
         state="refused", error="InvalidParameterValue: " + "a long answer of the platform, " * 8
     )
-    alarm_raise(publication=published, kind="funds", subject="", text="The account is empty.", at=now)
+    alarm_raise(publication=published, kind="funds", text="The account is empty.", at=now)
 
     pk = published.campaign_id
     for name in ("publication", "terms", "submissions", "compensations", "ledger", "stop", "expire"):

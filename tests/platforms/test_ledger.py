@@ -17,9 +17,9 @@ from core.errors import BadRequest, NotNow
 from core.models import User
 from judgments import services as judgment_services
 from judgments.models import Acceptance
-from platforms import calls
 from platforms.ledger import ledger_compare, ledger_export, totals
 from platforms.models import Operation, Payment, Publication, Submission
+from platforms.mturk import operations
 from platforms.publishing import publication_publish, publication_stop, publication_write
 from platforms.reviewing import (
     compensation_offer,
@@ -310,7 +310,7 @@ def test_without_the_token_the_same_storm_pays_twice(
     will: Worker,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(calls, "token_of", lambda operation: {})
+    monkeypatch.setattr(operations, "token_of", lambda operation: {})
     workers = [wanda, will, marketplace.worker(vouched_approved=20_000)]
 
     assert len(bonuses_in_a_storm(published, marketplace, requester, workers)) > 3

@@ -21,21 +21,22 @@ from core.errors import BadRequest, NotNow, Refused
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
+from platforms.adapter import Trouble
+from platforms.addresses import frame_address
 from platforms.arriving import assignment_arrive
+from platforms.demands import PAPER
 from platforms.models import Publication
 from platforms.mturk.client import (
-    Trouble,
     WrongHost,
     answers_of,
     assert_host,
     client_for,
     existing_hit,
-    frame_address,
     signed_post,
     trouble_of,
 )
 from platforms.mturk.endpoints import bonus_fee, endpoint_of, reward_fee
-from platforms.mturk.requirements import PAPER, requirements_of
+from platforms.mturk.requirements import requirements_of
 from platforms.outbox import operations_run
 from platforms.publishing import dry_run, publication_plan, publication_publish, publication_write
 from platforms.reviewing import publication_requeue
@@ -100,7 +101,7 @@ def test_nothing_is_sent_to_another_host(publication: Publication, monkeypatch: 
         assert_host(wrong, endpoint_of("marketplace"))
     clock = Clock()
     publication_publish(publication=publication, at=clock())
-    monkeypatch.setattr("platforms.outbox.client_for", lambda platform: wrong)
+    monkeypatch.setattr("platforms.mturk.adapter.client_for", lambda _endpoint, **_how: wrong)
     with pytest.raises(WrongHost):
         operations_run(publication=publication, clock=clock, sleep=clock.sleep)
 

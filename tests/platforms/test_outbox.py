@@ -12,9 +12,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from platforms import calls
 from platforms.ledger import ledger_compare
 from platforms.models import Operation, Payment, Publication
+from platforms.mturk import operations
 from platforms.outbox import LEASE, operation_retry, operations_run
 from platforms.publishing import (
     publication_expire,
@@ -116,7 +116,7 @@ def test_a_hit_whose_reply_was_lost_is_published_once(
 def test_without_the_token_the_same_storm_publishes_twice(
     publication: Publication, marketplace: Marketplace, requester: Requester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "token_of", lambda operation: {})
+    monkeypatch.setattr(operations, "token_of", lambda operation: {})
 
     assert len(lost_replies(publication, marketplace, requester)) == 6
     both = ledger_compare(publication=publication, at=timezone.now())
@@ -178,11 +178,11 @@ def test_the_row_and_token_stand_before_the_call(publication: Publication, monke
     publication_publish(publication=publication, at=clock())
     seen = []
 
-    def look(_client: Any, operation: Operation) -> dict[str, Any]:
+    def look(_handler: Any, _client: Any, operation: Operation) -> dict[str, Any]:
         seen.append((connection.in_atomic_block, Operation.objects.get(pk=operation.pk).state, operation.token))
         raise KeyboardInterrupt  # as a worker that is stopped in the middle
 
-    monkeypatch.setattr(calls, "make", look)
+    monkeypatch.setattr(operations.ExclusionType, "make", look)
     with pytest.raises(KeyboardInterrupt):
         operations_run(publication=publication, clock=clock, sleep=clock.sleep)
 

@@ -17,8 +17,9 @@ from django.utils import timezone
 from core.errors import NotNow, Refused
 from core.models import User
 from platforms.attention import attention_check
+from platforms.demands import PAPER
 from platforms.models import Operation, Publication
-from platforms.mturk.requirements import PAPER, requirements_of
+from platforms.mturk.requirements import requirements_of
 from platforms.outbox import operation_retry, operations_run
 from platforms.publishing import (
     publication_pause,
@@ -133,7 +134,7 @@ def test_where_it_is_not_known_how_many_qualify_that_is_said_and_stops_nobody(
     if case == "another platform":
         publication.platform = "mturk"
     elif case == "an older marketplace":
-        monkeypatch.setattr("platforms.reach.PATH", "/extensions/none")
+        monkeypatch.setattr("platforms.mturk.adapter.COUNT_PATH", "/extensions/none")
     else:
         settings.MARKETPLACE_URL = "http://127.0.0.1:9"
     reach = reach_look(publication)

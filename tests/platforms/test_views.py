@@ -25,9 +25,10 @@ from platforms import jobs as platform_jobs
 from platforms import views
 from platforms.account import Balance
 from platforms.alarms import alarm_raise
+from platforms.demands import PAPER, Demands
 from platforms.forms import TermsForm
 from platforms.models import Alarm, Operation, Payment, Publication, Submission
-from platforms.mturk.requirements import PAPER, Demands, demands_of, requirements_of
+from platforms.mturk.requirements import demands_of, requirements_of
 from platforms.publishing import publication_unsaved
 from platforms.reviewing import compensations_find, publication_settle
 from platforms.syncing import publication_sync
@@ -125,8 +126,8 @@ def test_a_campaigns_pages_reach_nothing_of_another_publication(
     submission = other.submissions.create(published_hit=published_hit, **said)
     money = {"amount": Decimal("1.00"), "fee": Decimal("0.20"), "owed_at": now}
     payment = other.payments.create(submission=submission, purpose="compensation", **money)
-    operation = other.operations.create(kind="hit-type", subject="once", state="refused", next_try=now)
-    alarm = alarm_raise(publication=other, kind="funds", subject="", text="Empty", at=now)
+    operation = other.operations.create(kind="exclusion-type", state="refused", next_try=now)
+    alarm = alarm_raise(publication=other, kind="funds", text="Empty", at=now)
     things = {
         "submission": submission,
         "retry": operation,
@@ -454,9 +455,7 @@ def test_a_refused_call_is_shown_and_tried_again(page: Client, published: Public
     operation = published.operations.filter(kind="create").first()
     assert operation is not None
     Operation.objects.filter(pk=operation.pk).update(state="refused", error="InvalidParameterValue: no <b>.")
-    alarm_raise(
-        publication=published, kind="refused", subject=f"operation {operation.pk}", text="Refused.", at=timezone.now()
-    )
+    alarm_raise(publication=published, kind="refused", operation=operation, text="Refused.", at=timezone.now())
     text = text_of(page, at("publication", campaign))
     assert "InvalidParameterValue: no &lt;b&gt;." in text
     assert "Try again" in text
@@ -470,8 +469,8 @@ def test_a_refused_call_is_shown_and_tried_again(page: Client, published: Public
 
 def test_only_alarms_that_nothing_else_ends_can_be_set_aside(page: Client, published: Publication) -> None:
     campaign, now = published.campaign, timezone.now()
-    funds = alarm_raise(publication=published, kind="funds", subject="", text="No money.", at=now)
-    ledger = alarm_raise(publication=published, kind="ledger", subject="", text="A cent.", at=now)
+    funds = alarm_raise(publication=published, kind="funds", text="No money.", at=now)
+    ledger = alarm_raise(publication=published, kind="ledger", text="A cent.", at=now)
     assert text_of(page, at("publication", campaign)).count("Set aside") == 1
     assert page.post(at("set_aside", campaign, funds.pk)).status_code == 303
     assert page.post(at("set_aside", campaign, ledger.pk)).status_code == 409
@@ -481,7 +480,7 @@ def test_only_alarms_that_nothing_else_ends_can_be_set_aside(page: Client, publi
 def test_admins_can_look_at_the_rows_and_change_none(ada: User, published: Publication, wanda: Worker) -> None:
     work(published, wanda)
     synced(published)
-    alarm_raise(publication=published, kind="funds", subject="", text="No money.", at=timezone.now())
+    alarm_raise(publication=published, kind="funds", text="No money.", at=timezone.now())
     browser = Client()
     browser.force_login(ada)
     for name in ("publication", "publishedhit", "submission", "payment", "operation", "alarm"):

@@ -26,10 +26,10 @@ def main() -> None:
         threading.Thread(target=end_with, args=(parent,), daemon=True).start()
     django.setup()
     from config.celery import app
-    from platforms import calls
+    from platforms.mturk import operations
 
     if "--without-token" in sys.argv:
-        calls.token_of = lambda _operation: {}
+        operations.token_of = lambda _operation: {}
     app.worker_main(["worker", "--loglevel", "WARNING", "--concurrency", "2", "--without-gossip", "--without-mingle"])
 
 

@@ -14,11 +14,14 @@ from core.errors import NotNow
 from core.models import User
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
-from platforms import calls, ledger_comparison, outbox, reviewing
 from platforms import jobs as platform_jobs
+from platforms import ledger_comparison, outbox, reviewing
 from platforms.ledger import Comparison
 from platforms.models import Alarm, LedgerComparison, Operation, Publication, PublishedHit, Submission
+from platforms.mturk.adapter import MTurkAdapter
 from platforms.mturk.client import code_of
+from platforms.mturk.operations import make_own_qualification
+from platforms.publishing import terms_keep
 from platforms.syncing import finished_end
 from pools.models import Campaign, Collection
 from results import jobs as result_jobs
@@ -174,7 +177,7 @@ def test_one_publications_trouble_rings_and_stops_no_other(
 
     assert platform_jobs._each("settle", "decided", settle) == "decided: 1"
     alarm = Alarm.objects.get(settled_at=None)
-    assert (alarm.publication, alarm.kind, alarm.subject) == (first, "job", "settle")
+    assert (alarm.publication, alarm.kind, alarm.job) == (first, "job", "settle")
     assert "KeyError: 'SubmitTime'" in alarm.text and "decide on submitted work and pay" in alarm.text
     broken.clear()
     assert platform_jobs._each("settle", "decided", settle) == "decided: 2"
@@ -280,7 +283,7 @@ def test_a_submission_that_cannot_be_decided_on_keeps_no_other_waiting(
     assert (of_alice.decision, of_bob.decision) == ("", Submission.Decision.APPROVE)
     assert not of_alice.payments.exists(), "nothing of what failed stays"
     alarm = Alarm.objects.get(settled_at=None)
-    assert alarm.subject == f"submission {of_alice.pk}" and "KeyError: 'poison'" in alarm.text
+    assert alarm.submission == of_alice and "KeyError: 'poison'" in alarm.text
     monkeypatch.undo()
     assert reviewing.publication_settle(publication=publication, at=at) == 1
     assert not Alarm.objects.filter(settled_at=None).exists()
@@ -337,15 +340,16 @@ def test_an_answer_that_is_not_understood_stays_in_doubt_with_an_alarm(
         campaign=campaign, state=Publication.State.OPEN, title="t", description="d"
     )
     at = timezone.now()
-    operation = Operation.objects.create(publication=publication, kind="hit-type", subject="", next_try=at)
-    monkeypatch.setattr(outbox, "client_for", lambda _platform: OddPlatform())
-    monkeypatch.setattr(outbox, "assert_host", lambda _client, _platform: None)
+    terms = terms_keep(publication=publication, by=None, at=at)
+    operation = Operation.objects.create(publication=publication, kind="hit-type", terms=terms, next_try=at)
+    monkeypatch.setattr(MTurkAdapter, "client", lambda _adapter: OddPlatform())
+    monkeypatch.setattr(MTurkAdapter, "assert_host", lambda _adapter, _client: None)
     assert outbox.operations_run(publication=publication, clock=lambda: at, sleep=lambda _seconds: None) == 1
     operation.refresh_from_db()
     assert operation.state == Operation.State.UNKNOWN and operation.next_try > at
     assert operation.first_sent_at is not None and "KeyError: 'HITTypeId'" in operation.error
     alarm = Alarm.objects.get(settled_at=None)
-    assert (alarm.kind, alarm.subject) == ("doubt", f"operation {operation.pk}")
+    assert (alarm.kind, alarm.operation) == ("doubt", operation)
 
     monkeypatch.setattr(OddPlatform, "create_hit_type", lambda _self, **_asked: {"HITTypeId": "T1"})
     later = operation.next_try + timedelta(seconds=1)
@@ -369,4 +373,4 @@ def test_a_qualification_of_that_name_that_is_not_ours_is_the_platforms_refusal(
 
     assert code_of(taken) == "QualificationTypeAlreadyExists"
     with pytest.raises(ClientError):
-        calls._own_qualification(Platform(), {"Name": "ours"})
+        make_own_qualification(Platform(), {"Name": "ours"})

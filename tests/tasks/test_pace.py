@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from core.models import User
 from platforms.models import Publication
-from platforms.planning import hit_type_request
+from platforms.mturk.operations import hit_type_request
 from platforms.publishing import publication_write
 from pools.models import Campaign, Collection, Passage
 from tasks import links

@@ -29,6 +29,7 @@ from platforms.publishing import (
 from platforms.reach import reach_look
 from pools.management.lookup import campaign_called
 from tasks.management.pay import pay_lines
+from tasks.models import Platform
 
 
 class Command(BaseCommand):
@@ -71,9 +72,10 @@ class Command(BaseCommand):
         with refusals_as_errors(), platform_errors():
             campaign = campaign_called(options["campaign"], options["lab"])
             terms = {name: options[name] for name in ("platform", "pay", "base", "rate") if options[name] is not None}
-            if options["requirements"]:
-                terms["requirements"] = requirements_read(options["requirements"])
             known = Publication.objects.filter(campaign=campaign).first()
+            if options["requirements"]:
+                platform = options["platform"] or (known.platform if known else Platform.MARKETPLACE)
+                terms["requirements"] = requirements_read(options["requirements"], platform)
             changes = known is None or known.state == Publication.State.DRAFT or terms
             publication = publication_write(campaign=campaign, **terms) if changes or known is None else known
             if options["dry_run"]:

@@ -55,11 +55,11 @@ class Command(BaseCommand):
         """Say what changes and what it costs; with --yes, do it."""
         given = {name: options[name] for name in (*TEXTS, "rate") if options[name] is not None}
         given |= {name: unit * options[name] for name, (unit, _what) in LENGTHS.items() if options[name] is not None}
-        if options["requirements"]:
-            given["requirements"] = requirements_read(options["requirements"])
         at = timezone.now()
         with refusals_as_errors(), platform_errors():
             publication = publication_of(options["campaign"], options["lab"])
+            if options["requirements"]:
+                given["requirements"] = requirements_read(options["requirements"], publication.platform)
             changed = terms_replaced(publication, given)
             names = changed_terms(publication, changed)
             for change in terms_compared(publication, changed, names):

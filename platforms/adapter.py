@@ -1,0 +1,264 @@
+"""What a platform must offer, and nothing of how any of them does it.
+
+An `Adapter` is one platform; a `Handler` is one kind of operation there. `platforms.registry` knows all of them. What
+a call is made through (`client`) is the adapter's own business: the rest of the package hands it on.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, ClassVar, NamedTuple
+
+from core.errors import Refused
+from platforms.demands import Demands
+from platforms.models import Operation, Publication
+from tasks.models import Hit
+
+Answer = dict[str, Any]
+
+
+class Trouble(StrEnum):
+    """What a failed call leaves to be done."""
+
+    UNKNOWN = "unknown"  # it may have been done: ask again with the same token, or look
+    THROTTLED = "throttled"  # not done: slow down
+    FUNDS = "funds"  # not done: the account is empty
+    ACCOUNT = "account"  # not done: keys are absent, wrong or not allowed
+    REPEATED = "repeated"  # done before, with this token
+    STATE = "state"  # the thing is in another state: read it again
+    REFUSED = "refused"  # not done, and never will be as it is
+
+
+class NotTold(Refused):
+    """The platform does not tell what was asked for."""
+
+
+class Handler(ABC):
+    """One kind of operation at one platform: all that is to be known about it.
+
+    `spends`: whether it needs money in the account. `runs_while_paused`, `runs_while_stopped`: whether its call is made
+    while the publication is paused, or stopped by the kill switch; what is open runs everything. `opens`: whether a HIT
+    is open at the platform once it is done, which is ended if the call could not be made any more. `is_sought`: whether
+    one in doubt is looked for, and not made again, while its call may not be made.
+    """
+
+    kind: ClassVar[Operation.Kind]
+    spends: ClassVar[bool]
+    runs_while_paused: ClassVar[bool]
+    runs_while_stopped: ClassVar[bool]
+    opens: ClassVar[bool] = False
+    is_sought: ClassVar[bool] = False
+
+    @abstractmethod
+    def request(self, operation: Operation) -> Answer:
+        """What is asked for, from the relations of a planned operation alone; the token is added when it is sent."""
+
+    @abstractmethod
+    def make(self, client: Any, operation: Operation) -> Answer:
+        """Make the call once. The answer, as it is stored."""
+
+    @abstractmethod
+    def find(self, client: Any, operation: Operation) -> Answer | None:
+        """What it was to do, where the platform says that this is done; None if it is not, or cannot be told.
+
+        What may be made again without harm is never looked for.
+        """
+
+    @abstractmethod
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """Store what follows here once it is done. Runs in the transaction that marks it done."""
+
+    @abstractmethod
+    def recall(self, client: Any, error: Exception, operation: Operation) -> Answer:
+        """The answer of a call that was refused because the platform has seen its token: what was done the first time.
+
+        Raises the error again where that cannot be told.
+        """
+
+    def is_overtaken(self, operation: Operation) -> bool:
+        """Whether a later decision has made the call pointless. It is done then, and not sent."""
+        return False
+
+    def overtake(self, operation: Operation) -> None:
+        """Store what follows from having been overtaken."""
+        return
+
+    def may_run(self, state: str) -> bool:
+        """Whether its call is made while the publication is in this state."""
+        return {
+            Publication.State.OPEN: True,
+            Publication.State.PAUSED: self.runs_while_paused,
+            Publication.State.STOPPED: self.runs_while_stopped,
+        }.get(Publication.State(state), False)
+
+
+class Work(NamedTuple):
+    """Work that was submitted, as a platform says it. `status` is one of Submission.Status."""
+
+    assignment_id: str
+    worker_id: str
+    status: str
+    submitted_at: datetime | None
+    auto_approval_at: datetime | None
+    approval: str
+    receipt: str
+
+
+class MarkedHit(NamedTuple):
+    """A HIT at the platform that bears a publication's mark, and its reward in dollars."""
+
+    mark: str
+    reward: Decimal
+
+
+class Adapter(ABC):
+    """One platform: its operations, its errors, its money, and what it tells.
+
+    `errors` are what a failed call raises; `token_life` is how long the platform surely knows a token;
+    `spends_real_money` says whether people are paid real money there.
+    """
+
+    platform: str
+    operations: Mapping[str, Handler]
+    errors: ClassVar[tuple[type[Exception], ...]]
+    token_life: ClassVar[timedelta]
+    spends_real_money: bool
+
+    # --- connecting
+
+    @abstractmethod
+    def assert_configured(self) -> None:
+        """Raise Refused where this site was not told where the platform is."""
+
+    @property
+    @abstractmethod
+    def submit_host(self) -> str:
+        """Where its frames post finished work. Raises Refused as `assert_configured` does."""
+
+    @abstractmethod
+    def client(self, *, read_seconds: int | None = None) -> Any:
+        """Something to make calls through. Raises Refused as `assert_configured` does."""
+
+    @abstractmethod
+    def assert_host(self, client: Any) -> None:
+        """Raise Refused unless the client talks to the platform. To be asked before money is spent."""
+
+    @abstractmethod
+    def trouble_of(self, error: Exception) -> Trouble:
+        """What a failed call leaves to be done. Raises the error itself if it is none of `errors`."""
+
+    @abstractmethod
+    def code_of(self, error: Exception) -> str:
+        """The most telling code of an error."""
+
+    # --- terms
+
+    @abstractmethod
+    def pay_at_first(self) -> str:
+        """How work is paid unless somebody chooses."""
+
+    @abstractmethod
+    def requirements_at_first(self) -> list[dict[str, Any]]:
+        """The requirements on workers that terms start from."""
+
+    @abstractmethod
+    def requirements_of(self, demands: Demands) -> list[dict[str, Any]]:
+        """Demands in the platform's own words, as a publication keeps them."""
+
+    @abstractmethod
+    def demands_of(self, requirements: list[dict[str, Any]]) -> Demands:
+        """The demands behind requirements; what is of no known kind is among `others`."""
+
+    @abstractmethod
+    def countries_of(self, requirements: Iterable[dict[str, Any]]) -> Iterator[str]:
+        """The countries that requirements of whatever kind name."""
+
+    @abstractmethod
+    def is_told_the_same(self, before: Publication, after: Publication) -> bool:
+        """Whether workers at the platform see no difference between these terms."""
+
+    @abstractmethod
+    def dry_run(self, publication: Publication, hits: Iterable[Hit]) -> Iterator[tuple[str, Answer]]:
+        """The exact requests that publishing these HITs will make, as `(operation, parameters)`."""
+
+    @abstractmethod
+    def count_workers(self, publication: Publication, *, seconds: int) -> tuple[int, int]:
+        """Active workers who meet the publication's requirements, and all active ones. Raises NotTold."""
+
+    # --- money
+
+    @abstractmethod
+    def balance(self, client: Any, *, once: bool = False) -> Decimal:
+        """What the account can spend now, in dollars. Asked `once`, or again while the answer is slow or lost."""
+
+    @abstractmethod
+    def reward_fee(self, reward: Decimal, max_assignments: int) -> Decimal:
+        """The fee for one approved assignment of a HIT of so many, in dollars and cents."""
+
+    @abstractmethod
+    def bonus_fee(self, bonus: Decimal) -> Decimal:
+        """The fee for a bonus, in dollars and cents."""
+
+    @abstractmethod
+    def fees_in_words(self, max_assignments: int) -> str:
+        """The fees on HITs of up to so many assignments, as a bill describes them."""
+
+    @abstractmethod
+    def who_adds_money(self) -> str:
+        """Who adds money to the account, and how."""
+
+    # --- work
+
+    @abstractmethod
+    def may_extend(self, max_assignments: int, wanted: int) -> bool:
+        """Whether a HIT of so many assignments may have as many as are wanted."""
+
+    @abstractmethod
+    def reviewable_hits(self, client: Any, hit_type_id: str) -> Iterator[str]:
+        """The platform's ids of HITs that it calls ready for review."""
+
+    @abstractmethod
+    def take_off_list(self, client: Any, platform_hit_id: str) -> None:
+        """Have the platform call a HIT ready for review no more."""
+
+    @abstractmethod
+    def submitted(self, client: Any, platform_hit_id: str) -> Iterator[Answer]:
+        """What was submitted on a HIT, in the platform's words, each to be read with `work_of`."""
+
+    @abstractmethod
+    def work_of(self, said: Answer) -> Work:
+        """One submitted assignment. Raises KeyError where the platform leaves out what it always says."""
+
+    # --- the ledger
+
+    @abstractmethod
+    def marked_hits(self, client: Any, publication: Publication) -> dict[str, MarkedHit]:
+        """The HITs at the platform that bear the publication's mark, by id."""
+
+    @abstractmethod
+    def mark_of(self, operation: Operation) -> str:
+        """The mark of the HIT that an operation publishes."""
+
+    @abstractmethod
+    def reward_of(self, client: Any, platform_hit_id: str) -> Decimal:
+        """A HIT's reward in dollars."""
+
+    @abstractmethod
+    def bonuses_of(self, client: Any, platform_hit_id: str) -> Decimal:
+        """The bonuses that were paid on a HIT, in dollars."""
+
+    # --- notifications
+
+    @abstractmethod
+    def ask_for_notifications(self, publication: Publication, address: str) -> None:
+        """Have the platform tell this address of submitted work. Asking again changes nothing."""
+
+    @abstractmethod
+    def is_notification_signed(self, *, secret: str, header: str, body: bytes, at: datetime) -> bool:
+        """Whether a notification's header proves that its body was just sent by who has the secret."""
+
+    @abstractmethod
+    def hits_notified_of(self, body: bytes) -> list[str]:
+        """The platform's ids of the HITs that a notification is about. Raises BadRequest for what is none."""

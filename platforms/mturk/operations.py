@@ -1,0 +1,677 @@
+"""Every kind of operation at a platform that speaks the Mechanical Turk API: one class each.
+
+A class says what is asked for (`request`), the call (`call`), how to see at the platform whether it was done (`look`),
+what changes here then (`apply`), whether it spends, and whether it runs while the publication is paused or stopped.
+"""
+
+from abc import abstractmethod
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from botocore.exceptions import ClientError  # type: ignore[import-untyped]
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+
+from core.money import dollars
+from platforms.adapter import Answer, Handler
+from platforms.addresses import frame_address
+from platforms.models import Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
+from platforms.mturk.client import (
+    as_json,
+    code_of,
+    compensation_question,
+    existing_hit,
+    external_question,
+    listed,
+    read,
+)
+from platforms.mturk.endpoints import endpoint_of
+from platforms.mturk.requirements import exclusion_of
+from platforms.payments import COMPENSATION_TIME, payment_settle
+from tasks.models import Assignment, Platform, Worker
+
+Kind = Operation.Kind
+COMPENSATION_LIFETIME = timedelta(days=30)
+COMPENSATION_AUTO_APPROVAL = timedelta(days=3)
+EXCLUSION_DESCRIPTION = "Whoever has this is not offered further tasks of this kind. It says nothing about a worker."
+FIRST_POLL = timedelta(minutes=2)  # after a HIT was published
+LONG_AGO = 1  # a time that is past for every platform, in seconds: a HIT that expires then has expired
+
+
+def token_of(operation: Operation) -> dict[str, str]:
+    """The parameter by which the platform knows a repeated call."""
+    return {"UniqueRequestToken": operation.token}
+
+
+class MTurkHandler(Handler):
+    """One kind of operation by one call of the API, or by some that may all be repeated."""
+
+    @abstractmethod
+    def call(self, client: Any, operation: Operation) -> Answer:
+        """Make the call once: what the API answers."""
+
+    @abstractmethod
+    def look(self, client: Any, operation: Operation) -> Answer | None:
+        """What the API says of what was to be done; None if it is not done, or need not be looked for."""
+
+    def make(self, client: Any, operation: Operation) -> Answer:
+        """Make the call once. The answer, as it is stored."""
+        answer: Answer = as_json(self.call(client, operation))
+        return answer
+
+    def find(self, client: Any, operation: Operation) -> Answer | None:
+        """What it was to do, where the platform says that this is done."""
+        answer = self.look(client, operation)
+        return None if answer is None else as_json(answer) | {"found": True}
+
+    def recall(self, client: Any, error: Exception, operation: Operation) -> Answer:
+        """What was done the first time: the code of the error says that it was."""
+        return {"repeated": code_of(error)}
+
+
+# --- what must be there before the first HIT
+
+
+class ExclusionType(MTurkHandler):
+    """Makes the qualification of workers who get no more HITs: one for each lab and platform."""
+
+    kind = Kind.EXCLUSION_TYPE
+    spends = False
+    runs_while_paused = True
+    runs_while_stopped = False
+
+    def request(self, operation: Operation) -> Answer:
+        """CreateQualificationType, under a name by which it is found again."""
+        campaign = operation.publication.campaign
+        return {
+            "Name": f"No further tasks of {campaign.lab.name[:100]} ({campaign.lab_id})",
+            "Description": EXCLUSION_DESCRIPTION,
+            "QualificationTypeStatus": "Active",
+        }
+
+    def call(self, client: Any, operation: Operation) -> Answer:
+        """Make it, or find ours of that name."""
+        return make_own_qualification(client, operation.request)
+
+    def look(self, client: Any, operation: Operation) -> None:
+        """Made again, it is found by its name."""
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """The publication has its exclusion."""
+        made = answer["QualificationType"]["QualificationTypeId"]
+        Publication.objects.filter(pk=operation.publication_id, exclusion_id="").update(exclusion_id=made)
+
+
+def make_own_qualification(client: Any, request: Answer) -> Answer:
+    """Make a qualification type, or find ours of that name."""
+    try:
+        return dict(client.create_qualification_type(**request))
+    except ClientError as error:
+        if code_of(error) != "QualificationTypeAlreadyExists":
+            raise
+        mine = listed(
+            client.list_qualification_types,
+            "QualificationTypes",
+            Query=request["Name"],
+            MustBeRequestable=False,
+            MustBeOwnedByCaller=True,
+        )
+        ours = next((one for one in mine if one["Name"] == request["Name"]), None)
+        if ours is None:  # of that name, and not among those that are ours
+            raise
+        return {"QualificationType": ours}
+
+
+class HitType(MTurkHandler):
+    """Makes the HIT type of one version of the terms."""
+
+    kind = Kind.HIT_TYPE
+    spends = False
+    runs_while_paused = True
+    runs_while_stopped = False
+
+    def request(self, operation: Operation) -> Answer:
+        """CreateHITType for the publication's terms as they are."""
+        return hit_type_request(operation.publication, operation.publication.exclusion_id)
+
+    def call(self, client: Any, operation: Operation) -> Answer:
+        """Make it: the same terms give the same HIT type."""
+        return dict(client.create_hit_type(**operation.request))
+
+    def look(self, client: Any, operation: Operation) -> None:
+        """Made again, it is the same."""
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """The publication's HIT type is that of its newest terms, whichever answer comes last."""
+        publication = Publication.objects.select_for_update(no_key=True).get(pk=operation.publication_id)
+        terms = terms_of(operation)
+        publication.terms.filter(pk=terms.pk).update(hit_type_id=answer["HITTypeId"])
+        if not publication.terms.filter(version__gt=terms.version).exists():
+            publication.hit_type_id = answer["HITTypeId"]
+            publication.save(update_fields=["hit_type_id"])
+
+
+def hit_type_request(publication: Publication, exclusion_id: str) -> Answer:
+    """What CreateHITType is asked for, with the exclusion of workers who get no more HITs."""
+    return {
+        "Title": publication.title,
+        "Description": _description(publication),
+        "Keywords": _keywords(publication),
+        "Reward": f"{publication.listed:.2f}",
+        "AssignmentDurationInSeconds": int(publication.assignment_duration.total_seconds()),
+        "AutoApprovalDelayInSeconds": int(publication.auto_approval.total_seconds()),
+        "QualificationRequirements": [*publication.requirements, exclusion_of(exclusion_id)],
+    }
+
+
+def _description(publication: Publication) -> str:
+    """The description, after a sentence about the bonus where the listed reward is not all of the pay."""
+    bonus = _bonus_up_to(publication)
+    if not bonus:
+        return publication.description
+    sentence = _("Pays %(listed)s and a bonus of up to %(bonus)s, for the comparisons that you make.") % {
+        "listed": dollars(publication.listed),
+        "bonus": dollars(bonus),
+    }
+    return f"{sentence} {publication.description}"[:2000]
+
+
+def _keywords(publication: Publication) -> str:
+    """The keywords; at our own marketplace with the one by which it shows the bonus beside the reward."""
+    bonus = _bonus_up_to(publication)
+    if not bonus or publication.platform != Platform.MARKETPLACE:
+        return publication.keywords
+    word = f"bonus-up-to-{bonus:.2f}"
+    room = 1000 - len(word) - 2
+    kept = publication.keywords if len(publication.keywords) <= room else publication.keywords[:room].rpartition(",")[0]
+    return f"{kept}, {word}" if kept else word
+
+
+def _bonus_up_to(publication: Publication) -> Decimal:
+    """What the listed reward lacks of all the pay, in dollars; 0 where it is all."""
+    bonus = publication.campaign.reward - publication.listed
+    return bonus if publication.pay == Publication.Pay.BASE_AND_BONUS and bonus > 0 else Decimal(0)
+
+
+# --- HITs
+
+
+def mark_of(publication: Publication) -> str:
+    """What the annotations of all of a publication's HITs begin with."""
+    return f"bestknown {publication.reference} "
+
+
+class Posting(MTurkHandler):
+    """Publishes a HIT, which bears a mark by which it is found again."""
+
+    spends = True
+    opens = True
+
+    def mark_in(self, request: Answer) -> str:
+        """The mark in a request of this kind."""
+        return str(request["RequesterAnnotation"])
+
+    def look(self, client: Any, operation: Operation) -> Answer | None:
+        """The HIT with the mark."""
+        mark = self.mark_in(operation.request)
+        hit = next((hit for hit in listed(client.list_hits, "HITs") if hit.get("RequesterAnnotation") == mark), None)
+        return None if hit is None else {"HIT": hit}
+
+    def recall(self, client: Any, error: Exception, operation: Operation) -> Answer:
+        """The HIT that the error names, or that is found by its mark."""
+        again = super().recall(client, error, operation)
+        if hit_id := existing_hit(error):
+            return again | {"HIT": {"HITId": hit_id}}
+        there = self.find(client, operation)
+        if there is None:
+            raise error
+        return again | there
+
+    def store(self, operation: Operation, answer: Answer, *, lifetime: int, hit_type_id: str, at: datetime) -> None:
+        """The HIT has its id and its end, and is asked about soon."""
+        published_hit = lock_published_hit(operation)
+        said = answer["HIT"].get("Expiration")
+        published_hit.platform_hit_id = answer["HIT"]["HITId"]
+        published_hit.hit_type_id = hit_type_id
+        published_hit.posted_at = at
+        published_hit.expires_at = (parse_datetime(said) if said else None) or (at + timedelta(seconds=lifetime))
+        published_hit.next_poll_at = at + FIRST_POLL
+        published_hit.save(update_fields=["platform_hit_id", "hit_type_id", "posted_at", "expires_at", "next_poll_at"])
+
+
+class Create(Posting):
+    """Publishes one of our HITs. In doubt while the publication is halted, it is looked for."""
+
+    kind = Kind.CREATE
+    runs_while_paused = False
+    runs_while_stopped = False
+    is_sought = True
+
+    def request(self, operation: Operation) -> Answer:
+        """CreateHITWithHITType, but for the token."""
+        publication, published_hit = operation.publication, hit_of(operation)
+        assert published_hit.hit is not None
+        return {
+            "HITTypeId": publication.hit_type_id,
+            "MaxAssignments": published_hit.max_assignments,
+            "LifetimeInSeconds": int(publication.lifetime.total_seconds()),
+            "Question": external_question(frame_address(publication, published_hit.hit)),
+            "RequesterAnnotation": f"{mark_of(publication)}{published_hit.hit.number}/{published_hit.round}",
+        }
+
+    def call(self, client: Any, operation: Operation) -> Answer:
+        """Publish it under its HIT type."""
+        return dict(client.create_hit_with_hit_type(**operation.request, **token_of(operation)))
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """The HIT is at the platform."""
+        asked = operation.request
+        self.store(
+            operation, answer, lifetime=asked["LifetimeInSeconds"], hit_type_id=asked.get("HITTypeId", ""), at=at
+        )
+
+
+class Compensate(Posting):
+    """Offers a compensation: a HIT that only one worker can take. Taken and approved, it is paid."""
+
+    kind = Kind.COMPENSATE
+    runs_while_paused = True
+    runs_while_stopped = False
+
+    def request(self, operation: Operation) -> Answer:
+        """The steps: a qualification that one worker gets, a HIT type that asks for it, one HIT."""
+        publication, payment, worker = operation.publication, payment_of(operation), _compensated(operation).worker
+        endpoint = endpoint_of(publication.platform)
+        return {
+            "worker": worker.external_id,
+            "qualification": {
+                "Name": f"Compensation {payment.token} ({endpoint.name})",
+                "Description": "Given to the one worker whom a task owes a payment.",
+                "QualificationTypeStatus": "Active",
+            },
+            "hit_type": {
+                "Title": f"Compensation: {publication.title}"[:128],
+                "Description": "Payment for work that could not be submitted. Only you can see this task.",
+                "Reward": f"{payment.amount:.2f}",
+                "AssignmentDurationInSeconds": int(COMPENSATION_TIME.total_seconds()),
+                "AutoApprovalDelayInSeconds": int(COMPENSATION_AUTO_APPROVAL.total_seconds()),
+            },
+            "hit": {
+                "MaxAssignments": 1,
+                "LifetimeInSeconds": int(COMPENSATION_LIFETIME.total_seconds()),
+                "Question": self._question(endpoint.submit_host, operation),
+                "RequesterAnnotation": f"{mark_of(publication)}compensation {payment.token}/{operation.turn}",
+            },
+        }
+
+    def _question(self, submit_host: str, operation: Operation) -> str:
+        text = _("This pays %(amount)s for work that could not be submitted: receipt %(receipt)s. Press the button.")
+        values = {"amount": f"${payment_of(operation).amount}", "receipt": _compensated(operation).receipt}
+        return compensation_question(submit_host, text % values, _("Take the payment"))
+
+    def mark_in(self, request: Answer) -> str:
+        """The mark of the last step."""
+        return super().mark_in(request["hit"])
+
+    def call(self, client: Any, operation: Operation) -> Answer:
+        """Make and grant the qualification silently, then make type and HIT; what was made before is found."""
+        given = operation.request
+        made = make_own_qualification(client, given["qualification"])["QualificationType"]["QualificationTypeId"]
+        client.associate_qualification_with_worker(
+            QualificationTypeId=made, WorkerId=given["worker"], IntegerValue=1, SendNotification=False
+        )
+        only = {"QualificationTypeId": made, "Comparator": "Exists", "ActionsGuarded": "DiscoverPreviewAndAccept"}
+        hit_type = client.create_hit_type(**given["hit_type"], QualificationRequirements=[only])["HITTypeId"]
+        return dict(client.create_hit_with_hit_type(HITTypeId=hit_type, **given["hit"], **token_of(operation)))
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """The offer is at the platform. It is paid when it was taken and approved."""
+        self.store(operation, answer, lifetime=operation.request["hit"]["LifetimeInSeconds"], hit_type_id="", at=at)
+
+
+class Retype(MTurkHandler):
+    """Puts a HIT under the HIT type of newer terms."""
+
+    kind = Kind.RETYPE
+    spends = False
+    runs_while_paused = True
+    runs_while_stopped = False
+
+    def request(self, operation: Operation) -> Answer:
+        """UpdateHITTypeOfHIT."""
+        return {"HITId": hit_of(operation).platform_hit_id, "HITTypeId": terms_of(operation).hit_type_id}
+
+    def call(self, client: Any, operation: Operation) -> Answer:
+        """Move it."""
+        return dict(client.update_hit_type_of_hit(**operation.request))
+
+    def look(self, client: Any, operation: Operation) -> Answer | None:
+        """The HIT, if it is under that type."""
+        hit = read(client.get_hit, HITId=operation.request["HITId"])["HIT"]
+        return {"HIT": hit} if hit["HITTypeId"] == operation.request["HITTypeId"] else None
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """The HIT is under the type."""
+        PublishedHit.objects.filter(operations=operation).update(hit_type_id=operation.request["HITTypeId"])
+
+    def is_overtaken(self, operation: Operation) -> bool:
+        """There are newer terms."""
+        newer = TermsVersion.objects.filter(
+            publication_id=operation.publication_id, version__gt=terms_of(operation).version
+        )
+        return newer.exists()
+
+    def overtake(self, operation: Operation) -> None:
+        """An earlier attempt may have been done after all: the next call settles it, whichever type it is for."""
+        PublishedHit.objects.filter(operations=operation).update(hit_type_id="")
+
+
+class Extend(MTurkHandler):
+    """Asks for more assignments of a HIT. The operation's turn is how many there are to be."""
+
+    kind = Kind.EXTEND
+    spends = True
+    runs_while_paused = False
+    runs_while_stopped = False
+
+    def request(self, operation: Operation) -> Answer:
+        """CreateAdditionalAssignmentsForHIT, but for the token, before the HIT counts them."""
+        published_hit = hit_of(operation)
+        return {
+            "HITId": published_hit.platform_hit_id,
+            "NumberOfAdditionalAssignments": operation.turn - published_hit.max_assignments,
+        }
+
+    def call(self, client: Any, operation: Operation) -> Answer:
+        """Ask for them."""
+        return dict(client.create_additional_assignments_for_hit(**operation.request, **token_of(operation)))
+
+    def look(self, client: Any, operation: Operation) -> Answer | None:
+        """The HIT, if it has as many."""
+        hit = read(client.get_hit, HITId=operation.request["HITId"])["HIT"]
+        return {"HIT": hit} if hit["MaxAssignments"] >= operation.turn else None
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """They were counted when they were planned."""
+
+
+class Ending(MTurkHandler):
+    """Changes when a HIT expires: the newest turn of a HIT counts."""
+
+    spends = False
+
+    def call(self, client: Any, operation: Operation) -> Answer:
+        """UpdateExpirationForHIT."""
+        moved = {"ExpireAt": datetime.fromtimestamp(operation.request["ExpireAt"], UTC)}
+        return dict(client.update_expiration_for_hit(**{**operation.request, **moved}))
+
+    def look(self, client: Any, operation: Operation) -> None:
+        """Said again, it is the same."""
+
+    def is_overtaken(self, operation: Operation) -> bool:
+        """The HIT had a later turn."""
+        return operation.turn < hit_of(operation).turn
+
+    def store(self, operation: Operation, expires_at: datetime, at: datetime) -> None:
+        """The HIT ends then, and is asked about now."""
+        published_hit = lock_published_hit(operation)
+        published_hit.expires_at, published_hit.next_poll_at = expires_at, at
+        published_hit.save(update_fields=["expires_at", "next_poll_at"])
+
+
+class Expire(Ending):
+    """Ends a HIT."""
+
+    kind = Kind.EXPIRE
+    runs_while_paused = True
+    runs_while_stopped = True
+
+    def request(self, operation: Operation) -> Answer:
+        """UpdateExpirationForHIT to a time that is past."""
+        return {"HITId": hit_of(operation).platform_hit_id, "ExpireAt": LONG_AGO}
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """The HIT is over."""
+        self.store(operation, at, at)
+
+
+class Reopen(Ending):
+    """Opens a HIT again, or keeps it open for longer."""
+
+    kind = Kind.REOPEN
+    runs_while_paused = False
+    runs_while_stopped = False
+    opens = True
+
+    def request(self, operation: Operation) -> Answer:
+        """UpdateExpirationForHIT to the time until which it is to be open."""
+        assert operation.until is not None
+        return {"HITId": hit_of(operation).platform_hit_id, "ExpireAt": int(operation.until.timestamp())}
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """The HIT is open until then."""
+        self.store(operation, datetime.fromtimestamp(operation.request["ExpireAt"], tz=at.tzinfo), at)
+
+
+# --- submitted work
+
+
+class Approve(MTurkHandler):
+    """Approves submitted work, which pays the listed reward."""
+
+    kind = Kind.APPROVE
+    spends = True
+    runs_while_paused = True
+    runs_while_stopped = False
+
+    def request(self, operation: Operation) -> Answer:
+        """ApproveAssignment."""
+        return {"AssignmentId": submission_of(operation).platform_assignment_id}
+
+    def call(self, client: Any, operation: Operation) -> Answer:
+        """Approve it: what is approved cannot be approved again."""
+        return dict(client.approve_assignment(**operation.request))
+
+    def look(self, client: Any, operation: Operation) -> Answer | None:
+        """The assignment, if it is approved."""
+        return _assignment_with(client, operation, "Approved")
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """It is approved and paid."""
+        _settle_payment(operation, answer, at)
+        Submission.objects.filter(operations=operation).update(status=Submission.Status.APPROVED)
+
+
+class Reject(MTurkHandler):
+    """Rejects submitted work; the worker reads why."""
+
+    kind = Kind.REJECT
+    spends = False
+    runs_while_paused = True
+    runs_while_stopped = False
+
+    def request(self, operation: Operation) -> Answer:
+        """RejectAssignment, with the reason of whoever decided."""
+        submission = submission_of(operation)
+        return {"AssignmentId": submission.platform_assignment_id, "RequesterFeedback": submission.reason[:1024]}
+
+    def call(self, client: Any, operation: Operation) -> Answer:
+        """Reject it."""
+        return dict(client.reject_assignment(**operation.request))
+
+    def look(self, client: Any, operation: Operation) -> Answer | None:
+        """The assignment, if it is rejected."""
+        return _assignment_with(client, operation, "Rejected")
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """It is rejected."""
+        Submission.objects.filter(operations=operation).update(status=Submission.Status.REJECTED)
+
+
+class Bonus(MTurkHandler):
+    """Pays a bonus for submitted work: one at most."""
+
+    kind = Kind.BONUS
+    spends = True
+    runs_while_paused = True
+    runs_while_stopped = False
+
+    def request(self, operation: Operation) -> Answer:
+        """SendBonus, but for the token."""
+        submission = submission_of(operation)
+        assert submission.assignment is not None
+        said = _("For the comparisons that you made: receipt %(receipt)s.") % {"receipt": submission.assignment.receipt}
+        return {
+            "AssignmentId": submission.platform_assignment_id,
+            "WorkerId": submission.platform_worker_id,
+            "BonusAmount": f"{payment_of(operation).amount:.2f}",
+            "Reason": said,
+        }
+
+    def call(self, client: Any, operation: Operation) -> Answer:
+        """Pay it."""
+        return dict(client.send_bonus(**operation.request, **token_of(operation)))
+
+    def look(self, client: Any, operation: Operation) -> Answer | None:
+        """We pay one bonus for an assignment at most, so one of this amount to this worker is it."""
+        asked = operation.request
+        for bonus in listed(client.list_bonus_payments, "BonusPayments", AssignmentId=asked["AssignmentId"]):
+            same = Decimal(bonus["BonusAmount"]) == Decimal(asked["BonusAmount"])
+            if same and bonus["WorkerId"] == asked["WorkerId"]:
+                return {"BonusPayment": bonus}
+        return None
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """It is paid."""
+        _settle_payment(operation, answer, at)
+
+
+def _assignment_with(client: Any, operation: Operation, status: str) -> Answer | None:
+    answer = read(client.get_assignment, AssignmentId=operation.request["AssignmentId"])["Assignment"]
+    return {"Assignment": answer} if answer["AssignmentStatus"] == status else None
+
+
+def _settle_payment(operation: Operation, answer: Answer, at: datetime) -> None:
+    if operation.payment_id is not None:
+        evidence = {"operation": operation.kind, "token": operation.token, **answer}
+        payment_settle(payment_id=operation.payment_id, evidence=evidence, at=at)
+
+
+# --- workers who get no more
+
+
+class Exclude(MTurkHandler):
+    """Gives a barred worker the exclusion qualification, silently."""
+
+    kind = Kind.EXCLUDE
+    spends = False
+    runs_while_paused = True
+    runs_while_stopped = True
+
+    def request(self, operation: Operation) -> Answer:
+        """AssociateQualificationWithWorker."""
+        return {
+            "QualificationTypeId": operation.publication.exclusion_id,
+            "WorkerId": worker_of(operation).external_id,
+            "IntegerValue": 1,
+            "SendNotification": False,
+        }
+
+    def call(self, client: Any, operation: Operation) -> Answer:
+        """Give it."""
+        return dict(client.associate_qualification_with_worker(**operation.request))
+
+    def look(self, client: Any, operation: Operation) -> None:
+        """Given again, it is the same."""
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """Here, the worker was barred before."""
+
+
+class Readmit(MTurkHandler):
+    """Takes the exclusion from a worker who is welcome again."""
+
+    kind = Kind.READMIT
+    spends = False
+    runs_while_paused = True
+    runs_while_stopped = False
+
+    def request(self, operation: Operation) -> Answer:
+        """DisassociateQualificationFromWorker."""
+        return {
+            "QualificationTypeId": operation.publication.exclusion_id,
+            "WorkerId": worker_of(operation).external_id,
+        }
+
+    def call(self, client: Any, operation: Operation) -> Answer:
+        """Take it."""
+        return dict(client.disassociate_qualification_from_worker(**operation.request))
+
+    def look(self, client: Any, operation: Operation) -> None:
+        """Taken again, it is the same."""
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """Here, the worker was welcome before."""
+
+
+# --- what the operation is about: the database holds that each kind has its own
+
+
+def hit_of(operation: Operation) -> PublishedHit:
+    """The HIT at the platform."""
+    assert operation.published_hit is not None
+    return operation.published_hit
+
+
+def payment_of(operation: Operation) -> Payment:
+    """The payment that it makes."""
+    assert operation.payment is not None
+    return operation.payment
+
+
+def submission_of(operation: Operation) -> Submission:
+    """The submission that it decides on or pays for."""
+    assert operation.submission is not None
+    return operation.submission
+
+
+def worker_of(operation: Operation) -> Worker:
+    """The worker whom it excludes or readmits."""
+    assert operation.worker is not None
+    return operation.worker
+
+
+def terms_of(operation: Operation) -> TermsVersion:
+    """The terms that it makes a HIT type of, or puts a HIT under."""
+    assert operation.terms is not None
+    return operation.terms
+
+
+def _compensated(operation: Operation) -> Assignment:
+    assignment = payment_of(operation).assignment
+    assert assignment is not None
+    return assignment
+
+
+def lock_published_hit(operation: Operation) -> PublishedHit:
+    """Lock the publication and then the HIT: a halt that comes meanwhile sees what is stored here."""
+    Publication.objects.select_for_update(no_key=True).get(pk=operation.publication_id)
+    return PublishedHit.objects.select_for_update(no_key=True, of=("self",)).get(operations=operation)
+
+
+HANDLERS: tuple[Handler, ...] = (
+    ExclusionType(),
+    HitType(),
+    Create(),
+    Compensate(),
+    Retype(),
+    Extend(),
+    Expire(),
+    Reopen(),
+    Approve(),
+    Reject(),
+    Bonus(),
+    Exclude(),
+    Readmit(),
+)
