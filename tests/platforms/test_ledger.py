@@ -20,7 +20,8 @@ from judgments.models import Acceptance
 from platforms.ledger import ledger_compare, ledger_export, totals
 from platforms.models import Operation, Payment, Publication, Submission
 from platforms.mturk import operations
-from platforms.publishing import publication_publish, publication_stop, publication_write
+from platforms.outbox import operations_run
+from platforms.publishing import publication_publish, publication_resume, publication_stop, publication_write
 from platforms.reviewing import (
     compensation_offer,
     publication_requeue,
@@ -362,6 +363,27 @@ def test_nothing_is_paid_while_the_kill_switch_is_down(published: Publication, w
     assert totals(published).owed == Decimal("2.00")
     assert paid(published) == {}
     assert wanda.look()["earnings"]["owed"] == "0.00"
+
+
+def test_a_bonus_that_is_planned_when_the_kill_switch_falls_is_not_paid_before_resuming(
+    published: Publication, requester: Requester, wanda: Worker
+) -> None:
+    work(published, wanda)
+    clock = Clock()
+    publication_sync(publication=published, at=clock(), everything=True)
+    judgment_services.confirmed_check_all(at=clock())
+    publication_settle(publication=published, at=clock())
+    assert operations_run(publication=published, limit=1, clock=clock, sleep=clock.sleep) == 1
+    assert paid(published) == {Purpose.REWARD: Decimal("0.10")}
+    publication_stop(publication=published, at=clock())
+    drain(published, clock, rounds=5)
+    assert paid(published) == {Purpose.REWARD: Decimal("0.10")}
+    assert published.payments.get(purpose=Purpose.BONUS).state == "owed"
+
+    publication_resume(publication=published, at=clock())
+    drain(published, clock)
+    assert paid(published) == {Purpose.REWARD: Decimal("0.10"), Purpose.BONUS: Decimal("1.90")}
+    agree(published, requester)
 
 
 def test_only_a_person_with_a_reason_rejects(

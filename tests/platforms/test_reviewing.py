@@ -9,10 +9,11 @@ from django.utils import timezone
 from core.errors import NotNow
 from core.models import User
 from judgments import services as judgment_services
-from platforms.models import Payment, Publication, Submission
+from platforms.models import Operation, Payment, Publication, Submission
 from platforms.publishing import publication_unsaved
-from platforms.reviewing import compensations_find, publication_settle, submission_reject
+from platforms.reviewing import compensations_find, publication_settle, submission_reject, workers_exclude
 from pools.models import Campaign, Collection
+from tasks import services as task_services
 from tasks.models import Assignment
 from tests import factories
 
@@ -103,3 +104,50 @@ def test_under_the_rule_for_all_data_work_that_was_left_unchecked_is_excluded_wi
     factories.do(alice, campaign, fail_tests=True)
     left.refresh_from_db()
     assert left.verdict == Assignment.Verdict.EXCLUDED
+
+
+@pytest.mark.parametrize(
+    ("state", "verdict"), [("owed", "pending"), ("sent", "pending"), ("refused", "pending"), ("paid", "accepted")]
+)
+def test_only_a_compensation_that_was_paid_confirms_whose_the_work_is(
+    campaign: Campaign, state: str, verdict: str
+) -> None:
+    publication = opened(campaign)
+    work = done(publication)
+    Payment.objects.create(
+        publication=publication,
+        assignment=work,
+        purpose="compensation",
+        amount="1.00",
+        fee="0.20",
+        state=state,
+        owed_at=timezone.now(),
+    )
+    judgment_services.confirmed_check_all(at=timezone.now())
+    work.refresh_from_db()
+    assert work.verdict == verdict
+    assert work.acceptances.exists() == (verdict == "accepted")
+
+
+def test_a_barred_worker_is_excluded_at_the_platform_only_once_they_have_submitted_there(campaign: Campaign) -> None:
+    publication = opened(campaign, exclusion_id="3EXCLUSION")
+    work = done(publication)
+    worker = work.worker
+    task_services.worker_bar(worker=worker, at=timezone.now())
+    assert workers_exclude(publication=publication, at=timezone.now()) == 0
+    assert not Operation.objects.exists(), "somebody may have typed this id"
+
+    submitted(publication, work, assignment=work)
+    assert workers_exclude(publication=publication, at=timezone.now()) == 1
+    assert workers_exclude(publication=publication, at=timezone.now()) == 0
+    task_services.worker_unbar(worker=worker)
+    assert workers_exclude(publication=publication, at=timezone.now()) == 1
+    assert workers_exclude(publication=publication, at=timezone.now()) == 0
+    worker.refresh_from_db()
+    task_services.worker_bar(worker=worker, at=timezone.now())
+    assert workers_exclude(publication=publication, at=timezone.now()) == 1
+    assert list(Operation.objects.order_by("id").values_list("kind", "worker")) == [
+        ("exclude", worker.pk),
+        ("readmit", worker.pk),
+        ("exclude", worker.pk),
+    ]
