@@ -47,7 +47,7 @@ def _worker_lives(**_named: object) -> None:
     now = time.monotonic()
     if now - _state["worker reported"] >= job_status.WORKER_EVERY:
         _state["worker reported"] = now
-        _write(job_status.write_worker)
+        _write(job_status.write_worker, tuple(app.amqp.queues.consume_from))
 
 
 @signals.task_postrun.connect

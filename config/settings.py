@@ -34,11 +34,13 @@ import environ
 from botocore.config import Config  # type: ignore[import-untyped]
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
+from kombu import Exchange, Queue
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from core import logs
 from core.database import connection_options
+from core.job_status import QUEUES
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -177,13 +179,36 @@ CACHES = {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1) if REDIS_URL.startswith("unix") else REDIS_URL
-CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 5.0, "socket_connect_timeout": 5.0}
+# A job that nobody has acknowledged for that long goes to another worker: longer than any may take.
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_timeout": 5.0,
+    "socket_connect_timeout": 5.0,
+    "visibility_timeout": 2 * 3600,
+}
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.2}  # a page may be waiting
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # workers wait for Redis as long as it takes
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# Three queues, each with workers of its own, so that nothing that computes for minutes delays paying.
+CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in QUEUES]
+CELERY_TASK_DEFAULT_QUEUE = "default"
+CELERY_TASK_ROUTES = {
+    "platforms.jobs.reconcile": {"queue": "default"},  # it asks about every HIT that can still change
+    "platforms.jobs.compare": {"queue": "default"},
+    "platforms.jobs.*": {"queue": "money"},
+    "judgments.jobs.check": {"queue": "money"},  # what is paid waits for it
+    "judgments.jobs.*": {"queue": "compute"},
+    "results.jobs.*": {"queue": "compute"},
+    "tasks.jobs.*": {"queue": "compute"},
+}
+# A job that takes longer is told to end (an error like any other: it raises an alarm), and a minute later killed.
+CELERY_TASK_SOFT_TIME_LIMIT, CELERY_TASK_TIME_LIMIT = 30 * 60, 31 * 60
+CELERY_TASK_ANNOTATIONS = {
+    name: {"soft_time_limit": 90 * 60, "time_limit": 91 * 60}
+    for name in ("results.jobs.compute_results", "tasks.jobs.pack_waiting_campaigns")
+}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE = {
     "pack campaigns that wait": {"task": "tasks.jobs.pack_waiting_campaigns", "schedule": 30.0},

@@ -6,15 +6,16 @@ Nothing of Django is imported here: a container's check reads this within a frac
 import json
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from redis import Redis
 
 JOBS = "bestknown:jobs"  # a hash: what the clock and the jobs of each kind last did
 WORKERS = "bestknown:workers"  # a sorted set: each worker by the time at which it last reported
-QUEUE = "celery"  # Celery's own list of jobs that wait for a worker
+SERVED = "bestknown:queues"  # a sorted set: each queue by the time at which a worker that takes from it last reported
+QUEUES = ("money", "default", "compute")  # Celery's own lists of jobs that wait for a worker, by these names
 TIMEOUT = 1.0  # seconds for Redis to answer
 BEAT_LATE = 300.0  # seconds; the shortest schedule is 15
 WORKER_LATE = 60.0
@@ -35,12 +36,16 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True)
 class JobStatus:
-    """What Redis holds, with all times in seconds since 1970. `waiting` jobs are in the queue."""
+    """What Redis holds, with all times in seconds since 1970. `waiting` jobs are in the queues.
+
+    `served` gives for each queue when a worker that takes from it last reported.
+    """
 
     waiting: int
     beat_started_at: float | None
     beat_at: float | None
     workers: Mapping[str, float]
+    served: Mapping[str, float]
     kinds: tuple[Kind, ...]
 
     def beat_problems(self, now: float) -> list[str]:
@@ -79,6 +84,9 @@ class JobStatus:
                 if latest is None
                 else f"No worker is alive: the last one reported {_ago(now - latest)}."
             )
+        else:
+            idle = [queue for queue in QUEUES if now - self.served.get(queue, 0) > WORKER_LATE]
+            found += [f"No worker takes jobs from the queue “{queue}”." for queue in idle]
         for kind in self.kinds:
             since = max(kind.ended_at or 0, self.beat_started_at or 0)
             if now - since > JOB_LATE + 2 * kind.every:
@@ -98,13 +106,16 @@ def read_status(redis: "Redis") -> JobStatus:
     with redis.pipeline(transaction=False) as pipe:
         pipe.hgetall(JOBS)
         pipe.zrange(WORKERS, 0, -1, withscores=True)
-        pipe.llen(QUEUE)
-        known, workers, waiting = cast(tuple[dict[str, str], list[tuple[str, float]], int], pipe.execute())
+        pipe.zrange(SERVED, 0, -1, withscores=True)
+        for queue in QUEUES:
+            pipe.llen(queue)
+        known, workers, served, *waiting = pipe.execute()
     kinds = []
     for name, (what, every) in json.loads(known.get("schedule", "{}")).items():
         failed_at, _space, error = known.get(f"failed {name}", "").partition(" ")
         kinds.append(Kind(what, every, _time(known.get(f"ended {name}")), _time(failed_at), error))
-    return JobStatus(waiting, _time(known.get("beat started")), _time(known.get("beat")), dict(workers), tuple(kinds))
+    started, sent = _time(known.get("beat started")), _time(known.get("beat"))
+    return JobStatus(sum(waiting), started, sent, dict(workers), dict(served), tuple(kinds))
 
 
 def write_beat_started(redis: "Redis", schedule: Mapping[str, tuple[str, float]]) -> None:
@@ -128,11 +139,12 @@ def write_job(redis: "Redis", name: str, error: str = "") -> None:
             pipe.execute()
 
 
-def write_worker(redis: "Redis") -> None:
-    """The worker on this machine is alive. Workers that have been silent for a day are forgotten."""
+def write_worker(redis: "Redis", queues: Iterable[str]) -> None:
+    """The worker on this machine is alive, and takes from `queues`. Who has been silent for a day is forgotten."""
     now = time.time()
     with redis.pipeline(transaction=False) as pipe:
         pipe.zadd(WORKERS, {socket.gethostname(): now})
+        pipe.zadd(SERVED, dict.fromkeys(queues, now))
         pipe.zremrangebyscore(WORKERS, 0, now - FORGET_AFTER)
         pipe.execute()
 

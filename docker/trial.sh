@@ -125,7 +125,7 @@ judge() {
 
 crash() {
   local service host counting
-  for service in postgres redis web marketplace worker beat proxy; do
+  for service in postgres redis web marketplace worker compute beat proxy; do
     host=$SITE_HOST
     [ $service != marketplace ] || host=$MARKETPLACE_HOST
     touch "$work/asking"

@@ -147,7 +147,7 @@ class LocalMarketplace:
         for address in candidates:
             made = self.run(
                 *("create_operator", address),
-                unless="There is an account with this email",
+                unless="An account with this email address already exists",
                 MARKETPLACE_OPERATOR_PASSWORD=kept["operator_password"],
             )
             if made or not is_new:

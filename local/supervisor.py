@@ -89,7 +89,9 @@ class Site:
         # No access log: the addresses of judging pages carry tokens.
         self._add("web", _gunicorn("config.wsgi:application", web.fileno(), self._workers), ours, listener=web)
         if self._with_jobs:
-            self._add("jobs", _celery("worker --concurrency 1 --without-gossip --without-mingle"), ours)
+            for name, queues in (("jobs", "money,default"), ("compute", "compute")):
+                options = f"--queues {queues} --hostname {name}@%h --concurrency 1 --without-gossip --without-mingle"
+                self._add(name, _celery(f"worker {options}"), ours)
             # The clock keeps nothing in a file that could be damaged: every regular job may run at any time.
             self._add("beat", _celery("beat --scheduler celery.beat:Scheduler --pidfile="), ours)
         if self._marketplace is not None and marketplace is not None:

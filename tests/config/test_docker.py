@@ -73,7 +73,7 @@ def test_the_marketplace_can_be_left_out_and_so_can_the_servers() -> None:
     profiles = {name: set(service.get("profiles", ())) for name, service in SERVICES.items()}
     assert {name for name in SERVICES if profiles[name] == {"marketplace"}} >= MARKETPLACE
     assert profiles["postgres"] == {"postgres"} and profiles["redis"] == {"redis"}
-    for name in ("proxy", "web", "worker", "beat", "migrate"):
+    for name in ("proxy", "web", "worker", "compute", "beat", "migrate"):
         assert not profiles[name]
     for name, service in SERVICES.items():
         for needed, how in service.get("depends_on", {}).items():
@@ -104,7 +104,7 @@ def test_the_marketplace_and_the_application_know_no_secret_of_each_other() -> N
         environment = str(SERVICES[name]["environment"])
         for secret in ("${SECRET_KEY", "${POSTGRES_PASSWORD", "REDIS", "AWS_"):
             assert secret not in environment, name
-    for name in ("web", "worker", "beat", "migrate"):
+    for name in ("web", "worker", "compute", "beat", "migrate"):
         for secret in ("MARKETPLACE_SECRET_KEY", "MARKETPLACE_POSTGRES_PASSWORD"):
             assert secret not in str(SERVICES[name]["environment"]), name
 

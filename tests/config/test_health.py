@@ -15,6 +15,7 @@ from django.conf import settings
 from django.test import Client
 
 from config import health
+from config.celery import app
 from core import job_status
 from core.models import User
 from local.supervisor import Site
@@ -22,7 +23,7 @@ from tests.conftest import database_url
 from tests.ports import free_port
 
 REPOSITORY = Path(__file__).parents[2]
-SCHEDULE = {"tasks.jobs.publish": ("publish HITs", 15.0), "tasks.jobs.reconcile": ("compare ledgers", 21_600.0)}
+SCHEDULE = {"platforms.jobs.publish": ("publish HITs", 15.0), "platforms.jobs.reconcile": ("compare ledgers", 21_600.0)}
 
 
 @pytest.fixture(autouse=True)
@@ -30,9 +31,9 @@ def clean_slate(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is known of any job, and every question is asked anew."""
     monkeypatch.setattr(health, "FRESH", 0.0)
     redis = job_status.redis_at(settings.REDIS_URL)
-    redis.delete(job_status.JOBS, job_status.WORKERS)
+    redis.delete(job_status.JOBS, job_status.WORKERS, job_status.SERVED)
     yield
-    redis.delete(job_status.JOBS, job_status.WORKERS)
+    redis.delete(job_status.JOBS, job_status.WORKERS, job_status.SERVED)
 
 
 def wrote(name: str, seconds_ago: float, monkeypatch: pytest.MonkeyPatch, *arguments: object) -> None:
@@ -50,8 +51,8 @@ def problems() -> list[str]:
 def test_a_site_whose_jobs_are_done_is_healthy(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     wrote("beat_started", 3600, monkeypatch, SCHEDULE)
     wrote("beat", 5, monkeypatch)
-    wrote("worker", 5, monkeypatch)
-    wrote("job", 10, monkeypatch, "tasks.jobs.publish")
+    wrote("worker", 5, monkeypatch, job_status.QUEUES)
+    wrote("job", 10, monkeypatch, "platforms.jobs.publish")
     answer = Client().get("/healthz/all")
     assert answer.status_code == 200
     assert answer.json() == {
@@ -77,8 +78,8 @@ def test_jobs_that_nobody_does_are_said_and_take_no_web_server_out_of_service(db
 def test_a_clock_that_stopped_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     wrote("beat_started", 7200, monkeypatch, SCHEDULE)
     wrote("beat", 3600, monkeypatch)
-    wrote("worker", 5, monkeypatch)
-    wrote("job", 3590, monkeypatch, "tasks.jobs.publish")
+    wrote("worker", 5, monkeypatch, job_status.QUEUES)
+    wrote("job", 3590, monkeypatch, "platforms.jobs.publish")
     assert problems() == [
         "The clock (Celery Beat) last sent a job 1 hour ago.",
         "“publish HITs” last ended well 59 minutes ago; it is due every 15 seconds.",
@@ -92,7 +93,7 @@ def test_the_workplace_says_that_jobs_have_stopped(rita: User, monkeypatch: pyte
     assert "Jobs are not being done" not in client.get("/campaigns/").content.decode(), "they never ran here"
     wrote("beat_started", 7200, monkeypatch, SCHEDULE)
     wrote("beat", 3600, monkeypatch)
-    wrote("worker", 5, monkeypatch)
+    wrote("worker", 5, monkeypatch, job_status.QUEUES)
     page = client.get("/campaigns/").content.decode()
     assert "Jobs are not being done" in page and "The clock (Celery Beat) last sent a job 1 hour ago." in page
 
@@ -100,17 +101,42 @@ def test_the_workplace_says_that_jobs_have_stopped(rita: User, monkeypatch: pyte
 def test_a_worker_that_died_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     wrote("beat_started", 3600, monkeypatch, SCHEDULE)
     wrote("beat", 5, monkeypatch)
-    wrote("worker", 300, monkeypatch)
-    wrote("job", 300, monkeypatch, "tasks.jobs.publish")
+    wrote("worker", 300, monkeypatch, job_status.QUEUES)
+    wrote("job", 300, monkeypatch, "platforms.jobs.publish")
     assert problems() == ["No worker is alive: the last one reported 5 minutes ago."]
+
+
+def test_a_queue_from_which_no_worker_takes_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrote("beat_started", 3600, monkeypatch, SCHEDULE)
+    wrote("beat", 5, monkeypatch)
+    wrote("worker", 300, monkeypatch, ["compute"])
+    wrote("worker", 5, monkeypatch, ["money", "default"])
+    wrote("job", 5, monkeypatch, "platforms.jobs.publish")
+    assert problems() == ["No worker takes jobs from the queue “compute”."]
+
+
+def test_what_pays_shares_no_queue_with_what_computes() -> None:
+    app.loader.import_default_modules()
+    route = app.amqp.router.route
+    queues = {name: route({}, name)["queue"].name for name in app.tasks if not name.startswith("celery.")}
+    assert {name.rpartition(".")[2] for name, queue in queues.items() if queue == "money"} == {
+        "publish", "sync", "check", "settle", "requeue",
+    }  # fmt: skip
+    assert queues["results.jobs.compute_results"] == queues["tasks.jobs.pack_waiting_campaigns"] == "compute"
+    assert queues["platforms.jobs.reconcile"] == "default"
+    assert (
+        app.conf.task_soft_time_limit
+        < app.conf.task_time_limit
+        < app.conf.broker_transport_options["visibility_timeout"]
+    )
 
 
 def test_a_kind_of_job_that_always_fails_is_said_with_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
     wrote("beat_started", 7200, monkeypatch, SCHEDULE)
     wrote("beat", 5, monkeypatch)
-    wrote("worker", 5, monkeypatch)
-    wrote("job", 3600, monkeypatch, "tasks.jobs.publish")
-    wrote("job", 10, monkeypatch, "tasks.jobs.publish", "ValueError: no such thing")
+    wrote("worker", 5, monkeypatch, job_status.QUEUES)
+    wrote("job", 3600, monkeypatch, "platforms.jobs.publish")
+    wrote("job", 10, monkeypatch, "platforms.jobs.publish", "ValueError: no such thing")
     assert problems() == [
         "“publish HITs” last ended well 1 hour ago; it is due every 15 seconds. "
         "It failed 10 seconds ago: ValueError: no such thing"
@@ -118,10 +144,10 @@ def test_a_kind_of_job_that_always_fails_is_said_with_its_error(monkeypatch: pyt
 
 
 def test_a_job_that_is_due_seldom_is_not_missed_after_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    wrote("job", 86_400, monkeypatch, "tasks.jobs.reconcile")
+    wrote("job", 86_400, monkeypatch, "platforms.jobs.reconcile")
     wrote("beat_started", 60, monkeypatch, SCHEDULE)
     wrote("beat", 5, monkeypatch)
-    wrote("worker", 5, monkeypatch)
+    wrote("worker", 5, monkeypatch, job_status.QUEUES)
     assert problems() == []
 
 

@@ -84,7 +84,7 @@ def test_commands_beside_the_site_know_its_address_and_its_marketplace(tmp_path:
 
 def test_the_key_of_make_runs_marketplace_goes_nowhere_else(settings: object, monkeypatch: pytest.MonkeyPatch) -> None:
     from platforms.mturk.client import client_for
-    from platforms.mturk.endpoints import endpoint_of as platform_named
+    from platforms.mturk.endpoints import endpoint_of
 
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
@@ -93,10 +93,10 @@ def test_the_key_of_make_runs_marketplace_goes_nowhere_else(settings: object, mo
     settings.MARKETPLACE_KEY = ("MKPOURS", "secret")  # type: ignore[attr-defined]
 
     def key_at(name: str) -> str:
-        return str(client_for(platform_named(name))._request_signer._credentials.access_key)
+        return str(client_for(endpoint_of(name))._request_signer._credentials.access_key)
 
     assert key_at("marketplace") == "MKPOURS"
-    assert key_at("sandbox") == key_at("production") == "AKIASOMEBODY"
+    assert key_at("mturk-sandbox") == key_at("mturk") == "AKIASOMEBODY"
 
 
 def test_somebody_elses_marketplace_is_refused(transactional_db: None, tmp_path: Path) -> None:
