@@ -158,7 +158,6 @@ def _job(campaign: "Campaign") -> None:
     from django.db import connection
 
     from results import refreshing
-    from results.inputs import digest_of
 
     started = time.perf_counter()
     assert refreshing.result_refresh(campaign=campaign)
@@ -169,9 +168,6 @@ def _job(campaign: "Campaign") -> None:
         f"{len(data['leaderboard'])} runs, {data['queries']:,} queries, {data['judgments']:,} judgments: results "
         f"computed in {seconds:.1f} s"
     )
-    started = time.perf_counter()
-    digest_of(campaign)
-    print(f"telling whether they are in step: {(time.perf_counter() - started) * 1000:.0f} ms")
     with connection.cursor() as cursor:
         cursor.execute("SELECT length(data::text), length(figures::text), length(tops::text) FROM results_result")
         print("stored: {:,} bytes of data, {:,} of figures, {:,} of tops".format(*cursor.fetchone()))

@@ -215,6 +215,7 @@ CELERY_BEAT_SCHEDULE = {
     "publish HITs and send what is planned": {"task": "platforms.jobs.publish", "schedule": 15.0},
     "ask platforms what was submitted": {"task": "platforms.jobs.sync", "schedule": 60.0},
     "check the test pairs of confirmed work": {"task": "judgments.jobs.check", "schedule": 60.0},
+    "make export files": {"task": "judgments.jobs.make_exports", "schedule": 60.0},
     "compute results": {"task": "results.jobs.compute_results", "schedule": 60.0},
     "decide on submitted work and pay": {"task": "platforms.jobs.settle", "schedule": 60.0},
     "ask for more work where it is needed": {"task": "platforms.jobs.requeue", "schedule": 120.0},
@@ -234,6 +235,7 @@ STORAGES = {
         "BACKEND": "storages.backends.s3.S3Storage",
         "OPTIONS": {
             "bucket_name": FILES_BUCKET,
+            "max_memory_size": 8 << 20,  # of a file that is read; what is larger goes to disk
             # a bucket that is away is told within seconds, and not waited for
             "client_config": Config(connect_timeout=3, read_timeout=20, retries={"total_max_attempts": 2}),
         },
@@ -330,6 +332,7 @@ LOGGING = {
         "django.request": {"level": "ERROR"},
         "httpx": {"level": "WARNING"},
         "botocore": {"level": "WARNING"},
+        "fontTools": {"level": "WARNING"},
         # the same eight jobs, sent and received, several times a minute; what they did is told when they end
         "celery.beat": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},

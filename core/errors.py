@@ -26,6 +26,13 @@ class NotNow(Refused):
     """The thing's state does not allow it (any more)."""
 
 
+class NotMadeYet(Refused):
+    """A file that a job makes is not there yet."""
+
+    status = 404
+    title = "Not made yet"
+
+
 class FileAway(Refused):
     """A stored file is not where it should be, or file storage does not answer."""
 

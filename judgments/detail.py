@@ -1,31 +1,11 @@
-"""What the researcher's pages show of one query, one assignment, and of the outcome as it stands."""
+"""What the researcher's page shows of one assignment."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from time import monotonic, perf_counter, sleep, time
-from typing import NamedTuple
 
-from django.core.cache import cache
-from django.utils import timezone
-
-from core.locks import alone
-from core.snapshot import one_moment
 from judgments import selectors as judgment_selectors
 from judgments.models import Judgment
-from pools.models import Campaign
 from tasks.models import Assignment, Item
-
-SLOW_SECONDS = 0.5
-REST_FACTOR = 30
-KEPT_SECONDS = 86_400  # to be shown while somebody counts anew
-MOST_WAIT = 2.0  # seconds for which a page waits for another's counting
-
-
-# --- one query
-
-
-# --- one assignment
 
 
 @dataclass(frozen=True)
@@ -92,55 +72,3 @@ def _item(item: Item, judgments: Sequence[Judgment], accepted: set[int]) -> Item
         passed=last.prefers_a if last and item.pair is None else None,
         accepted=last is not None and last.pk in accepted,
     )
-
-
-# --- the outcome
-
-
-class Outcome(NamedTuple):
-    """The preference qrels in numbers, as they stood at a time. `deadlocks` are sizes, each with how many there are."""
-
-    at: datetime
-    pools: int
-    single: int
-    deadlocks: list[tuple[int, int]]
-    incomplete: int
-
-
-def outcome(campaign: Campaign) -> Outcome | None:
-    """The outcome as it stands, or, where counting it takes long, as it stood a little while ago.
-
-    One process counts it at a time. The others show what was counted before; None if they waited for that in vain.
-    """
-    key = f"outcome 2 {campaign.link}"  # the number is that of what is kept: another version's is left alone
-    ends = monotonic() + MOST_WAIT
-    while True:
-        known = cache.get(key)
-        if known is not None and known["fresh until"] > time():
-            return Outcome(**known["outcome"])
-        with alone(f"outcome of campaign {campaign.pk}") as ours:
-            if ours:
-                return _count_outcome(campaign, key)
-        if known is not None:
-            return Outcome(**known["outcome"])
-        if monotonic() > ends:
-            return None
-        sleep(0.05)
-
-
-def _count_outcome(campaign: Campaign, key: str) -> Outcome:
-    begun, at = perf_counter(), timezone.now()
-    with one_moment():
-        derived = judgment_selectors.derived(campaign)
-    counted = Outcome(
-        at=at,
-        pools=derived.single + sum(derived.deadlocks.values()) + len(derived.incomplete),
-        single=derived.single,
-        deadlocks=sorted(derived.deadlocks.items()),
-        incomplete=len(derived.incomplete),
-    )
-    seconds = perf_counter() - begun
-    if seconds > SLOW_SECONDS:
-        known = {"outcome": counted._asdict(), "fresh until": time() + seconds * REST_FACTOR}
-        cache.set(key, known, timeout=KEPT_SECONDS)
-    return counted

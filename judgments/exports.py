@@ -1,4 +1,4 @@
-"""What a campaign gives away: qrels, pairs, judgments and the manifest. The same rows give the same bytes.
+"""What a campaign's export files hold: qrels, pairs, judgments and the manifest. The same rows give the same bytes.
 
 Nothing in it names a worker: pseudonyms are keyed with a secret of the campaign, so they hold within its exports and
 lead nowhere else.
@@ -10,15 +10,19 @@ import hmac
 import io
 import json
 import os
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
 from core.snapshot import one_moment
 from core.version import VERSION
+from evaluation.files.preferences import Preference
+from evaluation.judging.tournament import Derived
 from judgments import selectors as judgment_selectors
 from judgments.models import Judgment
 from pools import selectors as pool_selectors
@@ -49,44 +53,42 @@ NAMES = {
 }
 """File names, in the order in which they are shown, with what they hold."""
 MANIFEST = "manifest.json"
+ARCHIVE = "all.zip"
 LINES = 5_000  # at once in memory
+CHUNK = 1 << 20
 
 
-def export_files(campaign: Campaign) -> dict[str, bytes]:
-    """All export files of a campaign by name, as of one moment. The manifest comes last and describes the others."""
+class Source:
+    """A campaign with what several of its files are made of, read once. Used within one moment."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign = campaign
+
+    @cached_property
+    def preferences(self) -> list[Preference]:
+        """Every judgment that counts."""
+        return judgment_selectors.accepted_preferences(self.campaign)
+
+    @cached_property
+    def derived(self) -> Derived:
+        """The preference qrels."""
+        return judgment_selectors.derived(self.campaign, preferences=self.preferences)
+
+
+def export_to(campaign: Campaign, folder: Path) -> list[Path]:
+    """Write all export files into a folder, as of one moment, each whole or not at all, and return their paths.
+
+    The manifest comes last and describes the others.
+    """
     with one_moment():
-        return {name: b"".join(chunks) for name, chunks in _files(campaign)}
+        return write_files(Source(campaign), folder)
 
 
-def export_write(campaign: Campaign, name: str, file: IO[bytes]) -> None:
-    """Write one export file, a part at a time: of the others, nothing is made but what the manifest says of them."""
-    with one_moment():
-        if name == MANIFEST:
-            for each, chunks in _files(campaign):
-                for chunk in chunks:
-                    if each == MANIFEST:
-                        file.write(chunk)
-        else:
-            file.writelines(_MAKE[name](campaign))
-
-
-def export_zip_write(campaign: Campaign, file: IO[bytes]) -> None:
-    """Write all export files into one archive, a part at a time. The same files give the same bytes."""
-    with one_moment(), zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, chunks in _files(campaign):
-            with archive.open(_entry(name), "w") as member:
-                for chunk in chunks:
-                    member.write(chunk)
-
-
-def _files(campaign: Campaign) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """Every file by name, in parts that are to be read before the next file is asked for; the manifest is the last."""
-    summaries = {}
-    for name in NAMES:
-        if name != MANIFEST:
-            summary = summaries[name] = _Summary()
-            yield name, summary.of(_MAKE[name](campaign))
-    yield MANIFEST, iter([_manifest(campaign, summaries)])
+def write_files(source: Source, folder: Path) -> list[Path]:
+    """The same within the caller's moment."""
+    summaries = {name: _Summary() for name in NAMES if name != MANIFEST}
+    paths = [write_whole(folder / name, summary.of(_MAKE[name](source))) for name, summary in summaries.items()]
+    return [*paths, write_whole(folder / MANIFEST, [_manifest(source, summaries)])]
 
 
 class _Summary:
@@ -104,20 +106,12 @@ class _Summary:
             yield chunk
 
 
-def export_zip(campaign: Campaign) -> bytes:
-    """All export files in one archive."""
-    buffer = io.BytesIO()
-    export_zip_write(campaign, buffer)
-    return buffer.getvalue()
-
-
-def zipped(files: Mapping[str, bytes]) -> bytes:
-    """Files by name as one archive, without times of its own."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(_entry(name), content)
-    return buffer.getvalue()
+def write_zip(files: Mapping[str, Path], target: Path | IO[bytes]) -> None:
+    """Files by name as one archive, without times of its own: the same files give the same bytes."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, path in files.items():
+            with path.open("rb") as file, archive.open(_entry(name), "w") as member:
+                shutil.copyfileobj(file, member, CHUNK)
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -127,18 +121,8 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return entry
 
 
-def export_to(campaign: Campaign, folder: Path) -> list[Path]:
-    """Write all export files into a folder, each whole or not at all, and return their paths."""
-    with one_moment():
-        return [_write(folder / name, chunks) for name, chunks in _files(campaign)]
-
-
-def write_to(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
-    """Write files by name into a folder, each whole or not at all, and return their paths."""
-    return [_write(folder / name, [content]) for name, content in files.items()]
-
-
-def _write(target: Path, chunks: Iterable[bytes]) -> Path:
+def write_whole(target: Path, chunks: Iterable[bytes]) -> Path:
+    """Write a file, whole or not at all, and return its path."""
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     with os.fdopen(handle, "wb") as file:
@@ -154,35 +138,34 @@ def pseudonym(campaign: Campaign, worker_id: int) -> str:
     return hmac.new(bytes(campaign.pseudonym_key), message, hashlib.sha256).hexdigest()[:16]
 
 
-def _qrels(campaign: Campaign, between: str) -> Iterator[bytes]:
-    best = judgment_selectors.derived(campaign).qrels
-    return _lines(between.join((query, "0", pid, "1")) for query, pid in best)
+def _qrels(source: Source, between: str) -> Iterator[bytes]:
+    return _lines(between.join((query, "0", pid, "1")) for query, pid in source.derived.qrels)
 
 
-def _merged(campaign: Campaign) -> Iterator[bytes]:
+def _merged(source: Source) -> Iterator[bytes]:
     """Original qrels in their own order, then the best known answers that were not among them, with grade 1."""
-    grades = {(query, pid): grade for query, pid, grade in pool_selectors.collection_qrels(campaign.collection)}
-    for key in judgment_selectors.derived(campaign).qrels:
+    grades = {(query, pid): grade for query, pid, grade in pool_selectors.collection_qrels(source.campaign.collection)}
+    for key in source.derived.qrels:
         grades[key] = max(grades.get(key, 1), 1)
     return _lines(f"{query} 0 {pid} {grade}" for (query, pid), grade in grades.items())
 
 
-def _preferences(campaign: Campaign) -> Iterator[bytes]:
-    rows = judgment_selectors.accepted_preferences(campaign)
-    return _lines(f"{query} {a} {b} {preferred}" for query, a, b, preferred in rows)
+def _preferences(source: Source) -> Iterator[bytes]:
+    return _lines(f"{query} {a} {b} {preferred}" for query, a, b, preferred in source.preferences)
 
 
-def _pair_records(campaign: Campaign) -> Iterator[dict[str, Any]]:
+def _pair_records(source: Source) -> Iterator[dict[str, Any]]:
     wins: dict[tuple[str, str, str], list[int]] = {}
-    for query, a, b, preferred in judgment_selectors.accepted_preferences(campaign):
+    for query, a, b, preferred in source.preferences:
         wins.setdefault((query, a, b), [0, 0])[preferred == b] += 1
-    for query, pairs in judgment_selectors.asked_pairs(campaign).items():
+    for query, pairs in judgment_selectors.asked_pairs(source.campaign).items():
         for a, b in pairs:
             for_a, for_b = wins.get((query, a, b), (0, 0))
-            yield dict(zip(PAIR_COLUMNS, (query, a, b, for_a, for_b, campaign.overlap), strict=True))
+            yield dict(zip(PAIR_COLUMNS, (query, a, b, for_a, for_b, source.campaign.overlap), strict=True))
 
 
-def _judgment_records(campaign: Campaign) -> Iterator[dict[str, Any]]:
+def _judgment_records(source: Source) -> Iterator[dict[str, Any]]:
+    campaign = source.campaign
     tests = {test.pk: test for test in campaign.test_pairs.select_related("query", "relevant", "off_topic")}
     for row in judgment_selectors.judgment_rows(campaign):
         query, a, b = row.qid, row.a, row.b
@@ -213,10 +196,10 @@ def _judgment_records(campaign: Campaign) -> Iterator[dict[str, Any]]:
         }
 
 
-def _manifest(campaign: Campaign, files: Mapping[str, _Summary]) -> bytes:
+def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
+    campaign, derived = source.campaign, source.derived
     progress = task_selectors.progress(campaign)
     consent = task_selectors.current_consent(campaign)
-    derived = judgment_selectors.derived(campaign)
     manifest = {
         "campaign": campaign.name,
         "collection": campaign.collection.name,
@@ -286,13 +269,13 @@ def _jsonl(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     return _lines(json.dumps(record, ensure_ascii=False) for record in records)
 
 
-_MAKE: dict[str, Callable[[Campaign], Iterator[bytes]]] = {
-    "preference-qrels.txt": lambda campaign: _qrels(campaign, " "),
-    "preference-qrels.tsv": lambda campaign: _qrels(campaign, "\t"),
+_MAKE: dict[str, Callable[[Source], Iterator[bytes]]] = {
+    "preference-qrels.txt": lambda source: _qrels(source, " "),
+    "preference-qrels.tsv": lambda source: _qrels(source, "\t"),
     "original-and-preference-qrels.txt": _merged,
     "preferences.txt": _preferences,
-    "pairs.tsv": lambda campaign: _tsv(PAIR_COLUMNS, _pair_records(campaign)),
-    "pairs.jsonl": lambda campaign: _jsonl(_pair_records(campaign)),
-    "judgments.tsv": lambda campaign: _tsv(JUDGMENT_COLUMNS, _judgment_records(campaign)),
-    "judgments.jsonl": lambda campaign: _jsonl(_judgment_records(campaign)),
+    "pairs.tsv": lambda source: _tsv(PAIR_COLUMNS, _pair_records(source)),
+    "pairs.jsonl": lambda source: _jsonl(_pair_records(source)),
+    "judgments.tsv": lambda source: _tsv(JUDGMENT_COLUMNS, _judgment_records(source)),
+    "judgments.jsonl": lambda source: _jsonl(_judgment_records(source)),
 }

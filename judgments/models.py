@@ -63,6 +63,67 @@ class Acceptance(models.Model):
         return f"{self.judgment_id} for {self.pair_id}"
 
 
+class StoredFile(models.Model):
+    """A file that a job made from a campaign's judgments, in file storage: an export, a table, a figure, the report.
+
+    All current files of a kind were made at one moment. Those that were replaced stay for a while, for whoever is
+    downloading one.
+    """
+
+    class Kind(models.TextChoices):
+        EXPORT = "export", _("export")
+        RESULT = "result", _("result")
+
+    class State(models.TextChoices):
+        WRITING = "writing", _("being written")
+        CURRENT = "current", _("current")
+        REPLACED = "replaced", _("replaced")
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="files")
+    kind = models.CharField(max_length=6, choices=Kind)
+    name = models.CharField(max_length=100)
+    state = models.CharField(max_length=8, choices=State, default=State.WRITING)
+    file = models.FileField(max_length=255)
+    size = models.PositiveBigIntegerField()
+    sha256 = models.CharField(max_length=64)
+    revision = models.PositiveBigIntegerField(help_text=_("The campaign's, when it was made."))
+    made_at = models.DateTimeField()
+    replaced_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "kind", "name"],
+                condition=models.Q(state="current"),
+                name="stored_file_one_current",
+            )
+        ]
+        # judgments.stored_files.replaced_delete()
+        indexes = [
+            models.Index(fields=["made_at"], condition=~models.Q(state="current"), name="stored_file_to_delete"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Export(models.Model):
+    """When and from what a campaign's export files were last made, and what was counted at that moment."""
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="export")
+    revision = models.PositiveBigIntegerField(help_text=_("The campaign's at that moment."))
+    software = models.CharField(max_length=50)
+    newest_assignment = models.BigIntegerField(help_text=_("The key of the campaign's newest one; 0 without any."))
+    newest_judgment = models.BigIntegerField(help_text=_("The key of the newest of work that went on; 0 without any."))
+    counts = models.JSONField(help_text=_("judgments.selectors.Counts."))
+    made_at = models.DateTimeField()
+    seconds = models.FloatField(help_text=_("How long it took."))
+    rests_until = models.DateTimeField(help_text=_("By itself it is not made again before."))
+
+    def __str__(self) -> str:
+        return f"exports of {self.campaign_id}"
+
+
 class Decision(models.Model):
     """A decision about an assignment's data, or about a worker's further HITs, by the rule or a person. Append-only."""
 

@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import NamedTuple, cast
 
 from django.db import connection
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet
 
+from core.version import VERSION
 from evaluation.files.preferences import Preference
 from evaluation.judging.tournament import Derived, Method, derive
-from judgments.models import Acceptance, Decision, Judgment
+from judgments.models import Acceptance, Decision, Export, Judgment, StoredFile
 from platforms.models import Payment
 from pools.models import Campaign, Candidate, Pair, Pool
 from tasks.models import Assignment, Item, Worker
@@ -133,16 +134,19 @@ def asked_pairs(campaign: Campaign) -> dict[str, list[tuple[str, str]]]:
     return pairs
 
 
-def derived(campaign: Campaign, pool: Pool | None = None) -> Derived:
+def derived(campaign: Campaign, pool: Pool | None = None, preferences: Iterable[Preference] | None = None) -> Derived:
     """The preference qrels (or one pool's) as they stand: a pure function of stored judgments and settings.
 
     Pools with a pair that still waits for one of its `overlap` judgments are left out, and counted as incomplete.
+    `preferences` are the accepted ones, where they have been read already.
     """
     pools = pools_of(campaign, pool)
     waiting = waiting_queries(campaign, pool)
     settled = {query: pids for query, pids in pools.items() if query not in waiting}
-    preferences = [row for row in accepted_preferences(campaign, pool) if row.query not in waiting]
-    outcome = derive(settled, preferences, method=cast(Method, campaign.method))
+    accepted = accepted_preferences(campaign, pool) if preferences is None else preferences
+    outcome = derive(
+        settled, [row for row in accepted if row.query not in waiting], method=cast(Method, campaign.method)
+    )
     return replace(outcome, incomplete=tuple(sorted(waiting.union(outcome.incomplete))))
 
 
@@ -175,15 +179,97 @@ def waiting_pairs(assignment: Assignment) -> int:
 
 def judging_progress(campaign: Campaign) -> JudgingProgress:
     """Count a campaign's pairs and the accepted judgments on them."""
-    pairs = Pair.objects.filter(pool__campaign=campaign)
-    full = pairs.annotate(slots=Count("acceptances")).filter(slots__gte=campaign.overlap)
+    pairs = Pair.objects.filter(pool__campaign=campaign).annotate(slots=Count("acceptances"))
+    full = pairs.filter(slots__gte=campaign.overlap)
     accepted = Acceptance.objects.filter(pair__pool__campaign=campaign)
     good = Judgment.objects.filter(
         assignment__campaign=campaign, assignment__verdict=Assignment.Verdict.ACCEPTED, item__pair__isnull=False
     )
     slots = accepted.count()
     unused = good.values("assignment", "item").distinct().count() - slots
-    return JudgingProgress(pairs.count(), full.count(), slots, unused)
+    return JudgingProgress(campaign.pair_count, full.count(), slots, unused)
+
+
+class Moment(NamedTuple):
+    """What tells whether export files are still what they would be if they were made now.
+
+    `revision` grows when work ends, or is decided on. Work that goes on changes them too: the keys of the newest
+    assignment, and of the newest judgment of an assignment that has not ended; 0 without any.
+    """
+
+    revision: int
+    newest_assignment: int
+    newest_judgment: int
+
+
+def moment_of(campaign: Campaign) -> Moment:
+    """The campaign's present moment."""
+    revision = Campaign.objects.values_list("revision", flat=True).get(pk=campaign.pk)
+    going_on = Judgment.objects.filter(assignment__campaign=campaign, assignment__state=Assignment.State.ACTIVE)
+    return Moment(
+        revision,
+        campaign.assignments.aggregate(newest=Max("id", default=0))["newest"],
+        going_on.aggregate(newest=Max("id", default=0))["newest"],
+    )
+
+
+def campaigns_to_export() -> QuerySet[Campaign]:
+    """Campaigns that have started and whose export files are missing, or would be others now."""
+    newer = Assignment.objects.filter(campaign=OuterRef("pk"), id__gt=OuterRef("export__newest_assignment"))
+    saved = Judgment.objects.filter(
+        assignment__campaign=OuterRef("pk"),
+        assignment__state=Assignment.State.ACTIVE,
+        id__gt=OuterRef("export__newest_judgment"),
+    )
+    outdated = (
+        Q(export=None)
+        | ~Q(export__revision=F("revision"), export__software=VERSION)
+        | Q(Exists(newer))
+        | Q(Exists(saved))
+    )
+    started = Campaign.objects.exclude(state__in=[Campaign.State.DRAFT, Campaign.State.PACKING])
+    return started.filter(outdated)
+
+
+class Counts(NamedTuple):
+    """A campaign in numbers, as they were when its export files were made.
+
+    `judging` is its progress, as a dictionary; `deadlocks` are sizes, each with how many pools have one.
+    """
+
+    judging: dict[str, int]
+    pools: int
+    single: int
+    deadlocks: list[tuple[int, int]]
+    incomplete: int
+
+
+def counts_of(campaign: Campaign, outcome: Derived) -> Counts:
+    """Count."""
+    return Counts(
+        judging=judging_progress(campaign)._asdict(),
+        pools=outcome.single + sum(outcome.deadlocks.values()) + len(outcome.incomplete),
+        single=outcome.single,
+        deadlocks=sorted(outcome.deadlocks.items()),
+        incomplete=len(outcome.incomplete),
+    )
+
+
+def export_of(campaign: Campaign) -> Export | None:
+    """When and from what the campaign's export files were last made; None before the first time."""
+    return Export.objects.filter(campaign=campaign).first()
+
+
+def stored_files(campaign: Campaign, kind: str) -> dict[str, StoredFile]:
+    """The current stored files of a kind by name."""
+    current = StoredFile.objects.filter(campaign=campaign, kind=kind, state=StoredFile.State.CURRENT)
+    return {file.name: file for file in current}
+
+
+def stored_file(campaign: Campaign, kind: str, name: str) -> StoredFile | None:
+    """One current stored file; None if none of this name was made."""
+    current = StoredFile.objects.filter(campaign=campaign, kind=kind, state=StoredFile.State.CURRENT)
+    return current.filter(name=name).first()
 
 
 def assignments_of(campaign: Campaign) -> QuerySet[Assignment]:

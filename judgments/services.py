@@ -18,6 +18,7 @@ from judgments import selectors as judgment_selectors
 from judgments.models import Acceptance, Decision, Judgment
 from platforms.arriving import leaves_alarm
 from platforms.models import Publication
+from pools import services as pool_services
 from pools.models import Campaign, Pair
 from tasks import campaign_alarms
 from tasks import services as task_services
@@ -62,7 +63,9 @@ def assignment_finish(*, assignment: Assignment, at: datetime) -> Assignment:
             ngettext("One comparison is not answered yet.", "%(count)d comparisons are not answered yet.", len(missing))
             % {"count": len(missing)}
         )
-    return _end(assignment, left=False, at=at)
+    assignment = _end(assignment, left=False, at=at)
+    pool_services.campaign_mark_changed(campaign_id=assignment.campaign_id)
+    return assignment
 
 
 @transaction.atomic
@@ -75,6 +78,7 @@ def assignment_leave(*, assignment: Assignment, at: datetime) -> Assignment:
     publication = Publication.objects.filter(campaign=ended.campaign_id).first()
     if publication is not None and ended.platform_assignment_id:
         leaves_alarm(publication=publication, worker=ended.worker, came_from=ended.came_from, at=at)
+    pool_services.campaign_mark_changed(campaign_id=ended.campaign_id)
     return ended
 
 
@@ -139,6 +143,7 @@ def confirmed_check(*, assignment_id: int, at: datetime) -> bool:
     if assignment is None:
         return False
     _check(assignment, at=at)
+    pool_services.campaign_mark_changed(campaign_id=assignment.campaign_id)
     return True
 
 
@@ -192,6 +197,7 @@ def assignment_exclude(*, assignment: Assignment, why: str, by: User, at: dateti
         raise NotNow(_("The worker has not finished this assignment yet."))
     if assignment.verdict != Assignment.Verdict.EXCLUDED:
         _exclude(assignment, why=_reason(why), by=by, at=at)
+        pool_services.campaign_mark_changed(campaign_id=assignment.campaign_id)
     return assignment
 
 
@@ -205,6 +211,7 @@ def assignment_restore(*, assignment: Assignment, why: str, by: User, at: dateti
         _rule(assignment.campaign, assignment.worker, assignment, Decision.Kind.RESTORED, _reason(why), by, at)
         task_services.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.ACCEPTED)
         _fill(_pairs_of([assignment]))
+        pool_services.campaign_mark_changed(campaign_id=assignment.campaign_id)
     return assignment
 
 

@@ -11,5 +11,6 @@ urlpatterns = [
     path("campaigns/<int:pk>/work/", views.work, name="work"),
     path("campaigns/<int:pk>/work/<int:assignment_pk>/", views.assignment, name="assignment"),
     path("campaigns/<int:pk>/workers/<int:worker_pk>/", views.worker, name="worker"),
+    path("campaigns/<int:pk>/exports/", views.make_exports, name="make_exports"),
     path("campaigns/<int:pk>/exports/<str:name>", views.export, name="export"),
 ]

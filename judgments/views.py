@@ -1,7 +1,7 @@
 """The researcher's pages about judgments: a campaign as it stands, its queries, the work behind it, the exports."""
 
+import logging
 from collections.abc import Callable
-from tempfile import TemporaryFile
 from typing import Any
 
 from django import forms
@@ -10,17 +10,20 @@ from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from kombu.exceptions import OperationalError
 
 from core.errors import NotYours, Refused
 from core.http import Request, page_of, refuse_in, see_other
 from core.money import dollars
 from judgments import detail, exports
+from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
+from judgments.downloads import file_response
+from judgments.models import StoredFile
 from platforms.bills import campaign_bill
 from platforms.models import Alarm
 from platforms.publishing import publication_likely
@@ -33,14 +36,8 @@ from tasks import campaign_alarms, links
 from tasks import selectors as task_selectors
 from tasks.models import Assignment, Worker
 
-TYPES = {
-    "txt": "text/plain; charset=utf-8",
-    "tsv": "text/tab-separated-values; charset=utf-8",
-    "jsonl": "application/x-ndjson",
-    "json": "application/json",
-    "zip": "application/zip",
-}
 LATEST = 10
+log = logging.getLogger(__name__)
 
 
 class ReasonForm(forms.Form):
@@ -58,7 +55,6 @@ def campaign(request: Request, pk: int) -> HttpResponse:
     """A campaign as it stands: what, how far, how good, how much, what next."""
     found = campaign_of(request, pk)
     draft = found.state == Campaign.State.DRAFT
-    judging = judgment_selectors.judging_progress(found)
     sizes = pool_selectors.stored_sizes(found)
     context = {
         "campaign": found,
@@ -66,8 +62,7 @@ def campaign(request: Request, pk: int) -> HttpResponse:
         "runs": found.runs.order_by("name"),
         "sizes": sizes,
         "histogram": size_histogram(sizes),
-        "judging": judging,
-        "bill": campaign_bill(publication_likely(found), pairs=judging.pairs),
+        "bill": campaign_bill(publication_likely(found)),
         "settings": _settings(found),
         "address": links.campaign_address(found),
         "tests": task_selectors.test_counts(found),
@@ -77,10 +72,14 @@ def campaign(request: Request, pk: int) -> HttpResponse:
     if draft:
         context["obstacles"] = task_selectors.launch_obstacles(found)
     else:
+        made = judgment_selectors.export_of(found)
+        stored = judgment_selectors.stored_files(found, StoredFile.Kind.EXPORT)
         context |= {
             "progress": task_selectors.progress(found),
-            "outcome": detail.outcome(found),
-            "files": exports.NAMES.items(),
+            "made": made,
+            "outdated": judgment_selectors.campaigns_to_export().filter(pk=pk).exists(),
+            "files": [(name, what, stored.get(name)) for name, what in exports.NAMES.items()],
+            "archive": stored.get(exports.ARCHIVE),
             "decisions": judgment_selectors.decisions(found)[:LATEST],
         }
     return render(request, "judgments/campaign.html", context)
@@ -247,19 +246,23 @@ def _decide_worker(request: Request, found: Campaign, person: Worker, why: str) 
 @login_required
 @require_GET
 def export(request: Request, pk: int, name: str) -> FileResponse:
-    """One export file, or all of them in an archive."""
+    """One export file, or all of them in an archive, as they were last made."""
     found = campaign_of(request, pk)
-    if name != "all.zip" and name not in exports.NAMES:
+    if name != exports.ARCHIVE and name not in exports.NAMES:
         raise NotYours(_("There is no export of this name."))
-    file = TemporaryFile()  # noqa: SIM115 - the response closes it
-    if name == "all.zip":
-        exports.export_zip_write(found, file)
+    return file_response(found, StoredFile.Kind.EXPORT, name)
+
+
+@login_required
+@require_POST
+def make_exports(request: Request, pk: int) -> HttpResponse:
+    """Have the export files made now, in the background."""
+    found = campaign_of(request, pk)
+    try:
+        judgment_jobs.make_exports.delay(found.pk)
+    except OperationalError as error:
+        log.warning("The exports of campaign %s wait for the next round: %s", found.pk, error)
+        messages.warning(request, _("The files cannot be asked for now. They are made by themselves."))
     else:
-        exports.export_write(found, name, file)
-    file.seek(0)
-    return FileResponse(
-        file,
-        as_attachment=True,
-        filename=f"{slugify(found.name) or found.pk}-{name}",
-        content_type=TYPES[name.rpartition(".")[2]],
-    )
+        messages.success(request, _("The files are being made. Load the page again in a moment."))
+    return see_other("judgments:campaign", pk, fragment="exports")

@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 from core.money import CENT
 from platforms.models import Publication
 from platforms.registry import adapter_of
-from pools import selectors as pool_selectors
 from pools.models import Campaign
 from tasks.models import Hit
 
@@ -71,7 +70,7 @@ def campaign_bill(publication: Publication, *, pairs: int | None = None, overlap
     `pairs` saves counting them; `overlap` asks what another number of judgments a pair would cost.
     """
     campaign = publication.campaign
-    asked = pool_selectors.pair_count(campaign) if pairs is None else pairs
+    asked = campaign.pair_count if pairs is None else pairs
     hits = -(-asked // campaign.pairs_per_hit)
     return _bill(publication, [(overlap or campaign.overlap, hits)])
 

@@ -130,6 +130,7 @@ class Campaign(models.Model):
         OPEN = "open", _("open")
         PAUSED = "paused", _("paused")
         CLOSED = "closed", _("closed")
+        FINISHED = "finished", _("finished")
 
     class Order(models.TextChoices):
         SCORE = "score", _("by score (ties by document id, descending)")
@@ -230,6 +231,15 @@ class Campaign(models.Model):
     title = models.CharField(max_length=128, default="Compare answers to questions")
     question = models.CharField(max_length=300, default="Which passage best answers the question?")
     instructions = models.TextField(blank=True)
+
+    # what follows from it
+    pair_count = models.PositiveIntegerField(default=0, editable=False)
+    pool_histogram = models.JSONField(
+        default=dict, editable=False, help_text=_("How many pools there are of each size; sizes as text.")
+    )
+    revision = models.PositiveBigIntegerField(
+        default=0, editable=False, help_text=_("Grows whenever what results and exports are made of has changed.")
+    )
 
     link = models.CharField(max_length=32, unique=True, default=new_token, editable=False)
     pseudonym_key = models.BinaryField(default=new_key, editable=False, max_length=32)

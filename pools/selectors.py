@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from core.errors import FileAway
 from core.models import Lab, User
 from evaluation.files.artifact import RunArtifact
-from evaluation.judging.pooling import PoolSizes, pool_sizes
+from evaluation.judging.pooling import PoolSizes, sizes_of
 from pools.models import Campaign, Candidate, Collection, Pair, Passage, Pool, Qrel, Query, Run
 
 
@@ -201,18 +201,9 @@ def pairs_by_query(campaign: Campaign) -> list[list[int]]:
     return list(groups.values())
 
 
-def pair_count(campaign: Campaign) -> int:
-    """How many pairs a campaign asks about."""
-    return Pair.objects.filter(pool__campaign=campaign).count()
-
-
 def stored_sizes(campaign: Campaign) -> PoolSizes:
     """The sizes of a campaign's stored pools."""
-    pools: dict[str, list[str]] = {}
-    rows = Candidate.objects.filter(pool__campaign=campaign).values_list("pool__query__qid", "passage__pid")
-    for qid, pid in rows.iterator(chunk_size=20_000):
-        pools.setdefault(qid, []).append(pid)
-    return pool_sizes(pools)
+    return sizes_of({int(size): count for size, count in campaign.pool_histogram.items()})
 
 
 def _enumerated(ids: Sequence[str], count: int) -> str:

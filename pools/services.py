@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.core.files import File
 from django.core.files.base import ContentFile
 from django.db import connection, transaction
-from django.db.models import Manager, ProtectedError
+from django.db.models import F, Manager, ProtectedError
 from django.utils.translation import gettext as _
 
 from core.copying import copy_into, copy_rows
@@ -25,7 +25,7 @@ from evaluation.files.preferences import Pair as IdPair
 from evaluation.files.qrels import Entry, Policy, Qrels, read_qrels
 from evaluation.files.runs import RunCheck, check_run
 from evaluation.files.texts import read_passages, read_queries
-from evaluation.judging.pooling import all_pairs, champion_check, pool_queries
+from evaluation.judging.pooling import all_pairs, champion_check, pool_queries, pool_sizes
 from pools import selectors as pool_selectors
 from pools.models import Campaign, Candidate, Collection, Pair, Passage, Pool, Qrel, Query, Run
 
@@ -317,6 +317,14 @@ def campaign_delete(*, campaign: Campaign) -> None:
         raise NotNow(_("Something was decided or judged in this campaign already, so it is kept.")) from error
 
 
+def campaign_mark_changed(*, campaign_id: int) -> None:
+    """Mark that what a campaign's results and exports are made of has changed, so that they are made again.
+
+    The last thing that a transaction does: until it ends, nobody else can mark this campaign.
+    """
+    Campaign.objects.filter(pk=campaign_id).update(revision=F("revision") + 1)
+
+
 def _draft(campaign: Campaign, otherwise: str) -> Campaign:
     """The campaign, locked, if it is a draft; else NotNow with this sentence."""
     found = Campaign.objects.select_for_update().filter(pk=campaign.pk, state=Campaign.State.DRAFT).first()
@@ -401,6 +409,9 @@ def _store_plan(campaign: Campaign, plan: Plan) -> None:
             for query, a, b in pairs
         ),
     )
+    campaign.pair_count = sum(map(len, plan.pairs.values()))
+    campaign.pool_histogram = {str(size): count for size, count in pool_sizes(plan.pools).histogram.items()}
+    campaign.save(update_fields=["pair_count", "pool_histogram"])
 
 
 def _in_words(error: ValidationError) -> str:

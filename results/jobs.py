@@ -1,5 +1,7 @@
 """What runs in the background: computing results."""
 
+import time
+
 from celery import shared_task
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -10,27 +12,27 @@ from pools.models import Campaign
 from results import refreshing
 from tasks import campaign_alarms
 
+SECONDS = 40.0  # for which one job computes before other jobs get their turn
+
 
 @shared_task
 def compute_results(campaign_id: int | None = None) -> str:
-    """Compute what the preferences say about the runs, of a campaign, or of the next one where it changed since.
+    """Compute what the preferences say about the runs, of a campaign anew, or of those where it changed since.
 
-    One at a time, so that other jobs get their turn. Safe to run many at once, and to be killed.
+    Safe to run many at once, and to be killed.
     """
-    kind = campaign_alarms.Kind.RESULTS
+    kind, at, ends = campaign_alarms.Kind.RESULTS, timezone.now(), time.monotonic() + SECONDS
     if campaign_id is None:
-        at = timezone.now()
-        resting = set(campaign_alarms.resting(kind=kind, at=at))
-        campaigns = [campaign for campaign in refreshing.candidates(at=at) if campaign.pk not in resting]
+        campaigns = refreshing.candidates(at=at).exclude(pk__in=campaign_alarms.resting(kind=kind, at=at))
     else:
-        campaigns = list(Campaign.objects.filter(pk=campaign_id).select_related("collection"))
-    computed = False
-    for campaign in campaigns:
+        campaigns = Campaign.objects.filter(pk=campaign_id)
+    computed = 0
+    for campaign in campaigns.select_related("collection"):
         with campaign_alarms.isolating(campaign_id=campaign.pk, kind=kind, words=_failed):
-            computed = refreshing.result_refresh(campaign=campaign)
-        if computed:
+            computed += refreshing.result_refresh(campaign=campaign, anew=campaign_id is not None)
+        if time.monotonic() > ends:
             break
-    return f"results computed: {int(computed)}"
+    return f"results computed: {computed}"
 
 
 def _failed(error: Exception) -> str:

@@ -9,14 +9,16 @@ from pools.models import Campaign
 class Result(models.Model):
     """What a campaign's preferences say about its runs, as last computed: derived, and made again at any time.
 
-    `digest` is that of the inputs. The same inputs give the same `data`, `figures` (SVG by name), and `tops`: by query,
-    the runs that put each passage of its pool first.
+    The same judgments and settings give the same `data`, `figures` (SVG by name), and `tops`: by query, the runs that
+    put each passage of its pool first.
     """
 
     campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="result")
-    digest = models.CharField(max_length=64)
+    revision = models.PositiveBigIntegerField(help_text=_("The campaign's at that moment."))
+    software = models.CharField(max_length=50)
     computed_at = models.DateTimeField()
     seconds = models.FloatField(help_text=_("How long it took to compute."))
+    rests_until = models.DateTimeField(help_text=_("By itself it is not computed again before."))
     data = models.JSONField()
     figures = models.JSONField()
     tops = models.JSONField()

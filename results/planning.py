@@ -95,7 +95,7 @@ def plan_for(campaign: Campaign, data: dict[str, Any] | None, error_rate: float)
         draws=draws,
         seed=campaign.seed % (1 << 63),
     )
-    asked = data["pairs"] if data else pool_selectors.pair_count(campaign)
+    asked = data["pairs"] if data else campaign.pair_count
     likely = publication_likely(campaign)
     rows = [
         Row(

@@ -1,53 +1,80 @@
-"""Keeping the results of campaigns in step with their judgments."""
+"""Keeping the results of campaigns, and the files made of them, in step with their judgments."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from django.db.models import Exists, OuterRef
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from core.locks import alone
 from core.snapshot import one_moment
-from judgments.models import Acceptance
+from judgments import exports, stored_files
+from judgments.models import Acceptance, StoredFile
 from pools.models import Campaign, Pair
-from results import figures
+from results import figures, report
+from results import selectors as result_selectors
 from results.computing import compute, tops
-from results.inputs import digest_of, inputs_of
+from results.inputs import SOFTWARE, inputs_of
 from results.models import Result
 
 REST_FACTOR = 10
 """While judgments come in, results are computed again once this many times their computing time has passed."""
 
 
-def result_refresh(*, campaign: Campaign) -> bool:
-    """Compute and store the results unless they are in step. False where nothing was done, or another does it now."""
-    with alone(f"results of campaign {campaign.pk}") as ours:
+def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
+    """Compute and store the results, and their files, unless they are in step, or in any case `anew`.
+
+    False where nothing was done, or another does it now.
+    """
+    with alone(f"results of campaign {campaign.pk}") as ours, TemporaryDirectory(prefix="bestknown-") as name:
         if not ours:
             return False
-        started = perf_counter()
+        started, folder = perf_counter(), Path(name)
         with one_moment():
-            at, digest = timezone.now(), digest_of(campaign)
-            if Result.objects.filter(campaign=campaign, digest=digest).exists():
+            at = timezone.now()
+            campaign.refresh_from_db(fields=["revision"])
+            result = Result.objects.filter(campaign=campaign).only("revision", "software", "campaign").first()
+            if not anew and result is not None and result_selectors.is_in_step(result, campaign):
                 return False
             inputs = inputs_of(campaign)
+            exported = exports.write_files(exports.Source(campaign), folder / report.DATA)
         data = compute(inputs)
-        drawn = {figure.name: figures.svg(figure.name, data).decode() for figure in figures.drawable(data)}
+        files = report.write_result_files(data, folder)
+        drawn = {figure.name: files[f"figures/{figure.name}.svg"].read_text() for figure in figures.drawable(data)}
+        if data["leaderboard"]:
+            files[report.ARCHIVE] = report.write_archive(data, exported, files, folder)
+        kind, revision = StoredFile.Kind.RESULT, campaign.revision
+        rows = stored_files.files_write(campaign=campaign, kind=kind, files=files, revision=revision, at=at)
         seconds = perf_counter() - started
-        kept = {"data": data, "figures": drawn, "tops": tops(inputs), "digest": digest, "computed_at": at}
-        Result.objects.update_or_create(campaign=campaign, defaults=kept | {"seconds": seconds})
+        with transaction.atomic():
+            stored_files.files_publish(campaign=campaign, kind=kind, rows=rows, at=timezone.now())
+            Result.objects.update_or_create(
+                campaign=campaign,
+                defaults={
+                    "data": data,
+                    "figures": drawn,
+                    "tops": tops(inputs),
+                    "revision": revision,
+                    "software": SOFTWARE,
+                    "computed_at": at,
+                    "seconds": seconds,
+                    "rests_until": timezone.now() + timedelta(seconds=REST_FACTOR * seconds),
+                },
+            )
         return True
 
 
-def candidates(*, at: datetime) -> Iterator[Campaign]:
-    """Campaigns whose results may be out of step, and have rested long enough since the last time.
+def candidates(*, at: datetime) -> QuerySet[Campaign]:
+    """Campaigns whose results are out of step, and have rested long enough since the last time; the oldest first.
 
     Of those that were packed and have a judgment that counts, or need none.
     """
     started = Campaign.objects.exclude(state__in=[Campaign.State.DRAFT, Campaign.State.PACKING])
+    in_step = Q(result__revision=F("revision"), result__software=SOFTWARE)
+    stale = started.filter(Q(result=None) | ~in_step & Q(result__rests_until__lte=at))
     judged = Exists(Acceptance.objects.filter(assignment__campaign=OuterRef("pk")))
     asks = Exists(Pair.objects.filter(pool__campaign=OuterRef("pk")))
-    for campaign in list(started.filter(judged | ~asks).select_related("collection").order_by("id")):
-        result = Result.objects.filter(campaign=campaign).only("computed_at", "seconds").first()
-        if result is None or at >= result.computed_at + timedelta(seconds=REST_FACTOR * result.seconds):
-            yield campaign
+    return stale.filter(judged | ~asks).order_by(F("result__computed_at").asc(nulls_first=True), "id")

@@ -7,8 +7,8 @@ data/*                                  the campaign's exports, and results.json
 manifest.json                           what made it, and size and SHA-256 of every file
 """
 
-import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,17 +18,21 @@ from django.utils.safestring import SafeString, mark_safe
 
 from core.errors import Refused
 from core.snapshot import one_moment
-from judgments.exports import export_files, write_to, zipped
+from judgments.exports import Source, write_files, write_whole, write_zip
+from judgments.stored_files import sha256_of
 from pools.models import Campaign
 from results import figures
+from results import selectors as result_selectors
 from results.figures import Figure
-from results.inputs import digest_of
 from results.models import Result
 from results.presentation import Shown, cells, heads
 from results.sentences import findings
 from results.tables import Table, table, tables
 from results.writing import as_csv, as_tex
 
+ARCHIVE = "report.zip"
+DATA = "data"
+"""The folder of the exports."""
 LONGEST = 200
 """Rows of a table on the page; all of them are in its CSV file."""
 
@@ -42,65 +46,80 @@ class ShownFigure(NamedTuple):
     svg: SafeString
 
 
-def report_files(campaign: Campaign) -> dict[str, bytes]:
-    """All files of the report by name, as of one moment. The manifest comes last and describes the others.
+def report_to(campaign: Campaign, folder: Path) -> list[Path]:
+    """Write the report into a folder, as of one moment, and return the files' paths.
 
-    Raises Refused where results are not computed yet, are about nothing, or are not in step with the judgments.
+    The manifest comes last and describes the others. Raises Refused where results are not computed yet, are about
+    nothing, or are not in step with the judgments.
     """
     with one_moment():
+        campaign.refresh_from_db(fields=["revision"])
         result = Result.objects.filter(campaign=campaign).first()
         if result is None:
             raise Refused(
                 f"There are no results of “{campaign.name}” yet: nothing is judged, or they are being computed."
             )
-        if result.digest != digest_of(campaign):
+        if not result_selectors.is_in_step(result, campaign):
             raise Refused(
                 f"The results of “{campaign.name}” are older than its judgments. They are being computed again: "
                 "ask once more in a while."
             )
         if not result.data["leaderboard"]:
             raise Refused(f"No query of “{campaign.name}” is judged yet: there is nothing to report.")
-        exported = export_files(campaign)
+        exported = write_files(Source(campaign), folder / DATA)
+    return list(_write_report(result.data, exported, write_result_files(result.data, folder), folder).values())
+
+
+def write_result_files(data: dict[str, Any], folder: Path) -> dict[str, Path]:
+    """Write every figure and every table into a folder. Returns their paths by name."""
     with translation.override("en"):
-        return _files(campaign, result.data, exported)
+        drawn, made = figures.drawable(data), _tables_of(data)
+        files = {f"figures/{figure.name}.svg": figures.svg(figure.name, data) for figure in drawn}
+        for figure in drawn:
+            files[f"figures/{figure.name}.pdf"] = figures.pdf(figure.name, data)
+            files[f"figures/{figure.name}.png"] = figures.png(figure.name, data)
+        for one in made:
+            files[f"tables/{one.name}.csv"] = as_csv(one).encode()
+            files[f"tables/{one.name}.tex"] = as_tex(one).encode()
+        return {name: write_whole(folder / name, [content]) for name, content in files.items()}
 
 
-def report_zip(campaign: Campaign) -> bytes:
-    """The report in one archive. Raises Refused as `report_files` does."""
-    return zipped(report_files(campaign))
+def write_archive(data: dict[str, Any], exported: list[Path], files: Mapping[str, Path], folder: Path) -> Path:
+    """Write the report of these exports, figures and tables into a folder, and as one archive beside it."""
+    archive = folder / ARCHIVE
+    write_zip(_write_report(data, exported, files, folder), archive)
+    return archive
 
 
-def report_to(campaign: Campaign, folder: Path) -> list[Path]:
-    """Write the report into a folder and return the files' paths. Raises Refused as `report_files` does."""
-    return write_to(folder, report_files(campaign))
+def _write_report(
+    data: dict[str, Any], exported: list[Path], files: Mapping[str, Path], folder: Path
+) -> dict[str, Path]:
+    """Write what the report has beside them. Returns all paths by name, in the report's order."""
+    with translation.override("en"):
+        about = json.loads((folder / DATA / "manifest.json").read_bytes())
+        page = {
+            "campaign": about["campaign"],
+            "collection": about["collection"],
+            "software": about["software"],
+            "settings": about["settings"].items(),
+            "runs": about["runs"],
+            "findings": findings(data),
+            "figures": [
+                _shown_figure(figure, data, files[f"figures/{figure.name}.svg"].read_bytes())
+                for figure in figures.drawable(data)
+            ],
+            "tables": [_shown_table(one) for one in _tables_of(data)],
+            "exports": [(name, entry["what"]) for name, entry in about["files"].items()],
+        }
+        index = render_to_string("results/report/index.html", page).encode()
+    whole = {"index.html": write_whole(folder / "index.html", [index]), **files}
+    whole |= {f"{DATA}/{path.name}": path for path in exported}
+    whole[f"{DATA}/results.json"] = write_whole(folder / DATA / "results.json", [_json(data)])
+    return whole | {"manifest.json": write_whole(folder / "manifest.json", [_manifest(about, whole)])}
 
 
-def _files(campaign: Campaign, data: dict[str, Any], exported: dict[str, bytes]) -> dict[str, bytes]:
-    drawn = figures.drawable(data)
-    made = [found for name in tables(data) if (found := table(data, name)) is not None]
-    about = json.loads(exported["manifest.json"])
-    files = {f"figures/{figure.name}.svg": figures.svg(figure.name, data) for figure in drawn}
-    page = {
-        "campaign": about["campaign"],
-        "collection": about["collection"],
-        "software": about["software"],
-        "settings": about["settings"].items(),
-        "runs": about["runs"],
-        "findings": findings(data),
-        "figures": [_shown_figure(figure, data, files[f"figures/{figure.name}.svg"]) for figure in drawn],
-        "tables": [_shown_table(one) for one in made],
-        "exports": [(name, entry["what"]) for name, entry in about["files"].items()],
-    }
-    for figure in drawn:
-        files[f"figures/{figure.name}.pdf"] = figures.pdf(figure.name, data)
-        files[f"figures/{figure.name}.png"] = figures.png(figure.name, data)
-    for one in made:
-        files[f"tables/{one.name}.csv"] = as_csv(one).encode()
-        files[f"tables/{one.name}.tex"] = as_tex(one).encode()
-    files |= {f"data/{name}": content for name, content in exported.items()}
-    files["data/results.json"] = _json(data)
-    files = {"index.html": render_to_string("results/report/index.html", page).encode()} | files
-    return files | {"manifest.json": _manifest(about, files)}
+def _tables_of(data: dict[str, Any]) -> list[Table]:
+    return [found for name in tables(data) if (found := table(data, name)) is not None]
 
 
 def _shown_figure(figure: Figure, data: dict[str, Any], svg: bytes) -> ShownFigure:
@@ -112,11 +131,9 @@ def _shown_table(found: Table) -> Shown:
     return Shown(found, heads(found, "", lambda _order: ""), cells(found, found.rows[:LONGEST], {}), len(found.rows))
 
 
-def _manifest(about: dict[str, Any], files: dict[str, bytes]) -> bytes:
+def _manifest(about: dict[str, Any], files: Mapping[str, Path]) -> bytes:
     """What the exports' manifest says of the campaign, and all files of the report."""
-    hashes = {
-        name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()} for name, content in files.items()
-    }
+    hashes = {name: {"bytes": path.stat().st_size, "sha256": sha256_of(path)} for name, path in files.items()}
     return _json(about | {"files": hashes})
 
 

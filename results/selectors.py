@@ -9,14 +9,14 @@ from django.db.models import QuerySet
 
 from judgments.models import Acceptance
 from pools.models import Campaign, Pool
-from results.inputs import FORMAT, digest_of
+from results.inputs import FORMAT, SOFTWARE
 from results.models import Result
 
 
 class ResultStatus(NamedTuple):
     """The results as stored (None before the first time), and what came since.
 
-    `judgments` is how many count now. `stale`: the inputs differ from those of the stored results, or there are none.
+    `judgments` is how many count now. `stale`: something has changed since, or there are none.
     """
 
     result: Result | None
@@ -27,9 +27,14 @@ class ResultStatus(NamedTuple):
 def result_status(campaign: Campaign) -> ResultStatus:
     """How the results of a campaign stand now."""
     result = _readable(campaign).defer("tops").first()
-    if result is not None and result.digest == digest_of(campaign):
+    if result is not None and is_in_step(result, campaign):
         return ResultStatus(result, result.data["judgments"], stale=False)
     return ResultStatus(result, Acceptance.objects.filter(assignment__campaign=campaign).count(), stale=True)
+
+
+def is_in_step(result: Result, campaign: Campaign) -> bool:
+    """Whether results are those of the campaign's present judgments."""
+    return (result.revision, result.software) == (campaign.revision, SOFTWARE)
 
 
 def stored_data(campaign: Campaign) -> dict[str, Any] | None:

@@ -7,38 +7,34 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
+from django.http import FileResponse, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
 from core.errors import NotYours
 from core.http import Request, page_of, see_other
+from judgments import selectors as judgment_selectors
+from judgments.downloads import file_response
+from judgments.models import StoredFile
 from pools.models import Campaign
 from pools.views import campaign_of
 from results import figures, planning, tables
 from results import jobs as result_jobs
 from results import selectors as result_selectors
+from results.models import Result
 from results.pool_detail import pool_detail
 from results.presentation import Shown, cells, heads
-from results.report import report_zip
+from results.report import ARCHIVE
 from results.sentences import findings
 from results.tables import Table
-from results.writing import as_csv, as_tex
 
 log = logging.getLogger(__name__)
 
 LONGEST, SHORT = 30, 10
 """A table of more rows than the first is cut to the second on the page of all results; its own page has the others."""
-FORMS = {"csv": (as_csv, "text/csv; charset=utf-8"), "tex": (as_tex, "application/x-tex; charset=utf-8")}
-DRAWINGS: dict[str, tuple[Callable[[str, dict[str, Any]], bytes] | None, str]] = {
-    "svg": (None, "image/svg+xml"),  # drawn and stored already
-    "pdf": (figures.pdf, "application/pdf"),
-    "png": (figures.png, "image/png"),
-}
 BESIDE = {
     "leaderboard": ("scatter", "intervals-original", "intervals-preference"),
     "ranks": ("ranks",),
@@ -159,41 +155,35 @@ def table(request: Request, pk: int, name: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def table_file(request: Request, pk: int, name: str, form: str) -> HttpResponse:
+def table_file(request: Request, pk: int, name: str, form: str) -> FileResponse:
     """One table as CSV or LaTeX, all of its rows."""
-    campaign = campaign_of(request, pk)
-    whole = _table_of(result_selectors.stored_data(campaign), name)
-    if form not in FORMS:
+    if form not in ("csv", "tex"):
         raise NotYours(_("Tables can be had as .csv and as .tex."))
-    write, content_type = FORMS[form]
-    return _file(campaign, f"{name}.{form}", write(whole).encode(), content_type)
+    return _result_file(request, pk, f"tables/{name}.{form}")
 
 
 @login_required
 @require_GET
-def figure(request: Request, pk: int, name: str, form: str) -> HttpResponse:
+def figure(request: Request, pk: int, name: str, form: str) -> FileResponse:
     """One figure as SVG, PDF or PNG."""
-    campaign = campaign_of(request, pk)
-    result = result_selectors.result_status(campaign).result
-    if result is None or name not in result.figures or form not in DRAWINGS:
-        raise NotYours(_("These results have no such figure. There is none before the results are computed."))
-    draw, content_type = DRAWINGS[form]
-    content = draw(name, result.data) if draw else result.figures[name].encode()
-    return _file(campaign, f"{name}.{form}", content, content_type)
+    if form not in ("svg", "pdf", "png"):
+        raise NotYours(_("Figures can be had as .svg, .pdf and .png."))
+    return _result_file(request, pk, f"figures/{name}.{form}")
 
 
 @login_required
 @require_GET
-def report(request: Request, pk: int) -> HttpResponse:
-    """The whole report in one archive: it takes seconds, as it draws every figure."""
+def report(request: Request, pk: int) -> FileResponse:
+    """The whole report in one archive."""
+    return _result_file(request, pk, ARCHIVE)
+
+
+def _result_file(request: Request, pk: int, name: str) -> FileResponse:
     campaign = campaign_of(request, pk)
-    return _file(campaign, "report.zip", report_zip(campaign), "application/zip")
-
-
-def _file(campaign: Campaign, name: str, content: bytes, content_type: str) -> HttpResponse:
-    response = HttpResponse(content, content_type=content_type)
-    response["Content-Disposition"] = f'attachment; filename="{slugify(campaign.name) or campaign.pk}-{name}"'
-    return response
+    kind = StoredFile.Kind.RESULT
+    if judgment_selectors.stored_file(campaign, kind, name) is None and Result.objects.filter(campaign=campaign):
+        raise NotYours(_("These results have no such table, figure or report."))
+    return file_response(campaign, kind, name)
 
 
 # --- what more judgments would say

@@ -250,6 +250,7 @@ class CampaignAlarm(models.Model):
         PACKING = "packing", _("packing the HITs")
         CHECKING = "checking", _("checking work")
         RESULTS = "results", _("computing the results")
+        EXPORTS = "exports", _("making the export files")
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="alarms")
     kind = models.CharField(max_length=10, choices=Kind)

@@ -224,7 +224,7 @@ def measure_tests(campaign: Campaign) -> HowFound:
         packed = tests.annotate(held=Count("items")).filter(held__gt=0)
         shown = [ShownItem(t.question, t.relevant_text, t.off_topic_text, t.held) for t in packed]
     else:
-        hits = hit_count(pool_selectors.pair_count(campaign), campaign.pairs_per_hit)
+        hits = hit_count(campaign.pair_count, campaign.pairs_per_hit)
         rows = list(tests.exclude(state=TestPair.State.DECLINED))
         each, more = divmod(hits * campaign.tests_per_hit, len(rows) or 1)
         shown = [

@@ -19,6 +19,7 @@ from core.models import User
 from core.money import owed
 from evaluation.judging.recognition import Rarity, choose_off_topic, features_of
 from pools import selectors as pool_selectors
+from pools import services as pool_services
 from pools.models import Campaign, Passage, Qrel
 from tasks import campaign_alarms
 from tasks import selectors as task_selectors
@@ -192,7 +193,9 @@ def consent_write(*, campaign: Campaign, text: str) -> ConsentText:
         raise Refused(_("The consent text is empty. Say what workers agree to."))
     if current is not None and current.text == text:
         return current
-    return ConsentText.objects.create(campaign=campaign, version=current.version + 1 if current else 1, text=text)
+    written = ConsentText.objects.create(campaign=campaign, version=current.version + 1 if current else 1, text=text)
+    pool_services.campaign_mark_changed(campaign_id=campaign.pk)
+    return written
 
 
 @transaction.atomic

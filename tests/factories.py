@@ -4,11 +4,13 @@ import io
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.utils import timezone
 
 from core.models import Lab, User
+from judgments import exports
 from judgments import services as judgment_services
 from pools import services as pool_services
 from pools.models import Campaign, Collection, Pair, Run
@@ -164,6 +166,12 @@ def do(by: Worker, of: Campaign, **how: object) -> Assignment:
     assignment = take(by, of)
     judge(assignment, **how)  # type: ignore[arg-type]
     return judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+
+
+def exported(of: Campaign) -> dict[str, bytes]:
+    """The export files of a campaign by name, made now."""
+    with TemporaryDirectory() as folder:
+        return {path.name: path.read_bytes() for path in exports.export_to(of, Path(folder))}
 
 
 def pair_count(of: Campaign) -> int:

@@ -82,11 +82,16 @@ class PoolSizes:
 
 def pool_sizes(pools: Mapping[str, Collection[str]]) -> PoolSizes:
     """What judging all pairs of these pools amounts to."""
-    sizes = [len(pool) for pool in pools.values()]
+    return sizes_of(Counter(map(len, pools.values())))
+
+
+def sizes_of(histogram: Mapping[int, int]) -> PoolSizes:
+    """The same, from how many pools there are of each size."""
+    sizes = [size for size, count in histogram.items() for _pool in range(count)]
     return PoolSizes(
         queries=len(sizes),
         pairs=sum(size * (size - 1) // 2 for size in sizes),
         mean=sum(sizes) / len(sizes) if sizes else 0.0,
         median=statistics.median(sizes) if sizes else 0.0,
-        histogram=dict(sorted(Counter(sizes).items())),
+        histogram=dict(sorted(histogram.items())),
     )

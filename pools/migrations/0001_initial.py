@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=100)),
-                ('state', models.CharField(choices=[('draft', 'draft'), ('packing', 'being packed'), ('open', 'open'), ('paused', 'paused'), ('closed', 'closed')], default='draft', max_length=10)),
+                ('state', models.CharField(choices=[('draft', 'draft'), ('packing', 'being packed'), ('open', 'open'), ('paused', 'paused'), ('closed', 'closed'), ('finished', 'finished')], default='draft', max_length=10)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('order', models.CharField(choices=[('score', 'by score (ties by document id, descending)'), ('rank', 'by the rank column')], default='score', max_length=10)),
                 ('depth', models.PositiveSmallIntegerField(default=1, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)])),
@@ -61,6 +61,9 @@ class Migration(migrations.Migration):
                 ('title', models.CharField(default='Compare answers to questions', max_length=128)),
                 ('question', models.CharField(default='Which passage best answers the question?', max_length=300)),
                 ('instructions', models.TextField(blank=True)),
+                ('pair_count', models.PositiveIntegerField(default=0, editable=False)),
+                ('pool_histogram', models.JSONField(default=dict, editable=False, help_text='How many pools there are of each size; sizes as text.')),
+                ('revision', models.PositiveBigIntegerField(default=0, editable=False, help_text='Grows whenever what results and exports are made of has changed.')),
                 ('link', models.CharField(default=pools.models.new_token, editable=False, max_length=32, unique=True)),
                 ('pseudonym_key', models.BinaryField(default=pools.models.new_key, max_length=32)),
                 ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),

@@ -17,9 +17,11 @@ class Migration(migrations.Migration):
             name='Result',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('digest', models.CharField(max_length=64)),
+                ('revision', models.PositiveBigIntegerField(help_text="The campaign's at that moment.")),
+                ('software', models.CharField(max_length=50)),
                 ('computed_at', models.DateTimeField()),
                 ('seconds', models.FloatField(help_text='How long it took to compute.')),
+                ('rests_until', models.DateTimeField(help_text='By itself it is not computed again before.')),
                 ('data', models.JSONField()),
                 ('figures', models.JSONField()),
                 ('tops', models.JSONField()),

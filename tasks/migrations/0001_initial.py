@@ -120,7 +120,7 @@ class Migration(migrations.Migration):
             name='CampaignAlarm',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('packing', 'packing the HITs'), ('checking', 'checking work'), ('results', 'computing the results')], max_length=10)),
+                ('kind', models.CharField(choices=[('packing', 'packing the HITs'), ('checking', 'checking work'), ('results', 'computing the results'), ('exports', 'making the export files')], max_length=10)),
                 ('text', models.TextField()),
                 ('failures', models.PositiveIntegerField(default=1)),
                 ('raised_at', models.DateTimeField()),

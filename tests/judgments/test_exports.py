@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -35,12 +36,11 @@ def rows(content: bytes) -> list[dict[str, str]]:
 
 
 def test_exporting_twice_gives_the_same_bytes(judged: Campaign) -> None:
-    assert exports.export_files(judged) == exports.export_files(judged)
-    assert exports.export_zip(judged) == exports.export_zip(judged)
+    assert factories.exported(judged) == factories.exported(judged)
 
 
 def test_the_preference_qrels_are_the_tournaments_winners(judged: Campaign) -> None:
-    files = exports.export_files(judged)
+    files = factories.exported(judged)
     assert files["preference-qrels.txt"].decode() == "q1 0 p1 1\nq2 0 p4 1\nq3 0 p7 1\nq4 0 p9 1\n"
     assert files["preference-qrels.tsv"].decode() == "q1\t0\tp1\t1\nq2\t0\tp4\t1\nq3\t0\tp7\t1\nq4\t0\tp9\t1\n"
 
@@ -50,7 +50,7 @@ def test_original_and_preference_qrels_stand_together_once_each(
 ) -> None:
     for _hit in range(3):
         factories.do(alice, campaign, prefer="b")
-    merged = exports.export_files(campaign)["original-and-preference-qrels.txt"].decode().splitlines()
+    merged = factories.exported(campaign)["original-and-preference-qrels.txt"].decode().splitlines()
     assert merged == [
         "q1 0 p1 1", "q2 0 p4 1", "q3 0 p7 1", "q4 0 p9 1",
         "q1 0 p3 1", "q2 0 p6 1", "q3 0 p8 1",
@@ -63,7 +63,7 @@ def test_graded_qrels_keep_their_grades_beside_the_best_known_answers(lab: Lab, 
     graded = factories.campaign(factories.collection(tmp_path, in_lab=lab, qrels=qrels, tops=tops))
     while graded.hits.filter(needed__gt=0).exists():
         factories.do(factories.worker(graded, f"judge {graded.assignments.count()}"), graded)
-    files = exports.export_files(graded)
+    files = factories.exported(graded)
     assert files["preference-qrels.txt"].decode().splitlines() == ["q1 0 p1 1", "q2 0 p4 1"]
     merged = files["original-and-preference-qrels.txt"].decode().splitlines()
     assert merged == ["q1 0 p1 3", "q1 0 p2 0", "q2 0 p4 2", "q2 0 p5 1"]
@@ -78,7 +78,7 @@ def test_several_judgments_a_pair_are_counted_one_by_one_and_a_tie_stays_one(
     campaign = factories.campaign(collection, overlap=len(votes))
     for number, preferred in enumerate(votes):
         factories.do(factories.worker(campaign, f"judge {number}"), campaign, prefer=preferred)
-    files = exports.export_files(campaign)
+    files = factories.exported(campaign)
     assert files["preference-qrels.txt"].decode().splitlines() == [f"q1 0 {pid} 1" for pid in best]
     (pair,) = rows(files["pairs.tsv"])
     outcome = (pair["a_preferred"], pair["b_preferred"], pair["needed"])
@@ -88,7 +88,7 @@ def test_several_judgments_a_pair_are_counted_one_by_one_and_a_tie_stays_one(
 
 
 def test_every_judgment_is_there_with_what_became_of_it(judged: Campaign) -> None:
-    records = rows(exports.export_files(judged)["judgments.tsv"])
+    records = rows(factories.exported(judged)["judgments.tsv"])
     assert sum(record["accepted"] == "true" for record in records) == 7
     assert sum(record["verdict"] == "excluded" for record in records) == 5
     assert {record["kind"] for record in records} == {"pair", "test"}
@@ -96,18 +96,18 @@ def test_every_judgment_is_there_with_what_became_of_it(judged: Campaign) -> Non
         assert record["preferred"] in (record["a"], record["b"])
         assert record["left"] in (record["a"], record["b"])
         assert float(record["seconds"]) == 9.0
-    as_json = [json.loads(line) for line in exports.export_files(judged)["judgments.jsonl"].splitlines()]
+    as_json = [json.loads(line) for line in factories.exported(judged)["judgments.jsonl"].splitlines()]
     assert [str(record["judgment"]) for record in as_json] == [record["judgment"] for record in records]
 
 
 def test_every_pair_is_there_with_its_outcome(judged: Campaign) -> None:
-    records = rows(exports.export_files(judged)["pairs.tsv"])
+    records = rows(factories.exported(judged)["pairs.tsv"])
     assert len(records) == 7
     assert all((record["a_preferred"], record["b_preferred"]) == ("1", "0") for record in records)
 
 
 def test_no_identity_leaves(judged: Campaign, alice: Worker) -> None:
-    everything = b"".join(exports.export_files(judged).values()).decode()
+    everything = b"".join(factories.exported(judged).values()).decode()
     for secret in ("Alice", "Bob", "Carol", judged.link, bytes(judged.pseudonym_key).hex()):
         assert secret not in everything
     other = campaign_create(lab=judged.lab, collection=judged.collection, runs=judged.runs.all(), name="other campaign")
@@ -116,7 +116,7 @@ def test_no_identity_leaves(judged: Campaign, alice: Worker) -> None:
 
 
 def test_the_manifest_says_what_the_files_are_and_came_from(judged: Campaign) -> None:
-    files = exports.export_files(judged)
+    files = factories.exported(judged)
     manifest = json.loads(files["manifest.json"])
     assert set(manifest["files"]) == set(files) - {"manifest.json"}
     for name, entry in manifest["files"].items():
@@ -130,15 +130,20 @@ def test_the_manifest_says_what_the_files_are_and_came_from(judged: Campaign) ->
 
 
 def test_a_pool_that_waits_for_judgments_has_no_qrel_yet(campaign: Campaign) -> None:
-    files = exports.export_files(campaign)
+    files = factories.exported(campaign)
     assert files["preference-qrels.txt"].decode() == "q4 0 p9 1\n"
     assert json.loads(files["manifest.json"])["counts"]["qrels"]["incomplete"] == 3
 
 
-def test_the_command_writes_what_the_archive_holds(judged: Campaign, tmp_path: Path) -> None:
+def test_the_command_writes_what_the_archive_holds(
+    judged: Campaign, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     call_command("export_campaign", "pilot", to=tmp_path / "out")
-    with zipfile.ZipFile(io.BytesIO(exports.export_zip(judged))) as archive:
+    capfdbinary.readouterr()
+    call_command("export_campaign", "pilot", to=Path("-"))
+    with zipfile.ZipFile(io.BytesIO(capfdbinary.readouterr().out)) as archive:
         inside = {name: archive.read(name) for name in archive.namelist()}
+    assert list(inside) == list(exports.NAMES)
     assert inside == {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
 
 
@@ -178,15 +183,15 @@ def test_an_export_shows_one_moment_whatever_is_judged_meanwhile(
 
     derived = []
 
-    def derived_then_judged(of: Campaign) -> object:
-        derived.append(real(of))
+    def derived_then_judged(of: Campaign, **read: Any) -> object:
+        derived.append(real(of, **read))
         if len(derived) == 1:
             with ThreadPoolExecutor(1) as pool:
                 pool.submit(judged_by_another).result()
         return derived[-1]
 
     monkeypatch.setattr(judgment_selectors, "derived", derived_then_judged)
-    files = exports.export_files(campaign)
+    files = factories.exported(campaign)
     assert files["preference-qrels.txt"] == files["preferences.txt"] == b""
     monkeypatch.undo()
-    assert exports.export_files(campaign)["preference-qrels.txt"] == b"q1 0 p1 1\n"
+    assert factories.exported(campaign)["preference-qrels.txt"] == b"q1 0 p1 1\n"

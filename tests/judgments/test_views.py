@@ -4,19 +4,16 @@ import io
 import json
 import re
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from time import sleep
 
 import pytest
-from django.core.cache import cache
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from core.models import Lab, User
-from judgments import detail, exports
+from judgments import exports
+from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.exports import pseudonym
@@ -105,6 +102,7 @@ def test_nested_things_belong_to_the_campaign_in_the_address(
 
 def test_an_admin_sees_all(client: Client, ada: User, campaign: Campaign, failed: Assignment) -> None:
     client.force_login(ada)
+    judgment_jobs.make_exports()
     for address in every_page(campaign, failed):
         assert client.get(address).status_code == 200, address
 
@@ -135,6 +133,7 @@ def test_a_draft_that_has_all_it_needs_can_be_started(page: Client, collection: 
 def test_an_open_campaign_shows_how_far_how_good_and_how_much(
     page: Client, campaign: Campaign, failed: Assignment, accepted: Assignment
 ) -> None:
+    judgment_jobs.make_exports()
     text = text_of(page, "judgments:campaign", campaign.pk)
     assert "3 of 7 (43 %)" in text
     assert "1 of 3 (33 %)" in text
@@ -255,7 +254,8 @@ def test_a_worker_is_barred_and_welcomed_again_with_a_reason(page: Client, campa
 
 
 def test_each_export_is_served_as_it_is_made(page: Client, campaign: Campaign, accepted: Assignment) -> None:
-    made = exports.export_files(campaign)
+    made = factories.exported(campaign)
+    judgment_jobs.make_exports()
     for name, content in made.items():
         answer = page.get(reverse("judgments:export", args=[campaign.pk, name]))
         assert answer.getvalue() == content
@@ -273,65 +273,20 @@ def test_other_names_are_not_found(page: Client, campaign: Campaign, name: str) 
     assert page.get(reverse("judgments:export", args=[campaign.pk, name])).status_code == 404
 
 
-@pytest.mark.django_db(transaction=True)
-def test_many_viewers_of_a_cold_page_have_the_outcome_counted_once(
-    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+def test_the_campaigns_page_computes_nothing(
+    page: Client, campaign: Campaign, accepted: Assignment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cache.clear()
-    counted = []
-    real = judgment_selectors.derived
+    judgment_jobs.make_exports()
 
-    def slow(of: Campaign) -> object:
-        counted.append(of)
-        sleep(0.5)
-        return real(of)
+    def refuse(*_arguments: object, **_named: object) -> None:
+        raise AssertionError("something was computed")
 
-    def look(_viewer: int) -> object:
-        try:
-            return detail.outcome(campaign)
-        finally:
-            connection.close()
-
-    monkeypatch.setattr(judgment_selectors, "derived", slow)
-    monkeypatch.setattr(detail, "SLOW_SECONDS", 0.1)
-    with ThreadPoolExecutor(6) as viewers:
-        seen = list(viewers.map(look, range(6)))
-    assert len(counted) == 1
-    assert len({str(outcome) for outcome in seen}) == 1 and seen[0] is not None
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_page_says_that_the_outcome_is_being_counted_rather_than_wait_long(
-    page: Client, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cache.clear()
-    monkeypatch.setattr(detail, "MOST_WAIT", 0.1)
-    other = connection.copy()
-    try:
-        with other.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [f"outcome of campaign {campaign.pk}"])
-        assert "The best known answers are being counted." in text_of(page, "judgments:campaign", campaign.pk)
-    finally:
-        other.close()
-
-
-def test_the_campaigns_page_makes_no_export(page: Client, campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_arguments: object) -> None:
-        raise AssertionError("an export was made")
-
-    monkeypatch.setattr(exports, "_files", refuse)
     monkeypatch.setattr(exports, "_MAKE", {})
-    assert "preference-qrels.txt" in text_of(page, "judgments:campaign", campaign.pk)
-
-
-def test_an_export_makes_no_other(page: Client, campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_campaign: Campaign) -> None:
-        raise AssertionError("another export was made")
-
-    alone = {name: make if name == "preference-qrels.txt" else refuse for name, make in exports._MAKE.items()}
-    monkeypatch.setattr(exports, "_MAKE", alone)
-    answer = page.get(reverse("judgments:export", args=[campaign.pk, "preference-qrels.txt"]))
-    assert answer.status_code == 200
+    for name in ("derived", "judging_progress", "accepted_preferences", "pools_of"):
+        monkeypatch.setattr(judgment_selectors, name, refuse)
+    said = text_of(page, "judgments:campaign", campaign.pk)
+    assert "3 of 7 (43 %)" in said
+    assert "1 of 4 queries have one best known answer; 3 wait for judgments." in said
 
 
 def test_the_workers_page_and_the_results_agree_on_sides_and_times(

@@ -11,13 +11,13 @@ import pytest
 
 from evaluation.files.preferences import Preference, read_preferences
 from evaluation.judging.tournament import derive
-from judgments import exports
 from judgments import selectors as judgment_selectors
 from judgments.models import Acceptance, Judgment
 from pools.models import Campaign, Pair
 from simulation import demonstration
 from simulation.people import Answers, Habits, Tally, judge
 from tasks.models import Assignment, Hit
+from tests import factories
 from tests.conftest import RunningSite
 
 SIX = "pash_f3 NLE_P_v1 yorku21_a uogTrPot5 ielab-AD-uni bcai_p_vbert".split()
@@ -80,11 +80,10 @@ def test_a_mixed_crowd_ends_at_the_oracles_tournament(
         assert tally.counts[happened], f"the crowd never showed: {happened}"
     assert campaign.assignments.filter(verdict=Assignment.Verdict.EXCLUDED).exists()
     expected = derive(judgment_selectors.pools_of(campaign), oracle)
-    files = exports.export_files(campaign)
+    files = factories.exported(campaign)
     assert files["preference-qrels.txt"].decode() == "".join(f"{query} 0 {pid} 1\n" for query, pid in expected.qrels)
     assert files["preferences.txt"].decode() == "".join(f"{q} {a} {b} {p}\n" for q, a, b, p in oracle)
-    assert exports.export_files(campaign) == files
-    assert exports.export_zip(campaign) == exports.export_zip(campaign)
+    assert factories.exported(campaign) == files
 
 
 @pytest.mark.timeout(600)

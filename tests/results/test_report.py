@@ -12,12 +12,14 @@ import zipfile
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from core.errors import Refused
-from judgments import exports
+from judgments import selectors as judgment_selectors
+from judgments.models import StoredFile
 from pools.models import Campaign
 from results import figures, report
 from results.models import Result
@@ -36,10 +38,17 @@ VOID = {"meta", "link", "br", "img", "hr"}
 _reported: Files = {}
 
 
+def report_files(campaign: Campaign) -> Files:
+    """The report's files by name, written now."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        return {str(path.relative_to(folder)): path.read_bytes() for path in report.report_to(campaign, folder)}
+
+
 @pytest.fixture
 def reported(judged: Campaign) -> Files:
     """The report's files, made once: the campaign is the same every time."""
-    _reported.update({} if _reported else report.report_files(judged))
+    _reported.update({} if _reported else report_files(judged))
     return _reported
 
 
@@ -55,7 +64,7 @@ def with_results(judged: Campaign) -> Callable[[dict[str, object]], Files]:
 
     def files(data: dict[str, object]) -> Files:
         Result.objects.filter(campaign=judged).update(data=data)
-        return report.report_files(judged)
+        return report_files(judged)
 
     return files
 
@@ -100,7 +109,7 @@ def test_it_has_every_figure_table_and_export_and_says_so_in_the_manifest(judged
         assert {f"figures/{figure.name}.{form}" for form in ("svg", "pdf", "png")} <= set(files)
     for name in tables(data):
         assert {f"tables/{name}.csv", f"tables/{name}.tex"} <= set(files)
-    for name, content in exports.export_files(judged).items():
+    for name, content in factories.exported(judged).items():
         assert files[f"data/{name}"] == content
     assert json.loads(files["data/results.json"]) == data
     manifest = json.loads(files["manifest.json"])
@@ -157,10 +166,10 @@ def test_no_identity_leaves(judged: Campaign, reported: Files) -> None:
 
 
 def test_the_same_inputs_give_the_same_bytes(judged: Campaign, reported: Files) -> None:
-    first = report.report_zip(judged)
+    first = stored_report(judged)
     Result.objects.all().delete()
     result_refresh(campaign=judged)
-    assert report.report_zip(judged) == first
+    assert stored_report(judged) == first
     archive = zipfile.ZipFile(io.BytesIO(first))
     assert {name: archive.read(name) for name in archive.namelist()} == reported
 
@@ -208,13 +217,13 @@ def test_without_a_folder_it_is_named_after_the_campaign(
 
 def test_without_results_it_says_so(campaign: Campaign) -> None:
     with pytest.raises(Refused, match="no results of"):
-        report.report_files(campaign)
+        report_files(campaign)
 
 
 def test_results_that_lag_behind_are_refused(judged: Campaign) -> None:
-    Result.objects.filter(campaign=judged).update(digest="older")
+    Result.objects.filter(campaign=judged).update(revision=0)
     with pytest.raises(Refused, match="older than its judgments"):
-        report.report_files(judged)
+        report_files(judged)
 
 
 def test_nothing_judged_is_refused_by_the_command(lab: object, tmp_path: Path) -> None:

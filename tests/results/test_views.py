@@ -155,7 +155,7 @@ def test_the_page_says_when_judgments_are_not_in_it_yet(
 
 
 def test_results_in_another_format_are_as_good_as_none(member: Client, judged: Campaign) -> None:
-    Result.objects.update(data={"version": 0}, digest="old", seconds=0)
+    Result.objects.update(data={"version": 0}, software="old", rests_until=timezone.now())
     assert "the results are not computed yet" in text_of(member, address("results", judged))
     assert member.get(address("table", judged, "leaderboard")).status_code == 404
     assert result_jobs.compute_results() == "results computed: 1"
@@ -355,7 +355,7 @@ def test_figures_stand_in_the_page_and_can_be_had_as_files(researcher: Client, d
     assert " style=" not in html
     starts = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG"}
     for form, start in starts.items():
-        content = researcher.get(address("figure", demo, "scatter", form)).content
+        content = researcher.get(address("figure", demo, "scatter", form)).getvalue()
         assert start in content[:200], form
 
 

@@ -241,14 +241,14 @@ def test_results_that_cannot_be_computed_ring_and_stop_no_other(
         factories.do(factories.worker(campaign, f"worker of {name}"), campaign)
         campaigns.append(campaign)
     first, second = campaigns
-    digest_of = refreshing.digest_of
+    inputs_of = refreshing.inputs_of
 
-    def digest_or_fail(campaign: Campaign) -> str:
+    def inputs_or_fail(campaign: Campaign) -> object:
         if campaign.pk == first.pk:
             raise ValueError("a damaged acceptance")
-        return digest_of(campaign)
+        return inputs_of(campaign)
 
-    monkeypatch.setattr(refreshing, "digest_of", digest_or_fail)
+    monkeypatch.setattr(refreshing, "inputs_of", inputs_or_fail)
     assert result_jobs.compute_results() == "results computed: 1"
     assert not hasattr(first, "result") and second.result is not None
     client = Client()

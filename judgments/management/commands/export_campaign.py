@@ -1,13 +1,15 @@
 """manage.py export_campaign: qrels, pairs, judgments and manifest as files."""
 
+import io
 from argparse import ArgumentParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
 from core.management.files import refusals_as_errors, write_output
-from judgments.exports import export_to, export_zip
+from judgments.exports import export_to, write_zip
 from pools.management.lookup import campaign_called
 
 
@@ -32,7 +34,11 @@ class Command(BaseCommand):
         with refusals_as_errors():
             campaign = campaign_called(options["campaign"], options["lab"])
             if options["to"] == Path("-"):
-                write_output(export_zip(campaign))
+                with TemporaryDirectory(prefix="bestknown-") as folder:
+                    files = {path.name: path for path in export_to(campaign, Path(folder))}
+                    archive = io.BytesIO()
+                    write_zip(files, archive)
+                write_output(archive.getvalue())
                 return
             for path in export_to(campaign, options["to"]):
                 self.stdout.write(str(path))

@@ -70,7 +70,7 @@ class Command(BaseCommand):
                 lab=collection.lab, collection=collection, runs=runs, name=options["name"], **chosen
             )
         sizes = pool_selectors.stored_sizes(campaign)
-        pairs = pool_selectors.pair_count(campaign)
+        pairs = campaign.pair_count
         bill = campaign_bill(publication_likely(campaign), pairs=pairs)
         self.stdout.write(f"{campaign.name}: {sizes.queries:,} pools, {sizes.mean:.2f} passages on average.")
         for size, count in sizes.histogram.items():

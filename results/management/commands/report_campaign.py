@@ -1,17 +1,19 @@
 """manage.py report_campaign: figures, tables, data and a page that shows them, as a folder."""
 
+import io
 from argparse import ArgumentParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.core.management.base import BaseCommand
 from django.utils.text import slugify
 
 from core.management.files import refusals_as_errors, write_output
-from judgments.exports import zipped
+from judgments.exports import write_zip
 from pools.management.lookup import campaign_called
 from results.refreshing import result_refresh
-from results.report import report_files, report_to
+from results.report import report_to
 
 
 class Command(BaseCommand):
@@ -39,7 +41,10 @@ class Command(BaseCommand):
             campaign = campaign_called(options["campaign"], options["lab"])
             result_refresh(campaign=campaign)
             if options["to"] == Path("-"):
-                write_output(zipped(report_files(campaign)))
+                with TemporaryDirectory(prefix="bestknown-") as name:
+                    root, archive = Path(name), io.BytesIO()
+                    write_zip({str(path.relative_to(root)): path for path in report_to(campaign, root)}, archive)
+                write_output(archive.getvalue())
                 return
             folder = options["to"] or Path(f"report-{slugify(campaign.name) or campaign.pk}")
             for path in report_to(campaign, folder):

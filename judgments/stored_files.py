@@ -1,0 +1,82 @@
+"""Putting files that jobs made into file storage, and taking away those that were replaced."""
+
+import hashlib
+import logging
+import secrets
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+from django.core.files import File
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.db.models import Q
+
+from judgments.models import StoredFile
+from pools.models import Campaign
+
+GRACE = timedelta(hours=1)  # a download of a replaced file may still be running
+ABANDONED = timedelta(days=1)  # whoever was writing a file for so long is gone
+BATCH = 500
+State = StoredFile.State
+log = logging.getLogger(__name__)
+
+
+def files_write(
+    *, campaign: Campaign, kind: str, files: Mapping[str, Path], revision: int, at: datetime
+) -> list[StoredFile]:
+    """Put files into storage under new names. They are shown once `files_publish` has taken them.
+
+    A row is there before its file, so that nothing is left in storage that no row names.
+    """
+    rows = StoredFile.objects.bulk_create(
+        StoredFile(
+            campaign=campaign,
+            kind=kind,
+            name=name,
+            file=f"campaigns/{campaign.pk}/{secrets.token_hex(16)}-{path.name}",
+            size=path.stat().st_size,
+            sha256=sha256_of(path),
+            revision=revision,
+            made_at=at,
+        )
+        for name, path in files.items()
+    )
+    for row in rows:
+        with files[row.name].open("rb") as content:
+            default_storage.save(str(row.file.name), File(content))
+    return rows
+
+
+@transaction.atomic
+def files_publish(*, campaign: Campaign, kind: str, rows: list[StoredFile], at: datetime) -> None:
+    """Let written files take the place of the campaign's current ones of that kind, all at once."""
+    before = StoredFile.objects.filter(campaign=campaign, kind=kind, state=State.CURRENT)
+    before.update(state=State.REPLACED, replaced_at=at)
+    StoredFile.objects.filter(pk__in=[row.pk for row in rows]).update(state=State.CURRENT)
+
+
+def replaced_delete(*, at: datetime) -> int:
+    """Delete files that were replaced a while ago, and those that were never finished. How many.
+
+    The file goes before its row: whatever is left by a kill is deleted the next time.
+    """
+    replaced = Q(state=State.REPLACED, replaced_at__lt=at - GRACE)
+    abandoned = Q(state=State.WRITING, made_at__lt=at - ABANDONED)
+    deleted = 0
+    for row in StoredFile.objects.filter(replaced | abandoned).order_by("made_at", "id")[:BATCH]:
+        try:
+            row.file.delete(save=False)
+        except (OSError, BotoCoreError, ClientError) as error:
+            log.warning("The replaced file %s stays for now: %s", row.file.name, error)
+            break
+        row.delete()
+        deleted += 1
+    return deleted
+
+
+def sha256_of(path: Path) -> str:
+    """A file's SHA-256, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
