@@ -3,8 +3,9 @@
 The pages are asked one after the other on the site as production runs it. The peers are the campaign's own page and the
 health page. What is judged is the time of an answer in the median; on a busy machine, beside the health page's.
 
-The campaign's page is also asked with a cold cache, by one viewer and by six at once: beside what counting the outcome
-alone takes, and with the most memory that a web process has taken.
+Before that, with all caches cold: what the campaign's page costs in CPU (of web processes and PostgreSQL together) and
+in memory, how soon each export starts, and whether people who are judging notice six who look at the campaign's page
+and download its exports over and over.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import os
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -31,9 +33,13 @@ DEPTH = 10
 ASKED = 40
 LIMIT_SECONDS = 0.3
 LIMIT_HEALTH = 100  # health pages, where the machine is too busy for the seconds
-LIMIT_COLD = 4.0  # countings of the outcome, for a cold campaign page
-LIMIT_MEGABYTES = 500
+LIMIT_CPU = 0.2  # seconds for a campaign page with cold caches
+LIMIT_MEGABYTES = 30  # that it adds to the largest web process
+LIMIT_START = 0.2  # seconds until an export starts
+LIMIT_JUDGING = 3.0  # times what a judging page takes without the viewers, in the median
 VIEWERS = 6
+JUDGED = 60  # judging pages that are asked for, without and with the viewers
+PAUSE = 0.2  # seconds between what a viewer asks for
 WORKERS = 100
 
 
@@ -60,13 +66,14 @@ def main(arguments: list[str]) -> int:
 
         call_command("migrate", verbosity=0)
         campaign = _judged(Path(folder), QUERIES // share, PAIRS // share)
-        _job(campaign)
+        _export(campaign)
         port = free_port()
         site = Site(port, with_jobs=False)
         site.start()
         try:
             site.wait_until_ready()
             cold = _cold(port, campaign, site)
+            _compute(campaign)
             return _pages(port, campaign) or cold
         finally:
             site.stop()
@@ -142,7 +149,7 @@ def _judge(campaign: "Campaign") -> None:
         )
         cursor.execute(
             """
-            INSERT INTO judgments_acceptance (pair_id, place, judgment_id, worker_id, assignment_id)
+            INSERT INTO judgments_acceptance (pair_id, slot, judgment_id, worker_id, assignment_id)
             SELECT DISTINCT ON (item.pair_id) item.pair_id, 1, judgment.id, assignment.worker_id, assignment.id
             FROM judgments_judgment judgment JOIN tasks_assignment assignment ON assignment.id = judgment.assignment_id
             JOIN tasks_item item ON item.id = judgment.item_id
@@ -154,7 +161,18 @@ def _judge(campaign: "Campaign") -> None:
         cursor.execute("ANALYZE")
 
 
-def _job(campaign: "Campaign") -> None:
+def _export(campaign: "Campaign") -> None:
+    from judgments import refreshing
+    from judgments.models import StoredFile
+
+    started = time.process_time()
+    assert refreshing.export_refresh(campaign=campaign)
+    files = StoredFile.objects.filter(state=StoredFile.State.CURRENT)
+    size = sum(files.values_list("size", flat=True))
+    print(f"{len(files)} export files of {size / 1e6:,.0f} MB made in {time.process_time() - started:.1f} s of CPU")
+
+
+def _compute(campaign: "Campaign") -> None:
     from django.db import connection
 
     from results import refreshing
@@ -190,27 +208,115 @@ def _cookie(campaign: "Campaign", name: str) -> str:
 def _cold(port: int, campaign: "Campaign", site: "Site") -> int:
     from django.core.cache import cache
 
-    from judgments import selectors as judgment_selectors
+    from judgments import exports
 
     cookie, path = _cookie(campaign, "early"), f"/campaigns/{campaign.pk}/"
-    _asked(port, "/healthz", cookie)
-    started = time.perf_counter()
-    judgment_selectors.derived(campaign)
-    counting = time.perf_counter() - started
-    alone: list[float] = []
-    together: list[float] = []
-    for viewers, times in ((1, alone), (VIEWERS, together)):
-        cache.clear()
-        with ThreadPoolExecutor(viewers) as browsers:
-            for answers in browsers.map(lambda _viewer: _asked(port, path, cookie, count=1, unseen=0), range(viewers)):
-                times += answers
-    megabytes = max(_most_memory(pid) for pid in _family(site.pids()["web"]))
-    good = max(alone + together) <= LIMIT_COLD * counting + LIMIT_SECONDS and megabytes <= LIMIT_MEGABYTES
+    files = [f"{path}exports/{name}" for name in (*exports.NAMES, exports.ARCHIVE)]
+    web, database = site.pids()["web"], _postmaster()
+    for _time in range(20):  # each web process has loaded what every page needs
+        _asked(port, "/campaigns/", cookie, count=1, unseen=0)
+    cache.clear()
+    before, memory = _cpu(web, database), _largest(web)
+    _asked(port, path, cookie, count=1, unseen=0)
+    seconds, megabytes = _cpu(web, database) - before, _largest(web) - memory
+    good = seconds <= LIMIT_CPU and megabytes <= LIMIT_MEGABYTES
     print(
-        f"{'PASS' if good else 'FAIL'}: the campaign's page with a cold cache: {alone[0]:.2f} s alone, the slowest of "
-        f"{VIEWERS} at once {max(together):.2f} s; counting alone takes {counting:.2f} s; {megabytes} MB at the most"
+        f"{_verdict(good)}: the campaign's page with cold caches: {seconds:.2f} s of CPU, "
+        f"{megabytes} MB more in the largest process"
     )
-    return 0 if good else 1
+    health = statistics.median(_asked(port, "/healthz", cookie))
+    slowest = max(_start(port, file, cookie) for file in files)
+    started = slowest <= max(LIMIT_START, LIMIT_HEALTH * health)
+    print(f"{_verdict(started)}: the slowest of {len(files)} exports starts after {slowest * 1000:.0f} ms")
+    unnoticed = _judging_beside_viewers(port, campaign, cookie, [path, *files])
+    return 0 if good and started and unnoticed else 1
+
+
+def _judging_beside_viewers(port: int, campaign: "Campaign", cookie: str, looked_at: list[str]) -> bool:
+    """Whether a judging page takes about as long while six look at the campaign and download its files."""
+    task = f"/j/{_task(campaign)}/1/"
+    alone = _asked(port, task, "", count=JUDGED)
+    over = threading.Event()
+
+    def look(_viewer: int) -> int:
+        pages = 0
+        while not over.is_set():
+            for path in looked_at:
+                _asked(port, path, cookie, count=1, unseen=0)
+                pages += 1
+                time.sleep(PAUSE)
+        return pages
+
+    with ThreadPoolExecutor(VIEWERS) as viewers:
+        looking = viewers.map(look, range(VIEWERS))
+        beside = _asked(port, task, "", count=JUDGED)
+        over.set()
+        pages = sum(looking)
+    ratio = statistics.median(beside) / statistics.median(alone)
+    print(
+        f"{_verdict(ratio <= LIMIT_JUDGING)}: a judging page takes {_times(alone)}; beside {VIEWERS} viewers, "
+        f"who asked {pages} times, {_times(beside)}: {ratio:.1f} times as long"
+    )
+    return ratio <= LIMIT_JUDGING
+
+
+def _task(campaign: "Campaign") -> str:
+    """The token of a task that somebody is at."""
+    from datetime import timedelta
+
+    from django.utils import timezone
+
+    from tasks.links import assignment_token
+    from tasks.models import Assignment, Worker
+
+    now, hit = timezone.now(), campaign.hits.earliest("number")
+    worker = Worker.objects.create(lab=campaign.lab)
+    return assignment_token(
+        Assignment.objects.create(
+            campaign=campaign, hit=hit, worker=worker, taken_at=now, leased_until=now + timedelta(hours=1)
+        )
+    )
+
+
+def _start(port: int, path: str, cookie: str) -> float:
+    """Seconds until the first bytes of a file are there."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    started = time.perf_counter()
+    connection.request("GET", path, headers={"Cookie": cookie, "Host": "localhost"})
+    answer = connection.getresponse()
+    answer.read(1)
+    seconds = time.perf_counter() - started
+    assert answer.status == 200, (path, answer.status)
+    connection.close()
+    return seconds
+
+
+def _verdict(good: bool) -> str:
+    return "PASS" if good else "FAIL"
+
+
+def _postmaster() -> int:
+    """The process of the database's server."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW data_directory")
+        (folder,) = cursor.fetchone()
+    return int((Path(folder) / "postmaster.pid").read_text().split()[0])
+
+
+def _cpu(*roots: int) -> float:
+    """Seconds of CPU that processes, and all below them, have used."""
+    ticks = 0
+    for pid in (pid for root in roots for pid in _family(root)):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _largest(root: int) -> int:
+    """The most that one of these processes has had in memory, in MB."""
+    return max(_most_memory(pid) for pid in _family(root))
 
 
 def _family(pid: int) -> list[int]:
