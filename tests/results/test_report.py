@@ -45,6 +45,13 @@ def report_files(campaign: Campaign) -> Files:
         return {str(path.relative_to(folder)): path.read_bytes() for path in report.report_to(campaign, folder)}
 
 
+def stored_report(campaign: Campaign) -> bytes:
+    """The archive that the job stored."""
+    stored = judgment_selectors.stored_file(campaign, StoredFile.Kind.RESULT, report.ARCHIVE)
+    assert stored is not None
+    return bytes(stored.file.read())
+
+
 @pytest.fixture
 def reported(judged: Campaign) -> Files:
     """The report's files, made once: the campaign is the same every time."""
@@ -172,6 +179,7 @@ def test_the_same_inputs_give_the_same_bytes(judged: Campaign, reported: Files) 
     assert stored_report(judged) == first
     archive = zipfile.ZipFile(io.BytesIO(first))
     assert {name: archive.read(name) for name in archive.namelist()} == reported
+    assert archive.namelist()[0] == "index.html" and archive.namelist()[-1] == "manifest.json"
 
 
 @pytest.mark.django_db(transaction=True)
