@@ -207,7 +207,7 @@ CELERY_TASK_ROUTES = {
 CELERY_TASK_SOFT_TIME_LIMIT, CELERY_TASK_TIME_LIMIT = 30 * 60, 31 * 60
 CELERY_TASK_ANNOTATIONS = {
     name: {"soft_time_limit": 90 * 60, "time_limit": 91 * 60}
-    for name in ("results.jobs.compute_results", "tasks.jobs.pack_waiting_campaigns")
+    for name in ("judgments.jobs.make_exports", "results.jobs.compute_results", "tasks.jobs.pack_waiting_campaigns")
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE = {
