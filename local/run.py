@@ -30,6 +30,7 @@ ROUND = (
     "platforms.jobs.publish",
 )
 """The background jobs in the order in which work goes through them."""
+ROUND_QUEUE = "money"  # where all of these wait
 
 
 def main() -> int:
@@ -141,7 +142,7 @@ def _turn() -> None:
     from config.celery import app
 
     with contextlib.suppress(RedisError, OperationalError):  # while Redis is away, their time comes later
-        if not get_redis_connection().llen(app.conf.task_default_queue):
+        if not get_redis_connection().llen(ROUND_QUEUE):
             for name in ROUND:
                 app.send_task(name)
 

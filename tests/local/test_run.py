@@ -125,3 +125,5 @@ def test_every_job_that_make_run_sends_is_one_that_the_workers_know() -> None:
     app.loader.import_default_modules()
 
     assert set(run.ROUND) <= set(app.tasks)
+    queues = {app.amqp.router.route({}, name)["queue"].name for name in run.ROUND}
+    assert queues == {run.ROUND_QUEUE}, "rounds that wait would not be seen there, and pile up"
