@@ -694,9 +694,10 @@ SECRET = "the secret of an access key"
 
 
 @pytest.fixture
-def listening(settings: Any) -> Iterator[None]:
-    """The site takes notifications that are signed with SECRET."""
+def listening(settings: Any, published: Publication) -> Iterator[None]:
+    """The site takes notifications that are signed with SECRET. By itself it asks about no HIT for an hour."""
     settings.MARKETPLACE_NOTIFICATION_SECRET = SECRET
+    published.published_hits.update(next_poll_at=timezone.now() + timedelta(hours=1))
     cache.clear()
     yield
     cache.clear()
