@@ -19,7 +19,7 @@ class NotYours(Refused):
     """The thing belongs to somebody else, or the address is not (or no longer) valid."""
 
     status = 404
-    title = "Nothing here"
+    title = "Page not found"
 
 
 class NotNow(Refused):
@@ -44,4 +44,4 @@ class BadRequest(Refused):
     """What was sent cannot be understood."""
 
     status = 400
-    title = "That could not be understood"
+    title = "We could not understand that"

@@ -65,7 +65,7 @@ class LimitedLogin(LoginView):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Refuse the eleventh try of a minute."""
         if getattr(request, "limited", False):
-            raise TooManyTries(_("There were too many tries to log in. Please wait a minute and try again."))
+            raise TooManyTries(_("There have been too many attempts to log in. Please wait a minute and try again."))
         if request.method == "GET" and request.user.is_authenticated and not request.GET.get("next"):
             return see_other("pools:campaigns")
         return super().dispatch(request, *args, **kwargs)

@@ -39,14 +39,15 @@ def answer_error(request: HttpRequest) -> HttpResponse:
 def _sentence(error: BaseException) -> str:
     code = getattr(error, "pgcode", None) or getattr(error.__cause__, "pgcode", None)
     if code in ("57014", "55P03"):  # cancelled at its time limit; no lock in time
-        return _("This took too long and was given up; nothing was changed. Please try again in a moment.")
+        return _("This took too long and was stopped; nothing was changed. Please try again in a moment.")
     if code == "53100":
         return _(
-            "The disk of the site's database is full: nothing can be saved until there is room. What was saved is kept."
+            "The disk of the site's database is full: nothing can be saved until there is space. What "
+            "was saved is safe."
         )
     return _(
-        "The site is waiting for its database. This page works again as soon as the database answers; "
-        "what was saved is kept."
+        "The site is waiting for its database. This page will work again as soon as the database "
+        "answers; what was saved is safe."
     )
 
 

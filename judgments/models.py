@@ -131,7 +131,7 @@ class Decision(models.Model):
         EXCLUDED = "excluded", _("data excluded")
         RESTORED = "restored", _("data used again")
         BARRED = "barred", _("worker barred")
-        UNBARRED = "unbarred", _("worker welcome again")
+        UNBARRED = "unbarred", _("bar lifted")
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="decisions")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="decisions")
@@ -139,7 +139,11 @@ class Decision(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     why = models.TextField()
     by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", help_text=_("Empty: the rule.")
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text=_("Empty if the rule decided."),
     )
     at = models.DateTimeField()
 

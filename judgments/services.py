@@ -39,10 +39,10 @@ def judgment_save(
         raise BadRequest(_("The answer must be “left” or “right”, not “%(value)s”.") % {"value": preferred[:20]})
     assignment = _locked(assignment)
     if assignment.state != Assignment.State.ACTIVE:
-        raise NotNow(_("You have finished this task already, so its answers can no longer be changed."))
+        raise NotNow(_("You have already finished this task, so its answers can no longer be changed."))
     item = Item.objects.filter(hit_id=assignment.hit_id, position=position).first()
     if item is None:
-        raise NotYours(_("This task has no comparison number %(position)d.") % {"position": position})
+        raise NotYours(_("This task has no question %(position)d.") % {"position": position})
     last = judgment_selectors.latest(assignment, item)
     if last is not None and last.preferred == preferred:
         return last
@@ -60,7 +60,7 @@ def assignment_finish(*, assignment: Assignment, at: datetime) -> Assignment:
     missing = judgment_selectors.unjudged_positions(assignment)
     if missing:
         raise NotNow(
-            ngettext("One comparison is not answered yet.", "%(count)d comparisons are not answered yet.", len(missing))
+            ngettext("One question has no answer yet.", "%(count)d questions have no answer yet.", len(missing))
             % {"count": len(missing)}
         )
     assignment = _end(assignment, left=False, at=at)
@@ -116,8 +116,9 @@ def confirmed_check_all(*, at: datetime, campaign: Campaign | None = None) -> in
     kind = CampaignAlarm.Kind.CHECKING
     for campaign_id, (pk, reason) in failed.items():
         text = _(
-            "Assignment %(id)d could not be checked (%(error)s), so its judgments do not count yet. Other work is "
-            "checked. It is tried again every minute; if it stays, show this to whoever runs this site."
+            "Assignment %(id)d could not be checked (%(error)s), so its judgments do not count yet. "
+            "Other work is still checked. This is tried again every minute; if it persists, show this to "
+            "the person who runs this site."
         ) % {"id": pk, "error": campaign_alarms.in_words(reason)}
         campaign_alarms.alarm_raise(campaign_id=campaign_id, kind=kind, text=text, at=at)
     ringing = CampaignAlarm.objects.filter(kind=kind, settled_at=None).exclude(campaign_id__in=failed)
@@ -252,7 +253,7 @@ def _rule(
 
 def _reason(why: str) -> str:
     if not why.strip():
-        raise BadRequest(_("Please say why: the reason is kept with the decision."))
+        raise BadRequest(_("Please give a reason: it is kept with the decision."))
     return why.strip()
 
 

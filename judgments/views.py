@@ -100,7 +100,7 @@ def _in_words(found: Campaign, name: str) -> object:
     if name == "reward":
         return dollars(value)
     if name == "fee_rate" and value is None:
-        return _("what the platform takes")
+        return _("what the platform charges")
     if name in ("fee_rate", "redo_rate"):
         return _("%(percent)s %%") % {"percent": f"{float(value) * 100:g}"}
     return "–" if value in ("", None) else value
@@ -171,16 +171,18 @@ def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponse:
             try:
                 if request.POST.get("decision") == "restore":
                     judgment_services.assignment_restore(**decision)
-                    messages.success(request, _("The data are used again, on the pairs that still need a judgment."))
+                    messages.success(request, _("The data are used again, for the pairs that still need a judgment."))
                 else:
                     judgment_services.assignment_exclude(**decision)
                     waiting = judgment_selectors.waiting_pairs(one)
                     told = ngettext(
-                        "The data are excluded, and %(count)d pair waits for another worker.",
-                        "The data are excluded, and %(count)d pairs wait for another worker.",
+                        "The data are excluded, and %(count)d pair is waiting for another worker.",
+                        "The data are excluded, and %(count)d pairs are waiting for other workers.",
                         waiting,
                     )
-                    full = _("The data are excluded. No pair waits: others have judged them all.")
+                    full = _(
+                        "The data are excluded. No new judgments are needed, because others have judged all the pairs."
+                    )
                     messages.success(request, told % {"count": waiting} if waiting else full)
             except Refused as error:
                 status = refuse_in(form, error)
@@ -234,10 +236,10 @@ def _decide_worker(request: Request, found: Campaign, person: Worker, why: str) 
     }
     if request.POST.get("decision") == "unbar":
         judgment_services.worker_unbar(**decision)
-        messages.success(request, _("The worker may take HITs of this lab again."))
+        messages.success(request, _("The worker can take HITs from this lab again."))
     else:
         judgment_services.worker_bar(**decision)
-        messages.success(request, _("The worker gets no further HITs of this lab."))
+        messages.success(request, _("The worker gets no more HITs from this lab."))
 
 
 # --- exports
@@ -249,7 +251,7 @@ def export(request: Request, pk: int, name: str) -> FileResponse:
     """One export file, or all of them in an archive, as they were last made."""
     found = campaign_of(request, pk)
     if name != exports.ARCHIVE and name not in exports.NAMES:
-        raise NotYours(_("There is no export of this name."))
+        raise NotYours(_("There is no export with this name."))
     return file_response(found, StoredFile.Kind.EXPORT, name)
 
 

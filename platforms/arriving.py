@@ -44,9 +44,9 @@ def assignment_arrive(
     Raises BadRequest for a preview or ids that cannot be, and NoWork where the worker may not do this HIT.
     """
     if not (may_be_an_id(assignment_id) and may_be_an_id(worker_id)):
-        raise BadRequest(_("This task was not accepted at the platform yet. Accept it there, then begin."))
+        raise BadRequest(_("This task has not been accepted at the platform yet. Accept it there, then begin."))
     if hit.campaign_id != publication.campaign_id:
-        raise BadRequest(_("This task belongs to other work."))
+        raise BadRequest(_("This task belongs to a different study."))
     worker = worker_of(publication=publication, worker_id=worker_id)
     try:
         with transaction.atomic():
@@ -80,7 +80,8 @@ def leaves_alarm(*, publication: Publication, worker: Worker, came_from: str, at
     if not counts.reaches(campaign):
         return False
     text = _(
-        "Worker %(id)s has begun and left %(left)d tasks, and finished %(finished)d. They get no more of this campaign."
+        "Worker %(id)s has begun and left %(left)d tasks, and finished %(finished)d. They get no "
+        "more tasks of this campaign."
     )
     alarm_raise(
         publication=publication,
@@ -101,17 +102,17 @@ def _arrive(
     if mine is not None:
         return mine
     if Submission.objects.filter(assignment__hit=hit, assignment__worker=worker).exists():
-        raise task_services.NoWork(_("You have submitted this task already. Thank you!"))
+        raise task_services.NoWork(_("You have already submitted this task. Thank you!"))
     campaign.refresh_from_db()
     task_services.may_take(worker, campaign, came_from)
     hit.refresh_from_db()
     if hit.needed <= 0 or not _is_posted(publication, hit):
         raise task_services.NoWork(
-            _("This task was done by others meanwhile. Please return it; it does not count against you.")
+            _("Others have completed this task in the meantime. Please return it; it does not count against you.")
         )
     if _met_before(hit, worker, came_from):
         raise task_services.NoWork(
-            _("You compared some of these passages before. Please return this task and take another.")
+            _("You have compared some of these passages before. Please return this task and take another.")
         )
     _end_oldest_leases(hit, worker, came_from, at)
     return Assignment.objects.create(

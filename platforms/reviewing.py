@@ -237,7 +237,7 @@ def _settle_alarms(submission: Submission, at: datetime) -> None:
 
 def _reason(why: str) -> str:
     if not why.strip():
-        raise BadRequest(_("Please say why: the reason is kept with the decision."))
+        raise BadRequest(_("Please give a reason: it is kept with the decision."))
     return why.strip()
 
 

@@ -214,7 +214,7 @@ class Campaign(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(Decimal(0))],
-        help_text=_("What a platform takes on top, as a share of the reward; none: what the platform takes in fact."),
+        help_text=_("What a platform takes on top, as a share of the reward; none: what the platform charges in fact."),
     )
     redo_rate = models.DecimalField(
         max_digits=4,

@@ -74,6 +74,6 @@ def in_words(error: Exception) -> str:
 def packing_failed(error: Exception) -> str:
     """What is said while a campaign cannot be packed."""
     return _(
-        "The HITs could not be packed (%(error)s). Nothing is lost. If it fails again, show this to whoever runs this "
-        "site: the log of the jobs tells more."
+        "The HITs could not be packed (%(error)s). Nothing is lost. If it fails again, show this to "
+        "the person who runs this site: the jobs' log says more."
     ) % {"error": in_words(error)}

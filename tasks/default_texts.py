@@ -7,9 +7,9 @@ from core.money import dollars
 from pools.models import Campaign
 
 FEATURES = {
-    "question_words_worse": gettext_lazy("Words of the question in the passage that has fewer"),
-    "question_words_better": gettext_lazy("Words of the question in the passage that has more"),
-    "words_in_common": gettext_lazy("Words that both passages have"),
+    "question_words_worse": gettext_lazy("Question words in the passage that has fewer of them"),
+    "question_words_better": gettext_lazy("Question words in the passage that has more of them"),
+    "words_in_common": gettext_lazy("Words that the passages share"),
     "length_shorter": gettext_lazy("Length of the shorter passage"),
     "length_longer": gettext_lazy("Length of the longer passage"),
     "hits": gettext_lazy("HITs that show the same comparison"),
@@ -22,10 +22,10 @@ def default_consent(campaign: Campaign) -> str:
     text = _(
         "You are invited to take part in a study by %(lab)s. You will read questions and passages and say which of "
         "two passages answers a question better. Each task has about %(items)d such comparisons.\n\n"
-        "Taking part is your own free choice. You can leave at any time, and are paid for what you did until then, in "
-        "proportion to %(reward)s for a whole task.\n\n"
+        "Taking part is voluntary. You can leave at any time, and are paid for what you have done by "
+        "then, in proportion to %(reward)s for a whole task.\n\n"
         "We store your choices and when you made them. They may be published for research, without anything that "
-        "names you. A few comparisons have a known answer; work that misses them is not used."
+        "identifies you. A few comparisons have a known answer; work that misses them is not used."
     ) % {"lab": campaign.lab.name, "items": campaign.items_per_hit, "reward": dollars(campaign.reward)}
     if person is None or not person.email:
         return text

@@ -16,11 +16,13 @@ class TestPairForm(forms.Form):
 
     question = forms.CharField(label=_("Question"), widget=forms.TextInput(attrs={"dir": "auto"}))
     relevant_text = forms.CharField(
-        label=_("Passage that answers it"), help_text=_("Nobody who reads both can miss it."), widget=_PASSAGE
+        label=_("Passage that answers the question"),
+        help_text=_("Anyone who reads both passages must see that this one answers it."),
+        widget=_PASSAGE,
     )
     off_topic_text = forms.CharField(
         label=_("Passage about something else"),
-        help_text=_("Obviously off topic, yet written like a real passage."),
+        help_text=_("It must be obviously off topic, yet written like a real passage."),
         widget=_PASSAGE,
     )
 
@@ -56,7 +58,7 @@ class InviteForm(forms.Form):
     """Panel members, one a line."""
 
     names = forms.CharField(
-        label=_("Names or addresses, one a line"),
-        help_text=_("They are never exported. Who is on the panel already keeps their link."),
+        label=_("Names or e-mail addresses, one per line"),
+        help_text=_("They are never exported. People who are already on the panel keep their link."),
         widget=forms.Textarea(attrs={"rows": 6, "dir": "auto"}),
     )

@@ -27,7 +27,7 @@ class Expired(NotYours):
     """The address was right, and is too old."""
 
     status = 410
-    title = "This address has expired"
+    title = "This link has expired"
 
     def __init__(self, text: str, campaign: Campaign, assignment: Assignment | None = None) -> None:
         super().__init__(text)
@@ -57,7 +57,7 @@ def home_of(token: str) -> Home:
     if worker is None or campaign is None:
         raise _unknown()
     if _is_older(token, _HOME, HOME_LASTS):
-        text = _("This personal address is more than a year old. Ask whoever sent it for a new one.")
+        text = _("This personal link is more than a year old. Ask the person who sent it for a new one.")
         raise Expired(text, campaign)
     return Home(worker, campaign)
 
@@ -82,7 +82,7 @@ def assignment_of(token: str) -> Assignment:
         raise _unknown()
     lease = max(timedelta(0), assignment.leased_until - assignment.taken_at)
     if _is_older(token, _ASSIGNMENT, lease + PAGES_LAST):
-        text = _("This address has expired. Open your own page or the campaign’s link again, and go on from there.")
+        text = _("This link has expired. Open your own page or the link that you were given, and continue from there.")
         if assignment.platform_assignment_id:
             text = _("This page has expired. Open the task again where you accepted it.")
         raise Expired(text, assignment.campaign, assignment)
@@ -118,4 +118,4 @@ def _is_older(token: str, salt: str, age: timedelta) -> bool:
 
 
 def _unknown() -> NotYours:
-    return NotYours(_("This address is not complete or not valid. Open the link that you were given once more."))
+    return NotYours(_("This link is incomplete or not valid. Please open the link that you were given again."))

@@ -83,7 +83,9 @@ class Worker(models.Model):
     )
     # The form that they joined with: sent twice, it is one worker. Unique, so absence must be NULL.
     joined_with = models.CharField(max_length=32, unique=True, null=True, editable=False)  # noqa: DJ001
-    external_id = models.CharField(max_length=64, blank=True, help_text=_("The platform's id of them; never exported."))
+    external_id = models.CharField(
+        max_length=64, blank=True, help_text=_("The worker's id at the platform; never exported.")
+    )
     came_at = models.DateTimeField(auto_now_add=True)
     barred_at = models.DateTimeField(null=True, blank=True)
 
@@ -199,7 +201,7 @@ class Assignment(models.Model):
     platform_assignment_id = models.TextField(
         blank=True,
         default="",
-        help_text=_("The platform's id of it. After a return the platform may give it to another."),
+        help_text=_("The assignment's id at the platform. After a return, the platform may give it to another worker."),
     )
     # Until the platform confirms whose work it is, only what came from the same place is held against a worker.
     came_from = models.CharField(
@@ -257,7 +259,7 @@ class CampaignAlarm(models.Model):
     text = models.TextField()
     failures = models.PositiveIntegerField(default=1)
     raised_at = models.DateTimeField()
-    retry_at = models.DateTimeField(null=True, blank=True, help_text=_("Empty: not tried again by itself."))
+    retry_at = models.DateTimeField(null=True, blank=True, help_text=_("Empty if it is not tried again automatically."))
     settled_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -46,7 +46,7 @@ def launch_obstacles(campaign: Campaign) -> list[str]:
     """What keeps a draft from being started, a sentence each: pairs, texts, or confirmed test pairs that it lacks."""
     obstacles = []
     if not Pair.objects.filter(pool__campaign=campaign).exists():
-        obstacles.append(_("There is nothing to judge: every pool has one passage."))
+        obstacles.append(_("There is nothing to judge: every pool has only one passage."))
     missing = pool_selectors.missing_texts(campaign)
     if missing.passages or missing.queries:
         obstacles.append(missing.sentence())
@@ -58,12 +58,12 @@ def lacking_tests(campaign: Campaign) -> list[str]:
     passages = passages_of_tests(campaign)
     counts = {"needed": campaign.tests_per_hit, "confirmed": len(passages)}
     if len(passages) < campaign.tests_per_hit:
-        return [_("The campaign needs at least %(needed)d confirmed test pairs, and has %(confirmed)d.") % counts]
+        return [_("The campaign needs at least %(needed)d confirmed test pairs but has %(confirmed)d.") % counts]
     if len(pick_apart(list(passages), passages)) < campaign.tests_per_hit:
         return [
             _(
-                "A HIT holds %(needed)d test pairs that share no passage, and too many of the %(confirmed)d confirmed "
-                "ones share one. Confirm some with other passages."
+                "A HIT needs %(needed)d test pairs that share no passage, but too many of the %(confirmed)d "
+                "confirmed ones share one. Confirm some with other passages."
             )
             % counts
         ]

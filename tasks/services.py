@@ -135,8 +135,8 @@ def test_pairs_import(*, campaign: Campaign, path: Path) -> list[TestPair]:
     if unknown:
         raise Refused(
             _(
-                "The collection has no text for: %(ids)s. Passages outside the pools are kept by "
-                "manage.py import_collection with --keep all."
+                "The collection has no text for: %(ids)s. To keep passages outside the pools, run manage.py "
+                "import_collection with --keep all."
             )
             % {"ids": ", ".join(unknown[:10])}
         )
@@ -235,7 +235,7 @@ def campaign_pack(*, campaign_id: int) -> bool:
     if obstacles := task_selectors.lacking_tests(campaign):
         campaign.state = Campaign.State.DRAFT
         campaign.save(update_fields=["state"])
-        text = _("The campaign could not be packed, and is a draft again. %(why)s Then start it again.")
+        text = _("The campaign could not be packed and is a draft again. %(why)s Then start it again.")
         campaign_alarms.alarm_raise(
             campaign_id=campaign.pk,
             kind=campaign_alarms.Kind.PACKING,
@@ -287,7 +287,7 @@ def campaign_move(*, campaign: Campaign, to: str) -> Campaign:
     moved = Campaign.objects.filter(pk=campaign.pk, state__in=allowed[states(to)]).update(state=to)
     campaign.refresh_from_db()
     if not moved and campaign.state != to:
-        raise NotNow(_("The campaign is “%(state)s”, so this cannot be done now.") % {"state": campaign.state})
+        raise NotNow(_("This cannot be done now, because the campaign is “%(state)s”.") % {"state": campaign.state})
     return campaign
 
 
@@ -382,12 +382,12 @@ def may_take(worker: Worker, campaign: Campaign, came_from: str = "") -> None:
         raise NoWork(reason)
     taken = task_selectors.hit_taken_count(worker, campaign, came_from) if campaign.hits_per_worker else 0
     if campaign.hits_per_worker and taken >= campaign.hits_per_worker:
-        raise NoWork(_("Thank you! You have done as many tasks as one person may do here."))
+        raise NoWork(_("Thank you! You have done as many tasks as one person can do here."))
     if task_selectors.left_count(worker, campaign, came_from).reaches(campaign):
         raise LeftTooMany(
             _(
-                "You have left as many tasks as one person may leave here, so there are no further tasks for you. "
-                "You are still paid for the answers that you gave."
+                "You have left as many tasks as one person can leave here, so there are no more tasks for "
+                "you. You are still paid for the answers that you gave."
             )
         )
 
@@ -401,8 +401,8 @@ def _closed_reason(worker: Worker, campaign: Campaign) -> str:
         return _("This work is finished. Thank you for your interest.")
     if Worker.objects.filter(pk=worker.pk, barred_at__isnull=False).exists():
         return _(
-            "Thank you for your work. There are no further tasks for you from this research group. "
-            "What you have done stays on your receipts."
+            "Thank you for your work. There are no more tasks for you from this research group. What you "
+            "have done stays on your receipts."
         )
     return ""
 
@@ -410,7 +410,7 @@ def _closed_reason(worker: Worker, campaign: Campaign) -> str:
 def nothing_left_reason(campaign: Campaign) -> str:
     """Why no HIT is left for a worker who may take one."""
     if Hit.objects.filter(campaign=campaign, needed__gt=0).exists():
-        return _("Every task that you could do is with somebody else right now. Please come back later.")
+        return _("Other people are working on every task that you could do. Please come back later.")
     return _("All tasks are done. Thank you!")
 
 
@@ -483,4 +483,4 @@ def _must_be_draft(campaign: Campaign) -> None:
     """Refuse to change what a start has fixed. Until the transaction ends, the campaign cannot be started."""
     state = Campaign.objects.select_for_update(no_key=True).values_list("state", flat=True).get(pk=campaign.pk)
     if state != Campaign.State.DRAFT:
-        raise NotNow(_("The campaign has started: its test pairs are fixed."))
+        raise NotNow(_("The campaign has started, so its test pairs can no longer be changed."))

@@ -50,7 +50,7 @@ def tests(request: Request, pk: int) -> HttpResponse:
         except Refused as error:
             status = refuse_in(form, error)
         else:
-            messages.success(request, _("The test pair is added, and confirmed by that."))
+            messages.success(request, _("The test pair has been added and counts as confirmed."))
             return see_other("tasks:tests", pk)
     return render(request, "tasks/tests.html", _tests_context(request, campaign, form, SuggestForm()), status=status)
 
@@ -68,10 +68,12 @@ def tests_suggest(request: Request, pk: int) -> HttpResponse:
         campaign=campaign, count=count, seed=task_services.next_test_seed(campaign)
     )
     if suggested:
-        made = ngettext("%(count)d test pair is suggested.", "%(count)d test pairs are suggested.", len(suggested))
+        made = ngettext(
+            "%(count)d test pair has been suggested.", "%(count)d test pairs have been suggested.", len(suggested)
+        )
         messages.success(request, made % {"count": len(suggested)} + " " + _("Read each one, then confirm or decline."))
     else:
-        messages.warning(request, _("No further test pair can be suggested from the qrels. Write one yourself."))
+        messages.warning(request, _("No more test pairs can be suggested from the qrels. Write one yourself."))
     return see_other("tasks:tests", pk, fragment="suggested")
 
 
@@ -89,12 +91,12 @@ def tests_decide(request: Request, pk: int) -> HttpResponse:
     task_services.test_pairs_decide(test_pairs=test_pairs, confirm=confirm, by=request.user, at=timezone.now())
     count = len(test_pairs)
     if not count:
-        messages.warning(request, _("Mark the test pairs that you have read, then confirm or decline them."))
+        messages.warning(request, _("Select the test pairs that you have read, then confirm or decline them."))
         return see_other("tasks:tests", pk, fragment="suggested")
     decided = (
-        ngettext("%(count)d test pair is confirmed.", "%(count)d test pairs are confirmed.", count)
+        ngettext("%(count)d test pair has been confirmed.", "%(count)d test pairs have been confirmed.", count)
         if confirm
-        else ngettext("%(count)d test pair is declined.", "%(count)d test pairs are declined.", count)
+        else ngettext("%(count)d test pair has been declined.", "%(count)d test pairs have been declined.", count)
     )
     messages.success(request, decided % {"count": count})
     following = campaign.test_pairs.filter(state=TestPair.State.SUGGESTED).order_by("pk")
@@ -112,7 +114,9 @@ def test_decide(request: Request, pk: int, test_pk: int) -> HttpResponse:
         raise NotYours(_("This campaign has no such test pair."))
     confirm = request.POST.get("decision") == "confirm"
     task_services.test_pair_decide(test_pair=test_pair, confirm=confirm, by=request.user, at=timezone.now())
-    messages.success(request, _("The test pair is confirmed.") if confirm else _("The test pair is declined."))
+    messages.success(
+        request, _("The test pair has been confirmed.") if confirm else _("The test pair has been declined.")
+    )
     return see_other("tasks:tests", pk, fragment="suggested")
 
 
@@ -151,14 +155,14 @@ def wording(request: Request, pk: int) -> HttpResponse:
                 consent = ConsentForm(request.POST, prefix="consent")
                 if consent.is_valid():
                     text = task_services.consent_write(campaign=campaign, text=consent.cleaned_data["text"])
-                    in_force = _("The consent text is in force, as version %(version)d.")
+                    in_force = _("The consent text is saved as version %(version)d.")
                     messages.success(request, in_force % {"version": text.version})
                     return see_other("tasks:wording", pk)
             else:
                 words = WordsForm(request.POST, instance=campaign_of(request, pk), prefix="words")
                 if words.is_valid():
                     pool_services.campaign_reword(campaign=campaign, **words.cleaned_data)
-                    messages.success(request, _("What workers read is changed."))
+                    messages.success(request, _("The wording has been saved."))
                     return see_other("tasks:wording", pk)
         except Refused as error:
             status = refuse_in(consent if consent.is_bound else words, error)
@@ -186,7 +190,7 @@ def panel(request: Request, pk: int) -> HttpResponse:
         form = InviteForm(request.POST)
         if form.is_valid():
             invited = task_services.panel_invite(campaign=campaign, labels=form.cleaned_data["names"].splitlines())
-            have = ngettext("%(count)d person has a link now.", "%(count)d people have a link now.", len(invited))
+            have = ngettext("%(count)d person now has a link.", "%(count)d people now have a link.", len(invited))
             messages.success(request, have % {"count": len(invited)})
             return see_other("tasks:panel", pk)
     page = page_of(request, task_selectors.invitations_of(campaign))
@@ -223,7 +227,7 @@ def launch(request: Request, pk: int) -> HttpResponse:
     campaign = campaign_of(request, pk)
     task_services.campaign_launch(campaign=campaign)
     transaction.on_commit(_pack_soon)
-    messages.success(request, _("The campaign has started: its HITs are being packed, and it opens when that is done."))
+    messages.success(request, _("The campaign has started. It opens as soon as its HITs are packed."))
     return see_other("judgments:campaign", pk)
 
 
@@ -240,5 +244,5 @@ def _pack_soon() -> None:
 def move(request: Request, pk: int) -> HttpResponse:
     """Pause, resume or close a campaign."""
     campaign = task_services.campaign_move(campaign=campaign_of(request, pk), to=request.POST.get("to", ""))
-    messages.success(request, _("The campaign is now: %(state)s.") % {"state": campaign.get_state_display()})
+    messages.success(request, _("The campaign is now %(state)s.") % {"state": campaign.get_state_display()})
     return see_other("judgments:campaign", pk)

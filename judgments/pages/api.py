@@ -31,11 +31,11 @@ class ShortJSONParser(JSONParser):
         """The parsed body. Raises ParseError where it is too long, nested too deeply, or no JSON."""
         body = stream.read(LONGEST_BODY + 1)
         if len(body) > LONGEST_BODY:
-            raise ParseError(_("The answer is too long to be one."))
+            raise ParseError(_("The request is too long."))
         try:
             return super().parse(io.BytesIO(body), media_type, parser_context)
         except RecursionError:
-            raise ParseError(_("The answer is not JSON of this page.")) from None
+            raise ParseError(_("The request is not valid JSON.")) from None
 
 
 class ChoiceSerializer(serializers.Serializer[None]):
@@ -59,7 +59,7 @@ class SaveJudgment(APIView):
         """Store the choice and say how far the worker is."""
         choice = ChoiceSerializer(data=request.data)
         if not choice.is_valid():
-            raise ParseError(_("preferred and shown are needed."))
+            raise ParseError(_("“preferred” and “shown” are required."))
         assignment = links.assignment_of(token)
         judgment = judgment_services.judgment_save(
             assignment=assignment,
@@ -73,7 +73,7 @@ class SaveJudgment(APIView):
     def handle_exception(self, exc: Exception) -> Response:
         """Say every refusal as `error`, whoever refuses."""
         if isinstance(exc, RequestDataTooBig):
-            return Response({"error": _("The answer is too long to be one.")}, status=413)
+            return Response({"error": _("The request is too long.")}, status=413)
         if isinstance(exc, Refused):
             return Response({"error": str(exc)}, status=exc.status)
         response = super().handle_exception(exc)

@@ -41,7 +41,7 @@ from tasks.models import Assignment, ConsentText, Item, Worker
 
 _SHOWN = "bestknown.shown"
 _JOIN = "bestknown.join"
-_AT_THE_PLATFORM = gettext_lazy("Your next task is where you found this one: look for it there.")
+_AT_THE_PLATFORM = gettext_lazy("Look for your next task where you found this one.")
 RECEIPTS = 50  # on a page
 COOKIE_SECONDS = 60 * 60 * 24 * 90
 
@@ -242,7 +242,7 @@ def item(request: HttpRequest, assignment: Assignment, token: str, position: int
         return see_other("judging:done", token)
     shown = judgment_selectors.item_of(assignment, position)
     if shown is None:
-        raise NotYours(_("This task has no comparison number %(position)d.") % {"position": position})
+        raise NotYours(_("This task has no question %(position)d.") % {"position": position})
     judgment = judgment_selectors.latest(assignment, shown)
     return render(request, "judgments/pages/item.html", _item_context(assignment, token, shown, judgment))
 
@@ -345,9 +345,9 @@ def shown_from(token: str, assignment: Assignment, position: int) -> datetime:
     try:
         pk, number, timestamp = signing.loads(token, salt=_SHOWN)
     except (signing.BadSignature, ValueError, TypeError):
-        raise BadRequest(_("This page is not complete. Please load it again.")) from None
+        raise BadRequest(_("This page is incomplete. Please reload it.")) from None
     if (pk, number) != (assignment.pk, position):
-        raise BadRequest(_("This page belongs to another comparison. Please load it again."))
+        raise BadRequest(_("This page belongs to another question. Please reload it."))
     return datetime.fromtimestamp(timestamp, tz=timezone.get_default_timezone())
 
 

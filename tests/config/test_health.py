@@ -88,14 +88,14 @@ def test_a_clock_that_stopped_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_workplace_says_that_jobs_have_stopped(rita: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = Client()
-    assert "Jobs are not being done" not in client.get("/login/").content.decode()
+    assert "Background jobs are not running" not in client.get("/login/").content.decode()
     client.force_login(rita)
-    assert "Jobs are not being done" not in client.get("/campaigns/").content.decode(), "they never ran here"
+    assert "Background jobs are not running" not in client.get("/campaigns/").content.decode(), "they never ran here"
     wrote("beat_started", 7200, monkeypatch, SCHEDULE)
     wrote("beat", 3600, monkeypatch)
     wrote("worker", 5, monkeypatch, job_status.QUEUES)
     page = client.get("/campaigns/").content.decode()
-    assert "Jobs are not being done" in page and "The clock (Celery Beat) last sent a job 1 hour ago." in page
+    assert "Background jobs are not running" in page and "The clock (Celery Beat) last sent a job 1 hour ago." in page
 
 
 def test_a_worker_that_died_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ def test_a_form_in_another_encoding_is_a_bad_request(rita: User, path: str, logg
     client.cookies.load(COOKIE)
     answer = client.post(path, "a=1", content_type=UTF_16)
     assert answer.status_code == (404 if path == "/nowhere/" else 400)
-    assert ("Nothing here" if path == "/nowhere/" else "That could not be understood") in answer.content.decode()
+    assert ("Page not found" if path == "/nowhere/" else "We could not understand that") in answer.content.decode()
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ class Visitor:
 
     def begin(self) -> None:
         """From what is agreed to, to the first comparison."""
-        self.press("I agree, begin")
+        self.press("Agree and begin")
         self.press("Begin")
 
     def choose(self, position: int, total: int, opinion: Opinion = careful) -> str:
@@ -161,7 +161,7 @@ class Visitor:
 
     def hand_in(self) -> None:
         """The last press in the frame."""
-        self.press("Hand in")
+        self.press("Submit")
         expect(self.frame.get_by_role("heading", name="Your work has been submitted")).to_be_visible()
 
     def judge_quickly(self, opinion: Opinion = careful) -> None:

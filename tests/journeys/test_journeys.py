@@ -44,7 +44,7 @@ def test_a_worker_registers_judges_with_the_keyboard_alone_and_is_paid(come: Com
 
     reach(nora, "Accept this task")
     nora.page.keyboard.press("Enter")
-    for words in ("I agree, begin", "Begin"):
+    for words in ("Agree and begin", "Begin"):
         expect(nora.frame.get_by_text(words, exact=True)).to_be_visible()
         reach(nora, words)
         nora.page.keyboard.press("Enter")
@@ -53,7 +53,7 @@ def test_a_worker_registers_judges_with_the_keyboard_alone_and_is_paid(come: Com
         expect(nora.frame.locator("#state")).to_have_text("Saved")
         assert nora.page.evaluate("document.documentElement.scrollHeight <= innerHeight")  # what scrolls is the frame
         nora.page.keyboard.press("Enter")
-    for words in ("Send my answers", "Hand in"):
+    for words in ("Send my answers", "Submit"):
         expect(nora.frame.get_by_role("button", name=words)).to_be_visible()
         reach(nora, words)
         nora.page.keyboard.press("Enter")
@@ -83,7 +83,7 @@ def test_who_leaves_after_6_of_13_is_paid_for_6_and_the_task_is_asked_for_again(
     leo.begin()
     leo.frame.locator("a.leave").click()
     expect(leo.frame.get_by_text("so there is nothing to pay.")).to_be_visible()
-    leo.press("Go on judging")
+    leo.press("Continue judging")
     leo.press("Begin")
     leo.judge(range(1, 7))
     leo.frame.locator("a.leave").click()
@@ -148,7 +148,7 @@ def test_when_the_time_runs_out_others_go_on_and_finished_work_is_compensated(
     nora.judge_quickly()
     nora.press("Send my answers")
     marketplace.advance(minutes=61)
-    nora.press("Hand in")
+    nora.press("Submit")
     expect(nora.frame.get_by_role("heading", name="Time is up")).to_be_visible()
     expect(nora.page.get_by_role("alert")).to_contain_text("can no longer be submitted")
     will.do(published.title)

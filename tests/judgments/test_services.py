@@ -32,7 +32,7 @@ def test_failing_a_test_pair_puts_the_hit_back_for_another_worker(
     assert failed.verdict == Assignment.Verdict.EXCLUDED
     assert not Acceptance.objects.exists()
     assert failed.owed == campaign.reward  # honest or not, work is paid until a person decides otherwise
-    with pytest.raises(task_services.NoWork, match="no further tasks"):
+    with pytest.raises(task_services.NoWork, match="no more tasks"):
         factories.take(alice, campaign)
     redone = factories.do(bob, campaign)
     assert redone.hit_id == failed.hit_id
@@ -150,7 +150,7 @@ def test_nothing_is_stored_for_what_is_not_an_answer(campaign: Campaign, alice: 
 def test_an_unfinished_assignment_cannot_be_sent(campaign: Campaign, alice: Worker) -> None:
     assignment = factories.take(alice, campaign)
     factories.judge(assignment, only=[1, 2, 4, 5])
-    with pytest.raises(NotNow, match="One comparison is not answered"):
+    with pytest.raises(NotNow, match="One question has no answer yet"):
         judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
     assignment.refresh_from_db()
     assert assignment.state == Assignment.State.ACTIVE
@@ -162,7 +162,7 @@ def test_finishing_twice_is_finishing_once(campaign: Campaign, alice: Worker) ->
     assert again.finished_at == assignment.finished_at
     assert again.receipt == assignment.receipt
     assert Acceptance.objects.count() == 3
-    with pytest.raises(NotNow, match="finished this task already"):
+    with pytest.raises(NotNow, match="already finished this task"):
         factories.judge(assignment, only=[1], prefer="b")
 
 
@@ -262,7 +262,7 @@ def test_restoring_work_whose_pairs_were_redone_uses_nothing_twice(
 
 def test_a_decision_needs_a_reason(campaign: Campaign, alice: Worker, rita: User) -> None:
     done = factories.do(alice, campaign)
-    with pytest.raises(BadRequest, match="say why"):
+    with pytest.raises(BadRequest, match="give a reason"):
         judgment_services.assignment_exclude(assignment=done, why="  ", by=rita, at=timezone.now())
     assert Acceptance.objects.filter(assignment=done).exists()
 

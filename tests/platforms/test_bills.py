@@ -1,4 +1,4 @@
-"""The bill: its lines add up, it is what the platform takes, and every page and command shows the same one."""
+"""The bill: its lines add up, it is what the platform charges, and every page and command shows the same one."""
 
 import re
 from decimal import Decimal

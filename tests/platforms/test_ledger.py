@@ -392,7 +392,7 @@ def test_only_a_person_with_a_reason_rejects(
     work(published, wanda)
     publication_sync(publication=published, at=timezone.now(), everything=True)
     submission = published.submissions.get()
-    with pytest.raises(BadRequest, match="say why"):
+    with pytest.raises(BadRequest, match="give a reason"):
         submission_reject(submission=submission, by=rita, why=" ", at=timezone.now())
 
     for _ in range(2):

@@ -307,10 +307,10 @@ def test_who_is_barred_or_too_late_is_refused(
 ) -> None:
     assignment = arrive(published, wanda)
     task_services.worker_bar(worker=assignment.worker, at=timezone.now())
-    with pytest.raises(task_services.NoWork, match="no further tasks"):
+    with pytest.raises(task_services.NoWork, match="no more tasks"):
         arrive(published, wanda, 2)
     Hit.objects.filter(number=3).update(needed=0)
-    with pytest.raises(task_services.NoWork, match="done by others"):
+    with pytest.raises(task_services.NoWork, match="Others have completed this task"):
         arrive(published, will, 3)
     assert again(assignment, published) == assignment  # what was begun may be finished
 

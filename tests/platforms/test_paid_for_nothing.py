@@ -45,7 +45,7 @@ def test_who_leaves_without_an_answer_is_asked_to_return_the_task(
 
     before = LexborHTMLParser(client.get(f"{place}leave/").content.decode()).css_first("main").text()
     assert "there is nothing to pay" in before
-    assert "hands in" not in before
+    assert "submit what you have done" not in before
     client.post(f"{place}leave/")
 
     page = LexborHTMLParser(client.get(f"{place}done/").content.decode())

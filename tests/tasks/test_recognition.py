@@ -147,7 +147,7 @@ def test_a_campaign_whose_test_pairs_all_share_a_passage_does_not_start(collecti
 def test_the_page_says_what_a_program_could_count_and_how_often_each_is_shown(page: Client, campaign: Campaign) -> None:
     shown = page.get(reverse("tasks:tests", args=[campaign.pk])).content.decode()
     assert "Could a program find them?" in shown
-    assert "6 test pairs stand in 3 HITs." in shown
+    assert "6 test pairs appear in 3 HITs." in shown
     assert "Each is shown in 1 HIT." in shown
     assert "A program could find these test pairs." in shown  # none shares a word with its question
 
@@ -155,12 +155,12 @@ def test_the_page_says_what_a_program_could_count_and_how_often_each_is_shown(pa
 def test_the_command_says_the_same(draft: Campaign) -> None:
     out = StringIO()
     call_command("check_test_pairs", "draft", stdout=out)
-    assert "Nothing to measure yet" in out.getvalue()
+    assert "There is nothing to measure yet" in out.getvalue()
     task_services.test_pairs_import(campaign=draft, path=DEMO / "test-pairs.tsv")
     out = StringIO()
     call_command("check_test_pairs", "draft", stdout=out)
     assert "39 test pairs in" in out.getvalue()
-    assert "Words of the question in the passage that has fewer" in out.getvalue()
+    assert "Question words in the passage that has fewer of them" in out.getvalue()
 
 
 # --- deciding several at once

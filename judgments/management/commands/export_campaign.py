@@ -18,16 +18,19 @@ class Command(BaseCommand):
 
     help = (
         "Write a campaign's preference qrels, pairs, judgments (with pseudonyms) and manifest into a folder. "
-        "Doing it twice gives the same bytes."
+        "The same judgments always give the same files."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument(
-            "--to", type=Path, required=True, help="the folder; made if it is new. - writes a zip to standard output"
+            "--to",
+            type=Path,
+            required=True,
+            help="the folder, which is created if needed; - writes a zip file to standard output",
         )
-        parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
+        parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the files and name them."""

@@ -19,14 +19,16 @@ from platforms.reviewing import compensation_offer, publication_settle
 class Command(BaseCommand):
     """Settle a campaign."""
 
-    help = "Check what was submitted, approve it, pay what is owed, and say what is left."
+    help = "Check submitted work, approve it, pay what is owed, and print what is left to do."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
-        parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
+        parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
         parser.add_argument(
-            "--compensate", action="store_true", help="offer every compensation that is owed and not offered yet"
+            "--compensate",
+            action="store_true",
+            help="offer every compensation that is owed and has not been offered yet",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

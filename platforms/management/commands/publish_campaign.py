@@ -43,7 +43,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
-        parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
+        parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
         parser.add_argument("--platform", choices=PUBLISHED_TO, help="default: marketplace")
         parser.add_argument(
             "--pay",

@@ -37,7 +37,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The command line: one option for each term that can be replaced."""
         parser.add_argument("campaign", help="the campaign's name")
-        parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
+        parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
         parser.add_argument("--requirements", help=DEMANDED)
         for name in TEXTS:
             parser.add_argument(f"--{name}", help=f"{name} that workers see")

@@ -22,7 +22,7 @@ class Command(BaseCommand):
     help = (
         "Write a report on a campaign's results into a folder that needs nothing else: index.html, every figure and "
         "table, the exports and a manifest. Results are computed first where they are not in step with the judgments. "
-        "Doing it twice gives the same bytes."
+        "The same judgments always give the same files."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -33,7 +33,7 @@ class Command(BaseCommand):
             type=Path,
             help="the folder; made if it is new (report- and the campaign's name). - writes a zip to standard output",
         )
-        parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
+        parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Compute, write, and name the files."""

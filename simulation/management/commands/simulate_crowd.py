@@ -36,7 +36,8 @@ class Command(BaseCommand):
 
     help = (
         "Let simulated people judge an open campaign over HTTP on the real pages, N at a time, by a file of "
-        "preferences (query a b preferred), until no HIT waits. With --at-marketplace they register at the marketplace "
+        "preferences (query a b preferred), until no HIT waits. With --at-marketplace they register at the "
+        "marketplace "
         "where the campaign is published, and work there, until all is approved and paid. The site, its background "
         "workers and the marketplace must be running. Meant for demonstrations, tests and load: what they judge is "
         "stored like anybody's work, and is paid."
@@ -47,7 +48,7 @@ class Command(BaseCommand):
         usual = Habits()
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--preferences", type=input_path, required=True, help="what the crowd thinks")
-        parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
+        parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
         parser.add_argument("--at-marketplace", action="store_true", help="work where the campaign is published")
         parser.add_argument("--url", default=settings.SITE_URL, help="where the site runs (%(default)s)")
         parser.add_argument("--workers", type=int, default=8, help="people at a time (%(default)s)")

@@ -14,21 +14,24 @@ class Command(BaseCommand):
     """Measure test pairs."""
 
     help = (
-        "Say how well a program that reads nothing could tell a campaign's test pairs from its pairs, for each thing "
-        "that it could count (0.5 is chance, 1 is always), and in how many HITs each test pair is shown."
+        "Print how well a program that reads nothing could tell a campaign's test pairs from its "
+        "pairs, for each thing that it could count (0.5 is chance, 1 is always), and in how many "
+        "HITs each test pair is shown."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
-        parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
+        parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Measure, and print."""
         with refusals_as_errors():
             found = measure_tests(campaign_called(options["campaign"], options["lab"]))
         if not found.features:
-            self.stdout.write("Nothing to measure yet: it takes test pairs, and pairs whose passages have texts.")
+            self.stdout.write(
+                "There is nothing to measure yet: the campaign needs test pairs, and pairs whose passages have texts."
+            )
             return
         times = f"{found.least}" if found.least == found.most else f"{found.least} to {found.most}"
         self.stdout.write(f"{found.tests} test pairs in {found.hits} HITs; HITs that show each: {times}.")

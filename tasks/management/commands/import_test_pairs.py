@@ -16,16 +16,16 @@ class Command(BaseCommand):
     """Import test pairs."""
 
     help = (
-        "Add test pairs to a draft campaign from a file of `query relevant off_topic` by id. They are suggestions that "
-        "wait for a person on the campaign's page, unless --confirmed says that a person has looked at each of them."
+        "Add test pairs to a draft campaign from a file of `query relevant off_topic` by id. They are suggestions to be reviewed on the campaign's page, unless --confirmed says that a "
+        "person has read each of them."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("file", type=input_path, help="- is standard input")
-        parser.add_argument("--lab", help="the campaign's lab, where several labs have one of this name")
-        parser.add_argument("--confirmed", action="store_true", help="a person has looked at each of them")
+        parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
+        parser.add_argument("--confirmed", action="store_true", help="a person has read each of them")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, and count."""

@@ -143,7 +143,7 @@ def press_through(page: Page, name: str) -> None:
 def test_a_whole_task_with_the_keyboard_alone(visitor: Callable[..., Page], thirteen: Campaign) -> None:
     page = visitor()
     page.goto(f"/c/{thirteen.link}/")
-    for name in ("Go on", "I agree, begin", "Begin"):
+    for name in ("Continue", "Agree and begin", "Begin"):
         press_through(page, name)
         page.wait_for_load_state()
     keys = ["a", "b", "1", "2", "ArrowLeft", "ArrowRight", "A", "B", "a", "b", "a", "b", "a"]
@@ -184,8 +184,8 @@ def test_a_whole_task_with_the_keyboard_alone(visitor: Callable[..., Page], thir
 def test_a_whole_task_without_a_script_and_without_cookies(visitor: Callable[..., Page], thirteen: Campaign) -> None:
     page = visitor(java_script_enabled=False)
     page.goto(f"/c/{thirteen.link}/")
-    page.get_by_role("link", name="Go on").click()
-    page.get_by_role("button", name="I agree, begin").click()
+    page.get_by_role("link", name="Continue").click()
+    page.get_by_role("button", name="Agree and begin").click()
     page.context.clear_cookies()
     page.get_by_role("link", name="Begin").click()
     for position in range(1, 14):
@@ -203,9 +203,9 @@ def test_a_whole_task_without_a_script_and_without_cookies(visitor: Callable[...
         page.reload()
         page.get_by_role("link", name="Finish" if position == 13 else "Continue").click()
     page.get_by_role("button", name="Send my answers").click()
-    expect(page.get_by_role("heading", name="Thank you. Your answers are sent.")).to_be_visible()
+    expect(page.get_by_role("heading", name="Thank you. Your answers have been sent.")).to_be_visible()
     page.go_back()
-    expect(page.get_by_role("heading", name="Thank you. Your answers are sent.")).to_be_visible()
+    expect(page.get_by_role("heading", name="Thank you. Your answers have been sent.")).to_be_visible()
     stored = chosen(Assignment.objects.get())
     assert stored.pop(3) == (2, "right")
     assert stored == [(position, "right" if position % 2 else "left") for position in range(1, 14)]
@@ -255,7 +255,7 @@ def test_keys_with_modifiers_or_while_typing_choose_nothing(visitor: Callable[..
     assert page.locator("textarea").input_value() == "ab12p"
     assert marked(page) is None
     page.locator("textarea").evaluate("one => one.remove()")
-    page.get_by_role("button", name="Turn keys off").click()
+    page.get_by_role("button", name="Turn shortcuts off").click()
     page.keyboard.press("a")
     assert marked(page) is None
     page.goto(item_path(work, 2))
@@ -263,7 +263,7 @@ def test_keys_with_modifiers_or_while_typing_choose_nothing(visitor: Callable[..
     page.wait_for_timeout(200)
     assert marked(page) is None
     assert chosen(work) == []
-    page.get_by_role("button", name="Turn keys on").click()
+    page.get_by_role("button", name="Turn shortcuts on").click()
     page.keyboard.press("b")
     says(page, "Saved")
     assert chosen(work) == [(2, "right")]
@@ -404,7 +404,7 @@ def test_an_answer_after_the_end_is_refused_with_a_way_out(visitor: Callable[...
     stood = marked(page)
     judgment_services.assignment_finish(assignment=work, at=timezone.now())
     page.keyboard.press("b" if stood == "left" else "a")
-    expect(page.get_by_role("alert")).to_contain_text("You have finished this task already")
+    expect(page.get_by_role("alert")).to_contain_text("You have already finished this task")
     assert marked(page) == stood
     assert chosen(work) == before
     page.get_by_role("alert").get_by_role("link", name="Go to my page").click()

@@ -31,7 +31,7 @@ def test_an_assignments_pages_last_for_its_lease_and_a_month(campaign: Campaign,
     for method, path in (("get", ""), ("get", "1/"), ("post", "1/"), ("post", "finish/"), ("post", "leave/")):
         answer = getattr(Client(), method)(f"/j/{old}/{path}")
         assert answer.status_code == 410, path
-        assert "This address has expired" in answer.content.decode()
+        assert "This link has expired" in answer.content.decode()
         assert f"/c/{campaign.link}/" in answer.content.decode()
     save = Client().post(f"/j/{old}/1/save/", {"preferred": "left", "shown": "x"}, content_type="application/json")
     assert (save.status_code, "expired" in save.json()["error"]) == (410, True)
@@ -58,7 +58,7 @@ def test_a_personal_address_ends_after_a_year(campaign: Campaign, alice: Worker)
     for path in ("", "consent/"):
         answer = Client().get(f"/w/{old}/{path}")
         assert answer.status_code == 410
-        assert "Ask whoever sent it for a new one" in answer.content.decode()
+        assert "Ask the person who sent it for a new one" in answer.content.decode()
     client = Client()
     client.cookies[f"home-{campaign.lab_id}"] = old
     assert client.get(f"/c/{campaign.link}/").status_code == 200  # a stranger again, not an error

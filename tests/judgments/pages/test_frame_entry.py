@@ -119,7 +119,7 @@ def test_a_refusal_is_said_inside_the_frame(publication: Publication) -> None:
     }
     answer = client.post(address(publication), fields)
     assert answer.status_code == 409
-    assert "no further tasks for you" in answer.content.decode()
+    assert "no more tasks for you" in answer.content.decode()
     assert f"frame-ancestors {PLATFORM}" in answer.headers["Content-Security-Policy"]
     assert not Assignment.objects.exists()
 

@@ -230,7 +230,7 @@ def test_a_changed_consent_text_is_asked_for_again_before_further_work(campaign:
 def test_declining_stores_nothing(campaign: Campaign) -> None:
     link = page(ask(address("join", campaign.link))).css_first("a[href$='/declined/']")
     assert link is not None
-    assert "nothing was stored" in words(ask(str(link.attributes["href"])))
+    assert "nothing new was stored" in words(ask(str(link.attributes["href"])))
     assert not Worker.objects.exists()
 
 
@@ -284,7 +284,7 @@ def test_a_worker_of_a_paused_or_closed_campaign_finishes_what_is_out_and_gets_n
     work = factories.take(alice, campaign)
     home = address("home", links.home_token(alice, campaign))
     task_services.campaign_move(campaign=campaign, to=state)
-    assert "You have begun a task" in words(ask(home))
+    assert "You have a task in progress" in words(ask(home))
     factories.judge(work)
     send(address("finish", links.assignment_token(work)))
     assert sentence in words(ask(home))
@@ -302,7 +302,7 @@ def test_a_barred_worker_is_told_kindly_and_keeps_their_receipts(campaign: Campa
     failed = factories.do(alice, campaign, fail_tests=True)
     home = address("home", links.home_token(alice, campaign))
     told = words(ask(home))
-    assert "Thank you for your work. There are no further tasks for you" in told
+    assert "Thank you for your work. There are no more tasks for you" in told
     assert failed.receipt in told
     assert "$2.00" in told
     for unkind in ("barred", "failed", "excluded", "test"):
@@ -315,7 +315,7 @@ def test_a_worker_is_told_when_all_work_is_with_others(campaign: Campaign, alice
     for label in ("Bob", "Carol", "Dan"):
         factories.take(factories.worker(campaign, label), campaign)
     home = address("home", links.home_token(alice, campaign))
-    assert "with somebody else right now" in words(ask(home))
+    assert "Other people are working on every task" in words(ask(home))
     assert send(home + "next/")["Location"] == home
 
 
@@ -348,7 +348,7 @@ def test_a_forged_or_truncated_token_gets_a_kind_page_and_stores_nothing(work: A
             send(f"/j/{bad}/{page}", {"preferred": "left", "shown": shown}) for page in ("1/", "finish/", "leave/")
         ]
         assert {answer.status_code for answer in answers} == {404}, what
-        assert all("Open the link that you were given once more" in words(answer) for answer in answers), what
+        assert all("Please open the link that you were given again" in words(answer) for answer in answers), what
         told = save(f"/j/{bad}/1/save/", {"preferred": "left", "shown": shown})
         assert (told.status_code, list(told.json())) == (404, ["error"]), what  # type: ignore[attr-defined]
     for what, bad in bad_tokens(place).items():
@@ -556,13 +556,13 @@ def test_after_sending_no_answer_is_taken(work: Assignment, token: str) -> None:
     sent = {"preferred": "right", "shown": shown}
     for answer in (send(address("item", token, 1), sent), save(address("save", token, 1), sent)):
         assert answer.status_code == 409
-        assert "finished this task already" in answer.content.decode()
+        assert "already finished this task" in answer.content.decode()
     assert stored() == before
 
 
 def test_leaving_after_six_of_thirteen_answers_owes_their_share(work: Assignment, token: str) -> None:
     factories.judge(work, only=range(1, 7))
-    assert "You gave 6 of 13 answers. You are paid $0.92 for them." in words(ask(address("leave", token)))
+    assert "You have answered 6 of 13 questions. You are paid $0.92 for them." in words(ask(address("leave", token)))
     work.refresh_from_db()
     assert work.state == Assignment.State.ACTIVE
     answer = send(address("leave", token))
@@ -586,12 +586,12 @@ def test_leaving_without_an_answer_owes_nothing_and_says_so(work: Assignment, to
 def test_late_work_is_told_apart_and_taken(campaign: Campaign, alice: Worker) -> None:
     work = factories.take(alice, campaign, at=timezone.now() - timedelta(hours=2))
     token = links.assignment_token(work)
-    assert "Time is over; your answers are still saved" in words(ask(address("item", token, 1)))
+    assert "Time is up, but your answers are still saved" in words(ask(address("item", token, 1)))
     assert choose(token, 1, "left").status_code == 303
     factories.judge(work)
     send(address("finish", token))
     told = words(ask(address("done", token)))
-    assert "You finished after the time was over. Your answers are saved, and you are paid for them." in told
+    assert "You finished after time ran out. Your answers are saved, and you are paid for them." in told
     work.refresh_from_db()
     assert work.verdict == Assignment.Verdict.ACCEPTED
 
@@ -777,7 +777,7 @@ def test_a_barred_worker_stays_barred_at_another_link_of_the_lab_in_the_same_bro
     judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
     assert browser.get(address("preview", other.link)).status_code == 200
     answer = browser.post(*form_of(address("join", other.link)), follow=True)
-    assert "no further tasks for you" in answer.content.decode()
+    assert "no more tasks for you" in answer.content.decode()
     assert Worker.objects.count() == Assignment.objects.count() == 1
 
 
