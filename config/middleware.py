@@ -73,10 +73,8 @@ class RefusalsAsPages:
         """A page for somebody who opened an address that only takes forms."""
         link = {"url": reverse("pools:campaigns"), "label": _("Go to the campaigns")}
         context = {
-            "title": _("Nothing to see at this address"),
-            "text": _(
-                "It takes a form that a page sends. Nothing was changed. Go back, and use the button on the page."
-            ),
+            "title": _("Page not found"),
+            "text": _("This address only accepts a form. Nothing was changed. Go back and use the button on the page."),
             "link": link if request.user.is_authenticated else None,
         }
         response = render(request, "message.html", context, status=405)

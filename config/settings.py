@@ -212,7 +212,7 @@ CELERY_TASK_ANNOTATIONS = {
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE = {
     "pack campaigns that wait": {"task": "tasks.jobs.pack_waiting_campaigns", "schedule": 30.0},
-    "publish HITs and send what is planned": {"task": "platforms.jobs.publish", "schedule": 15.0},
+    "publish HITs and send planned calls": {"task": "platforms.jobs.publish", "schedule": 15.0},
     "ask platforms what was submitted": {"task": "platforms.jobs.sync", "schedule": 60.0},
     "check the test pairs of confirmed work": {"task": "judgments.jobs.check", "schedule": 60.0},
     "make export files": {"task": "judgments.jobs.make_exports", "schedule": 60.0},

@@ -25,13 +25,13 @@ else:
 
 admin.site.site_header = gettext_lazy("Bestknown administration")
 admin.site.site_title = gettext_lazy("Bestknown")
-admin.site.index_title = gettext_lazy("What there is")
+admin.site.index_title = gettext_lazy("Site administration")
 
 
 def _log_in_once(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
     """The site has one log-in, with a limit on tries; the admin site has none of its own."""
     if request.user.is_authenticated:
-        raise NotYours(_("The admin site is for admins. Log out, and log in with another account."))
+        raise NotYours(_("The admin site is for admins. Log out, then log in with another account."))
     return redirect_to_login(request.GET.get("next") or request.get_full_path())
 
 
@@ -87,7 +87,7 @@ class PersonForm(UserChangeForm):  # type: ignore[type-arg]  # generic in its st
         data = super().clean() or self.cleaned_data
         keeps = all(data.get(name, True) for name in ("is_active", "is_staff", "is_superuser"))
         if not keeps and _is_last_admin(self.instance):
-            raise ValidationError(_("This is the only admin. Make somebody else an admin first."))
+            raise ValidationError(_("This is the only admin. Make someone else an admin first."))
         return data
 
 

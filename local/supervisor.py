@@ -181,7 +181,7 @@ class Site:
         return [*(dict(self._upkeep.problems).values() if self._upkeep else ()), *waiting]
 
     def _watch_over(self, look: Callable[[], None], seconds: float) -> None:
-        """Look again and again on a thread of its own, which nothing ends but the end of the site."""
+        """Check again and again on a thread of its own, which nothing ends but the end of the site."""
 
         def watch() -> None:
             said = ""

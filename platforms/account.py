@@ -38,7 +38,7 @@ def platform_refusals(publication: Publication) -> Iterator[Adapter]:
     except adapter.errors as error:
         raise NoAnswer(_in_words(adapter, error)) from error
     except ValueError as error:  # of an address that is none
-        raise NoAnswer(_("The platform's address is not one: %(error)s.") % {"error": error}) from error
+        raise NoAnswer(_("The platform's address is not valid: %(error)s.") % {"error": error}) from error
 
 
 def balance_look(publication: Publication) -> Balance:

@@ -55,7 +55,7 @@ class Bill(NamedTuple):
         """Rewards, bonuses where the reward is paid in two parts, fees, and work done again."""
         count = self.assignments
         bonuses = [Line(_("Bonuses"), _("if everyone finishes"), count, self.bonus, self.bonus * count)]
-        again = _("%(rate)s %%, an assumption") % {"rate": f"{self.redo_rate * 100:f}".rstrip("0").rstrip(".")}
+        again = _("%(rate)s %% (assumed)") % {"rate": f"{self.redo_rate * 100:f}".rstrip("0").rstrip(".")}
         return [
             Line(_("Rewards"), "", count, self.listed, self.listed * count),
             *(bonuses if self.bonus else []),

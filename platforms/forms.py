@@ -26,18 +26,18 @@ PAY_IN_FULL: tuple[tuple[str, Promise], ...] = (
     (
         Publication.Pay.BASE_AND_BONUS,
         gettext_lazy(
-            "A small base and a bonus: the platform lists the base below; what was judged beyond it is paid as a bonus."
+            "A small base and a bonus: the platform lists the base below, and work beyond it is paid as a bonus."
         ),
     ),
     (
         Publication.Pay.FULL_ON_EXIT,
-        gettext_lazy("The full reward for everybody: who leaves early submits, and gets all of it."),
+        gettext_lazy("The full reward for everyone: a worker who leaves early submits, and gets all of it."),
     ),
     (
         Publication.Pay.RETURN_AND_COMPENSATE,
         gettext_lazy(
-            "The full reward for whole work: who leaves early returns the task, and you can offer their share as a "
-            "compensation."
+            "The full reward for complete work: a worker who leaves early returns the task, and you can "
+            "offer their share as a compensation."
         ),
     ),
 )
@@ -56,7 +56,7 @@ class Told(forms.Field):
             return super().clean(value)
         except forms.ValidationError:
             seen = "" if value is None else str(value).strip()[:100]
-            said = _("“%(seen)s” was given.") % {"seen": seen} if seen else _("Nothing was given.")
+            said = _("“%(seen)s” was given.") % {"seen": seen} if seen else _("No value was given.")
             raise forms.ValidationError(f"{said} {self.expected}") from None
 
 
@@ -148,7 +148,7 @@ class TermsForm(forms.Form):
 
     platform = forms.ChoiceField(label=gettext_lazy("Platform"), choices=PUBLISHED_TO.items())
     pay = forms.ChoiceField(
-        label=gettext_lazy("How leaving early is paid"),
+        label=gettext_lazy("Pay for leaving early"),
         choices=PAY_IN_FULL,
         widget=forms.RadioSelect(attrs={"class": "sentences"}),
     )
@@ -158,7 +158,7 @@ class TermsForm(forms.Form):
         min_value=Decimal("0.01"),
         max_digits=8,
         decimal_places=2,
-        expected=gettext_lazy("It must be dollars and whole cents, from 0.01 to 999999.99."),
+        expected=gettext_lazy("It must be an amount in dollars and whole cents, from 0.01 to 999999.99."),
     )
     title = WordsField(
         label=gettext_lazy("Title"),
@@ -177,16 +177,15 @@ class TermsForm(forms.Form):
         max_length=1000,
         required=False,
         widget=forms.TextInput(attrs={"dir": "auto"}),
-        help_text=gettext_lazy("With commas between. Workers search by them."),
+        help_text=gettext_lazy("Separated by commas. Workers search by them."),
         expected=gettext_lazy("They must be at most 1,000 characters."),
     )
     countries = CountriesField(
         label=gettext_lazy("Countries"),
         required=False,
-        help_text=gettext_lazy("Two-letter codes, with commas between. Empty: workers of all countries."),
+        help_text=gettext_lazy("Two-letter codes, separated by commas. Leave empty to allow all countries."),
         expected=gettext_lazy(
-            "Countries must be two-letter codes of ISO 3166, such as US or GB, with commas between. Great Britain "
-            "is GB."
+            "Countries must be two-letter ISO 3166 codes, such as US or GB, separated by commas. Great Britain is GB."
         ),
     )
     approved = WholeField(
@@ -194,7 +193,7 @@ class TermsForm(forms.Form):
         required=False,
         min_value=0,
         max_value=1_000_000,
-        help_text=gettext_lazy("Empty: not asked for."),
+        help_text=gettext_lazy("Leave empty if not required."),
         expected=gettext_lazy("It must be a whole number from 0 to 1,000,000, or empty."),
     )
     percent = WholeField(
@@ -202,14 +201,14 @@ class TermsForm(forms.Form):
         required=False,
         min_value=0,
         max_value=100,
-        help_text=gettext_lazy("Empty: not asked for."),
+        help_text=gettext_lazy("Leave empty if not required."),
         expected=gettext_lazy("It must be a whole number from 0 to 100, or empty."),
     )
     others = RequirementsField(
         label=gettext_lazy("Requirements as JSON"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 5, "spellcheck": "false"}),
-        help_text=gettext_lazy("A list of the API's QualificationRequirements. Empty: none."),
+        help_text=gettext_lazy("A list of the API's QualificationRequirements. Leave empty for none."),
         expected=gettext_lazy("It must be a JSON list of objects, each with a QualificationTypeId and a Comparator."),
     )
     lifetime = PeriodField(
@@ -225,15 +224,17 @@ class TermsForm(forms.Form):
         unit=timedelta(minutes=1),
         least=0.5,
         most=525_600,
-        help_text=gettext_lazy("After it the platform takes the HIT back."),
+        help_text=gettext_lazy("After this time, the platform takes the HIT back."),
         expected=gettext_lazy("It must be a number of minutes from 0.5 to 525,600."),
     )
     auto_approval = PeriodField(
-        label=gettext_lazy("Approved by the platform itself after, in days"),
+        label=gettext_lazy("Automatic approval after, in days"),
         unit=timedelta(days=1),
         least=3,
         most=30,
-        help_text=gettext_lazy("Of what nobody has decided on. Work is checked and approved long before."),
+        help_text=gettext_lazy(
+            "For work that nobody has decided on. Work is usually checked and approved long before."
+        ),
         expected=gettext_lazy("It must be a number of days from 3 to 30."),
     )
     approve_after = PeriodField(
@@ -241,16 +242,18 @@ class TermsForm(forms.Form):
         unit=timedelta(hours=1),
         least=0,
         most=29 * 24,
-        help_text=gettext_lazy("Time for a person to look at checked work before it is approved. 0: at once."),
+        help_text=gettext_lazy(
+            "Time for a person to look at checked work before it is approved. 0 approves it at once."
+        ),
         expected=gettext_lazy(
-            "It must be a number of hours from 0, a day less than the platform's own approval at most."
+            "It must be a number of hours, from 0 to a day less than the platform's automatic approval."
         ),
     )
     rate = RateField(
-        label=gettext_lazy("Calls a second"),
+        label=gettext_lazy("Calls per second"),
         min_value=0.01,
         max_value=1000,
-        help_text=gettext_lazy("Platforms refuse those who call too often. 5 is safe."),
+        help_text=gettext_lazy("Platforms refuse too many calls. 5 is safe."),
         expected=gettext_lazy("It must be a number from 0.01 to 1,000."),
     )
 
@@ -291,7 +294,8 @@ class TermsForm(forms.Form):
         wait, clock = data.get("approve_after"), data.get("auto_approval")
         if wait is not None and clock is not None and wait > clock - timedelta(days=1):
             said = _(
-                "“%(seen)s” was given. It must be at most %(most)g hours, a day less than the platform's own approval."
+                "“%(seen)s” was given. It must be at most %(most)g hours, a day less than the platform's "
+                "automatic approval."
             )
             hour = timedelta(hours=1)
             most = (clock - timedelta(days=1)) / hour
@@ -318,7 +322,7 @@ class PublishForm(forms.Form):
     seen = forms.CharField()
     although_nobody_qualifies = forms.BooleanField(
         label=gettext_lazy("Publish although no active worker qualifies now"),
-        error_messages={"required": gettext_lazy("No active worker qualifies. Tick this if you want it so.")},
+        error_messages={"required": gettext_lazy("No active worker qualifies. Tick this to go ahead anyway.")},
     )
 
     def __init__(self, *args: Any, publication: Publication, nobody: bool = False, **kwargs: Any) -> None:

@@ -95,10 +95,10 @@ def _compare(publication: Publication) -> int:
 
 
 IN_WORDS = {
-    "publish": gettext_lazy("publish HITs and send what is planned"),
-    "sync": gettext_lazy("ask what was submitted"),
+    "publish": gettext_lazy("publish HITs and send planned calls"),
+    "sync": gettext_lazy("ask for submitted work"),
     "settle": gettext_lazy("decide on submitted work and pay"),
-    "requeue": gettext_lazy("ask for more work, and end HITs that need none"),
+    "requeue": gettext_lazy("request more work, and end HITs that need none"),
     "reconcile": gettext_lazy("compare the ledgers"),
 }
 
@@ -116,7 +116,7 @@ def _each(job: str, what: str, act: Callable[[Publication], int], chosen: QueryS
                 log.warning("Publication %s, %s: %s", publication.pk, job, error)
             else:
                 log.exception("Publication %s, %s", publication.pk, job)
-            text = _("The job to %(job)s failed: %(error)s. It is tried again by itself; nothing is lost.") % {
+            text = _("The job to %(job)s failed: %(error)s. It is tried again automatically; nothing is lost.") % {
                 "job": IN_WORDS[job],
                 "error": campaign_alarms.in_words(error),
             }

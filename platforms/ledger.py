@@ -187,7 +187,7 @@ def ledger_compare(*, publication: Publication, at: datetime) -> Comparison:
     differences: list[str] = []
     there = adapter.marked_hits(client, publication)
     for hit_id in _strays(publication, adapter, there):
-        differences.append(_("HIT %(hit)s is at the platform, and is none of those that we know.") % {"hit": hit_id})
+        differences.append(_("HIT %(hit)s is at the platform but unknown here.") % {"hit": hit_id})
     worked_on = publication.published_hits.exclude(platform_hit_id="").filter(submissions__isnull=False)
     for published_hit in worked_on.distinct().order_by("id").iterator(chunk_size=500):
         hit_id = published_hit.platform_hit_id

@@ -27,15 +27,18 @@ class Publication(models.Model):
     """
 
     class Pay(models.TextChoices):
-        BASE_AND_BONUS = "base-and-bonus", _("a small base, and a bonus for what was judged")
-        FULL_ON_EXIT = "full-on-exit", _("the full reward, also for leaving early")
-        RETURN_AND_COMPENSATE = "return-and-compensate", _("who leaves early returns the HIT, and is compensated")
+        BASE_AND_BONUS = "base-and-bonus", _("a small base, and a bonus for work beyond it")
+        FULL_ON_EXIT = "full-on-exit", _("the full reward, even for leaving early")
+        RETURN_AND_COMPENSATE = (
+            "return-and-compensate",
+            _("a worker who leaves early returns the HIT and is compensated"),
+        )
 
     class State(models.TextChoices):
         DRAFT = "draft", _("draft")
         OPEN = "open", _("published")
         PAUSED = "paused", _("paused")
-        STOPPED = "stopped", _("stopped: nothing that spends is sent")
+        STOPPED = "stopped", _("stopped: no spending")
 
     # Terms go with a draft that is deleted; once published, the operations and HITs protect both.
     campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="publication")
@@ -123,7 +126,7 @@ class PublishedHit(models.Model):
     hit = models.ForeignKey(Hit, null=True, on_delete=models.PROTECT, related_name="published_hits")
     round = models.PositiveSmallIntegerField(default=1)
     max_assignments = models.PositiveIntegerField(
-        help_text=_("Assignments asked for, with those that are on their way.")
+        help_text=_("Assignments requested, including requests on their way.")
     )
     added = models.PositiveIntegerField(default=0, help_text=_("Of these, those asked for after it was published."))
     platform_hit_id = models.TextField(blank=True)
@@ -131,7 +134,7 @@ class PublishedHit(models.Model):
     posted_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True)
     turn = models.PositiveIntegerField(default=0)
-    next_poll_at = models.DateTimeField(null=True, help_text=_("Empty: nothing more can come."))
+    next_poll_at = models.DateTimeField(null=True, help_text=_("Empty if nothing more can arrive."))
 
     class Meta:
         constraints = [
@@ -251,13 +254,13 @@ class Operation(models.Model):
     """
 
     class Kind(models.TextChoices):
-        EXCLUSION_TYPE = "exclusion-type", _("make the exclusion qualification")
-        HIT_TYPE = "hit-type", _("make the HIT type")
+        EXCLUSION_TYPE = "exclusion-type", _("create the exclusion qualification")
+        HIT_TYPE = "hit-type", _("create the HIT type")
         CREATE = "create", _("publish a HIT")
-        RETYPE = "retype", _("put a HIT under the new terms")
-        EXTEND = "extend", _("ask for more assignments")
+        RETYPE = "retype", _("move a HIT to the new terms")
+        EXTEND = "extend", _("request more assignments")
         EXPIRE = "expire", _("end a HIT")
-        REOPEN = "reopen", _("open a HIT again")
+        REOPEN = "reopen", _("reopen a HIT")
         APPROVE = "approve", _("approve")
         REJECT = "reject", _("reject")
         BONUS = "bonus", _("pay a bonus")

@@ -211,9 +211,9 @@ def _fail(taken: Taken, error: Exception, at: datetime) -> None:
     elif trouble in (Trouble.FUNDS, Trouble.ACCOUNT):
         words = {
             Trouble.FUNDS: _(
-                "The account at the platform cannot pay for what is planned. Add money; it goes on by itself."
+                "The account at the platform cannot pay for the planned calls. Add money; they continue automatically."
             ),
-            Trouble.ACCOUNT: _("The platform does not take our access key. Set AWS_ACCESS_KEY_ID or AWS_PROFILE."),
+            Trouble.ACCOUNT: _("The platform does not accept our access key. Set AWS_ACCESS_KEY_ID or AWS_PROFILE."),
         }[trouble]
         alarm_raise(publication=publication, kind=trouble, text=words, at=at)
         _not_done(taken, text, at)
@@ -230,7 +230,8 @@ def _doubt(operation: Operation, error: Exception, at: datetime) -> None:
     text = in_words(error)
     _again(operation, State.UNKNOWN, text, at)
     words = _(
-        "The platform was asked to %(what)s, and its answer could not be understood (%(error)s). It is asked again."
+        "The platform was asked to %(what)s, but its answer could not be understood (%(error)s). The "
+        "call is tried again."
     )
     alarm_raise(
         publication=operation.publication,

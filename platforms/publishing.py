@@ -66,7 +66,7 @@ def publication_write(*, campaign: Campaign, **terms: Any) -> Publication:
         adapter = adapter_named(terms.get("platform", Platform.MARKETPLACE))
         terms = {"requirements": adapter.requirements_at_first(), "pay": adapter.pay_at_first()} | terms
     if publication.state != State.DRAFT:
-        raise NotNow(_("The campaign is published. Its terms can be replaced, with a look at what that changes."))
+        raise NotNow(_("The campaign is published. Its terms can be replaced, after a preview of what that changes."))
     terms_set(publication, terms)
     publication.save()
     return publication
@@ -79,22 +79,23 @@ def terms_set(publication: Publication, terms: Mapping[str, Any]) -> None:
     for name, value in terms.items():
         setattr(publication, name, value)
     limits = {
-        _("The auto-approval is from 3 to 30 days, so that it never comes before the check of the test pairs."): (
-            timedelta(days=3) <= publication.auto_approval <= timedelta(days=30)
-        ),
-        _("The work may wait for at most a day less than the auto-approval."): (
+        _(
+            "The automatic approval must be from 3 to 30 days, so that it never comes before the test "
+            "pairs are checked."
+        ): (timedelta(days=3) <= publication.auto_approval <= timedelta(days=30)),
+        _("Work can wait for at most a day less than the automatic approval."): (
             timedelta(0) <= publication.approve_after <= publication.auto_approval - timedelta(days=1)
         ),
-        _("A platform keeps a HIT from 30 seconds to 365 days."): (
+        _("A platform offers a HIT for 30 seconds to 365 days."): (
             timedelta(seconds=30) <= publication.lifetime <= timedelta(days=365)
             and timedelta(seconds=30) <= publication.assignment_duration <= timedelta(days=365)
         ),
-        _("At most 9 requirements on workers, beside the exclusion."): len(publication.requirements) <= 9,
-        _("A platform lists rewards of a cent or more: the campaign's reward is less."): publication.listed > 0,
+        _("There can be at most 9 requirements on workers, besides the exclusion."): len(publication.requirements) <= 9,
+        _("Platforms only list rewards of a cent or more, and the campaign's reward is less."): publication.listed > 0,
     }
     broken = [sentence for sentence, holds in limits.items() if not holds]
     if strange := unknown_countries(adapter.countries_of(publication.requirements)):
-        said = _("“%(codes)s” is no country's code in ISO 3166, where the United States are US, and Great Britain GB.")
+        said = _("“%(codes)s” is not an ISO 3166 country code. The United States are US, and Great Britain is GB.")
         broken.append(said % {"codes": ", ".join(strange)})
     if broken:
         raise Refused(" ".join(broken))
@@ -138,7 +139,7 @@ def publication_publish(
         publication.refresh_from_db()
         return publication
     if campaign.state != Campaign.State.OPEN:
-        raise NotNow(_("The campaign is “%(state)s”. Start it before it is published.") % {"state": campaign.state})
+        raise NotNow(_("The campaign is “%(state)s”. Start it before you publish it.") % {"state": campaign.state})
     if adapter_of(publication).spends_real_money and typed_name != campaign.name:
         raise Refused(_("Type the campaign's name to publish it where real people are paid real money."))
     first = Hit.objects.filter(campaign=campaign).order_by("number").first()
@@ -147,7 +148,7 @@ def publication_publish(
     owed, balance = remaining_bill(publication).total, balance_of(publication)
     if balance < owed:
         raise Refused(
-            _("The account at the platform has %(balance)s, and the campaign may cost %(bill)s. %(who)s")
+            _("The account at the platform has %(balance)s, but the campaign may cost %(bill)s. %(who)s")
             % {"balance": dollars(balance), "bill": dollars(owed), "who": adapter_of(publication).who_adds_money()}
         )
     nobody_refuse(publication, although_nobody_qualifies)
@@ -155,7 +156,7 @@ def publication_publish(
         locked = publication_lock(publication)
         if locked.state == State.DRAFT:
             if any(getattr(locked, name) != getattr(publication, name) for name in TERMS):
-                raise NotNow(_("The terms were changed meanwhile. Look at them, then publish."))
+                raise NotNow(_("The terms have changed in the meantime. Check them, then publish."))
             Publication.objects.filter(pk=publication.pk).update(state=State.OPEN, published_at=at, next_call_at=at)
             terms_keep(publication=locked, by=by, at=at)
             operation_plan(publication=publication, kind=Kind.EXCLUSION_TYPE, at=at)
@@ -167,7 +168,7 @@ def nobody_refuse(publication: Publication, although_nobody_qualifies: bool) -> 
     """Raise Refused where it is known that no active worker meets the requirements, unless a person wants it so."""
     if not although_nobody_qualifies and (reach := reach_look(publication)).is_nobody:
         raise Refused(
-            _("%(reach)s Ask less of workers, or say that you want it so although nobody qualifies.")
+            _("%(reach)s Ask less of workers, or confirm that you want to go ahead although nobody qualifies.")
             % {"reach": reach.sentence}
         )
 

@@ -20,9 +20,11 @@ REPLACEABLE = tuple(name for name in TERMS if name not in FIXED)
 def terms_replaced(publication: Publication, terms: Mapping[str, Any]) -> Publication:
     """The publication with other terms, not stored. Raises NotNow for a draft, Refused for terms that cannot be."""
     if publication.state == Publication.State.DRAFT:
-        raise NotNow(_("The campaign is not published yet: its terms can simply be changed."))
+        raise NotNow(_("The campaign is not published yet, so its terms can simply be changed."))
     if any(terms.get(name, getattr(publication, name)) != getattr(publication, name) for name in FIXED):
-        raise Refused(_("Platform and pay stay as they were published, since work that is under way is paid by them."))
+        raise Refused(
+            _("The platform and the pay stay as they were published, because work in progress is paid on those terms.")
+        )
     changed = Publication.objects.select_related("campaign__lab").get(pk=publication.pk)
     terms_set(changed, {name: value for name, value in terms.items() if name in REPLACEABLE})
     return changed
@@ -54,7 +56,7 @@ def publication_replace_terms(
     with transaction.atomic():
         locked = publication_lock(publication)
         if changed_terms(locked, publication):
-            raise NotNow(_("The terms were changed meanwhile. Look at them, then replace them."))
+            raise NotNow(_("The terms have changed in the meantime. Check them, then replace them."))
         # Terms that the platform is not told leave the HIT type as it is.
         same = adapter_of(locked).is_told_the_same(locked, changed)
         newest = locked.terms.order_by("-version").first()

@@ -74,7 +74,7 @@ def _alone(
 
 def _raise_undecided(publication: Publication, failed: dict[int, Exception], at: datetime) -> None:
     for submission in publication.submissions.filter(pk__in=failed):
-        text = _("Submitted work could not be decided on or paid (%(error)s). It is tried again every minute.")
+        text = _("Some submitted work could not be reviewed or paid (%(error)s). It is tried again every minute.")
         said = text % {"error": in_words(failed[submission.pk])}
         alarm_raise(publication=publication, kind="undecided", submission=submission, text=said, at=at)
     raised = publication.alarms.filter(kind="undecided", settled_at=None)
@@ -85,14 +85,14 @@ def _settle(submission: Submission, at: datetime) -> None:
     if submission.status == Status.REJECTED:
         _reject_as_there(submission, at)
     elif _compensated_before(submission, at):
-        _approve(submission, by=None, reason=_("Compensated before: no bonus."), at=at, bonus=False)
+        _approve(submission, by=None, reason=_("Already compensated, so there is no bonus."), at=at, bonus=False)
     else:
         _approve(submission, by=None, reason="", at=at)
 
 
 def _settle_as_there(submission: Submission, at: datetime) -> None:
     if submission.status == Status.APPROVED:
-        _approve(submission, by=None, reason=_("Approved at the platform, before anybody decided."), at=at)
+        _approve(submission, by=None, reason=_("Approved at the platform before anyone decided here."), at=at)
         _settle_alarms(submission, at)
     else:
         _reject_as_there(submission, at)
@@ -210,7 +210,7 @@ def submission_reject(*, submission: Submission, by: User, why: str, at: datetim
     if submission.decision == Decision.NONE:
         reason = _reason(why)
         if submission.status != Status.SUBMITTED:
-            raise NotNow(_("The platform has this work as “%(status)s”.") % {"status": submission.get_status_display()})
+            raise NotNow(_("At the platform, this work is “%(status)s”.") % {"status": submission.get_status_display()})
         submission.decision, submission.decided_by = Decision.REJECT, by
         submission.decided_at, submission.reason = at, reason
         submission.save(update_fields=["decision", "decided_by", "decided_at", "reason"])
@@ -226,7 +226,7 @@ def _undecided(submission: Submission, wanted: str) -> Submission:
         .get(pk=submission.pk)
     )
     if row.decision not in (Decision.NONE, wanted):
-        raise NotNow(_("This work was decided on before: %(what)s.") % {"what": row.get_decision_display()})
+        raise NotNow(_("This work has already been decided on: %(what)s.") % {"what": row.get_decision_display()})
     return row
 
 
@@ -315,7 +315,7 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
             },
         )
         found += new
-        text = _("Assignment %(id)d was done here and not submitted at the platform: offer a compensation.")
+        text = _("Assignment %(id)d was done here but not submitted at the platform. Offer a compensation.")
         alarm_raise(
             publication=publication,
             kind="compensation",
@@ -347,7 +347,7 @@ def _raise_lapsed(publication: Publication, at: datetime) -> None:
         assert payment.assignment is not None
         payment.state = Payment.State.OWED
         payment.save(update_fields=["state"])
-        text = _("The compensation for assignment %(id)s was not taken in its time: offer it again, or decline it.")
+        text = _("The compensation for assignment %(id)s was not taken in time. Offer it again, or decline it.")
         alarm_raise(
             publication=publication,
             kind="compensation",
@@ -371,7 +371,7 @@ def compensation_decline(*, payment: Payment, by: User, why: str, at: datetime) 
     if payment.state == Payment.State.REFUSED:
         return payment
     if payment.state != Payment.State.OWED or payment.operations.filter(ended_at=None).exists():
-        raise NotNow(_("This compensation was offered already, and may have been taken."))
+        raise NotNow(_("This compensation has already been offered, and may have been taken."))
     payment.state, payment.evidence = Payment.State.REFUSED, {"declined": reason, "by": by.get_username()}
     payment.save(update_fields=["state", "evidence"])
     alarm_settle(publication=payment.publication, kind="compensation", assignment=payment.assignment, at=at)
@@ -393,7 +393,7 @@ def compensation_offer(*, payment: Payment, at: datetime) -> Operation:
     if payment.purpose != Purpose.COMPENSATION or assignment is None:
         raise BadRequest(_("This payment is not a compensation."))
     if Submission.objects.filter(assignment=assignment).exists():
-        raise NotNow(_("This work was submitted meanwhile, and is paid as such."))
+        raise NotNow(_("This work has been submitted in the meantime, and is paid as usual."))
     if payment.state == Payment.State.REFUSED:
         raise NotNow(_("This compensation was declined, withdrawn or refused."))
     offers = Operation.objects.filter(publication=publication, kind=Kind.COMPENSATE, payment=payment).order_by("-id")
@@ -420,7 +420,7 @@ def _compensations_approve(publication: Publication, at: datetime) -> None:
     for submission in taken:
         offered = submission.published_hit.operations.filter(kind=Kind.COMPENSATE).select_related("payment").first()
         if offered is not None and offered.payment is not None and offered.payment.state == Payment.State.REFUSED:
-            text = _("Compensation %(id)s was taken after it had been withdrawn: approve or reject it.")
+            text = _("Compensation %(id)s was taken after it had been withdrawn. Approve or reject it.")
             alarm_raise(
                 publication=publication,
                 kind="unmatched",

@@ -23,7 +23,7 @@ Status, Decision = Submission.Status, Submission.Decision
 class PublicationStatus(NamedTuple):
     """HITs: all of the campaign's, those planned for the platform, those it has, those of them that are closed there.
 
-    Assignments: submitted, and of these approved, rejected, undecided at the platform, and waiting for a person.
+    Assignments: submitted, and of these approved, rejected, undecided at the platform, and needing review.
     `redone` are assignments asked for beyond the first plan.
     """
 
@@ -261,17 +261,17 @@ def terms_history(publication: Publication) -> list[VersionRow]:
 
 TERM_NAMES = {
     "platform": gettext_lazy("Platform"),
-    "pay": gettext_lazy("How leaving early is paid"),
+    "pay": gettext_lazy("Pay for leaving early"),
     "base": gettext_lazy("Base"),
-    "requirements": gettext_lazy("Demands on workers"),
+    "requirements": gettext_lazy("Requirements on workers"),
     "title": gettext_lazy("Title"),
     "description": gettext_lazy("Description"),
     "keywords": gettext_lazy("Keywords"),
     "lifetime": gettext_lazy("Lifetime"),
     "assignment_duration": gettext_lazy("Time for a HIT"),
-    "auto_approval": gettext_lazy("Approved by the platform itself after"),
+    "auto_approval": gettext_lazy("Automatic approval after"),
     "approve_after": gettext_lazy("Wait before approving"),
-    "rate": gettext_lazy("Calls a second"),
+    "rate": gettext_lazy("Calls per second"),
 }
 
 

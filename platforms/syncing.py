@@ -109,7 +109,7 @@ def _poll_alone(
         if isinstance(error, adapter.errors) and adapter.trouble_of(error) not in mine:
             raise
         log.exception("HIT %s of publication %s", published_hit.platform_hit_id, published_hit.publication_id)
-        text = _("What was submitted on HIT %(hit)s could not be stored (%(error)s). It is asked for again by itself.")
+        text = _("Work submitted on HIT %(hit)s could not be stored (%(error)s). It is tried again automatically.")
         said = text % {"hit": published_hit.platform_hit_id, "error": in_words(error)}
         alarm_raise(publication=published_hit.publication, kind="job", published_hit=published_hit, text=said, at=at)
         return None
@@ -232,12 +232,12 @@ def _match(submission: Submission, published_hit: PublishedHit, at: datetime) ->
         if not unmatched.exists():
             why = _("No work by this worker on this HIT is stored here.")
         elif same_id.filter(state=Assignment.State.ACTIVE).exists() or not ended.exists():
-            why = _("The worker submitted at the platform, and did not finish here.")
+            why = _("The worker submitted at the platform but did not finish here.")
         else:
-            why = _("The receipt that was submitted is not the one of the work stored here.")
+            why = _("The submitted receipt does not belong to the work stored here.")
         submission.why_unmatched = why
         submission.save(update_fields=["why_unmatched"])
-        text = _("Work that was submitted at the platform waits for a person: %(why)s") % {"why": why}
+        text = _("Work submitted at the platform needs a review: %(why)s") % {"why": why}
         alarm_raise(publication=publication, kind="unmatched", submission=submission, text=text, at=at)
         return
     submission.assignment, submission.why_unmatched = ours, ""
@@ -257,8 +257,8 @@ def _alarm_no_answers(submission: Submission, at: datetime) -> None:
     text = _("Assignment %(id)s was submitted without a single answer. Approve or reject it.")
     if submission.auto_approval_at is not None:
         text = _(
-            "Assignment %(id)s was submitted without a single answer. Approve or reject it before %(time)s UTC: the "
-            "platform approves and pays it by itself then."
+            "Assignment %(id)s was submitted without a single answer. Approve or reject it before %(time)s UTC: "
+            "the platform then approves and pays it automatically."
         )
     values = {"id": submission.platform_assignment_id, "time": f"{submission.auto_approval_at or at:%Y-%m-%d %H:%M}"}
     alarm_raise(
@@ -278,9 +278,14 @@ def _warn_before_auto_approval(submission: Submission, new: bool, at: datetime) 
     stopped = submission.publication.state == Publication.State.STOPPED
     near = submission.auto_approval_at is not None and submission.auto_approval_at - at <= ALARM_BEFORE
     if submission.status == Status.SUBMITTED and near and (stopped or not checked):
-        text = _("The platform approves assignment %(id)s by itself at %(time)s, and its test pairs were not checked.")
+        text = _(
+            "The platform approves assignment %(id)s automatically at %(time)s, and its test pairs have "
+            "not been checked."
+        )
         if stopped:
-            text = _("The platform approves assignment %(id)s by itself at %(time)s, although all spending is stopped.")
+            text = _(
+                "The platform approves assignment %(id)s automatically at %(time)s, although all spending is stopped."
+            )
         alarm_raise(
             publication=submission.publication,
             kind="auto-approval",

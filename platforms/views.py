@@ -66,7 +66,7 @@ def _publication_of(campaign: Campaign) -> Publication:
     found = Publication.objects.filter(campaign=campaign).first()
     if found is None or found.state == State.DRAFT:
         refused = NotPublished(_("The campaign is not published at a platform yet."))
-        refused.way_out = (reverse("platforms:terms", args=[campaign.pk]), _("Go to its terms"))
+        refused.way_out = (reverse("platforms:terms", args=[campaign.pk]), _("Go to the terms"))
         raise refused
     found.campaign = campaign
     return found
@@ -101,7 +101,9 @@ def terms(request: Request, pk: int) -> HttpResponse:
             except Refused as error:
                 status = refuse_in(form, error)
             else:
-                messages.success(request, _("The terms are saved. Nothing was sent. Look at what would be."))
+                messages.success(
+                    request, _("The terms have been saved. Nothing has been sent. Check what would be sent.")
+                )
                 return see_other("platforms:publish", pk)
     context = {
         "campaign": campaign,
@@ -127,7 +129,7 @@ def _replace(request: Request, publication: Publication, form: TermsForm) -> Htt
         changed = replacing_terms.terms_replaced(publication, terms)
         names = replacing_terms.changed_terms(publication, changed)
         if not names:
-            messages.info(request, _("These are the terms already. Nothing was changed."))
+            messages.info(request, _("These are already the terms. Nothing was changed."))
             return see_other("platforms:terms", campaign.pk)
         seen = _digest(changed, remaining_bill(publication))
         if last_step.cleaned_data.get("seen") == seen:
@@ -139,7 +141,7 @@ def _replace(request: Request, publication: Publication, form: TermsForm) -> Htt
                 although_nobody_qualifies=last_step.cleaned_data["although_nobody_qualifies"],
             )
             messages.success(
-                request, _("The terms are replaced. HITs come under them in the background, at the set rate.")
+                request, _("The terms have been replaced. HITs move to them in the background, at the set rate.")
             )
             return see_other("platforms:publication", campaign.pk)
     except Refused as error:
@@ -197,9 +199,9 @@ def publish(request: Request, pk: int) -> HttpResponse:
                 return see_other("platforms:publication", pk)
     requests, obstacles = _requests(publication)
     if not _is_packed(campaign):
-        obstacles.append(_("The campaign is a draft. Start it; once its HITs are packed, it can be published."))
+        obstacles.append(_("The campaign is a draft. Start it; you can publish it once its HITs are packed."))
     elif campaign.state != Campaign.State.OPEN:
-        obstacles.append(_("The campaign is not open. Open it before it is published."))
+        obstacles.append(_("The campaign is not open. Open it before you publish it."))
     if balance.amount is None:
         obstacles.append(balance.trouble)
     elif balance.amount < bill.total:
@@ -223,13 +225,13 @@ def publish(request: Request, pk: int) -> HttpResponse:
 def _too_little(publication: Publication, balance: Decimal, total: Decimal) -> str:
     """What is missing in the account, and who can add it, and how."""
     amounts = {"balance": dollars(balance), "total": dollars(total), "missing": dollars(total - balance)}
-    said = _("The account at the platform has %(balance)s, and the bill is %(total)s: %(missing)s are missing.")
+    said = _("The account at the platform has %(balance)s, but the bill is %(total)s: %(missing)s is missing.")
     return f"{said % amounts} {adapter_of(publication).who_adds_money()}"
 
 
 def _publish(request: Request, publication: Publication, form: PublishForm, balance: Balance, seen: str) -> None:
     if form.cleaned_data["seen"] != seen:
-        raise NotNow(_("The terms or the bill have changed since you looked. Look at them, then publish."))
+        raise NotNow(_("The terms or the bill have changed since you opened this page. Check them, then publish."))
     if balance.amount is None:
         raise NotNow(balance.trouble)
     with platform_refusals(publication):
@@ -270,63 +272,74 @@ class Advice(NamedTuple):
     may_be_set_aside: bool = False
 
 
-_DECIDE = gettext_lazy("Decide on it")
+_DECIDE = gettext_lazy("Review it")
 ADVICE = {
     "funds": Advice(
         gettext_lazy(
-            "At our own marketplace its operator adds money: docs/marketplace.md, “Adding money”. At Mechanical Turk "
-            "you buy prepaid HITs on the requester site. The calls go on by themselves."
+            "At our own marketplace, its operator adds money: see docs/marketplace.md, “Adding "
+            "money”. At Mechanical Turk, you buy prepaid HITs on the requester site. The calls then "
+            "continue automatically."
         ),
         may_be_set_aside=True,
     ),
     "account": Advice(
-        gettext_lazy("Set the access key where this site runs. The calls go on by themselves."), may_be_set_aside=True
+        gettext_lazy("Set the access key where this site runs. The calls then continue automatically."),
+        may_be_set_aside=True,
     ),
     "refused": Advice(
-        gettext_lazy("Read what the platform said, under Calls. Try again once the reason is gone, or set this aside."),
+        gettext_lazy("Under Calls, read what the platform said. Try again once the cause is fixed, or dismiss this."),
         may_be_set_aside=True,
     ),
     "unmatched": Advice(gettext_lazy("Compare what is stored here, then approve or reject it."), "submission", _DECIDE),
     "no-answers": Advice(
-        gettext_lazy("Nothing was done, so nothing needs to be paid. Rejecting is for a person to decide."),
+        gettext_lazy("No work was done, so nothing needs to be paid. It is up to you whether to reject it."),
         "submission",
         _DECIDE,
     ),
     "leaves": Advice(
-        gettext_lazy("Look at what they did, under Work. They get no more tasks here; bar them to keep them out."),
+        gettext_lazy(
+            "Check what they did, under Work. They get no more tasks in this campaign; bar them to "
+            "keep them out of others."
+        ),
         may_be_set_aside=True,
     ),
     "auto-approval": Advice(gettext_lazy("Decide before the platform does."), "submission", _DECIDE),
     "compensation": Advice(
-        gettext_lazy("Offer the compensation if the worker had really taken the HIT; else decline it."),
+        gettext_lazy("Offer the compensation if the worker had really accepted the HIT; otherwise decline it."),
         "compensations",
         gettext_lazy("See the compensations"),
     ),
     "unseen": Advice(
         gettext_lazy(
-            "See whether workers qualify: the terms say what is asked of them, and can be replaced. If they do, look "
-            "at title, pay and description as a worker would."
+            "Check whether workers qualify: the terms say what is required of them, and can be "
+            "replaced. If they do, look at the title, pay and description as a worker would."
         ),
         "terms",
         gettext_lazy("See the terms"),
         may_be_set_aside=True,
     ),
-    "expired": Advice(gettext_lazy("Extend the publication, below.")),
+    "expired": Advice(gettext_lazy("Extend the publication below.")),
     "ledger": Advice(
-        gettext_lazy("Look at the differences in the ledger, and compare again once they are cleared."),
+        gettext_lazy("Check the differences in the ledger, and compare again once they are resolved."),
         "ledger",
         gettext_lazy("See the ledger"),
     ),
-    "job": Advice(gettext_lazy("This ends once the job succeeds. If it stays, show it to whoever runs this site.")),
+    "job": Advice(
+        gettext_lazy("This disappears once the job succeeds. If it persists, show it to the person who runs this site.")
+    ),
     "doubt": Advice(
-        gettext_lazy("Nothing is paid twice by that. If this stays, show it to whoever runs this site."),
+        gettext_lazy(
+            "Nothing is paid twice because of this. If it persists, show it to the person who runs this site."
+        ),
         may_be_set_aside=True,
     ),
     "undecided": Advice(
-        gettext_lazy("The other work goes on. If this stays, show it to whoever runs this site."), "submission", _DECIDE
+        gettext_lazy("Other work continues. If this persists, show it to the person who runs this site."),
+        "submission",
+        _DECIDE,
     ),
-}  # fmt: skip
-OTHER = Advice(gettext_lazy("Read it, and set it aside once it is seen to."), may_be_set_aside=True)
+}
+OTHER = Advice(gettext_lazy("Read it, and dismiss it once it has been dealt with."), may_be_set_aside=True)
 
 
 class AlarmRow(NamedTuple):
@@ -394,13 +407,13 @@ class Act(NamedTuple):
 ACTS = {
     "pause": Act(
         publishing.publication_pause,
-        gettext_lazy("Paused: nothing more is published, and what is open at the platform ends."),
+        gettext_lazy("Paused. Nothing more is published, and HITs that are open at the platform are ended."),
     ),
     "resume": Act(
-        publishing.publication_resume, gettext_lazy("Resumed: HITs that need work are open for another lifetime.")
+        publishing.publication_resume, gettext_lazy("Resumed. HITs that need work are open for another lifetime.")
     ),
-    "expire": Act(publishing.publication_expire, gettext_lazy("Every open HIT ends now.")),
-    "stop": Act(publishing.publication_stop, gettext_lazy("Stopped: nothing that spends is sent.")),
+    "expire": Act(publishing.publication_expire, gettext_lazy("All open HITs are being ended.")),
+    "stop": Act(publishing.publication_stop, gettext_lazy("Stopped. No call that spends money is sent.")),
 }  # fmt: skip
 CONFIRMED = ("expire", "stop")
 
@@ -459,7 +472,7 @@ def retry(request: Request, pk: int, operation_pk: int) -> HttpResponse:
     if operation is None:
         raise NotYours(_("This publication has no such call."))
     if operation_retry(operation=operation, at=timezone.now()):
-        messages.success(request, _("The call is tried again."))
+        messages.success(request, _("The call will be tried again."))
     return see_other("platforms:publication", pk, fragment="calls")
 
 
@@ -472,10 +485,10 @@ def set_aside(request: Request, pk: int, alarm_pk: int) -> HttpResponse:
     if alarm is None:
         raise NotYours(_("This publication has no such alarm."))
     if not ADVICE.get(alarm.kind, OTHER).may_be_set_aside:
-        raise NotNow(_("This alarm ends when its reason is gone: %(text)s") % {"text": alarm.text})
+        raise NotNow(_("This alarm disappears once its cause is gone: %(text)s") % {"text": alarm.text})
     if publication.alarms.filter(pk=alarm.pk, settled_at=None).update(settled_at=timezone.now()):
         log.info("Alarm %s of publication %s was set aside by %s", alarm.pk, publication.pk, request.user)
-        messages.success(request, _("The alarm is set aside."))
+        messages.success(request, _("The alarm has been dismissed."))
     return see_other("platforms:publication", pk)
 
 
@@ -485,11 +498,11 @@ def listen(request: Request, pk: int) -> HttpResponse:
     """Have the marketplace tell this site of submitted work."""
     publication = _publication_of(campaign_of(request, pk))
     if not settings.MARKETPLACE_NOTIFICATION_SECRET:
-        raise NotNow(_("Set MARKETPLACE_NOTIFICATION_SECRET first: without it no notifications are taken."))
+        raise NotNow(_("Set MARKETPLACE_NOTIFICATION_SECRET first. Without it, no notifications are accepted."))
     path = reverse("platforms:notifications", args=[publication.reference])
     with platform_refusals(publication) as adapter:
         adapter.ask_for_notifications(publication, f"{settings.SITE_URL}{path}")
-    messages.success(request, _("The platform tells this site of submitted work from now on."))
+    messages.success(request, _("From now on, the platform notifies this site of submitted work."))
     return see_other("platforms:publication", pk)
 
 
@@ -497,7 +510,7 @@ def listen(request: Request, pk: int) -> HttpResponse:
 
 
 FILTERS: dict[str, Promise] = {
-    "waiting": gettext_lazy("waiting for a person"),
+    "waiting": gettext_lazy("needing review"),
     "all": gettext_lazy("all"),
     "rejected": gettext_lazy("rejected"),
 }  # fmt: skip
@@ -570,11 +583,12 @@ def _decide(request: Request, one: Submission, form: DecideForm) -> None:
     }
     if form.cleaned_data["decision"] == "approve":
         reviewing.submission_approve(**given)
-        messages.success(request, _("Approved. The platform is told in the background."))
+        messages.success(request, _("Approved. The decision is sent to the platform in the background."))
     else:
         reviewing.submission_reject(**given)
         messages.success(
-            request, _("Rejected. The platform is told in the background, and the worker reads your reason.")
+            request,
+            _("Rejected. The decision is sent to the platform in the background, and the worker reads your reason."),
         )
 
 
@@ -602,7 +616,7 @@ def compensations(request: Request, pk: int) -> HttpResponse:
 def compensate(request: Request, pk: int, payment_pk: int) -> HttpResponse:
     """Offer one compensation. Again is the same offer."""
     reviewing.compensation_offer(payment=_compensation_of(request, pk, payment_pk), at=timezone.now())
-    messages.success(request, _("The compensation is offered: only its worker can take it, within 30 days."))
+    messages.success(request, _("The compensation has been offered. Only this worker can take it, within 30 days."))
     return see_other("platforms:compensations", pk)
 
 
@@ -613,7 +627,7 @@ def decline(request: Request, pk: int, payment_pk: int) -> HttpResponse:
     payment = _compensation_of(request, pk, payment_pk)
     why = request.POST.get("why", "")[:1000]
     reviewing.compensation_decline(payment=payment, by=request.user, why=why, at=timezone.now())
-    messages.success(request, _("The compensation is declined: nothing is paid."))
+    messages.success(request, _("The compensation has been declined. Nothing is paid."))
     return see_other("platforms:compensations", pk)
 
 
@@ -670,9 +684,12 @@ def compare(request: Request, pk: int) -> HttpResponse:
         platform_jobs.compare.delay(publication.pk)
     except OperationalError as error:
         log.warning("The comparison waits for the next tick: %s", error)
-        messages.warning(request, _("The comparison cannot be asked for now. It is made every six hours by itself."))
+        messages.warning(
+            request,
+            _("The ledgers cannot be compared on request right now. They are compared automatically every six hours."),
+        )
     else:
-        messages.success(request, _("The ledgers are being compared. Load the page again in a moment."))
+        messages.success(request, _("The ledgers are being compared. Reload the page in a moment."))
     return see_other("platforms:ledger", pk)
 
 

@@ -28,7 +28,7 @@ def _what(census: Mapping[str, Any]) -> Iterable[Sentence]:
         yield Sentence(_("Every query has %(hits)s hits.") % {"hits": _n(census["hits_max"])})
     else:
         yield Sentence(
-            _("Queries have %(least)s to %(most)s hits, the median is %(median)s; %(short)s have fewer than the most.")
+            _("Queries have %(least)s to %(most)s hits (median %(median)s); %(short)s have fewer than the maximum.")
             % {
                 "least": _n(census["hits_min"]),
                 "most": _n(census["hits_max"]),
@@ -53,12 +53,12 @@ def _queries(census: Mapping[str, Any]) -> Iterable[Sentence]:
             look=True,
         )
     else:
-        yield Sentence(_("Every query of the collection is there."))
+        yield Sentence(_("Every query of the collection is covered."))
     if unknown:
         yield Sentence(
             ngettext(
-                "%(count)s query is not one of the collection's, and is left out: %(ids)s.",
-                "%(count)s queries are not the collection's, and are left out: %(ids)s.",
+                "%(count)s query is not in the collection and is left out: %(ids)s.",
+                "%(count)s queries are not in the collection and are left out: %(ids)s.",
                 unknown,
             )
             % {"count": _n(unknown), "ids": _ids(census["unknown_query_ids"], unknown)},
@@ -71,18 +71,21 @@ def _order(census: Mapping[str, Any]) -> Iterable[Sentence]:
     if conflicts:
         yield Sentence(
             ngettext(
-                "For %(count)s query, the order by score and the order by rank put different passages first.",
-                "For %(count)s queries, the order by score and the order by rank put different passages first.",
+                "For %(count)s query, ordering by score and ordering by rank put different passages first.",
+                "For %(count)s queries, ordering by score and ordering by rank put different passages first.",
                 conflicts,
             )
             % {"count": _n(conflicts)},
             look=True,
         )
     else:
-        yield Sentence(_("The order by score and the order by rank put the same passage first everywhere."))
+        yield Sentence(_("Ordering by score and ordering by rank put the same passage first for every query."))
     if ties:
         yield Sentence(
-            _("%(hits)s hits share their score with another, in %(queries)s queries; in %(top)s it is the highest.")
+            _(
+                "%(hits)s hits in %(queries)s queries have the same score as another hit; in %(top)s "
+                "queries, it is the highest score."
+            )
             % {
                 "hits": _n(census["tied_hits"]),
                 "queries": _n(ties),
@@ -91,9 +94,11 @@ def _order(census: Mapping[str, Any]) -> Iterable[Sentence]:
             look=census["queries_with_top_tie"] > 0,
         )
     else:
-        yield Sentence(_("No two hits of a query share a score."))
+        yield Sentence(_("No two hits of a query have the same score."))
     if census["rank_ties"]:
-        yield Sentence(_("%(hits)s hits share their rank with another.") % {"hits": _n(census["rank_ties"])}, look=True)
+        yield Sentence(
+            _("%(hits)s hits have the same rank as another hit.") % {"hits": _n(census["rank_ties"])}, look=True
+        )
     if census["out_of_rank_order"]:
         yield Sentence(
             _("%(lines)s lines have a lower rank than the line before them.")
@@ -109,7 +114,7 @@ def _order(census: Mapping[str, Any]) -> Iterable[Sentence]:
 
 def _form(census: Mapping[str, Any]) -> Iterable[Sentence]:
     if census["split_queries"]:
-        yield Sentence(_("The lines of some query stand apart in the file; they were put together."))
+        yield Sentence(_("The lines of some queries are not together in the file; they were grouped."))
     quirks = [
         (census["crlf_lines"], _("lines end with CRLF")),
         (census["tab_lines"], _("lines have tabs")),
@@ -117,11 +122,11 @@ def _form(census: Mapping[str, Any]) -> Iterable[Sentence]:
     ]
     counted = ", ".join(f"{_n(count)} {what}" for count, what in quirks if count)
     if counted:
-        yield Sentence(_("Read without complaint: %(quirks)s.") % {"quirks": counted})
+        yield Sentence(_("Also noticed, and accepted: %(quirks)s.") % {"quirks": counted})
     if census["bom"]:
-        yield Sentence(_("The file begins with a byte order mark, which was passed over."))
+        yield Sentence(_("The file begins with a byte order mark, which was ignored."))
     if census["missing_last_newline"]:
-        yield Sentence(_("The last line has no line end; check that the file is whole."))
+        yield Sentence(_("The last line has no line ending; check that the file is complete."))
 
 
 def _n(value: float) -> str:

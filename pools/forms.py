@@ -38,54 +38,57 @@ LABELS: dict[str, Promise] = {
     "query_list": gettext_lazy("List of queries"),
     "sample_size": gettext_lazy("Sample size"),
     "seed": gettext_lazy("Seed"),
-    "overlap": gettext_lazy("Judgments a pair"),
-    "pairs_per_hit": gettext_lazy("Pairs a HIT"),
-    "tests_per_hit": gettext_lazy("Test pairs a HIT"),
+    "overlap": gettext_lazy("Judgments per pair"),
+    "pairs_per_hit": gettext_lazy("Pairs per HIT"),
+    "tests_per_hit": gettext_lazy("Test pairs per HIT"),
     "fill_last_hit": gettext_lazy("Fill the last HIT"),
-    "hits_per_worker": gettext_lazy("Most HITs a worker"),
-    "leaves_per_worker": gettext_lazy("Most HITs a worker may leave"),
-    "minutes_per_hit": gettext_lazy("Minutes a HIT"),
+    "hits_per_worker": gettext_lazy("Maximum HITs per worker"),
+    "leaves_per_worker": gettext_lazy("Maximum HITs that a worker can leave"),
+    "minutes_per_hit": gettext_lazy("Minutes per HIT"),
     "exclusion": gettext_lazy("A failed test pair excludes"),
-    "partial": gettext_lazy("Work of those who leave early is used"),
+    "partial": gettext_lazy("Use work that was left early"),
     "method": gettext_lazy("How winners are found"),
-    "reward": gettext_lazy("Reward a HIT"),
+    "reward": gettext_lazy("Reward per HIT"),
     "fee_rate": gettext_lazy("Fee rate"),
-    "redo_rate": gettext_lazy("Share judged again"),
+    "redo_rate": gettext_lazy("Share done again"),
     "language": gettext_lazy("Language of the texts below"),
     "title": gettext_lazy("Title"),
     "question": gettext_lazy("Question"),
     "instructions": gettext_lazy("Instructions"),
 }
 HELP: dict[str, Promise] = {
-    "name": gettext_lazy("How you will find the campaign again. Workers do not see it."),
-    "order": gettext_lazy("Which column of a run says what comes first. Many runs disagree with themselves here."),
-    "depth": gettext_lazy("How many top passages each run brings into a pool. 1 is the method's own."),
-    "min_grade": gettext_lazy("An original qrel counts as relevant from this grade on."),
-    "qrel_policy": gettext_lazy("Which relevant passages stand beside those of the runs."),
+    "name": gettext_lazy("For your own use. Workers do not see it."),
+    "order": gettext_lazy("Which column of a run decides the order. In many runs, the two columns disagree."),
+    "depth": gettext_lazy("How many top passages each run contributes to a pool. The method uses 1."),
+    "min_grade": gettext_lazy("An original qrel with this grade or a higher one counts as relevant."),
+    "qrel_policy": gettext_lazy("Which relevant passages are added to those of the runs."),
     "design": gettext_lazy(
-        "All pairs: every two passages of a pool. Champion check: one run against the qrels, one pair a query."
+        "All pairs: every two passages of a pool. Champion check: one run against the qrels, one pair per query."
     ),
-    "query_list": gettext_lazy("Query ids, with spaces or line ends between them. For “a list of queries” only."),
+    "query_list": gettext_lazy("Query ids, separated by spaces or line breaks. For “a list of queries” only."),
     "sample_size": gettext_lazy("How many queries to draw. For “a sample” only."),
     "seed": gettext_lazy("The same seed gives the same sample, HITs, order and sides."),
     "overlap": gettext_lazy("How many different workers judge each pair."),
-    "fill_last_hit": gettext_lazy("Repeat pairs of other HITs so that the last HIT is as long as the rest."),
-    "hits_per_worker": gettext_lazy("Empty: no limit."),
+    "fill_last_hit": gettext_lazy("Repeat pairs from other HITs so that the last HIT is as long as the rest."),
+    "hits_per_worker": gettext_lazy("Leave empty for no limit."),
     "leaves_per_worker": gettext_lazy(
-        "A worker who has left this many, and more than they finished, gets no more. Empty: no limit."
+        "A worker who has left this many HITs, and more than they have finished, gets no more. Leave "
+        "empty for no limit."
     ),
-    "minutes_per_hit": gettext_lazy("After this time a HIT may go to somebody else. Late work is still saved."),
-    "reward": gettext_lazy("In dollars, for a whole HIT. Who leaves early is owed a share."),
+    "minutes_per_hit": gettext_lazy("After this time, a HIT can go to another worker. Late work is still saved."),
+    "reward": gettext_lazy("In dollars, for a whole HIT. A worker who leaves early is owed a share."),
     "fee_rate": gettext_lazy(
-        "What a platform takes on top, as a share of the reward: 0.2 is 20 %. Empty: what our own marketplace and "
-        "Mechanical Turk take. 0 where workers come by a link. Once the campaign has terms at a platform, that "
-        "platform's fees count."
+        "What a platform charges on top, as a share of the reward: 0.2 is 20 %. Leave empty for the "
+        "fees of our own marketplace and Mechanical Turk; enter 0 if workers come by a link. Once "
+        "the campaign has terms at a platform, that platform's fees apply."
     ),
-    "redo_rate": gettext_lazy("Share of the work that you expect to be done again, for the bill only: 0.1 is 10 %."),
-    "language": gettext_lazy("A BCP 47 tag such as en or ar. Empty: the collection's."),
+    "redo_rate": gettext_lazy(
+        "Share of the work that you expect to be done again: 0.1 is 10 %. It only affects the bill."
+    ),
+    "language": gettext_lazy("A BCP 47 tag such as en or ar. Leave empty for the collection's language."),
     "title": gettext_lazy("What workers see first."),
-    "question": gettext_lazy("Asked above every two passages."),
-    "instructions": gettext_lazy("Shown before the first comparison, beside a worked example. May be empty."),
+    "question": gettext_lazy("Shown above every two passages."),
+    "instructions": gettext_lazy("Shown before the first comparison, with a worked example. Can be empty."),
 }
 
 
@@ -102,7 +105,7 @@ class RunUploadForm(forms.Form):
         label=gettext_lazy("Name"),
         max_length=100,
         required=False,
-        help_text=gettext_lazy("Empty: the file's name without its endings."),
+        help_text=gettext_lazy("Leave empty to use the file's name without its extensions."),
     )
     team = forms.CharField(label=gettext_lazy("Team"), max_length=100, required=False)
     notes = forms.CharField(label=gettext_lazy("Notes"), required=False, widget=forms.Textarea(attrs={"rows": 3}))
@@ -157,14 +160,14 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
 
     groups: ClassVar = (
         (gettext_lazy("What is judged"), ["name", "runs", "design", "selection", "sample_size", "query_list"], False),
-        (gettext_lazy("Pools, in detail"), ["order", "depth", "qrel_policy", "min_grade", "seed", "method"], True),
+        (gettext_lazy("Pool settings"), ["order", "depth", "qrel_policy", "min_grade", "seed", "method"], True),
         (gettext_lazy("How it is judged"), ["overlap", "pairs_per_hit", "tests_per_hit", "minutes_per_hit"], False),
         (
-            gettext_lazy("Judging, in detail"),
+            gettext_lazy("Judging settings"),
             ["fill_last_hit", "hits_per_worker", "leaves_per_worker", "exclusion", "partial"],
             True,
         ),
-        (gettext_lazy("What it costs"), ["reward", "fee_rate", "redo_rate"], False),
+        (gettext_lazy("Cost"), ["reward", "fee_rate", "redo_rate"], False),
         (gettext_lazy("What workers read"), ["language", "title", "question", "instructions"], False),
     )
 
@@ -177,8 +180,9 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
     fee_rate = PercentField(
         label=gettext_lazy("Fee, in percent"),
         help_text=gettext_lazy(
-            "What a platform takes on top of the reward. Empty: what our own marketplace and Mechanical Turk take. 0 "
-            "where workers come by a link. Once the campaign has terms at a platform, that platform's fees count."
+            "What a platform charges on top of the reward. Leave empty for the fees of our own "
+            "marketplace and Mechanical Turk; enter 0 if workers come by a link. Once the campaign has "
+            "terms at a platform, that platform's fees apply."
         ),
         required=False,
         min_value=0,
@@ -186,8 +190,8 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         decimal_places=1,
     )
     redo_rate = PercentField(
-        label=gettext_lazy("Judged again, in percent"),
-        help_text=gettext_lazy("How many of a hundred HITs you expect to be judged again; for the bill only."),
+        label=gettext_lazy("Done again, in percent"),
+        help_text=gettext_lazy("How many of a hundred HITs you expect to be done again. It only affects the bill."),
         min_value=0,
         max_value=900,
         decimal_places=1,
@@ -224,16 +228,16 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         """Names are told apart within a lab."""
         name: str = self.cleaned_data["name"]
         if Campaign.objects.filter(lab=self.collection.lab, name=name).exists():
-            raise forms.ValidationError(_("The lab has a campaign of this name already."))
+            raise forms.ValidationError(_("The lab already has a campaign with this name."))
         return name
 
     def clean(self) -> dict[str, Any]:
         """A list needs its queries, a sample its size."""
         data = super().clean() or self.cleaned_data
         if data.get("selection") == Campaign.Selection.LIST and not data.get("query_list"):
-            self.add_error("query_list", _("Name at least one query."))
+            self.add_error("query_list", _("Enter at least one query."))
         if data.get("selection") == Campaign.Selection.SAMPLE and not data.get("sample_size"):
-            self.add_error("sample_size", _("Say how many queries to draw."))
+            self.add_error("sample_size", _("Enter how many queries to draw."))
         return data
 
     def settings(self) -> dict[str, Any]:

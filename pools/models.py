@@ -18,7 +18,7 @@ class Collection(models.Model):
     lab = models.ForeignKey(Lab, on_delete=models.PROTECT, related_name="collections")
     name = models.CharField(max_length=100)
     language = models.CharField(
-        max_length=35, default="en", help_text=_("BCP 47 tag of its texts; empty if mixed."), blank=True
+        max_length=35, default="en", help_text=_("BCP 47 tag of the texts; empty if mixed."), blank=True
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -66,7 +66,7 @@ class Qrel(models.Model):
     passage = models.ForeignKey(Passage, on_delete=models.CASCADE, related_name="qrels")
     grade = models.IntegerField()
     position = models.PositiveIntegerField(
-        help_text=_("Its place in the file: a query's first qrel is the one with the lowest.")
+        help_text=_("Its position in the file: a query's first qrel is the one with the lowest.")
     )
 
     class Meta:
@@ -155,7 +155,7 @@ class Campaign(models.Model):
         WORKER = "worker", _("all of the worker's assignments in the campaign")
 
     class Partial(models.TextChoices):
-        CHECKED = "checked", _("if all its test pairs were judged, and passed")
+        CHECKED = "checked", _("if all its test pairs were judged and passed")
         NEVER = "never", _("never")
 
     class Method(models.TextChoices):
@@ -214,7 +214,7 @@ class Campaign(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(Decimal(0))],
-        help_text=_("What a platform takes on top, as a share of the reward; none: what the platform charges in fact."),
+        help_text=_("What a platform charges on top, as a share of the reward. Empty for the platform's own fees."),
     )
     redo_rate = models.DecimalField(
         max_digits=4,

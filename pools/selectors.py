@@ -115,10 +115,10 @@ def load_artifact(run: Run) -> RunArtifact:
         with run.artifact.open("rb") as file:
             return RunArtifact.load(cast(BinaryIO, file))
     except FileNotFoundError as error:
-        text = _("The run %(name)s has lost its file: file storage has no %(file)s. See manage.py check_files.")
+        text = _("The file of the run %(name)s is missing: file storage has no %(file)s. Run manage.py check_files.")
         raise FileAway(text % {"name": run.name, "file": run.artifact.name}) from error
     except (OSError, BotoCoreError, ClientError) as error:
-        text = _("The file of the run %(name)s cannot be read now: %(error)s")
+        text = _("The file of the run %(name)s cannot be read at the moment: %(error)s")
         raise FileAway(text % {"name": run.name, "error": error}) from error
 
 
@@ -174,7 +174,7 @@ class Missing(NamedTuple):
                 "count": self.queries
             }
             parts.append(f"{counted} ({_enumerated(self.query_ids, self.queries)})")
-        return _("%(what)s. Import a file that holds them, with manage.py import_collection.") % {
+        return _("%(what)s. Import a file that contains them with manage.py import_collection.") % {
             "what": "; ".join(parts)
         }
 

@@ -100,7 +100,9 @@ def _import_queries(collection: Collection, path: Path) -> int:
         collection.pk,
     )
     if clash:
-        raise BadInput(path.name, None, _("query %(id)s has another text in the collection already.") % {"id": clash})
+        raise BadInput(
+            path.name, None, _("query %(id)s already has a different text in the collection.") % {"id": clash}
+        )
     _execute(
         "INSERT INTO pools_query (collection_id, qid, text) SELECT %s, id, text FROM staged "
         "ON CONFLICT (collection_id, qid) DO UPDATE SET text = excluded.text",
@@ -111,7 +113,7 @@ def _import_queries(collection: Collection, path: Path) -> int:
 
 def _import_qrels(collection: Collection, path: Path) -> int:
     if Qrel.objects.filter(collection=collection).exists():
-        raise Refused(_("The collection has its original qrels already; they do not change."))
+        raise Refused(_("The collection already has its original qrels, and they cannot be changed."))
     rows = list(read_qrels(path).entries())
     query_ids = _keys(Query, "qid", collection, dict.fromkeys(row.query for row in rows))
     passage_ids = _keys(Passage, "pid", collection, dict.fromkeys(row.passage for row in rows))
@@ -132,14 +134,16 @@ def _import_passages(
     _stage(_kept(read_passages(path), wanted, progress))
     double = _first("SELECT id FROM staged GROUP BY id HAVING min(text) <> max(text) LIMIT 1")
     if double:
-        raise BadInput(path.name, None, _("passage %(id)s comes twice, with different texts.") % {"id": double})
+        raise BadInput(path.name, None, _("passage %(id)s appears twice, with different texts.") % {"id": double})
     clash = _first(
         "SELECT p.pid FROM pools_passage p JOIN staged s ON s.id = p.pid "
         "WHERE p.collection_id = %s AND p.text <> '' AND p.text <> s.text LIMIT 1",
         collection.pk,
     )
     if clash:
-        raise BadInput(path.name, None, _("passage %(id)s has another text in the collection already.") % {"id": clash})
+        raise BadInput(
+            path.name, None, _("passage %(id)s already has a different text in the collection.") % {"id": clash}
+        )
     return _execute(
         "INSERT INTO pools_passage (collection_id, pid, text) SELECT DISTINCT ON (id) %s, id, text FROM staged "
         "ON CONFLICT (collection_id, pid) DO UPDATE SET text = excluded.text",
@@ -202,7 +206,7 @@ def run_import(
     `source` must be seekable. Raises BadRun if the check finds errors, Refused if the name is taken.
     """
     if Run.objects.filter(collection=collection, name=name).exists():
-        raise Refused(_("The collection has a run called %(name)s already.") % {"name": name})
+        raise Refused(_("The collection already has a run called %(name)s.") % {"name": name})
     query_ids = set(Query.objects.filter(collection=collection).values_list("qid", flat=True))
     check = check_run(source, name=filename, queries=query_ids or None, depth=ARTIFACT_DEPTH)
     if check.artifact is None:
@@ -244,7 +248,7 @@ def run_delete(*, run: Run) -> None:
     """Delete a run that no campaign uses, and its files. Raises NotNow naming the campaigns that use it."""
     users = list(run.campaigns.order_by("name").values_list("name", flat=True))
     if users:
-        raise NotNow(_("The run belongs to campaigns, so it stays: %(names)s.") % {"names": ", ".join(users)})
+        raise NotNow(_("The run cannot be deleted, because campaigns use it: %(names)s.") % {"names": ", ".join(users)})
     files = [file for file in (run.original, run.artifact) if file.name]
     run.delete()
 
@@ -285,7 +289,7 @@ def campaign_create(
     if not runs:
         raise Refused(_("Choose at least one run."))
     if any(run.collection_id != collection.pk for run in runs):
-        raise Refused(_("Every run must be one of the collection's."))
+        raise Refused(_("Every run must belong to the collection."))
     plan = campaign_plan(campaign, runs)
     campaign.save()
     campaign.runs.set(runs)
@@ -296,7 +300,9 @@ def campaign_create(
 @transaction.atomic
 def campaign_reword(*, campaign: Campaign, title: str, question: str, instructions: str) -> Campaign:
     """Change what the workers of a draft will read. What they read once it has started is fixed."""
-    campaign = _draft(campaign, _("The campaign has started: its title, question and instructions are fixed."))
+    campaign = _draft(
+        campaign, _("The campaign has started, so its title, question and instructions can no longer be changed.")
+    )
     campaign.title, campaign.question = title.strip(), question.strip()
     campaign.instructions = instructions.replace("\r\n", "\n").strip()
     try:
@@ -310,11 +316,11 @@ def campaign_reword(*, campaign: Campaign, title: str, question: str, instructio
 @transaction.atomic
 def campaign_delete(*, campaign: Campaign) -> None:
     """Delete a draft with its pools, pairs and test pairs. A campaign that has started is closed instead."""
-    campaign = _draft(campaign, _("The campaign has started, so it is kept. Close it instead."))
+    campaign = _draft(campaign, _("The campaign has started, so it cannot be deleted. Close it instead."))
     try:
         campaign.delete()
     except ProtectedError as error:
-        raise NotNow(_("Something was decided or judged in this campaign already, so it is kept.")) from error
+        raise NotNow(_("This campaign already has decisions or judgments, so it cannot be deleted.")) from error
 
 
 def campaign_mark_changed(*, campaign_id: int) -> None:

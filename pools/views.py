@@ -110,7 +110,7 @@ def run_delete(request: Request, pk: int) -> HttpResponse:
     """Delete a run that no campaign uses."""
     found = _run_of(request, pk)
     pool_services.run_delete(run=found)
-    messages.success(request, _("The run “%(name)s” is deleted.") % {"name": found.name})
+    messages.success(request, _("The run “%(name)s” has been deleted.") % {"name": found.name})
     return see_other("pools:runs")
 
 
@@ -153,7 +153,7 @@ def _run_upload_checked(request: Request) -> HttpResponse:
         except Refused as error:
             status = refuse_in(form, error)
         else:
-            messages.success(request, _("The run “%(name)s” is checked and stored.") % {"name": stored.name})
+            messages.success(request, _("The run “%(name)s” has been checked and stored.") % {"name": stored.name})
             return see_other("pools:run", stored.pk)
     return render(request, "pools/run_upload.html", {"form": form, "check": check}, status=status)
 
@@ -202,7 +202,7 @@ def campaign_new(request: Request) -> HttpResponse:
             status = refuse_in(form, error)
         else:
             messages.success(
-                request, _("The campaign is made, as a draft. Look at its pools and its bill, then start it.")
+                request, _("The campaign has been created as a draft. Check its pools and its bill, then start it.")
             )
             return see_other("judgments:campaign", made.pk)
     return render(request, "pools/campaign_new.html", {"form": form, "collection": found}, status=status)
@@ -216,5 +216,5 @@ def campaign_delete(request: Request, pk: int) -> HttpResponse:
     if request.method == "GET":
         return render(request, "pools/campaign_delete.html", {"campaign": found})
     pool_services.campaign_delete(campaign=found)
-    messages.success(request, _("The draft “%(name)s” is deleted.") % {"name": found.name})
+    messages.success(request, _("The draft “%(name)s” has been deleted.") % {"name": found.name})
     return see_other("pools:campaigns")

@@ -38,12 +38,12 @@ def compute_results(campaign_id: int | None = None) -> str:
 def _failed(error: Exception) -> str:
     if isinstance(error, FileAway | OSError | BadInput):
         text = _(
-            "The results could not be computed, since a file of a run cannot be read (%(error)s). Ask whoever runs "
-            "this site to look at the stored files. It is tried again by itself."
+            "The results could not be computed, because a run's file cannot be read (%(error)s). Ask the "
+            "person who runs this site to check the stored files. It is tried again automatically."
         )
     else:
         text = _(
-            "The results could not be computed (%(error)s). The judgments are not touched. It is tried again by "
-            "itself; if it stays, show this to whoever runs this site."
+            "The results could not be computed (%(error)s). The judgments are not affected. It is tried "
+            "again automatically; if it persists, show this to the person who runs this site."
         )
     return text % {"error": campaign_alarms.in_words(error)}

@@ -1,4 +1,4 @@
-"""How many judgments would settle it: what more of them cost, and what they give, by simulation."""
+"""How many judgments you need: what more of them cost, and what they give, by simulation."""
 
 import math
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ def observed_error(data: dict[str, Any]) -> Observed | None:
     champion, agreement = data["champion"], data["agreement"]
     # With several judgments a pair, the check speaks of their majority, which errs less than one of them.
     if data["overlap"] == 1 and champion is not None and champion["crowd_error"] is not None:
-        return Observed(champion["crowd_error"], _("the champion check, where run and qrels agree"))
+        return Observed(champion["crowd_error"], _("the champion check, where the run and the qrels agree"))
     if agreement is not None and agreement["raw"] >= 0.5:
         # Two who err independently with rate e agree in (1 - e)² + e² of the cases.
         rate = (1 - math.sqrt(2 * agreement["raw"] - 1)) / 2

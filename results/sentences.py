@@ -30,8 +30,8 @@ def findings(data: Data) -> list[Finding]:
     parts = (
         ("field", _("Does the field beat the qrels?"), _field),
         ("changes", _("What changed on the leaderboard?"), _changes),
-        ("certainty", _("How sure is that?"), _certainty),
-        ("crowd", _("How good was the crowd?"), _crowd),
+        ("certainty", _("How certain is that?"), _certainty),
+        ("crowd", _("How good are the judgments?"), _crowd),
         ("limits", _("What this does not say"), _limits),
     )
     told = (Finding(name, question, list(tell(data))) for name, question, tell in parts)
@@ -50,14 +50,14 @@ def _field(data: Data) -> Iterator[str]:
         return
     compared = data["compare"]["queries"]
     yield ngettext(
-        "In %(changed)s of %(answered)s query no original qrel is among the best known answers.",
-        "In %(changed)s of %(answered)s queries no original qrel is among the best known answers.",
+        "In %(changed)s of %(answered)s query, no original qrel is among the best known answers.",
+        "In %(changed)s of %(answered)s queries, no original qrel is among the best known answers.",
         compared,
     ) % {"changed": f"{data['changed']:,}", "answered": f"{compared:,}"}
     won, lost = data["pairings"]["preference"], data["pairings"]["original"]
     if won["of"] and lost["of"]:
         yield _(
-            "The preference qrels won %(won)s of the judgments they were in (%(won_count)s), the original qrels "
+            "The preference qrels won %(won)s of their judgments (%(won_count)s); the original qrels won "
             "%(lost)s (%(lost_count)s)."
         ) % {
             "won": percent(won["share"]),
@@ -71,16 +71,16 @@ def _field(data: Data) -> Iterator[str]:
     if above:
         yield ngettext(
             "A ranking that returns the original qrel first would score %(perfect)s on the preference qrels: "
-            "%(count)d run scores more, %(best)s the most (%(score)s).",
+            "%(count)d run scores higher: %(best)s (%(score)s).",
             "A ranking that returns the original qrel first would score %(perfect)s on the preference qrels: "
-            "%(count)d runs score more, %(best)s the most (%(score)s).",
+            "%(count)d runs score higher, with %(best)s the highest (%(score)s).",
             len(above),
         ) % {**scores, "count": len(above)}
     else:
         yield (
             _(
                 "A ranking that returns the original qrel first would score %(perfect)s on the preference qrels, and "
-                "no run scores more; the best is %(best)s (%(score)s)."
+                "no run scores higher; the best is %(best)s (%(score)s)."
             )
             % scores
         )
@@ -96,13 +96,13 @@ def _champion(found: Data) -> Iterator[str]:
     a, b = found["a"], found["b"]
     if b["for_qrel"] + b["against"]:
         yield _(
-            "Where the run's top passage was another than the qrel, people preferred the run's %(against)s times and "
-            "the qrel %(for)s times (p = %(p)s)."
+            "Where the run's top passage was not the qrel, people preferred the run's passage "
+            "%(against)s times and the qrel %(for)s times (p = %(p)s)."
         ) % {"against": f"{b['against']:,}", "for": f"{b['for_qrel']:,}", "p": p_shown(b["p"])}
     if a["for_qrel"] + a["against"]:
         yield _(
-            "Where the two agreed, people preferred another passage %(against)s of %(all)s times: if the qrel is best "
-            "there, that is how often the crowd errs."
+            "Where the two agreed, people preferred another passage %(against)s of %(all)s times: if the "
+            "qrel is the best answer there, that is how often people make mistakes."
         ) % {"against": f"{a['against']:,}", "all": f"{a['for_qrel'] + a['against']:,}"}
 
 
@@ -115,7 +115,7 @@ def _changes(data: Data) -> Iterator[str]:
         yield _("%(run)s is first on both qrels.") % {"run": first["run"]}
     else:
         yield _(
-            "%(run)s is first now; it was at place %(place)d. %(before)s was first, and is at place %(now)d now."
+            "%(run)s is now first; it was at rank %(place)d before. %(before)s was first and is now at rank %(now)d."
         ) % {
             "run": first["run"],
             "place": first["place_original"],
@@ -131,15 +131,16 @@ def _changes(data: Data) -> Iterator[str]:
             for row in furthest
         )
         yield ngettext(
-            "%(count)d of %(all)d runs changed its place: %(named)s.",
-            "%(count)d of %(all)d runs changed their places, most of all %(named)s.",
+            "%(count)d of %(all)d runs changed its rank: %(named)s.",
+            "%(count)d of %(all)d runs changed their ranks, most of all %(named)s.",
             len(moved),
         ) % {"count": len(moved), "all": len(rows), "named": named}
     else:
-        yield _("All %(all)d runs keep their places.") % {"all": len(rows)}
+        yield _("All %(all)d runs keep their ranks.") % {"all": len(rows)}
     if data["tau"] is not None:
         yield _(
-            "The two orders agree by Kendall's tau %(tau).2f, and by tau AP, where the top counts more, %(ap).2f."
+            "The rank correlation of the two orders is %(tau).2f by Kendall's tau and %(ap).2f by tau "
+            "AP, which gives more weight to the top."
         ) % {
             "tau": data["tau"],
             "ap": data["tau_ap"],
@@ -156,11 +157,11 @@ def _swaps(data: Data) -> Iterator[str]:
     swapped = [one for one in data["neighbours"] if one["swapped"]]
     clear = [one for one in swapped if one["significant"]]
     if not swapped:
-        yield _("No two neighbours on the new leaderboard stood the other way round before.")
+        yield _("No two neighbours on the new leaderboard were in the opposite order before.")
         return
     told = ngettext(
-        "%(count)d of %(all)d pairs of neighbours on the new leaderboard stood the other way round before",
-        "%(count)d of %(all)d pairs of neighbours on the new leaderboard stood the other way round before",
+        "%(count)d of %(all)d pairs of neighbours on the new leaderboard were in the opposite order before",
+        "%(count)d of %(all)d pairs of neighbours on the new leaderboard were in the opposite order before",
         len(swapped),
     ) % {"count": len(swapped), "all": len(data["neighbours"])}
     if clear:
@@ -178,8 +179,8 @@ def _certainty(data: Data) -> Iterator[str]:
     if data["ranks"] and len(data["ranks"]) > 1:
         first = max(data["ranks"], key=lambda one: one["first"])
         yield _(
-            "With queries and judgments drawn again and again, %(run)s is first in %(share)s of the draws; its place "
-            "is %(low)d to %(high)d with 95 %% confidence."
+            "When queries and judgments are resampled, %(run)s is first in %(share)s of the resamples; "
+            "its rank is %(low)d to %(high)d with 95 %% confidence."
         ) % {"run": first["run"], "share": percent(first["first"]), "low": first["low"], "high": first["high"]}
     if data["compare"] and data["compare"]["pairs"]:
         pairs = data["compare"]["pairs"]
@@ -187,16 +188,16 @@ def _certainty(data: Data) -> Iterator[str]:
         harmless = sum(pair["verdict"]["do_no_harm"] is not None for pair in pairs)
         before = sum(pair["verdict"]["strict"] is not None for pair in data["compare_original"]["pairs"])
         yield _(
-            "Of %(all)d pairs of runs, one is strictly better in %(strict)d (on the original qrels: %(before)d), and "
-            "better by doing no harm in %(harmless)d (these included)."
+            "Of %(all)d pairs of runs, one run is strictly better in %(strict)d (on the original qrels: "
+            "%(before)d), and better by doing no harm in %(harmless)d (including these)."
         ) % {"all": len(pairs), "strict": strict, "before": before, "harmless": harmless}
     if data["stability"]:
         unsure = sum(one["share"] < 0.9 for one in data["stability"])
         yield ngettext(
-            "With judgments drawn again, the best known answers of %(count)s query of %(all)s stay among the best in "
-            "less than 90 %% of the draws.",
-            "With judgments drawn again, the best known answers of %(count)s queries of %(all)s stay among the best in "
-            "less than 90 %% of the draws.",
+            "When judgments are resampled, the best known answers of %(count)s query of %(all)s stay "
+            "among the best in less than 90 %% of the resamples.",
+            "When judgments are resampled, the best known answers of %(count)s queries of %(all)s stay "
+            "among the best in less than 90 %% of the resamples.",
             unsure,
         ) % {"count": f"{unsure:,}", "all": f"{len(data['stability']):,}"}
 
@@ -215,14 +216,14 @@ def _crowd(data: Data) -> Iterator[str]:
             "p": p_shown(quality["left_p"]),
         }
     if quality["seconds_median"] is not None:
-        yield _("A comparison took %(seconds).1f seconds in the median.") % {"seconds": quality["seconds_median"]}
+        yield _("The median time for a comparison was %(seconds).1f seconds.") % {"seconds": quality["seconds_median"]}
     if agreement is not None:
         alpha = "–" if agreement["alpha"] is None else f"{agreement['alpha']:.2f}"
         yield ngettext(
-            "Two workers agree in %(share)s of the cases on the %(pairs)s pair that several judged (Krippendorff's "
-            "alpha %(alpha)s).",
-            "Two workers agree in %(share)s of the cases on the %(pairs)s pairs that several judged (Krippendorff's "
-            "alpha %(alpha)s).",
+            "On the %(pairs)s pair that several workers judged, two workers agree in %(share)s of the "
+            "cases (Krippendorff's alpha %(alpha)s).",
+            "On the %(pairs)s pairs that several workers judged, two workers agree in %(share)s of the "
+            "cases (Krippendorff's alpha %(alpha)s).",
             agreement["pairs"],
         ) % {"share": percent(agreement["raw"]), "pairs": f"{agreement['pairs']:,}", "alpha": alpha}
 
@@ -230,40 +231,40 @@ def _crowd(data: Data) -> Iterator[str]:
 def _limits(data: Data) -> Iterator[str]:
     if data["incomplete"]:
         yield ngettext(
-            "%(count)s of %(all)s queries still waits for judgments, and is left out of every score.",
-            "%(count)s of %(all)s queries still wait for judgments, and are left out of every score.",
+            "%(count)s of %(all)s queries still needs judgments and is left out of every score.",
+            "%(count)s of %(all)s queries still need judgments and are left out of every score.",
             data["incomplete"],
         ) % {"count": f"{data['incomplete']:,}", "all": f"{data['queries']:,}"}
     if data["answered"] < FEW_QUERIES:
         yield _(
-            "These are %(answered)s queries. With so few, differences of the usual size do not show: that a test finds "
-            "none is no evidence that there is none."
+            "There are only %(answered)s queries. With so few, differences of the usual size do not "
+            "show: if a test finds none, that is no evidence that there is none."
         ) % {"answered": f"{data['answered']:,}"}
     yield _(
-        "A best known answer is the best of what these runs put first%(and_qrel)s. A run that brings other passages is "
-        "at a disadvantage until they are judged too."
+        "A best known answer is the best of the passages that these runs ranked first%(and_qrel)s. A "
+        "run that brings other passages is at a disadvantage until they are judged too."
     ) % {"and_qrel": _(" and of the original qrels") if data["qrel_policy"] != "none" else ""}
     own = [one for one in data["contributions"] if one["place_without"] != one["place"]]
     if own:
         named = ", ".join(one["run"] for one in own[:MOST_NAMED])
         yield ngettext(
-            "The place of %(named)s depends on passages that it alone brought.",
-            "The places of %(count)d runs depend on passages that each alone brought: %(named)s.",
+            "The rank of %(named)s depends on passages that only this run brought.",
+            "The ranks of %(count)d runs depend on passages that only the run itself brought: %(named)s.",
             len(own),
         ) % {"count": len(own), "named": named + (", …" if len(own) > MOST_NAMED else "")}
     single = data["answered"] - len(data["stability"] or ()) if data["stability"] is not None else 0
     if single:
         yield ngettext(
-            "The answer of %(count)s query rests on one judgment or none: drawing it again says nothing about it.",
-            "The answers of %(count)s queries rest on one judgment or none: drawing it again says nothing about them.",
+            "The answer to %(count)s query rests on one judgment or none, so resampling says nothing about it.",
+            "The answers to %(count)s queries rest on one judgment or none, so resampling says nothing about them.",
             single,
         ) % {"count": f"{single:,}"}
     if data["overlap"] == 1 and data["judgments"]:
         yield _(
-            "Every pair was judged once, so how far people agree is not known. Where judgments are drawn again, those "
-            "of a query's whole pool are."
+            "Every pair was judged once, so it is not known how well people agree. Judgments are "
+            "resampled from a query's whole pool."
         )
     if data["quality"]["seconds_median"] is not None and data["quality"]["seconds_median"] < QUICK:
-        yield _("A comparison took less than %(seconds)d seconds in the median, which is hardly time to read.") % {
-            "seconds": QUICK
-        }
+        yield _(
+            "The median time for a comparison was less than %(seconds)d seconds, which is hardly enough time to read."
+        ) % {"seconds": QUICK}

@@ -86,11 +86,11 @@ def table(data: Data, name: str) -> Table | None:
 
 def _leaderboard(data: Data) -> Table:
     columns = [
-        Column("place_preference", _("Place"), "count"),
+        Column("place_preference", _("Rank"), "count"),
         Column("run", _("Run"), "name"),
         Column("preference", _("RR"), "score"),
         Column("preference_t", _("95%, by t"), "interval"),
-        Column("place_original", _("Place before"), "count"),
+        Column("place_original", _("Rank before"), "count"),
         Column("original", _("RR before"), "score"),
         Column("original_t", _("95%, by t"), "interval"),
         Column("change", _("Change"), "change"),
@@ -108,7 +108,8 @@ def _leaderboard(data: Data) -> Table:
             ]
         )
     about = _(
-        "Mean RR@%(k)d over the %(answered)s queries that have preference qrels: on these, and before, on the original "
+        "Mean RR@%(k)d over the %(answered)s queries that have preference qrels: on these, and before, on the "
+        "original "
         "qrels. Intervals are over queries: Student's t, and bootstrap percentiles."
     ) % {"k": data["k"], "answered": f"{data['compare']['queries']:,}"}
     return Table("leaderboard", _("The leaderboard, before and after"), about, columns, rows)
@@ -118,14 +119,15 @@ def _neighbours(data: Data) -> Table:
     columns = [
         Column("above", _("Above"), "name"),
         Column("below", _("Below"), "name"),
-        Column("swapped", _("The other way round before"), "yes"),
+        Column("swapped", _("Opposite order before"), "yes"),
         Column("p", _("p (signed rank)"), "p"),
         Column("significant", _("Significant"), "yes"),
     ]
     rows = [[one[column.key] for column in columns] for one in data["neighbours"]]
     bonferroni = data["bonferroni"]
     about = _(
-        "Runs that follow each other on the preference qrels. p-values are raw, of the signed-rank test on RR there; "
+        "Runs that follow each other on the preference qrels. p-values are raw, from the signed-rank test on RR "
+        "there; "
         "significant is below %(threshold)s: %(alpha)s over %(family)d pairs of neighbours (Bonferroni)."
     ) % {
         "threshold": f"{bonferroni['threshold']:.3g}",
@@ -138,17 +140,17 @@ def _neighbours(data: Data) -> Table:
 def _ranks(data: Data) -> Table:
     columns = [
         Column("run", _("Run"), "name"),
-        Column("low", _("Best place"), "count"),
-        Column("median", _("Median place"), "count"),
-        Column("high", _("Worst place"), "count"),
+        Column("low", _("Best rank"), "count"),
+        Column("median", _("Median rank"), "count"),
+        Column("high", _("Worst rank"), "count"),
         Column("first", _("Probability of being first"), "share"),
     ]
     rows = [[one[column.key] for column in columns] for one in data["ranks"]]
     about = _(
-        "How sure the places are: queries and judgments are drawn again and again (bootstrap). Best and worst are the "
-        "ends of the 95% interval of the place."
+        "How certain the ranks are: queries and judgments are resampled many times (bootstrap). Best "
+        "and worst are the ends of the rank's 95% interval."
     )
-    return Table("ranks", _("How sure the places are"), about, columns, rows)
+    return Table("ranks", _("How certain the ranks are"), about, columns, rows)
 
 
 # --- runs against each other
@@ -160,7 +162,7 @@ def _pairs(data: Data) -> Table:
         Column("b", _("Run b"), "name"),
         Column("verdict", _("Better"), "text"),
         Column("before", _("Better on the original qrels"), "text"),
-        Column("delta", _("RR of b less a"), "change"),
+        Column("delta", _("RR of b minus a"), "change"),
         Column("wsr", _("p, signed rank"), "p"),
         Column("wrs", _("p, rank sum"), "p"),
         Column("t", _("p, t-test"), "p"),
@@ -186,16 +188,16 @@ def _pairs(data: Data) -> Table:
         )
     about = _(
         "Every two runs on the preference qrels, over %(queries)d queries. p-values are raw. A verdict takes "
-        "p < %(threshold)s as significant: %(alpha)s over %(family)d pairs of runs (Bonferroni). Strictly better is "
-        "who finds significantly more, and significantly sooner; better by doing no harm is who does one of them and "
-        "is not significantly worse in the other."
+        "p < %(threshold)s as significant: %(alpha)s over %(family)d pairs of runs (Bonferroni). A "
+        "run is strictly better if it finds significantly more, and significantly sooner; it is "
+        "better by doing no harm if it does one of these and is not significantly worse in the other."
     ) % {
         "queries": compared["queries"],
         "threshold": f"{compared['threshold']:.3g}",
         "alpha": f"{compared['alpha']:g}",
         "family": compared["family"],
     }
-    return Table("pairs", _("Runs compared, two by two"), about, columns, rows, per_run=("a", "b"))
+    return Table("pairs", _("Pairwise comparison of runs"), about, columns, rows, per_run=("a", "b"))
 
 
 def verdict(pair: Data) -> str:
@@ -212,7 +214,7 @@ def _win_totals(data: Data) -> Table:
     columns = [
         Column("run", _("Run"), "name"),
         Column("beats", _("Runs beaten"), "count"),
-        Column("beats_significantly", _("Of them significantly"), "count"),
+        Column("beats_significantly", _("Significantly"), "count"),
         Column("won", _("Pairings won"), "count"),
         Column("of", _("Of"), "count"),
         Column("share", _("Share"), "share"),
@@ -223,8 +225,8 @@ def _win_totals(data: Data) -> Table:
         name = _wins_name(data, number)
         rows.append([name, one["beats"], one["beats_significantly"], one["won"], one["of"], one["share"]])
     about = _(
-        "By their top passages alone: where those of two runs differ and people judged the two, whose was preferred? "
-        "The perfect ranking returns the original qrel first."
+        "By top passages only: where those of two runs differ and people compared them, whose was "
+        "preferred? The perfect ranking returns the original qrel first."
     )
     return Table("wins", _("Whose top passages people preferred"), about, columns, rows)
 
@@ -238,7 +240,7 @@ def _win_matrix(data: Data) -> Table:
         [name, *(won / of if of else None for won, of in zip(wins["won"][row], wins["of"][row], strict=True))]
         for row, name in enumerate(names)
     ]
-    about = _("How often the run of the row was preferred to the run of the column.")
+    about = _("How often the run in the row was preferred to the run in the column.")
     return Table("win-matrix", _("Who was preferred to whom"), about, columns, rows)
 
 
@@ -275,18 +277,18 @@ def _wins_name(data: Data, number: int) -> str:
 def _contributions(data: Data) -> Table:
     columns = [
         Column("run", _("Run"), "name"),
-        Column("own", _("Passages that it alone brought"), "count"),
-        Column("won", _("Of them best known answers"), "count"),
+        Column("own", _("Passages that only it brought"), "count"),
+        Column("won", _("Best known answers among them"), "count"),
         Column("preference", _("RR"), "score"),
         Column("without_own", _("RR without them"), "score"),
         Column("change", _("Change"), "change"),
-        Column("place", _("Place"), "count"),
-        Column("place_without", _("Place without them"), "count"),
+        Column("place", _("Rank"), "count"),
+        Column("place_without", _("Rank without them"), "count"),
     ]
     rows = [[one[column.key] for column in columns] for one in data["contributions"]]
     about = _(
-        "Is a run's place owed to what it brought into the pools? The preference qrels are derived again without the "
-        "passages that only this run put first."
+        "Does a run owe its rank to what it brought into the pools? The preference qrels are derived "
+        "again without the passages that only this run ranked first."
     )
     return Table("contributions", _("What each run brought"), about, columns, rows)
 
@@ -299,9 +301,12 @@ def _champion(data: Data) -> Table:
         Column("undecided", _("Undecided"), "count"),
         Column("p", _("p (binomial)"), "p"),
     ]
-    cases = (("a", _("is the qrel; the other is its second")), ("b", _("is another; it is the other")))
+    cases = (
+        ("a", _("is the qrel; the other passage is its second")),
+        ("b", _("is not the qrel; it is the other passage")),
+    )
     rows = [[case, *(data["champion"][name][column.key] for column in columns[1:])] for name, case in cases]
-    about = _("Is the qrel beaten by what the run puts first? p-values are raw, of the exact two-sided binomial test.")
+    about = _("Does the run's top passage beat the qrel? p-values are raw, from the exact two-sided binomial test.")
     return Table("champion", _("Champion check"), about, columns, rows)
 
 
@@ -315,8 +320,8 @@ def _positions(data: Data) -> Table:
         Column("seconds", _("Median time"), "seconds"),
     ]
     about = _(
-        "Does it matter when a comparison comes? Over all checked work, excluded work included. The time is that of "
-        "one comparison."
+        "Does the position of a comparison matter? Over all checked work, including excluded work. "
+        "The time is for one comparison."
     )
     return Table("positions", _("Along a HIT"), about, columns, data["quality"]["positions"])
 
@@ -330,11 +335,12 @@ def _stability(data: Data) -> Table:
     least = sorted(data["stability"], key=lambda one: (one["share"], one["qid"]))
     rows = [[one["qid"], ", ".join(one["best"]), one["share"]] for one in least]
     about = _(
-        "In how many of many draws of the judgments (bootstrap) each best known answer stays among the best; of "
-        "several, the least. The least certain come first: judge those again if you judge any. Answers that rest on a "
-        "single judgment are not here: drawing it again says nothing."
+        "In what share of the resamples of the judgments (bootstrap) each best known answer stays "
+        "among the best; for several answers, the lowest share. The least certain come first: if you "
+        "judge any again, start with these. Answers that rest on a single judgment are left out, "
+        "because resampling it says nothing."
     )
-    return Table("stability", _("How sure the best known answers are"), about, columns, rows)
+    return Table("stability", _("How certain the best known answers are"), about, columns, rows)
 
 
 def _pool_sizes(data: Data) -> Table:

@@ -101,7 +101,7 @@ def _rows(campaign: Campaign, table: Table, rows: Any) -> Any:
 def _table_of(data: dict[str, Any] | None, name: str) -> Table:
     found = None if data is None else tables.table(data, name)
     if found is None:
-        raise NotYours(_("These results have no such table. There is none before the results are computed."))
+        raise NotYours(_("These results have no such table. Tables appear once the results are computed."))
     return found
 
 
@@ -114,9 +114,12 @@ def compute(request: Request, pk: int) -> HttpResponse:
         result_jobs.compute_results.delay(campaign.pk)
     except OperationalError as error:
         log.warning("The results wait for the next tick: %s", error)
-        messages.warning(request, _("Computing cannot be asked for now. It is done every minute by itself."))
+        messages.warning(
+            request,
+            _("The results cannot be computed on request right now. They are computed automatically every minute."),
+        )
     else:
-        messages.success(request, _("The results are being computed. Load the page again in a moment."))
+        messages.success(request, _("The results are being computed. Reload the page in a moment."))
     return see_other("results:results", pk)
 
 
@@ -158,7 +161,7 @@ def table(request: Request, pk: int, name: str) -> HttpResponse:
 def table_file(request: Request, pk: int, name: str, form: str) -> FileResponse:
     """One table as CSV or LaTeX, all of its rows."""
     if form not in ("csv", "tex"):
-        raise NotYours(_("Tables can be had as .csv and as .tex."))
+        raise NotYours(_("Tables are available as .csv and .tex files."))
     return _result_file(request, pk, f"tables/{name}.{form}")
 
 

@@ -60,11 +60,11 @@ class Migration(migrations.Migration):
             name='Decision',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('excluded', 'data excluded'), ('restored', 'data used again'), ('barred', 'worker barred'), ('unbarred', 'worker welcome again')], max_length=10)),
+                ('kind', models.CharField(choices=[('excluded', 'data excluded'), ('restored', 'data used again'), ('barred', 'worker barred'), ('unbarred', 'bar lifted')], max_length=10)),
                 ('why', models.TextField()),
                 ('at', models.DateTimeField()),
                 ('assignment', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='tasks.assignment')),
-                ('by', models.ForeignKey(help_text='Empty: the rule.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('by', models.ForeignKey(help_text='Empty if the rule decided.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='pools.campaign')),
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='tasks.worker')),
             ],

@@ -126,7 +126,7 @@ def assert_host(client: Any, endpoint: Endpoint) -> None:
     actual, wanted = urlsplit(client.meta.endpoint_url), urlsplit(endpoint.url)
     if (actual.scheme, actual.netloc) != (wanted.scheme, wanted.netloc):
         raise WrongHost(
-            _("The client talks to %(actual)s, and %(platform)s is at %(wanted)s. Nothing was sent.")
+            _("The client is connected to %(actual)s, but %(platform)s is at %(wanted)s. Nothing was sent.")
             % {"actual": client.meta.endpoint_url, "platform": endpoint.name, "wanted": endpoint.url}
         )
 

@@ -50,7 +50,7 @@ def hit_ids(body: bytes) -> list[str]:
 def notifications_ask(*, publication: Publication, address: str) -> None:
     """Have the platform tell this address of submitted work. Asking again changes nothing."""
     if not publication.hit_type_id:
-        raise NotNow(_("The HIT type is not made yet. Try again in a minute."))
+        raise NotNow(_("The HIT type has not been created yet. Try again in a minute."))
     endpoint = endpoint_of(publication.platform)
     client = client_for(endpoint)
     assert_host(client, endpoint)

@@ -40,7 +40,7 @@ _ALL = (
         intervals.PREFERENCE.description, intervals.PREFERENCE.drawable, intervals.PREFERENCE.draw,
     ),
     Figure("win-ratios", "Win ratios", wins.description, wins.drawable, wins.draw),
-    Figure("ranks", "How sure the places are", ranks.description, ranks.drawable, ranks.draw),
+    Figure("ranks", "How certain the ranks are", ranks.description, ranks.drawable, ranks.draw),
 )  # fmt: skip
 FIGURES: dict[str, Figure] = {figure.name: figure for figure in _ALL}
 """By name, in the order in which they are shown."""

@@ -34,7 +34,7 @@ def description(data: dict[str, Any]) -> str:
     if data["tau"] is not None:
         told += f" Kendall's tau between the two orders is {data['tau']:.2f}."
     leader = min(runs, key=lambda run: run["place_original"])
-    told += f" First on the original qrels is {leader['run']}; on the preference qrels it has place "
+    told += f" First on the original qrels is {leader['run']}; on the preference qrels it has rank "
     told += f"{leader['place_preference']}."
     perfect = PREFERENCE.perfect(data)["mean"]
     return told if perfect is None else f"{told} A dashed line marks the {PERFECT_NAME} at {perfect:.3f}."

@@ -166,7 +166,7 @@ def test_when_the_time_runs_out_others_go_on_and_finished_work_is_compensated(
         assert offers(other, published) == 0
     assert offers(nora, published) == 1
     nora.page.get_by_role("button", name=re.compile("^Accept")).click()
-    nora.frame.get_by_role("button", name="Take the payment").click()
+    nora.frame.get_by_role("button", name="Accept the payment").click()
     nora.go_on()
     for _round in range(2):
         published.jobs()

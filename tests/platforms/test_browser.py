@@ -154,7 +154,7 @@ def test_publishing_and_stopping_go_with_the_keyboard_alone(ritas: Page, publica
         raise AssertionError(f"no Tab leads to “{name}”")
 
     ritas.goto(reverse("platforms:terms", args=[publication.campaign_id]))
-    press("Save, and see what would be sent")
+    press("Save and preview what would be sent")
     press("Publish for up to $9.60")
     ritas.wait_for_url("**/platform/")
     drain(publication)

@@ -233,7 +233,7 @@ def test_production_asks_for_the_campaigns_name(campaign: Campaign) -> None:
         ({"auto_approval": timedelta(days=2)}, "from 3 to 30 days"),
         ({"approve_after": timedelta(days=7)}, "a day less"),
         ({"lifetime": timedelta(seconds=20)}, "30 seconds"),
-        ({"requirements": [{}] * 10}, "At most 9"),
+        ({"requirements": [{}] * 10}, "at most 9"),
         ({"platform": "moon"}, "no platform"),
         ({"rate": 0}, "greater than"),
     ],

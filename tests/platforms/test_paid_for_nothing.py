@@ -80,7 +80,7 @@ def test_the_hit_is_asked_for_again_once_a_person_has_decided(
 ) -> None:
     leave_at_once(published, wanda)
     settle(published)
-    submission_reject(submission=published.submissions.get(), by=rita, why="Nothing was done", at=timezone.now())
+    submission_reject(submission=published.submissions.get(), by=rita, why="No work was done", at=timezone.now())
     settle(published)
     settle(published)
 

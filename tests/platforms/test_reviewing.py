@@ -64,7 +64,7 @@ def address(settings: object) -> None:
 def test_what_the_platform_has_approved_cannot_be_rejected_any_more(campaign: Campaign, rita: User) -> None:
     publication = opened(campaign)
     one = submitted(publication, done(publication), status="Approved")
-    with pytest.raises(NotNow, match="The platform has this work as “approved”"):
+    with pytest.raises(NotNow, match="At the platform, this work is “approved”"):
         submission_reject(submission=one, by=rita, why="careless", at=timezone.now())
     one.refresh_from_db()
     assert one.decision == ""

@@ -114,7 +114,7 @@ def test_publishing_to_nobody_is_an_obstacle_that_only_a_person_who_knows_overri
     assert 'class="notice wrong"' in text
     answer = press_publish(page, publication)
     assert answer.status_code == 400
-    assert "Tick this if you want it so" in answer.content.decode()
+    assert "Tick this to go ahead anyway" in answer.content.decode()
     with pytest.raises(Refused, match="None of the marketplace's"):
         publication_publish(publication=publication, at=timezone.now())
     with pytest.raises(CommandError, match="None of the marketplace's"):
@@ -252,7 +252,7 @@ def test_the_same_terms_again_change_nothing_and_asking_twice_is_asking_once(
     assert not replace(published, title=published.title)
     read_once = Publication.objects.get()
     assert replace(published, title="Another")
-    with pytest.raises(NotNow, match="changed meanwhile"):
+    with pytest.raises(NotNow, match="changed in the meantime"):
         publication_replace_terms(publication=read_once, terms={"title": "A third"}, by=None, at=timezone.now())
     assert not replace(published, title="Another")
     for _time in range(3):
@@ -271,7 +271,7 @@ def test_terms_that_the_platform_is_not_told_are_kept_and_move_no_hit(published:
 
 @pytest.mark.parametrize("terms", [{"pay": "full-on-exit"}, {"base": Decimal("0.50")}, {"platform": "mturk"}])
 def test_platform_and_pay_stay_as_they_were_published(published: Publication, terms: dict[str, Any]) -> None:
-    with pytest.raises(Refused, match="Platform and pay stay"):
+    with pytest.raises(Refused, match="The platform and the pay stay"):
         replace(published, title="Another", **terms)
     assert published.terms.count() == 1
 
@@ -451,7 +451,7 @@ def test_the_page_shows_what_follows_before_it_replaces(
     assert newest.by == rita
     drain(published)
     history = text_of(page, address)
-    assert all(words in history for words in ("Versions", "as published", "Demands on workers", "→"))
+    assert all(words in history for words in ("Versions", "as published", "Requirements on workers", "→"))
 
 
 def test_the_page_replaces_with_terms_for_nobody_only_when_told_so(
@@ -481,6 +481,6 @@ def test_the_command_says_what_changes_and_replaces_only_with_yes(published: Pub
     call_command("replace_terms", name, yes=True, although_nobody_qualifies=True, **given)
     assert published.terms.count() == 2
     call_command("replace_terms", name, yes=True, **given)
-    assert "These are the terms already" in out.getvalue()
+    assert "These are already the terms" in out.getvalue()
     with pytest.raises(CommandError, match="is not published"):
         call_command("replace_terms", factories.campaign(published.campaign.collection, "second").name, title="x")

@@ -174,7 +174,7 @@ def test_a_draft_has_its_terms_and_its_bill_before_anything_is_frozen_and_is_pub
     page: Client, collection: Collection, requester: Requester
 ) -> None:
     draft = factories.campaign(collection, "draft", start=False, pairs_per_hit=3)
-    assert "The bill on these terms is <strong>$9.60</strong>" in text_of(page, at("terms", draft))
+    assert "With these terms, the bill is <strong>$9.60</strong>" in text_of(page, at("terms", draft))
     assert page.post(at("terms", draft), typed(draft)).status_code == 303
     text = text_of(page, at("publish", draft))
     assert "The campaign is a draft. Start it" in text
@@ -234,9 +234,9 @@ def test_every_requirement_can_be_removed(page: Client, campaign: Campaign, requ
         ("base", "2.01", "at most the campaign's reward, $2.00"),
         ("title", "x" * 129, "at most 128 characters"),
         ("title", "", "at most 128 characters"),
-        ("countries", "USA", "two-letter codes"),
+        ("countries", "USA", "two-letter ISO 3166 codes"),
         ("countries", "US, UK", "Great Britain is GB"),
-        ("countries", "ZZ", "two-letter codes"),
+        ("countries", "ZZ", "two-letter ISO 3166 codes"),
         ("approved", "-1", "from 0 to 1,000,000"),
         ("percent", "101", "from 0 to 100"),
         ("others", '{"a": 1}', "a JSON list"),
@@ -257,14 +257,17 @@ def test_a_bad_term_is_refused_at_its_field_with_what_was_seen_and_expected(
     assert list(errors) == [field]
     said = errors[field][0]
     assert expected in said
-    assert (f"“{value[:100]}”" if value else "Nothing was given") in said
+    assert (f"“{value[:100]}”" if value else "No value was given") in said
     assert not Publication.objects.exists()
 
 
 def test_platform_and_pay_are_fixed_once_published(page: Client, published: Publication) -> None:
     campaign = published.campaign
     text = text_of(page, at("terms", campaign))
-    assert all(words in text for words in ("Platform and pay are fixed", "14 days", "60 minutes", "7 days", "0 hours"))
+    assert all(
+        words in text
+        for words in ("its platform and pay can no longer be changed", "14 days", "60 minutes", "7 days", "0 hours")
+    )
     answer = page.post(at("terms", campaign), typed(campaign, pay="full-on-exit", base="1.00", rate="1000"))
     assert answer.status_code == 303  # of all that was sent, nothing can be changed, and nothing differs
     published.refresh_from_db()
@@ -302,7 +305,7 @@ def test_without_an_answer_of_the_platform_the_pages_say_why(
     elif case == "no address":
         settings.MARKETPLACE_URL, expected = "", "Set MARKETPLACE_URL"
     else:
-        settings.MARKETPLACE_URL, expected = "elsewhere", "address is not one"
+        settings.MARKETPLACE_URL, expected = "elsewhere", "address is not valid"
     campaign = publication.campaign
     for name in ("terms", "publish"):
         text = text_of(page, at(name, campaign))
@@ -353,7 +356,7 @@ def test_what_was_not_looked_at_is_not_published(page: Client, publication: Publ
     Publication.objects.update(pay="full-on-exit")
     answer = page.post(address, {"seen": seen})
     assert answer.status_code == 409
-    assert "have changed since you looked" in answer.content.decode()
+    assert "have changed since you opened this page" in answer.content.decode()
     publication.refresh_from_db()
     assert publication.state == "draft"
     assert press_publish(page, publication).status_code == 303
@@ -429,7 +432,7 @@ def test_pause_resume_extend_expire_and_stop_can_be_repeated(page: Client, publi
     assert (post("extend", until=day.isoformat()), published.state) == (9, "open")
     assert {one.expires_at.date() for one in published.published_hits.all() if one.expires_at} == {day}
     assert (post("expire"), published.state) == (12, "open")
-    assert "No HIT is open at the platform now" in text_of(page, at("publication", campaign))
+    assert "No HITs are open at the platform now" in text_of(page, at("publication", campaign))
     assert (post("stop"), published.state) == (12, "stopped")
     assert (post("pause"), published.state) == (12, "stopped")  # a pause does not lift the kill switch
     assert "nobody is paid" in text_of(page, at("publication", campaign))
@@ -471,7 +474,7 @@ def test_only_alarms_that_nothing_else_ends_can_be_set_aside(page: Client, publi
     campaign, now = published.campaign, timezone.now()
     funds = alarm_raise(publication=published, kind="funds", text="No money.", at=now)
     ledger = alarm_raise(publication=published, kind="ledger", text="A cent.", at=now)
-    assert text_of(page, at("publication", campaign)).count("Set aside") == 1
+    assert text_of(page, at("publication", campaign)).count("Dismiss") == 1
     assert page.post(at("set_aside", campaign, funds.pk)).status_code == 303
     assert page.post(at("set_aside", campaign, ledger.pk)).status_code == 409
     assert list(Alarm.objects.filter(settled_at=None)) == [ledger]
@@ -626,10 +629,10 @@ def test_the_ledger_adds_up_and_is_compared(
         ("reward", "paid", 1, Decimal("0.10"), Decimal("0.02")),
         ("bonus", "paid", 1, Decimal("1.90"), Decimal("0.38")),
     ]
-    assert "It is asked every six hours" in answer.content.decode()
+    assert "They are compared every six hours" in answer.content.decode()
     assert platform_jobs.compare(published.pk) == "differences: 0"
     text = text_of(page, at("ledger", campaign))
-    assert "Both say the same" in text
+    assert "The two agree, HIT by HIT" in text
     assert f"The account had ${requester.money()[0]}" in text
     assert wanda.id not in text
 

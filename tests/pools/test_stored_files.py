@@ -75,7 +75,7 @@ def test_missing_files_are_named_and_copied_from_where_they_were(
 
 def test_a_missing_file_is_a_sentence(collection: Collection, settings: object) -> None:
     shutil.rmtree(settings.MEDIA_ROOT)  # type: ignore[attr-defined]
-    with pytest.raises(FileAway, match="The run red has lost its file: file storage has no runs/"):
+    with pytest.raises(FileAway, match="The file of the run red is missing: file storage has no runs/"):
         load_artifact(collection.runs.get(name="red"))
-    with pytest.raises(CommandError, match="has lost its file"):
+    with pytest.raises(CommandError, match="is missing"):
         call_command("create_campaign", "small", "lost")

@@ -93,9 +93,9 @@ def test_who_has_no_lab_is_told_what_to_do(client: Client, db: None) -> None:
 
 
 def test_empty_pages_say_what_will_stand_there(page: Client) -> None:
-    assert "Your campaigns will stand here" in page.get(reverse("pools:campaigns")).content.decode()
+    assert "Your campaigns appear here" in page.get(reverse("pools:campaigns")).content.decode()
     assert "Collections appear here" in page.get(reverse("pools:collections")).content.decode()
-    assert "Runs will stand here" in page.get(reverse("pools:runs")).content.decode()
+    assert "Runs appear here" in page.get(reverse("pools:runs")).content.decode()
 
 
 # --- runs
@@ -220,8 +220,8 @@ def test_a_new_campaign_with_the_forms_own_settings(page: Client, rita: User, co
     ("changed", "status", "says"),
     [
         ({"runs": []}, 400, "Choose at least one run."),
-        ({"selection": "sample"}, 400, "Say how many queries to draw."),
-        ({"selection": "list"}, 400, "Name at least one query."),
+        ({"selection": "sample"}, 400, "Enter how many queries to draw."),
+        ({"selection": "list"}, 400, "Enter at least one query."),
         ({"selection": "list", "query_list": "q1 q99"}, 409, "q99"),
         ({"selection": "sample", "sample_size": "4"}, 409, "between 1 and 3"),
         ({"design": "champion_check"}, 409, "choose exactly one run"),
@@ -247,7 +247,7 @@ def test_a_name_is_used_once_in_a_lab(page: Client, collection: Collection) -> N
     address = reverse("pools:campaign_new") + f"?collection={collection.pk}"
     answer = page.post(address, settings_of(collection))
     assert answer.status_code == 400
-    assert "has a campaign of this name already" in answer.content.decode()
+    assert "already has a campaign with this name" in answer.content.decode()
     assert Campaign.objects.count() == 1
 
 

@@ -88,7 +88,7 @@ def test_the_pages_of_results_fit_and_can_be_read(look: Callable[[str], None], d
 def test_sorting_and_asking_with_the_keyboard_alone(researchers: Page, demo: Campaign) -> None:
     page = researchers
     page.goto(reverse("results:results", args=[demo.pk]))
-    expect(page.get_by_text("newer judgments are not in it yet")).to_be_visible()
+    expect(page.get_by_text("newer judgments are not included yet")).to_be_visible()
     leaderboard = page.get_by_role("region", name="Table: The leaderboard, before and after")
     leaderboard.get_by_role("link", name="Run", exact=True).focus()
     page.keyboard.press("Enter")
@@ -98,7 +98,7 @@ def test_sorting_and_asking_with_the_keyboard_alone(researchers: Page, demo: Cam
     drawing = page.get_by_role("group", name="Figure: Win ratios")
     drawing.focus()
     expect(drawing).to_be_focused()  # so that it scrolls with the arrow keys where there is no room
-    page.get_by_role("link", name="How many judgments would settle it").focus()
+    page.get_by_role("link", name="How many judgments you need").focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**/results/plan/")
     page.get_by_label("Wrong judgments, in percent").fill("20")

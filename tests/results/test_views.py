@@ -128,7 +128,7 @@ def test_computing_can_be_asked_for_and_is_done_in_the_background(
     monkeypatch.setattr(result_jobs.compute_results, "delay", asked.append)
     factories.do(alice, campaign)
     said = text_of(page, address("results", campaign))
-    assert "3 judgments count, and the results are not computed yet." in said
+    assert "3 judgments count, and The results have not been computed yet." in said
     assert "Compute now" in said
     answer = page.post(address("compute", campaign))
     assert (answer.status_code, asked) == (303, [campaign.pk])
@@ -146,7 +146,7 @@ def test_the_page_says_when_judgments_are_not_in_it_yet(
     assert "Compute now" not in said
     factories.do(bob, campaign)
     newer = campaign.hits.get(assignments__worker=bob).items.filter(pair__isnull=False).count()
-    assert f"{newer} newer judgments are not in it yet. Compute now" in text_of(page, address("results", campaign))
+    assert f"{newer} newer judgments are not included yet. Compute now" in text_of(page, address("results", campaign))
     refreshing.result_refresh(campaign=campaign)
     judgment_services.assignment_exclude(
         assignment=Assignment.objects.get(worker=bob), why="no", by=rita, at=timezone.now()
@@ -156,7 +156,7 @@ def test_the_page_says_when_judgments_are_not_in_it_yet(
 
 def test_results_in_another_format_are_as_good_as_none(member: Client, judged: Campaign) -> None:
     Result.objects.update(data={"version": 0}, software="old", rests_until=timezone.now())
-    assert "the results are not computed yet" in text_of(member, address("results", judged))
+    assert "The results have not been computed yet" in text_of(member, address("results", judged))
     assert member.get(address("table", judged, "leaderboard")).status_code == 404
     assert result_jobs.compute_results() == "results computed: 1"
     assert "The leaderboard, before and after" in text_of(member, address("results", judged))
@@ -178,7 +178,7 @@ def test_one_run_has_no_leaderboard_to_compare(page: Client, lab: Lab, tmp_path:
     judge_all(campaign, [])
     refreshing.result_refresh(campaign=campaign)
     said = text_of(page, address("results", campaign))
-    assert "There is one run, so there is no leaderboard to compare" in said
+    assert "There is only one run, so there is no leaderboard to compare" in said
     assert "Neighbours" not in said
 
 
@@ -189,7 +189,7 @@ def test_where_all_agree_there_was_nothing_to_prefer(page: Client, lab: Lab, tmp
     Campaign.objects.update(state=Campaign.State.OPEN)
     campaign.refresh_from_db()
     assert result_jobs.compute_results() == "results computed: 1"
-    assert "there was nothing to prefer" in text_of(page, address("results", campaign))
+    assert "there was nothing to compare" in text_of(page, address("results", campaign))
 
 
 def test_a_champion_check_says_whether_the_qrels_are_beaten(page: Client, lab: Lab, tmp_path: Path) -> None:
@@ -214,12 +214,12 @@ def test_the_summary_comes_first_and_in_sentences(researcher: Client, demo: Camp
     said = text_of(researcher, address("results", demo))
     told = [
         "From 128 judgments: 27 of 27 queries have best known answers.",
-        "In 12 of 27 queries no original qrel is among the best known answers.",
-        "The preference qrels won 92 % of the judgments they were in",
-        "minilm is first now; it was at place 4. minilm-sentences was first, and is at place 2 now.",
-        "The two orders agree by Kendall's tau 0.56",
+        "In 12 of 27 queries, no original qrel is among the best known answers.",
+        "The preference qrels won 92 % of their judgments",
+        "minilm is now first; it was at rank 4 before. minilm-sentences was first and is now at rank 2.",
+        "The rank correlation of the two orders is 0.56 by Kendall's tau",
         "39 of 39 test pairs were passed (100 %).",
-        "These are 27 queries.",
+        "There are only 27 queries.",
         "Every pair was judged once",
         "The leaderboard, before and after",
         "0.8169 to 0.9855",
@@ -397,16 +397,18 @@ def test_the_error_rate_is_taken_from_agreement(page: Client, collection: Any) -
     assert observed is not None
     assert observed.rate == 0
     assert "how far workers agree" in text_of(page, address("plan", campaign))
-    assert "Two workers agree in 100 % of the cases on the 7 pairs" in text_of(page, address("results", campaign))
+    assert "On the 7 pairs that several workers judged, two workers agree in 100 % of the cases" in text_of(
+        page, address("results", campaign)
+    )
 
 
 def test_a_query_says_why_it_came_out_as_it_did(researcher: Client, demo: Campaign) -> None:
     circle = demo.pools.get(query__qid="218836")  # three passages that beat each other, as demo/README.md says
     said = text_of(researcher, address("query", demo, circle.pk))
     assert "All 4 passages: 2 wins are the most, for passage 1 , passage 2 , passage 3 ." in said
-    assert "Again, the judgments between these 3 alone: 1 win is the most, for passage 1" in said
+    assert "Replayed with the judgments between these 3 only: 1 win is the most, for passage 1" in said
     assert "First in bm25-lead, char-ngrams, dirichlet, fusion, minilm." in said
-    assert "the outcome stays in" in said
+    assert "the outcome stays the same in" in said
 
 
 def test_a_query_says_no_certainty_of_answers_that_the_results_do_not_have(researcher: Client, demo: Campaign) -> None:
@@ -415,7 +417,7 @@ def test_a_query_says_no_certainty_of_answers_that_the_results_do_not_have(resea
     (own,) = [one for one in result.data["stability"] if one["qid"] == "218836"]
     own["best"] = own["best"][:1]
     result.save()
-    assert "the outcome stays in" not in text_of(researcher, address("query", demo, circle.pk))
+    assert "the outcome stays the same in" not in text_of(researcher, address("query", demo, circle.pk))
 
 
 def test_a_query_page_stands_without_results(page: Client, campaign: Campaign, alice: Worker) -> None:
@@ -423,7 +425,7 @@ def test_a_query_page_stands_without_results(page: Client, campaign: Campaign, a
     for pool in campaign.pools.all():
         said = text_of(page, address("query", campaign, pool.pk))
         assert "First in" not in said
-        assert "the outcome stays in" not in said
+        assert "the outcome stays the same in" not in said
 
 
 def test_beat_computes_results() -> None:

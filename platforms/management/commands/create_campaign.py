@@ -30,17 +30,18 @@ class Command(BaseCommand):
     """Make a draft campaign."""
 
     help = (
-        "Make a draft campaign from a collection's runs and show its pools, pairs, HITs and cost. Nothing starts: "
-        "confirm test pairs on the campaign's page (or manage.py import_test_pairs), then manage.py start_campaign."
+        "Create a draft campaign from a collection's runs and print its pools, pairs, HITs and cost. "
+        "To start it, confirm test pairs on the campaign's page (or run manage.py "
+        "import_test_pairs), then run manage.py start_campaign."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The command line: one option for each setting of a campaign."""
         parser.add_argument("collection", help="the collection's name")
         parser.add_argument("name", help="the campaign's name")
-        parser.add_argument("--lab", help="the collection's lab, where several labs have one of this name")
-        parser.add_argument("--runs", nargs="+", help="names of the runs; all runs of the collection if left out")
-        parser.add_argument("--queries", type=Path, help="a file of query ids, one a line, instead of all queries")
+        parser.add_argument("--lab", help="the collection's lab, if several labs have a collection with this name")
+        parser.add_argument("--runs", nargs="+", help="names of the runs (default: all runs of the collection)")
+        parser.add_argument("--queries", type=Path, help="a file of query ids, one per line, instead of all queries")
         for name in SETTINGS:
             field = Campaign._meta.get_field(name)
             assert isinstance(field, Field)

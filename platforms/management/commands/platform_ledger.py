@@ -16,13 +16,13 @@ from platforms.management.platforms import platform_errors, publication_of
 class Command(BaseCommand):
     """Compare ledgers."""
 
-    help = "Compare a campaign's ledger with its platform's, HIT by HIT; exits with 1 if they differ by a cent."
+    help = "Compare a campaign's ledger with its platform's, HIT by HIT, and exit with 1 if they differ by a cent."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
-        parser.add_argument("--csv", type=Path, help="write every payment to this file, too")
+        parser.add_argument("--csv", type=Path, help="also write every payment to this file")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print both sums, and fail where they differ."""

@@ -36,8 +36,8 @@ class Command(BaseCommand):
     """Publish a campaign."""
 
     help = (
-        "Publish an open campaign at a platform that speaks the Mechanical Turk API. Run again, it goes on where it "
-        "stopped. Access keys come from the environment or an AWS profile."
+        "Publish an open campaign at a platform that speaks the Mechanical Turk API. If run again, it continues "
+        "where it stopped. Access keys come from the environment or an AWS profile."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -50,21 +50,21 @@ class Command(BaseCommand):
             choices=Publication.Pay.values,
             help="default: return-and-compensate at our own marketplace, else base-and-bonus",
         )
-        parser.add_argument("--base", type=Decimal, help="the reward that is listed with base-and-bonus, in dollars")
+        parser.add_argument("--base", type=Decimal, help="the listed reward for base-and-bonus, in dollars")
         parser.add_argument("--rate", type=float, help="calls per second")
         parser.add_argument("--requirements", help=DEMANDED)
         parser.add_argument(
             "--although-nobody-qualifies",
             action="store_true",
-            help="publish even where the marketplace says that no active worker meets the requirements",
+            help="publish even if the marketplace says that no active worker meets the requirements",
         )
-        parser.add_argument("--name", default="", help="the campaign's name once more, to publish in production")
+        parser.add_argument("--name", default="", help="the campaign's name again, to confirm publishing in production")
         what = parser.add_mutually_exclusive_group()
         what.add_argument("--dry-run", action="store_true", help="print the exact requests and the bill, and stop")
-        what.add_argument("--pause", action="store_true", help="publish nothing more, and end what is open")
-        what.add_argument("--stop", action="store_true", help="as --pause, and pay nothing until resumed")
-        what.add_argument("--resume", action="store_true", help="go on after a pause or stop")
-        what.add_argument("--extend-days", type=int, help="keep HITs that need work open for so many days from now")
+        what.add_argument("--pause", action="store_true", help="publish nothing more, and end open HITs")
+        what.add_argument("--stop", action="store_true", help="like --pause, and pay nothing until resumed")
+        what.add_argument("--resume", action="store_true", help="continue after a pause or stop")
+        what.add_argument("--extend-days", type=int, help="keep HITs that need work open for this many days from now")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the terms, then do what was asked for."""

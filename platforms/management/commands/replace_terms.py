@@ -30,8 +30,9 @@ class Command(BaseCommand):
     """Replace terms."""
 
     help = (
-        "Put a published campaign under other terms: its HITs stay, and come under a new HIT type in the background. "
-        "Without --yes, print what would change and send nothing. Platform and pay stay as they were published."
+        "Replace the terms of a published campaign: its HITs stay, and move to a new HIT type in the "
+        "background. Without --yes, print what would change and send nothing. The platform and the "
+        "pay stay as they were published."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -48,7 +49,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--although-nobody-qualifies",
             action="store_true",
-            help="replace them even where the marketplace says that no active worker meets the requirements",
+            help="replace them even if the marketplace says that no active worker meets the requirements",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -65,7 +66,7 @@ class Command(BaseCommand):
             for change in terms_compared(publication, changed, names):
                 self.stdout.write(f"{change.name}: {change.before} -> {change.after}")
             if not names:
-                self.stdout.write("These are the terms already. Nothing was changed.")
+                self.stdout.write("These are already the terms. Nothing was changed.")
                 return
             self.stdout.write(reach_look(changed).sentence)
             self.stdout.write(
@@ -82,4 +83,4 @@ class Command(BaseCommand):
                 at=at,
                 although_nobody_qualifies=options["although_nobody_qualifies"],
             )
-        self.stdout.write("The terms are replaced. The background jobs move the HITs, at the set rate.")
+        self.stdout.write("The terms have been replaced. Background jobs move the HITs, at the set rate.")

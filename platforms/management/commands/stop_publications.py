@@ -14,15 +14,16 @@ class Command(BaseCommand):
     """Stop every publication."""
 
     help = (
-        "Stop every publication, so that nothing is published, approved or paid until each is resumed. Nothing is sent "
-        "to the platforms: HITs that are open there stay open. A restored site starts so. Each publication's alarm "
-        "says who stopped it, and why."
+        "Stop every publication, so that nothing is published, approved or paid until each is "
+        "resumed. Nothing is sent to the platforms, so HITs that are open there stay open. Use it "
+        "after "
+        "restoring a backup. Each publication's alarm says who stopped it, and why."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The command line."""
-        parser.add_argument("--reason", required=True, help="why, for those who will resume them")
-        parser.add_argument("--by", default=_user(), help="who stops them (%(default)s)")
+        parser.add_argument("--reason", required=True, help="the reason, shown to the person who resumes them")
+        parser.add_argument("--by", default=_user(), help="who is stopping them (default: %(default)s)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Stop them, and name them."""

@@ -15,7 +15,7 @@ from platforms.syncing import publication_sync
 class Command(BaseCommand):
     """Sync a campaign."""
 
-    help = "Ask a campaign's platform what was submitted, as the background job does, and say what waits for a person."
+    help = "Ask a campaign's platform for submitted work, as the background job does, and list what needs a review."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The command line."""

@@ -19,9 +19,9 @@ class Command(BaseCommand):
     """Check the stored files."""
 
     help = (
-        "Say whether file storage has every file that the database names, and exit with 1 if any is missing. With "
-        "--copy-from, copy those that are missing from a folder first: so files move into a bucket, and come back "
-        "from a backup."
+        "Check that file storage has every file that the database names, and exit with 1 if any is "
+        "missing. With --copy-from, first copy missing files from a folder, to move files into a "
+        "bucket or to restore a backup."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

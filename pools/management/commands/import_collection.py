@@ -15,9 +15,10 @@ class Command(BaseCommand):
     """Make a collection from files, or add to one."""
 
     help = (
-        "Make a collection from files, or add files to one. Files may be plain, gz, bz2 or zst; queries and passages "
-        "are tsv (id TAB text) or jsonl; qrels are TREC or MS MARCO; - is standard input, for one of them. Either all "
-        "of it is stored or none."
+        "Create a collection from files, or add files to one. Files may be plain, gz, bz2 or zst; queries and "
+        "passages "
+        "are tsv (id TAB text) or jsonl; qrels are TREC or MS MARCO; - is standard input, for one of them. "
+        "Either everything is stored or nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -29,7 +30,7 @@ class Command(BaseCommand):
             "  manage.py import_collection msmarco --lab ours --passages collection.tsv.gz\n"
         )
         parser.add_argument("name", help="the collection's name")
-        parser.add_argument("--lab", required=True, help="the lab that owns it; made if it is new")
+        parser.add_argument("--lab", required=True, help="the lab that owns it; created if needed")
         parser.add_argument("--language", help="BCP 47 tag of the texts, such as en or ar")
         parser.add_argument("--queries", type=input_path)
         parser.add_argument("--qrels", type=input_path)

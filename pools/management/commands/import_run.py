@@ -16,14 +16,14 @@ class Command(BaseCommand):
 
     help = (
         "Check run files (TREC or MS MARCO; plain, gz, bz2 or zst) and store those without errors, each with its "
-        "census. A file with errors is refused whole, and its first hundred errors are named by line."
+        "census. If a file has errors, none of it is stored, and its first hundred errors are listed by line."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("collection", help="the collection's name")
         parser.add_argument("files", nargs="+", type=input_path, help="run files, or - for one from standard input")
-        parser.add_argument("--lab", help="the collection's lab, where several labs have one of this name")
+        parser.add_argument("--lab", help="the collection's lab, if several labs have a collection with this name")
         parser.add_argument("--name", help="the run's name (for one file); otherwise the file's name without endings")
         parser.add_argument("--team", default="")
         parser.add_argument("--notes", default="")

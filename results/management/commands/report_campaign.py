@@ -21,7 +21,7 @@ class Command(BaseCommand):
 
     help = (
         "Write a report on a campaign's results into a folder that needs nothing else: index.html, every figure and "
-        "table, the exports and a manifest. Results are computed first where they are not in step with the judgments. "
+        "table, the exports and a manifest. Results that are out of date are computed again first. "
         "The same judgments always give the same files."
     )
 
@@ -31,7 +31,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--to",
             type=Path,
-            help="the folder; made if it is new (report- and the campaign's name). - writes a zip to standard output",
+            help="the folder, which is created if needed (default: report- and the campaign's name); - writes "
+            "a zip file to standard output",
         )
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
 

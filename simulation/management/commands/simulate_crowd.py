@@ -35,12 +35,12 @@ class Command(BaseCommand):
     """Simulate a crowd over HTTP."""
 
     help = (
-        "Let simulated people judge an open campaign over HTTP on the real pages, N at a time, by a file of "
-        "preferences (query a b preferred), until no HIT waits. With --at-marketplace they register at the "
-        "marketplace "
-        "where the campaign is published, and work there, until all is approved and paid. The site, its background "
-        "workers and the marketplace must be running. Meant for demonstrations, tests and load: what they judge is "
-        "stored like anybody's work, and is paid."
+        "Let simulated people judge an open campaign over HTTP on the real pages, several at a time, "
+        "following a file of preferences (query a b preferred), until no HIT is left. With "
+        "--at-marketplace, they register at the marketplace where the campaign is published and work "
+        "there until everything is approved and paid. The site, its background workers and the "
+        "marketplace must be running. Use it for demonstrations, tests and load: their judgments are "
+        "stored and paid like anyone else's."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -63,7 +63,7 @@ class Command(BaseCommand):
             parser.add_argument(
                 flag, type=share, default=getattr(usual, name), help="share of the choices (%(default)s)"
             )
-        parser.add_argument("--most-hits", type=int, default=usual.most_hits, help="HITs a person (%(default)s)")
+        parser.add_argument("--most-hits", type=int, default=usual.most_hits, help="HITs per person (%(default)s)")
         parser.add_argument("--log", type=Path, help="append every acknowledged choice to this file, as JSON lines")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -71,7 +71,7 @@ class Command(BaseCommand):
         if options["workers"] < 1 or options["most_hits"] < 1:
             raise CommandError("--workers and --most-hits must be at least 1.")
         if not options["url"]:
-            raise CommandError("Say where the site runs: --url http://localhost:8000")
+            raise CommandError("Give the site's address, for example --url http://localhost:8000")
         with refusals_as_errors():
             campaign = campaign_called(options["campaign"], options["lab"])
             preferences = list(read_preferences(options["preferences"]))

@@ -16,7 +16,8 @@ class Command(BaseCommand):
     """Import test pairs."""
 
     help = (
-        "Add test pairs to a draft campaign from a file of `query relevant off_topic` by id. They are suggestions to be reviewed on the campaign's page, unless --confirmed says that a "
+        "Add test pairs to a draft campaign from a file of `query relevant off_topic` by id. They "
+        "are suggestions to be reviewed on the campaign's page, unless --confirmed says that a "
         "person has read each of them."
     )
 
