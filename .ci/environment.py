@@ -18,8 +18,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).parent.parent
 VENV = REPOSITORY / ".venv"
 PYTHON = VENV / "bin" / "python"
+# Hashes of the requirements files that are installed. Written last, and removed before anything is changed.
 NOTE = VENV / "installed.json"
-"""Hashes of the requirements files that are installed. Written last, and removed before anything is changed."""
 
 INCLUDES = {
     "requirements.txt": ["requirements.txt"],

@@ -24,15 +24,15 @@ from selectolax.lexbor import LexborHTMLParser
 
 WORKERS = 100
 SECONDS = 15.0
+# Seconds between a worker's choices when the tail is measured; people take longer.
 PAUSE = 4.0
-"""Seconds between a worker's choices when the tail is measured; people take longer."""
 ITEMS = 13
+# Seconds that 99 in 100 requests may take with pausing workers, or on a busy machine
 SLOWEST = 1.0
-"""Seconds that 99 in 100 requests may take with pausing workers, or on a busy machine"""
+# This many times what the health page takes at the same time.
 TIMES_PEER = 10.0
-"""so many times what the health page takes meanwhile."""
+# Clients that ask for the health page at the same time.
 WATCHERS = 20
-"""Who ask for the health page meanwhile."""
 
 
 def main(arguments: list[str]) -> int:

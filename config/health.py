@@ -20,14 +20,14 @@ Answer = TypeVar("Answer")
 def healthz(_request: HttpRequest) -> HttpResponse:
     """Whether this process reaches its database and Redis, for load balancers: 200, or 503 naming what is down.
 
-    It says in words how the jobs are, but stays 200 without them: a web server is no worse for it.
+    It also says how the jobs are, but stays 200 without them, because pages do not need them.
     """
     parts, down, _jobs = _look()
     return JsonResponse({"ok": not down, "down": down, "parts": parts}, status=503 if down else 200)
 
 
 def healthz_all(_request: HttpRequest) -> HttpResponse:
-    """Whether everything works, for alarms and for people: also 503 where jobs are not done, or late."""
+    """Whether everything works, for alarms and for people: also 503 if jobs do not run, or are late."""
     parts, down, jobs = _look()
     down += jobs
     return JsonResponse({"ok": not down, "down": down, "parts": parts}, status=503 if down else 200)
@@ -39,7 +39,7 @@ def job_notice(_request: HttpRequest) -> dict[str, object]:
 
 
 def job_problems() -> list[str]:
-    """What keeps jobs from being done that were done before, a sentence each. Empty while that cannot be known."""
+    """What keeps jobs from running that ran before, a sentence each. Empty while that cannot be known."""
     try:
         status = _REDIS.answer(_REDIS.ask(), PATIENCE)
     except Exception:
@@ -76,7 +76,7 @@ def _look() -> tuple[dict[str, str], list[str], list[str]]:
 
 
 def _in_words(error: Exception) -> str:
-    """What is said to anybody who asks: no addresses and no names of databases."""
+    """The public wording: no addresses and no names of databases."""
     return str(error) if isinstance(error, Unanswered) else f"cannot be reached ({type(error).__name__})"
 
 

@@ -70,7 +70,7 @@ class RefusalsAsPages:
         return response
 
     def _only_forms(self, request: HttpRequest, refused: HttpResponse) -> HttpResponse:
-        """A page for somebody who opened an address that only takes forms."""
+        """A page for a visitor who opened an address that only accepts forms."""
         link = {"url": reverse("pools:campaigns"), "label": _("Go to the campaigns")}
         context = {
             "title": _("Page not found"),

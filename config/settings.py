@@ -11,7 +11,7 @@
 | DATABASE_STATEMENT_SECONDS | how long a statement may take, see below; 0 for no limit | web 60, jobs 1800, else 0 |
 | DATABASE_CONNECT_SECONDS | how long connecting to PostgreSQL may take | 5 |
 | REDIS_SECONDS | how long the cache and the rate limits wait for Redis | 1 |
-| DATABASE_POOLER | whether a pooler such as PgBouncer stands before PostgreSQL, in transaction mode | off |
+| DATABASE_POOLER | whether a pooler such as PgBouncer is in front of PostgreSQL, in transaction mode | off |
 | BESTKNOWN_VAR | where embedded servers, files and logs live | var/ beside manage.py |
 | MEDIA_ROOT | where run files and artifacts are stored | the folder files/ in BESTKNOWN_VAR |
 | FILES_BUCKET | an S3 bucket for run files and artifacts, reached with the usual AWS variables | none: a folder |
@@ -236,7 +236,7 @@ STORAGES = {
         "OPTIONS": {
             "bucket_name": FILES_BUCKET,
             "max_memory_size": 8 << 20,  # of a file that is read; what is larger goes to disk
-            # a bucket that is away is told within seconds, and not waited for
+            # an unreachable bucket is reported within seconds
             "client_config": Config(connect_timeout=3, read_timeout=20, retries={"total_max_attempts": 2}),
         },
     }
@@ -282,7 +282,7 @@ SESSION_LONGEST = 14 * 86_400
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
-SECURE_REFERRER_POLICY = "same-origin"  # tokens stand in addresses: they must not leave with a link
+SECURE_REFERRER_POLICY = "same-origin"  # addresses contain tokens, which must not leave with a link
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -303,7 +303,7 @@ if not DEVELOPMENT:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 31_536_000
     SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.bool("HSTS_SUBDOMAINS", default=False)
-    SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # the names below this one may be somebody else's
+    SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # the names below this one may belong to someone else
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 RATELIMIT_ENABLE = env.bool("RATE_LIMITS", default=True)
@@ -333,7 +333,7 @@ LOGGING = {
         "httpx": {"level": "WARNING"},
         "botocore": {"level": "WARNING"},
         "fontTools": {"level": "WARNING"},
-        # the same eight jobs, sent and received, several times a minute; what they did is told when they end
+        # the same eight jobs, sent and received, several times a minute; what they did is logged when they end
         "celery.beat": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.app.trace": {"filters": ["idle jobs"]},

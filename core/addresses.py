@@ -8,7 +8,7 @@ import re
 from django.conf import settings
 from django.http import HttpRequest
 
-UNKNOWN = "0.0.0.0"  # noqa: S104 - no address is bound to it; whoever cannot be told apart shares one limit
+UNKNOWN = "0.0.0.0"  # noqa: S104 - no address is bound to it; clients of unknown address share one limit
 _WITH_PORT = re.compile(r"\[(?P<six>[0-9A-Fa-f:.]+)\](?::\d+)?|(?P<four>\d+\.\d+\.\d+\.\d+):\d+")
 
 

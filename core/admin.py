@@ -40,7 +40,7 @@ admin.site.unregister(Group)  # rights follow labs and the two marks of an admin
 
 
 class Shown(_Admin):
-    """Rows that can be looked at, and neither added, changed nor deleted: services write them, or nobody does."""
+    """Read-only rows: only services write them."""
 
     show_full_result_count = False
     list_per_page = 50

@@ -1,4 +1,4 @@
-"""Redis as a cache and counter that nobody waits for long: whoever finds it silent spares the others the wait."""
+"""Redis as a cache and counter that nobody waits for long: after one caller finds it silent, the others skip it."""
 
 import time
 from typing import Any

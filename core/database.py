@@ -1,7 +1,7 @@
 """Connections to PostgreSQL that wait for an answer for a bounded time, whatever has become of the server.
 
 Time limits for statements are kept by the server, and a server that hangs keeps nothing. So a thread watches over what
-is being waited for, and cuts the connection of whoever has waited too long: they get an OperationalError, as they
+is being waited for, and cuts the connection of a caller that has waited too long: it gets an OperationalError, as it
 would from a server that was killed.
 """
 
@@ -111,7 +111,7 @@ class BoundedCursor(extensions.cursor):
 
 
 class _Watch:
-    """Who waits for a server in this process, and until when."""
+    """The callers in this process that wait for a server, and until when."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -9,14 +9,14 @@ class Refused(Exception):
 
     status = 409
     title = "That is not possible"
+    # Where to go from here, as address and words for it.
     way_out: tuple[str, str] | None = None
-    """Where to go from here, as address and words for it."""
+    # The address of the platform in whose frame this is said.
     framed_by: str | None = None
-    """The address of the platform in whose frame this is said."""
 
 
 class NotYours(Refused):
-    """The thing belongs to somebody else, or the address is not (or no longer) valid."""
+    """The thing belongs to someone else, or the address is not (or no longer) valid."""
 
     status = 404
     title = "Page not found"

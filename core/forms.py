@@ -16,5 +16,5 @@ class Group:
 
     @property
     def has_errors(self) -> bool:
-        """Whether a field in it must be looked at."""
+        """Whether a field in it has errors."""
         return any(field.errors for field in self.fields)

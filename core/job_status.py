@@ -75,7 +75,7 @@ class JobStatus:
         return [f"No job has ended for {_span(silent)}."] if silent > JOB_LATE + 2 * soonest else []
 
     def problems(self, now: float) -> list[str]:
-        """Everything that keeps jobs from being done, a sentence each."""
+        """Everything that keeps jobs from running, a sentence each."""
         found = self.beat_problems(now)
         if not self.workers_alive(now):
             latest = max(self.workers.values(), default=None)
@@ -102,7 +102,7 @@ def redis_at(url: str) -> "Redis":
 
 
 def read_status(redis: "Redis") -> JobStatus:
-    """What is known of the jobs. Raises RedisError."""
+    """The status of the jobs. Raises RedisError."""
     with redis.pipeline(transaction=False) as pipe:
         pipe.hgetall(JOBS)
         pipe.zrange(WORKERS, 0, -1, withscores=True)

@@ -9,7 +9,7 @@ from django.db import connection
 
 @contextmanager
 def alone(what: str) -> Iterator[bool]:
-    """Whether nobody else does this now; until the block ends, nobody else will. Whoever is killed lets go."""
+    """Whether the lock was free; it is then held until the block ends, or the process is killed."""
     if settings.DATABASE_POOLER:  # a session's lock would stay with the pooler; two who do the same get the same
         yield True
         return

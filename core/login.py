@@ -17,7 +17,7 @@ from core.http import see_other
 
 
 class TooManyTries(Refused):
-    """Somebody tries passwords, or forgot theirs."""
+    """Too many attempts to log in: an attack, or a forgotten password."""
 
     status = 429
     title = "One moment, please"
@@ -32,7 +32,7 @@ KNOWN_SECONDS = 365 * 86_400
 def _name_key(_group: str, request: HttpRequest) -> str:
     """What tries are counted by: the name, or the name in a browser that has logged in with it before.
 
-    So whoever tries passwords for a name keeps its owner, in their own browser, from nothing.
+    So an attacker who tries passwords for a name does not lock out its owner, who uses their own browser.
     """
     name = request.POST.get("username", "").strip().casefold()
     try:

@@ -1,7 +1,7 @@
 """Keep tokens out of every log: of this site, of gunicorn in front of it, and of Celery.
 
-Whoever holds the address of a worker's page may act as that worker, so no address may be written down: neither by a
-page's error, nor by a refusal or a traceback, whoever's logger and handler it is.
+Anyone who has the address of a worker's page can act as that worker, so no address may be logged: neither by a
+page's error, nor by a refusal or a traceback, whichever logger and handler it goes through.
 """
 
 import logging
@@ -24,7 +24,7 @@ _SECRETS = re.compile(
 
 
 def hide_tokens(text: str) -> str:
-    """The text with an ellipsis for everything by which somebody could act as a worker."""
+    """The text with an ellipsis in place of everything that would let a reader act as a worker."""
     return _SECRETS.sub(HIDDEN, text)
 
 

@@ -1,4 +1,4 @@
-"""What people and logs are told while PostgreSQL does not answer: 503 and a sentence, and one line."""
+"""What people see, and what is logged, while PostgreSQL does not answer: 503 with a sentence, and one line."""
 
 import logging
 import sys
@@ -28,7 +28,7 @@ def answer_error(request: HttpRequest) -> HttpResponse:
     else:
         page = render_to_string("message.html", {"title": _("One moment, please"), "text": text})
         response = HttpResponse(page, status=503)
-        # A page of a platform's frame stays readable there. Nothing can be done on this one, so anybody may frame it.
+        # A page of a platform's frame stays readable there. This one has no controls, so any site may frame it.
         response.xframe_options_exempt = True
         response._csp_replace = {"frame-ancestors": ["*"]}  # type: ignore[attr-defined]
     response["Retry-After"] = str(RETRY_SECONDS)

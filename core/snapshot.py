@@ -1,4 +1,4 @@
-"""Reading many things as they stood at one moment."""
+"""Reading many things as of one moment."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 @contextmanager
 def one_moment() -> Iterator[None]:
-    """A read-only transaction in which every query sees the same state, whatever others write meanwhile.
+    """A read-only transaction in which every query sees the same state, whatever others write at the same time.
 
     Inside a transaction that runs already it cannot be had any more, and that transaction's own rules hold.
     """

@@ -32,8 +32,8 @@ DEPTH = 50
 DIGITS = 4
 WORD = r"(?u)\b\w+\b"
 
+# One row for each query, one column for each passage; passages scoring zero or less are not retrieved.
 Scores = NDArray[np.float64]
-"""One row for each query, one column for each passage; passages scoring zero or less are not retrieved."""
 
 
 def read_tsv(path: Path) -> tuple[list[str], list[str]]:

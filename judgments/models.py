@@ -36,7 +36,7 @@ class Judgment(models.Model):
 
     @property
     def prefers_a(self) -> bool:
-        """Whether the pair's a (a test pair's relevant passage) was preferred, wherever it stood."""
+        """Whether the pair's a (a test pair's relevant passage) was preferred, on whichever side it was shown."""
         return (self.preferred == self.Side.LEFT) == self.item.a_left
 
 

@@ -135,7 +135,7 @@ def asked_pairs(campaign: Campaign) -> dict[str, list[tuple[str, str]]]:
 
 
 def derived(campaign: Campaign, pool: Pool | None = None, preferences: Iterable[Preference] | None = None) -> Derived:
-    """The preference qrels (or one pool's) as they stand: a pure function of stored judgments and settings.
+    """The current preference qrels (or one pool's): a pure function of stored judgments and settings.
 
     Pools with a pair that still waits for one of its `overlap` judgments are left out, and counted as incomplete.
     `preferences` are the accepted ones, where they have been read already.

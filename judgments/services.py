@@ -1,6 +1,6 @@
 """Writing judgments, finishing assignments, and deciding which work counts.
 
-Work that came through a platform is checked once the platform has confirmed whose it is: anybody can type ids into a
+Work that came through a platform is checked once the platform has confirmed whose it is: anyone can type ids into a
 frame's address, and nobody's word alone puts judgments into a campaign or has a worker barred.
 """
 
@@ -204,7 +204,7 @@ def assignment_exclude(*, assignment: Assignment, why: str, by: User, at: dateti
 
 @transaction.atomic
 def assignment_restore(*, assignment: Assignment, why: str, by: User, at: datetime) -> Assignment:
-    """A person takes an exclusion back: the data are used again, on the pairs that still need a judgment."""
+    """A person restores excluded work: the data are used again, for the pairs that still need a judgment."""
     assignment = _locked(assignment)
     if assignment.state == Assignment.State.ACTIVE:
         raise NotNow(_("The worker has not finished this assignment yet."))
@@ -218,14 +218,14 @@ def assignment_restore(*, assignment: Assignment, why: str, by: User, at: dateti
 
 @transaction.atomic
 def worker_bar(*, worker: Worker, campaign: Campaign, why: str, by: User | None, at: datetime) -> None:
-    """Keep a worker from further HITs of the lab; a no-op for one who is barred already."""
+    """Bar a worker from more HITs of the lab; a no-op if the worker is already barred."""
     if task_services.worker_bar(worker=worker, at=at):
         _rule(campaign, worker, None, Decision.Kind.BARRED, _reason(why), by, at)
 
 
 @transaction.atomic
 def worker_unbar(*, worker: Worker, campaign: Campaign, why: str, by: User, at: datetime) -> None:
-    """Welcome a barred worker again. What was excluded stays so, until it is restored on its own."""
+    """Lift a worker's bar. Excluded work stays excluded until it is restored."""
     if task_services.worker_unbar(worker=worker):
         _rule(campaign, worker, None, Decision.Kind.UNBARRED, _reason(why), by, at)
 

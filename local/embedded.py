@@ -134,14 +134,14 @@ def leave() -> None:
 
 
 class Upkeep:
-    """Brings back the servers that this process uses, if they are killed or hang. `tell` is told what happens.
+    """Brings back the servers that this process uses, if they are killed or hang. `tell` is called with what happens.
 
     What is started by hand, or was given in DATABASE_URL and REDIS_URL, is left alone.
     """
 
     def __init__(self, tell: Callable[[str], None]) -> None:
+        # What is waited for, by the server's name, in words for people.
         self.problems: dict[str, str] = {}
-        """What is waited for, by the server's name, in words for people."""
         self._tell = tell
         self._silent_since: dict[str, float] = {}
         self._folder = folder = var_folder()
@@ -150,7 +150,7 @@ class Upkeep:
         self._keeper = folder / "run" / "keeper"
 
     def look(self) -> None:
-        """Ask every server once, which takes up to five seconds for each, and mend what can be mended now."""
+        """Check every server once, which takes up to five seconds each, and repair what can be repaired now."""
         self._look_at_disk()
         for server in self._servers:
             answer = server.ask(ANSWER_SECONDS)
@@ -172,7 +172,7 @@ class Upkeep:
     def _look_at_disk(self) -> None:
         disk = os.statvfs(self._folder)
         if disk.f_bavail * disk.f_frsize < FULL_BYTES:
-            self._report("disk", f"The disk of {self._folder} is full. All goes on when there is room again.")
+            self._report("disk", f"The disk of {self._folder} is full. Everything continues once there is space again.")
         elif self.problems.pop("disk", None):
             self._tell("There is room on the disk again.")
 
@@ -190,7 +190,7 @@ class Upkeep:
             self._ensure(server)
 
     def _ensure(self, server: Server) -> None:
-        if self._folder not in _holds:  # somebody has given them up
+        if self._folder not in _holds:  # they have been given up
             return
         try:
             ensure()
@@ -221,8 +221,8 @@ class Upkeep:
             self._tell(f"{server.title} answers again.")
 
 
+# This process's hold on the servers: the open `users` file of each var folder, held until `leave`, or the end.
 _holds: dict[Path, int] = {}
-"""This process's hold on the servers: the open `users` file of each var folder, held until `leave`, or the end."""
 
 
 def _is_ours(url: str, folder: Path, kind: type[Server]) -> bool:
@@ -233,7 +233,7 @@ def _is_ours(url: str, folder: Path, kind: type[Server]) -> bool:
 def _launch(folder: Path, lock: int, servers: Sequence[Server]) -> None:
     """Start servers, and a keeper, from a process between, so that they are nobody's children here.
 
-    It shares our hold on the folder's lock, so that others wait for it even if we are killed meanwhile.
+    It shares our hold on the folder's lock, so that others wait for it even if we are killed in the meantime.
     """
     done = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-P", __file__, str(folder), str(lock), *(server.name for server in servers)],
@@ -344,7 +344,7 @@ class Server(ABC):
                 )
             os.pwrite(lock, f"{process.pid}\n".ljust(NUMBER_BYTES).encode(), 0)
         except BlockingIOError:
-            self.resume()  # it runs, if perhaps somebody has stopped it
+            self.resume()  # it runs, though it may have been suspended
         finally:
             os.close(lock)
 
@@ -382,7 +382,7 @@ class Server(ABC):
         self._is_released(lock, STOP_SECONDS)
 
     def resume(self) -> None:
-        """Let all its processes go on, if somebody has stopped them."""
+        """Let all its processes continue, if they have been suspended."""
         self._signal_all(signal.SIGCONT)
 
     def kill(self) -> None:
@@ -533,7 +533,7 @@ class Postgres(Server):
         """Remove what a crash left that names its process: PostgreSQL refuses to start if that number is in use again.
 
         It is in use while the dead process is not yet collected by its parent, and when another program has got it.
-        A server that we started does not run (its lock is free), so only one that somebody started by hand is spared.
+        A server that we started does not run (its lock is free), so only one that was started by hand is spared.
         """
         self.socket.unlink(missing_ok=True)
         self.socket.with_name(f"{self.socket.name}.lock").unlink(missing_ok=True)
@@ -726,7 +726,7 @@ def _plain_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
 
 
-# ---- As root: PostgreSQL refuses to run as root, so both servers run as somebody harmless who is there already.
+# ---- As root: PostgreSQL refuses to run as root, so both servers run as a harmless user who exists already.
 
 
 def _account(folder: Path) -> pwd.struct_passwd | None:
@@ -828,7 +828,7 @@ def _keep(folder: Path, servers: Sequence[Server]) -> None:
         try:
             fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            fcntl.flock(lock, fcntl.LOCK_UN)  # somebody came just now
+            fcntl.flock(lock, fcntl.LOCK_UN)  # another process came just now
             continue
         _stop(folder, running)
         return

@@ -1,7 +1,7 @@
 """Ends the programs of a site whose main process was killed: `python local/guardian.py`, with a pipe as its input.
 
 Lines `+123` and `-123` in the pipe name process groups that are to be ended, or need not be any more. The pipe ends
-with the process that holds its other end, however that dies: then every group is told to end, and killed when it has
+with the process that holds its other end, however that dies: then every group is asked to end, and killed when it has
 not ended ten seconds later. Only the standard library is imported, so that it starts fast.
 """
 

@@ -23,10 +23,10 @@ from local import embedded
 REQUESTER = "Demonstration lab"
 OPERATOR = "operator@example.org"
 OPERATORS = r"^operator(-[0-9a-f]{6})?@example\.org$"
+# Settings that the marketplace must not get.
 OURS = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "SITE_URL", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS")
-"""What is none of the marketplace's business."""
+# Settings of the marketplace that are not ours.
 THEIRS = ("MARKETPLACE_SECRET_KEY", "MARKETPLACE_DATABASE_URL")
-"""What somebody may set for the marketplace, and is none of ours."""
 
 
 class MarketplaceError(Exception):
@@ -106,11 +106,11 @@ class LocalMarketplace:
         self.run("deposit", REQUESTER, f"{amount:.2f}", "--note", "make run")
 
     def lapse(self, assignment_id: str) -> None:
-        """Let somebody's time for an assignment be over."""
+        """End a worker's time for an assignment."""
         self.run("lapse", assignment_id)
 
     def lapse_all(self) -> None:
-        """Let the time of all who are at our HITs be over."""
+        """End the time of all who work on our HITs."""
         self.run("lapse", "--requester", REQUESTER)
 
     def run(self, *command: str, unless: str = "", **environment: str) -> str:
@@ -133,7 +133,7 @@ class LocalMarketplace:
         return done.stdout
 
     def clock(self) -> list[str]:
-        """The program that does what the marketplace does by itself."""
+        """The program that does the marketplace's periodic work."""
         return [sys.executable, "-m", "marketplace", "tick", "--every", "5"]
 
     def sender(self) -> list[str]:
@@ -155,7 +155,7 @@ class LocalMarketplace:
         return address
 
     def _keep(self, kept: dict[str, str]) -> None:
-        """Write the file anew, whole or not at all."""
+        """Replace the file, wholly or not at all."""
         self.key_path.parent.mkdir(parents=True, exist_ok=True)
         draft = self.key_path.with_name(f".{self.key_path.name}.{os.getpid()}")
         draft.unlink(missing_ok=True)
@@ -166,7 +166,7 @@ class LocalMarketplace:
 
 
 def _refuse_foreign_data(address: str) -> None:
-    """Raise MarketError if this is somebody's marketplace: with requesters or accounts, and none of them ours."""
+    """Raise MarketError if this marketplace is not ours: it has requesters or accounts, and none of them ours."""
     try:
         connection = psycopg2.connect(address.replace("postgres://", "postgresql://", 1))
         try:

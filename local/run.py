@@ -1,4 +1,4 @@
-"""`make run`: start everything, do the main job on a folder of files before your eyes, and leave the site running."""
+"""`make run`: start everything, do the main job on a folder of files while you watch, and leave the site running."""
 
 import argparse
 import contextlib
@@ -21,6 +21,7 @@ FOLDER = Path(__file__).resolve().parent.parent
 
 TRIES = 20  # at the main job, where servers go away in the middle of it
 
+# The background jobs in the order in which work goes through them.
 ROUND = (
     "platforms.jobs.publish",
     "platforms.jobs.sync",
@@ -186,7 +187,7 @@ def _main_job(data: Path, crowd: str, port: int, marketplace: LocalMarketplace, 
         publication = demo.publication_of(campaign)
         if campaign.state == Campaign.State.OPEN:
             if publication is not None and crowd == "simulated":
-                marketplace.lapse_all()  # whoever was at something when an earlier crowd was cut off will not come back
+                marketplace.lapse_all()  # simulated workers of an interrupted earlier run will not come back
             if campaign.hits.filter(needed__gt=0).exists():
                 publication = demo.publish(campaign, marketplace.deposit)
             if publication is not None and crowd == "people":

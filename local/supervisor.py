@@ -29,7 +29,7 @@ from local.marketplace import LocalMarketplace
 
 FIRST_WAIT, LONGEST_WAIT = 0.2, 10.0  # seconds before a part that died is started again
 HEALTHY_SECONDS = 10.0  # a part that lived this long is started again without delay
-AWAY_SECONDS = 5.0  # how long browsers wait for a web server before they are told what it waits for
+AWAY_SECONDS = 5.0  # how long browsers wait for a web server before a page says what it waits for
 STOP_SECONDS = 30.0
 
 
@@ -45,7 +45,7 @@ class Site:
     if that takes long, they get a page that says what is waited for. Parts that die are started again, and so are the
     embedded PostgreSQL and Redis if they die or hang. When this process is killed, all parts end.
 
-    All parts log to files in `var/log`; `tell` is told, on another thread, what happens to them.
+    All parts log to files in `var/log`; `tell` is called, on another thread, with what happens to them.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Site:
             self._add("marketplace-deliver", self._marketplace.sender(), theirs)
         self._ending.clear()
         self._upkeep = embedded.Upkeep(self._tell)
-        # Parts are told to end when the thread that has started them ends: this one must live as long as the site.
+        # Parts are asked to end when the thread that has started them ends: this one must live as long as the site.
         self._watch_over(self._keep_parts, 0.1)
         self._watch_over(self._pass_news_on, 0)
         self._watch_over(self._upkeep.look, 2.0)
@@ -140,7 +140,7 @@ class Site:
         )
 
     def wait(self) -> None:
-        """Keep the site running until it is told to end (Ctrl-C, or SIGTERM), then stop it. A second Ctrl-C hurries.
+        """Keep the site running until it is asked to end (Ctrl-C, or SIGTERM), then stop it. A second Ctrl-C hurries.
 
         Call it from the main thread.
         """
@@ -199,7 +199,7 @@ class Site:
         threading.Thread(target=watch, name="site", daemon=True).start()
 
     def _tell(self, text: str) -> None:
-        """Have somebody told, without waiting for it: their terminal may be stopped, or gone."""
+        """Report it without waiting: the terminal may be stopped, or gone."""
         self._news.put(text)
 
     def _pass_news_on(self) -> None:
@@ -325,7 +325,7 @@ class _Guardian:
 
     def _say(self, text: str) -> None:
         if self._process is not None and self._process.stdin is not None:
-            with contextlib.suppress(OSError):  # it died just now, and the next is told all of it
+            with contextlib.suppress(OSError):  # it died just now, and the next one gets all of it
                 self._process.stdin.write(text.encode())
                 self._process.stdin.flush()
 
@@ -359,7 +359,7 @@ class _Part:
 
     @property
     def is_away(self) -> bool:
-        """Whether it has not run for so long that somebody should be told, or ends again and again."""
+        """Whether it has not run for so long that it should be reported, or ends again and again."""
         return self._away_since is not None and (self.deaths >= 3 or time.monotonic() - self._away_since > AWAY_SECONDS)
 
     def keep_running(self, ending: threading.Event, tell: Callable[[str], None]) -> None:
@@ -392,7 +392,7 @@ class _Part:
         self.problem = f"{what}; starting it again in {wait:.1f} seconds"
         said = f"{self.name} {self.problem}"
         self._note(said)
-        # What dies again and again, for one reason, is told of less and less often.
+        # A part that dies again and again for one reason is reported less and less often.
         if self.deaths & (self.deaths - 1) == 0:
             tell(f"{said}\n{self.end_of_log()}")
 
@@ -425,7 +425,7 @@ class _Part:
             gate_opener.write(b"go\n")
 
     def finish(self) -> None:
-        """Wait until it has ended, as it was told to. After a time, kill it and all that it started."""
+        """Wait until it has ended, as asked. After a time, kill it and all that it started."""
         with self._lock:
             if self.process is not None:
                 try:
@@ -499,14 +499,14 @@ def _celery(command: str) -> list[str]:
 
 
 def _waiting_page(problems: Sequence[str]) -> bytes:
-    """A whole answer, 503, for browsers and programs: what is waited for."""
+    """A complete answer, 503, for browsers and programs: what is waited for."""
     items = "".join(f"<li>{html.escape(problem)}</li>" for problem in problems)
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="5">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><title>One moment, please</title></head>'
-        "<body><main><h1>One moment, please</h1><p>This site is not running at the moment. It comes back by itself, "
-        f"and what was saved is kept.</p><ul>{items}</ul></main></body></html>"
+        "<body><main><h1>One moment, please</h1><p>This site is not running at the moment. It comes back "
+        f"automatically, and what was saved is kept.</p><ul>{items}</ul></main></body></html>"
     ).encode()
     head = (
         "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/html; charset=utf-8\r\nCache-Control: no-store\r\n"

@@ -42,7 +42,7 @@ def platform_refusals(publication: Publication) -> Iterator[Adapter]:
 
 
 def balance_look(publication: Publication) -> Balance:
-    """Ask once for the balance. It raises nothing: the page is shown in any case."""
+    """Ask once for the balance. A failure is part of the answer, so that the page is always shown."""
     try:
         with platform_refusals(publication) as adapter:
             client = adapter.client(read_seconds=PATIENCE)

@@ -1,4 +1,4 @@
-"""Workers who come from a platform: in a frame, without cookies, with ids that anybody could have typed."""
+"""Workers who come from a platform: in a frame, without cookies, with ids that anyone could have typed."""
 
 from datetime import datetime
 
@@ -36,9 +36,9 @@ SELECT EXISTS (
 def assignment_arrive(
     *, publication: Publication, hit: Hit, assignment_id: str, worker_id: str, at: datetime, came_from: str = ""
 ) -> Assignment:
-    """Let a worker of the platform begin a HIT, or go on with it. The same ids give the same assignment.
+    """Let a worker of the platform begin or continue a HIT. The same ids give the same assignment.
 
-    The ids are believed once the API confirms them; until then they only open an assignment of their own, one for each
+    The ids are trusted once the API confirms them; until then they only open an assignment of their own, one for each
     HIT, worker and assignment id, and touch no other. `came_from` is a digest of the address that they came from.
 
     Raises BadRequest for a preview or ids that cannot be, and NoWork where the worker may not do this HIT.
@@ -59,7 +59,7 @@ def assignment_arrive(
 
 
 def may_be_an_id(given: str) -> bool:
-    """Whether a platform could have made this id: not the preview's, no odd letters, not too long."""
+    """Whether a platform could have made this id: not the preview's, letters and digits only, not too long."""
     return given != PREVIEW and 0 < len(given) <= 64 and given.isascii() and given.isalnum()
 
 
@@ -74,7 +74,7 @@ def worker_of(*, publication: Publication, worker_id: str) -> Worker:
 
 
 def leaves_alarm(*, publication: Publication, worker: Worker, came_from: str, at: datetime) -> bool:
-    """Raise an alarm if the worker has left as many of the campaign's HITs as one may. Whether they have."""
+    """Raise an alarm if the worker has left as many of the campaign's HITs as allowed. Returns whether they have."""
     campaign = Campaign.objects.get(pk=publication.campaign_id)
     counts = task_selectors.left_count(worker, campaign, came_from)
     if not counts.reaches(campaign):
@@ -127,7 +127,7 @@ def _arrive(
 
 
 def _end_oldest_leases(hit: Hit, worker: Worker, came_from: str, at: datetime) -> None:
-    """Made-up ids must not hold a HIT for long: the oldest lease ends for a new one. Late work is still taken."""
+    """Made-up ids must not hold a HIT for long: a new lease ends the oldest one. Late work is still accepted."""
     same = Q(worker=worker) | Q(came_from=came_from) if came_from else Q(worker=worker)
     unconfirmed = Assignment.objects.filter(same, hit=hit, leased_until__gt=at, submission=None)
     running = unconfirmed.exclude(platform_assignment_id="").order_by("-id").values_list("pk", flat=True)

@@ -24,7 +24,7 @@ def look_note(publication: Publication, at: datetime) -> None:
 
 
 def last_look(publication: Publication) -> datetime | None:
-    """When somebody last opened, took or submitted one of its HITs, as far as is known here."""
+    """When a worker last opened, took or submitted one of its HITs, as far as is known here."""
     noted = cache.get(_key(publication))
     looks = [
         datetime.fromtimestamp(noted, UTC) if noted else None,
@@ -37,7 +37,8 @@ def last_look(publication: Publication) -> datetime | None:
 
 
 def attention_check(*, publication: Publication, at: datetime) -> bool:
-    """Raise, or settle, the alarm that nobody has looked for an hour under the present terms. Whether it is raised."""
+    """Raise, or settle, the alarm that no worker has opened a task for an hour under the current "
+    "terms. Returns whether it is raised."""
     published_hits = publication.published_hits.filter(hit__isnull=False).exclude(platform_hit_id="")
     is_open = publication.state == Publication.State.OPEN
     if is_open and published_hits.filter(hit__needed__gt=0, expires_at__gt=at).exists():

@@ -97,7 +97,7 @@ class PeriodField(Told, forms.FloatField):
 
 
 class CountriesField(Told, forms.CharField):
-    """Two-letter codes with commas or spaces between."""
+    """Two-letter codes separated by commas or spaces."""
 
     def prepare_value(self, value: Any) -> Any:
         """The codes with commas between."""
@@ -132,7 +132,7 @@ class RequirementsField(Told, forms.CharField):
 
 
 class TermsForm(forms.Form):
-    """Every term that workers of the platform are told, or that decides what is sent there."""
+    """Every term that workers of the platform see, or that decides what is sent there."""
 
     groups: ClassVar = (
         (gettext_lazy("Where, and for how much"), ["platform", "pay", "base"], False),
@@ -275,7 +275,7 @@ class TermsForm(forms.Form):
                 yield Group(title, fields, folded)
 
     def demanding(self, demands: Demands) -> "TermsForm":
-        """The same form as it was typed, with other demands on workers, to be looked at."""
+        """The form as it was filled in, with other requirements on workers, to be checked."""
         typed = dict(self.data.items())
         shown = {"countries": ", ".join(demands.countries), "approved": demands.approved, "percent": demands.percent}
         for name, value in shown.items():
@@ -311,7 +311,7 @@ class TermsForm(forms.Form):
 
 
 class PublishForm(forms.Form):
-    """The last step: the campaign's name once more where real people are paid, and what was looked at."""
+    """The last step: the campaign's name again where real people are paid, and what was seen."""
 
     typed_name = forms.CharField(
         label=gettext_lazy("The campaign's name"),
@@ -347,7 +347,7 @@ class PublishForm(forms.Form):
 
 
 class ReplaceForm(forms.Form):
-    """The last step before terms are replaced: what was looked at."""
+    """The last step before terms are replaced: what was seen."""
 
     seen = forms.CharField(required=False)
     although_nobody_qualifies = forms.BooleanField(

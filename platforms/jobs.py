@@ -65,7 +65,7 @@ def settle() -> str:
 
 @shared_task
 def requeue() -> str:
-    """Ask for more assignments where work was excluded, end HITs that need none, and see whether anybody looks.
+    """Ask for more assignments where work was excluded, end HITs that need none, and check whether workers open tasks.
 
     Safe to run many at once.
     """

@@ -20,7 +20,7 @@ PUBLISHED_TO = {
 
 
 class Publication(models.Model):
-    """A campaign at a platform, and the terms that its workers are told.
+    """A campaign at a platform, and the terms that its workers see.
 
     Once it has left `draft`, platform and pay are fixed. The other terms can be replaced: each version is kept in
     `terms`, and its HITs are moved to the new HIT type one by one.
@@ -250,7 +250,7 @@ class Payment(models.Model):
 class Operation(models.Model):
     """One call to the platform, with its token, committed before it is made: the outbox.
 
-    `sent` is a call that is being made (or whose maker died), `unknown` one whose answer was lost.
+    `sent` is a call that is being made (or whose process died), `unknown` one whose answer was lost.
     """
 
     class Kind(models.TextChoices):

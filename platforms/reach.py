@@ -42,7 +42,7 @@ class Reach(NamedTuple):
 
 
 def reach_look(publication: Publication) -> Reach:
-    """Ask once how many active workers meet the publication's requirements. It raises nothing."""
+    """Ask once how many active workers meet the publication's requirements. A failure is part of the answer."""
     try:
         with platform_refusals(publication) as adapter:
             qualified, active = adapter.count_workers(publication, seconds=PATIENCE)

@@ -57,7 +57,7 @@ def publication_replace_terms(
         locked = publication_lock(publication)
         if changed_terms(locked, publication):
             raise NotNow(_("The terms have changed in the meantime. Check them, then replace them."))
-        # Terms that the platform is not told leave the HIT type as it is.
+        # Terms that are not sent to the platform leave the HIT type as it is.
         same = adapter_of(locked).is_told_the_same(locked, changed)
         newest = locked.terms.order_by("-version").first()
         for name in REPLACEABLE:

@@ -205,7 +205,7 @@ def submission_approve(*, submission: Submission, by: User, why: str, at: dateti
 
 @transaction.atomic
 def submission_reject(*, submission: Submission, by: User, why: str, at: datetime) -> Submission:
-    """A person rejects submitted work; the worker is told why, and is not paid. Only before it was approved."""
+    """A person rejects submitted work: the worker reads the reason, and is not paid. Only before it was approved."""
     submission = _undecided(submission, Decision.REJECT)
     if submission.decision == Decision.NONE:
         reason = _reason(why)
@@ -382,7 +382,7 @@ def compensation_decline(*, payment: Payment, by: User, why: str, at: datetime) 
 def compensation_offer(*, payment: Payment, at: datetime) -> Operation:
     """Offer a compensation as a HIT that only its worker can take. Offering again gives the same operation.
 
-    Raises NotNow if the work was submitted, and so paid, meanwhile.
+    Raises NotNow if the work has been submitted, and so paid, in the meantime.
     """
     payment = (
         Payment.objects.select_for_update(of=("self",), no_key=True)
@@ -444,8 +444,9 @@ def _compensations_approve(publication: Publication, at: datetime) -> None:
 def _short_of_assignments(publication: Publication) -> QuerySet[PublishedHit, Any]:
     """The newest round of each HIT that has too few assignments, with how many are `missing`, over all rounds.
 
-    One question, so that a check that ends meanwhile is counted wholly or not at all. Work without an answer is not
-    asked for again before a person has decided on it: whoever leaves at once must not keep a HIT going round.
+    One query, so that a check that ends at the same time is counted wholly or not at all. Work without an answer is not
+    asked for again before a person has decided on it: workers who leave
+    at once must not make a HIT come back again and again.
     """
     done = [verdict for verdict in Assignment.Verdict if verdict != Assignment.Verdict.PENDING]
     rounds = PublishedHit.objects.filter(publication=publication, hit=OuterRef("hit")).order_by().values("hit")

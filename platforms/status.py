@@ -1,4 +1,4 @@
-"""How a publication stands: the numbers, calls and alarms that its pages show."""
+"""The status of a publication: the numbers, calls and alarms that its pages show."""
 
 import json
 from collections.abc import Iterable
@@ -110,7 +110,7 @@ def submissions_of(publication: Publication) -> QuerySet[Submission]:
 
 
 def for_a_person(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
-    """Those that nothing decides by itself: no work stored here matches, it holds no answer, or it was compensated
+    """Those that no rule decides: no work stored here matches, it holds no answer, or it was compensated
     before.
     """
     alarmed = Alarm.objects.filter(submission=OuterRef("pk"), kind="unmatched", settled_at=None)

@@ -21,16 +21,16 @@ from tasks.campaign_alarms import in_words
 from tasks.models import Assignment
 
 log = logging.getLogger(__name__)
+# For HITs without news. Those that the platform calls reviewable are polled at once.
 POLL_EVERY = timedelta(minutes=30)
-"""For HITs that nothing is heard of. Those that the platform calls reviewable are polled at once."""
+# How long before an automatic approval unchecked work raises an alarm.
 ALARM_BEFORE = timedelta(days=1)
 """How long before an auto-approval unchecked work raises an alarm."""
 AGAIN = timedelta(seconds=20)
-"""A HIT that was asked about is left alone for so long: another process may be storing what was said."""
 BATCH = 50
 SHORTENED = 200  # HITs that one sync takes off the platform's list
+# How long after its end, and the time for an assignment, a HIT without open work is still polled.
 LATEST = timedelta(days=1)
-"""How long after its end, and the time for an assignment, a HIT without open work is still polled."""
 Status = Submission.Status
 
 
@@ -100,7 +100,7 @@ def _poll_alone(
 ) -> int | None:
     """Ask about one HIT: how many submissions were new; None if it failed.
 
-    Its trouble raises an alarm and keeps no other waiting; the platform's own is everybody's.
+    A failure of one HIT raises an alarm and does not delay others; a failure of the platform stops them all.
     """
     try:
         new = published_hit_poll(client=client, published_hit=published_hit, at=at)
@@ -215,7 +215,7 @@ def submission_store(*, published_hit: PublishedHit, work: Work, at: datetime) -
 def _match(submission: Submission, published_hit: PublishedHit, at: datetime) -> None:
     """Find our assignment: that worker's on that HIT, ended, with the receipt that only its page could know.
 
-    Others on that HIT in the worker's name (they accepted it again, or somebody typed their id) end quietly.
+    Others on that HIT in the worker's name (they accepted it again, or someone typed their id) end quietly.
     """
     publication = submission.publication
     in_their_name = Assignment.objects.filter(

@@ -121,7 +121,7 @@ def terms(request: Request, pk: int) -> HttpResponse:
 
 
 def _replace(request: Request, publication: Publication, form: TermsForm) -> HttpResponse | None:
-    """Show what other terms change, and replace them once that was looked at. None where the form is to be mended."""
+    """Show what other terms change, and replace them once that was seen. None if the form has errors."""
     campaign = publication.campaign
     terms, last_step = form.terms(), ReplaceForm(request.POST)
     last_step.is_valid()
@@ -245,7 +245,7 @@ def _publish(request: Request, publication: Publication, form: PublishForm, bala
 
 
 def _digest(publication: Publication, bill: Bill) -> str:
-    """What the page shows, in short: so that nothing else is published than what was looked at."""
+    """A digest of what the page shows, so that only what was seen is published."""
     names = [field.name for field in Publication._meta.concrete_fields if field.name != "next_call_at"]
     facts = [str(getattr(publication, name)) for name in names] + [str(bill)]
     return hashlib.sha256("\n".join(facts).encode()).hexdigest()
@@ -260,11 +260,11 @@ def _requests(publication: Publication) -> tuple[list[tuple[str, str]], list[str
     return [(name, json.dumps(asked, indent=2, ensure_ascii=False)) for name, asked in first], []
 
 
-# --- how it stands
+# --- the status
 
 
 class Advice(NamedTuple):
-    """What to do about an alarm: in words, where, and whether a person may set it aside."""
+    """What to do about an alarm: in words, where, and whether a person can dismiss it."""
 
     text: Promise
     page: str = ""
@@ -367,7 +367,7 @@ def _alarm_rows(publication: Publication) -> list[AlarmRow]:
 @login_required
 @require_GET
 def state(request: Request, pk: int) -> HttpResponse:
-    """A publication as it stands: how far, what to look at, what next."""
+    """A publication: what needs attention, progress and next steps."""
     campaign = campaign_of(request, pk)
     found = Publication.objects.filter(campaign=campaign).first()
     if found is None or found.state == State.DRAFT:
@@ -398,7 +398,7 @@ def _state_context(publication: Publication, form: ExtendForm) -> dict[str, Any]
 
 
 class Act(NamedTuple):
-    """Something that can be done to a whole publication, and what to say when it is done."""
+    """An action on a publication, and the message once it is done."""
 
     do: Callable[..., object]
     done: Promise
@@ -421,7 +421,7 @@ CONFIRMED = ("expire", "stop")
 @login_required
 @require_http_methods(["GET", "POST"])
 def act(request: Request, pk: int, what: str) -> HttpResponse:
-    """Do something to a whole publication; GET says what it does, where that is asked first. Again does no more."""
+    """Act on a publication; GET asks for confirmation first, if the action needs one. Repeating it changes nothing."""
     campaign = campaign_of(request, pk)
     publication = _publication_of(campaign)
     if request.method == "GET":
@@ -479,7 +479,7 @@ def retry(request: Request, pk: int, operation_pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def set_aside(request: Request, pk: int, alarm_pk: int) -> HttpResponse:
-    """Settle an alarm that a person has seen to; it rings again if its reason comes back."""
+    """Settle an alarm that a person has dealt with; it is raised again if its cause comes back."""
     publication = _publication_of(campaign_of(request, pk))
     alarm = publication.alarms.filter(pk=alarm_pk).first()
     if alarm is None:

@@ -22,7 +22,7 @@ class CollectionAdmin(Annotated):
 
 @admin.register(Run)
 class RunAdmin(Annotated):
-    """Runs: their files, names and census stand in exports, so only team and notes can be mended."""
+    """Runs. Their files, names and census are part of exports, so only team and notes can be edited."""
 
     changeable = ("team", "notes")
     list_display = ["name", "collection", "team", "lab", "imported_at"]

@@ -225,7 +225,7 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
             yield Group(title, [self[name] for name in names], folded)
 
     def clean_name(self) -> str:
-        """Names are told apart within a lab."""
+        """Names are unique within a lab."""
         name: str = self.cleaned_data["name"]
         if Campaign.objects.filter(lab=self.collection.lab, name=name).exists():
             raise forms.ValidationError(_("The lab already has a campaign with this name."))

@@ -37,12 +37,12 @@ from results.inputs import FORMAT, Inputs
 from results.quality import Behaviour
 
 ALPHA = 0.05
+# What the ranking that returns the original qrel first is called, last of the names.
 PERFECT = "perfect"
-"""What the ranking that returns the original qrel first is called, last of the names."""
 _NOBODY = ""  # in its place while it is computed: no run has this name
 
+# Whether run and qrels differ, and what people preferred, in the order of the champion check's slices.
 SLICES = ("they differ, the run's passage", "they differ, the qrel", "they agree, the second", "they agree, the top")
-"""Whether run and qrels differ, and what people preferred, in the order of the champion check's slices."""
 
 Json = dict[str, Any]
 
@@ -203,7 +203,7 @@ def _certainty(
     runs: Sequence[str],
     seed: int,
 ) -> Json:
-    """How sure places and best known answers are; not known for other methods than the tournament."""
+    """How certain ranks and best known answers are; only known for the tournament."""
     if inputs.campaign.method != Campaign.Method.TOURNAMENT:
         return {"within": None, "ranks": None, "stability": None}
     within: Within = "pool" if inputs.campaign.overlap == 1 else "pair"

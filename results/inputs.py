@@ -14,12 +14,12 @@ from pools import selectors as pool_selectors
 from pools.models import Campaign
 from results.quality import Behaviour, behaviour
 
+# Of the stored data. A new one makes every stored result stale.
 FORMAT = 1
 """Of the stored data. A new one makes every stored result stale."""
 SOFTWARE = f"{VERSION}/{FORMAT}"
 """What computed results are: another version's are computed again."""
 K = 10
-"""How far down a run is read."""
 
 
 class Inputs(NamedTuple):

@@ -16,12 +16,12 @@ from pools import selectors as pool_selectors
 from pools.models import Campaign
 
 OVERLAPS = (1, 3, 5)
+# The share of wrong judgments, where none was observed.
 ASSUMED = 0.1
-"""The share of wrong judgments, where none was observed."""
+# The share of right judgments by pure chance.
 WORST = 0.5
-"""By chance."""
+# Simulated for each number of judgments, over all pools, so that an answer takes well below a second.
 TOURNAMENTS = 10_000
-"""Simulated for each number of judgments, over all pools, so that an answer takes well below a second."""
 
 
 class PlanForm(forms.Form):

@@ -42,7 +42,7 @@ class PairDetail:
 
 
 class JudgmentDetail(NamedTuple):
-    """One judgment on a pair. `side` is where the preferred passage stood."""
+    """One judgment on a pair. `side` is where the preferred passage was shown."""
 
     worker_id: int
     assignment_id: int

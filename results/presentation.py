@@ -17,7 +17,7 @@ class Head(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """What stands in a cell. `heading`: it says what the row is about. `address` is where it leads, or empty."""
+    """The content of a cell. `heading`: it says what the row is about. `address` is where it leads, or empty."""
 
     text: str
     number: bool

@@ -20,8 +20,8 @@ from results.computing import compute, tops
 from results.inputs import SOFTWARE, inputs_of
 from results.models import Result
 
+# While judgments come in, results are computed again once this many times their computing time has passed.
 REST_FACTOR = 10
-"""While judgments come in, results are computed again once this many times their computing time has passed."""
 
 
 def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:

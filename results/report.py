@@ -1,4 +1,4 @@
-"""The report on a campaign: a folder that needs nothing else, fit to stand beside a paper. The same inputs, same bytes.
+"""The report on a campaign: a self-contained folder, fit to accompany a paper. The same inputs give the same bytes.
 
 index.html                              summary, figures, tables, settings: no outside resources, prints
 figures/*.svg, *.pdf, *.png             each figure

@@ -25,7 +25,7 @@ class ResultStatus(NamedTuple):
 
 
 def result_status(campaign: Campaign) -> ResultStatus:
-    """How the results of a campaign stand now."""
+    """The status of a campaign's results."""
     result = _readable(campaign).defer("tops").first()
     if result is not None and is_in_step(result, campaign):
         return ResultStatus(result, result.data["judgments"], stale=False)

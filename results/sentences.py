@@ -10,10 +10,10 @@ from results.writing import p_shown
 
 Data = dict[str, Any]
 
+# With fewer queries, differences of the usual size do not show.
 FEW_QUERIES = 50
-"""With fewer queries, differences of the usual size do not show."""
+# Seconds. With a lower median, workers hardly read.
 QUICK = 3.0
-"""Seconds: a median below is hardly reading."""
 MOST_NAMED = 4
 
 

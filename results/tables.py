@@ -8,9 +8,9 @@ from django.utils.translation import gettext as _
 
 from results.computing import PERFECT
 
+# What a column's values are: words, whole numbers, RR, a difference of RR, a share of 1, a p-value, `[low, high]`,
+# seconds, or True and False. None wherever there is no value.
 Kind = Literal["name", "text", "query", "count", "score", "change", "share", "p", "interval", "seconds", "yes"]
-"""What a column's values are: words, whole numbers, RR, a difference of RR, a share of 1, a p-value, `[low, high]`,
-seconds, or True and False. None wherever there is no value."""
 
 Data = dict[str, Any]
 Value = Any
@@ -354,6 +354,7 @@ def _pool_sizes(data: Data) -> Table:
     return Table("pool-sizes", _("Pool sizes"), about, columns, rows)
 
 
+# By name: whether these results have it, and the table.
 _TABLES: dict[str, tuple[Callable[[Data], object], Callable[[Data], Table]]] = {
     "leaderboard": (lambda data: data["leaderboard"], _leaderboard),
     "neighbours": (lambda data: data["neighbours"], _neighbours),
@@ -368,4 +369,3 @@ _TABLES: dict[str, tuple[Callable[[Data], object], Callable[[Data], Table]]] = {
     "positions": (lambda data: data["quality"]["positions"], _positions),
     "pool-sizes": (lambda data: data["pool_sizes"], _pool_sizes),
 }
-"""By name: whether these results have it, and the table."""

@@ -71,7 +71,7 @@ def as_csv(table: Table) -> str:
 
 
 def _csv_name(column: Column) -> str:
-    """A column that stands for a run is named after it."""
+    """A run's own column is named after it."""
     return _harmless(column.label) if column.key.startswith("against_") else column.key
 
 

@@ -1,7 +1,7 @@
 """Simulated people who find their work at a marketplace: they register there, accept HITs, judge in the frame, hand in.
 
 Nothing is asked of the marketplace but its pages and its API, as people and requesters ask it. The two things that time
-would do are done by who calls: the background jobs, with `turn`, and the end of somebody's time, with `lapse`.
+would do are done by the caller: the background jobs, with `turn`, and the end of a person's time, with `lapse`.
 """
 
 import secrets
@@ -22,10 +22,10 @@ from simulation.browser import GIVE_UP_SECONDS, Page, WrongPage
 from simulation.people import Answers, End, Habits, Person, Tally, on_thread
 from tasks.models import Assignment, Hit
 
+# Seconds from one turn of the background jobs to the next, at least.
 SECONDS_A_TURN = 1.0
-"""Seconds from one turn of the background jobs to the next, at least."""
+# Statuses of pages that say why something is not possible: people read them and do something else.
 REFUSED = (200, 400, 403, 404, 409)
-"""Statuses of pages that say why something is not possible: people read them and do something else."""
 
 
 class PlatformHabits(NamedTuple):
@@ -233,7 +233,7 @@ class _Worker(Person):
         return PublishedHit.objects.filter(publication=self.crowd.publication, platform_hit_id=hit_id).exists()
 
     def _look(self, link: str) -> None:
-        """Look at a HIT before it is accepted. Somebody else may have taken it meanwhile."""
+        """Look at a HIT before it is accepted. Someone else may have taken it in the meantime."""
         page = self.market.get(link, good=REFUSED)
         frame = page.html.css_first("iframe")
         if frame is not None:
@@ -243,7 +243,7 @@ class _Worker(Person):
             self.tally.add("previews")
 
     def _work(self, page: Page) -> bool:
-        """Do an accepted HIT from its page at the marketplace. Whether the person goes on to another."""
+        """Do an accepted HIT from its page at the marketplace. Returns whether the person continues with another."""
         assignment_id = page.path.rpartition("/")[2]
         frame = page.html.css_first("iframe")
         if frame is None:  # its time is over

@@ -90,7 +90,7 @@ class Page:
 
 
 class Browser:
-    """One person's browser at a site. `again` is told of every request that is sent once more.
+    """One person's browser at a site. `again` is called for every request that is sent again.
 
     Inside another site's frame there are no cookies.
     """
@@ -110,7 +110,7 @@ class Browser:
         self._client.close()
 
     def get(self, path: str, *, good: Collection[int] = (200,)) -> Page:
-        """A page, by its path at the site or its whole address."""
+        """A page, by its path at the site or its full address."""
         return Page(self.request("GET", path, good=good))
 
     def post(self, form: Form, values: Mapping[str, str], *, good: Collection[int] = (200,)) -> Page:

@@ -1,6 +1,6 @@
 """The main job on a folder of files, from run files to preference qrels, each step done once.
 
-Every step looks at what is there already, so that a demonstration that was interrupted goes on where it stopped.
+Every step checks what is there already, so that an interrupted demonstration continues where it stopped.
 """
 
 import os
@@ -56,8 +56,8 @@ PLATFORM_HABITS = at_platform.PlatformHabits(previews=0.3, returners=0.2)
 CALLS_PER_SECOND = 50.0
 ENDINGS = ("", ".gz", ".bz2", ".zst")
 
+# Called with how far a step is: its name, what is done, and of how much.
 Step = Callable[[str, int, int], None]
-"""Told how far a step is: its name, what is done, and of how much."""
 
 
 class Folder(NamedTuple):
@@ -136,9 +136,9 @@ def refuse_foreign_data(*, is_own_server: bool) -> None:
 
 
 def accounts() -> dict[str, str]:
-    """The demonstration's log-ins, by user name. The password is empty where somebody has changed it.
+    """The demonstration's log-ins, by user name. The password is empty if it has been changed.
 
-    Passwords are drawn on the first start and kept in var/logins.txt. Users whom somebody else has made are left as
+    Passwords are drawn on the first start and kept in var/logins.txt. Users who were created otherwise are left as
     they are: raises Refused if one has a name that is needed here.
     """
     kept = _kept_logins()
@@ -176,7 +176,7 @@ def _kept_logins() -> dict[str, str]:
 
 
 def _keep_logins(logins: Mapping[str, str]) -> None:
-    """Write them anew, whole or not at all, for the owner's eyes only."""
+    """Replace the file, wholly or not at all, readable by the owner only."""
     path = Path(settings.VAR) / "logins.txt"
     draft = path.with_name(f".logins.txt.{os.getpid()}")
     draft.unlink(missing_ok=True)
@@ -240,7 +240,7 @@ def open_campaign(collection: Collection, folder: Folder, name: str, step: Step)
 def judge(campaign: Campaign, preferences: Path, url: str, step: Step, workers: int = 6) -> people.Tally:
     """Let a simulated crowd, careful and careless, judge what waits, through the site that runs at `url`.
 
-    Whoever was at something when an earlier crowd was cut off will not come back: what they had goes to others now.
+    Simulated workers of an interrupted earlier run will not come back: their HITs go to others now.
     """
     for abandoned in campaign.assignments.filter(state=Assignment.State.ACTIVE):
         task_services.assignment_lapse(assignment=abandoned, at=timezone.now())
@@ -267,7 +267,7 @@ def publication_of(campaign: Campaign) -> Publication | None:
 
 
 def publish(campaign: Campaign, deposit: Callable[[Decimal], None]) -> Publication:
-    """The campaign at the marketplace, published on terms that anybody who registers there can meet.
+    """The campaign at the marketplace, published on terms that anyone who registers there can meet.
 
     `deposit` puts dollars into our account there: as much as is missing for twice the bill, as excluded work is paid
     for and done again.

@@ -187,7 +187,7 @@ class End(StrEnum):
 
 
 class Work(NamedTuple):
-    """What became of a HIT that somebody was at, and the page that they were on last."""
+    """The outcome of a HIT that a person worked on, and the last page they saw."""
 
     assignment: Assignment
     end: End

@@ -93,7 +93,7 @@ class HitAdmin(Shown):
 
 @admin.register(Assignment)
 class AssignmentAdmin(Shown):
-    """Who did what. Decisions about it are made with a reason, on the assignment's own page."""
+    """Assignments. Decisions about them are made with a reason, on the assignment's own page."""
 
     list_display = ["id", "campaign", "hit", "worker", "state", "verdict", "taken_at", "finished_at", "owed"]
     list_filter = ["state", "verdict"]

@@ -1,4 +1,4 @@
-"""What goes wrong in the jobs of one campaign: it rings on the campaign's page, and is tried again later."""
+"""Failures in the jobs of one campaign: they raise an alarm on the campaign's page, and are tried again later."""
 
 import logging
 from collections.abc import Callable, Iterator

@@ -1,8 +1,8 @@
-"""The link crowd: people who open a campaign's link, or a personal one. No accounts, no cookies.
+"""Workers who open a campaign's link, or a personal one. No accounts, no cookies.
 
 Addresses carry signed tokens: a worker's home names worker and campaign; an assignment's pages name assignment,
-worker and HIT. Whoever holds the address may act, so addresses are never sent on (Referrer-Policy) or logged by us, and
-they expire. Visiting renews them: a worker's own page links to fresh ones, and a platform's frame is opened anew.
+worker and HIT. Anyone who has the address can act, so addresses are never sent on (Referrer-Policy) or logged by us,
+and they expire. Visiting renews them: a worker's own page links to fresh ones, and a platform's frame is opened anew.
 """
 
 from datetime import timedelta

@@ -14,7 +14,7 @@ from pools.models import Campaign, Pair, Passage, Query
 class TestPair(models.Model):
     """A known relevant against an obviously off-topic passage. Packed into HITs only once a person confirmed it.
 
-    The texts stand in the row: what a worker was tested on never changes behind them.
+    The row holds the texts, so what a worker was tested on never changes afterwards.
     """
 
     __test__ = False  # not a class of tests, whatever pytest thinks of its name
@@ -151,7 +151,7 @@ class Hit(models.Model):
 class Item(models.Model):
     """One comparison of a HIT: a pair, or a test pair, at a stored place with a stored side.
 
-    `a_left` says whether the pair's a (a test pair's relevant passage) stands on the left.
+    `a_left` says whether the pair's a (a test pair's relevant passage) is on the left.
     """
 
     hit = models.ForeignKey(Hit, on_delete=models.CASCADE, related_name="items")
@@ -174,7 +174,7 @@ class Item(models.Model):
 
 
 class Assignment(models.Model):
-    """One worker's attempt at one HIT, leased until a time; work that comes later is still taken."""
+    """One worker's attempt at one HIT, leased until a time; late work is still accepted."""
 
     class State(models.TextChoices):
         ACTIVE = "active", _("being judged")
@@ -218,7 +218,7 @@ class Assignment(models.Model):
                 condition=~Q(platform_assignment_id=""),
                 name="assignment_platform_id_once_per_worker",
             ),
-            # At a platform a worker's ids can be typed by anybody: each assignment id has a row of its own.
+            # At a platform, anyone can type a worker's ids, so each assignment id has its own row.
             models.UniqueConstraint(
                 fields=["hit", "worker"], condition=Q(platform_assignment_id=""), name="assignment_once_per_worker"
             ),

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class PackedItem(NamedTuple):
-    """One item of a HIT: the key of a pair or of a test pair, and whether its first passage stands on the left."""
+    """One item of a HIT: the key of a pair or of a test pair, and whether its first passage is shown on the left."""
 
     pair: int | None
     test: int | None
@@ -17,8 +17,8 @@ class TooFewTests(ValueError):
     """There are fewer test pairs without a passage in common than one HIT holds."""
 
 
+# The passages of each test pair, by the test pair's key. One that is not there shares none with others.
 Passages = Mapping[int, Collection[Hashable]]
-"""The passages of each test pair, by the test pair's key. One that is not there shares none with others."""
 
 
 def pack(
@@ -33,7 +33,7 @@ def pack(
 ) -> list[list[PackedItem]]:
     """HITs of `pairs_per_hit` pairs and `tests_per_hit` different test pairs, in random order with random sides.
 
-    Every pair stands in exactly one HIT, and the pairs of one query are spread as widely as there are HITs. The last
+    Every pair is in exactly one HIT, and the pairs of one query are spread as widely as there are HITs. The last
     HIT may be short; with `fill_last` it is filled with pairs of other HITs. Test pairs are dealt from shuffled
     decks, so that each is used as often as the others, give or take one. A HIT never holds two test pairs that share
     one of their `passages`: where some do, a few may be used somewhat more often than others.

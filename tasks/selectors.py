@@ -74,7 +74,7 @@ def lacking_tests(campaign: Campaign) -> list[str]:
 
 
 class Pace(NamedTuple):
-    """What workers are told before they begin: minutes expected, minutes allowed, dollars for the whole task.
+    """What workers see before they begin: minutes expected, minutes allowed, dollars for the whole task.
 
     `measured`: finished assignments that the expected time is the median of; 0 if it follows from the words to read.
     """
@@ -101,7 +101,7 @@ class Pace(NamedTuple):
 
 
 def expected_pace(campaign: Campaign, limit: timedelta | None = None) -> Pace | None:
-    """How long a whole task takes, in whole minutes from there up; None where there are no texts to tell from.
+    """How long a whole task takes, in minutes, rounded up; None if there are no texts to estimate it from.
 
     The median of the newest accepted assignments, if there are enough of them; else the time for reading what HITs
     show. `limit` is the time that a platform allows; the campaign's, if it is None.
@@ -289,7 +289,7 @@ def panel_rows(campaign: Campaign, invitations: Iterable[Invitation]) -> list[Pa
 
 
 def workers_of(campaign: Campaign) -> QuerySet[Worker]:
-    """Who has a place in a campaign: whoever took work in it, or was invited to it."""
+    """The workers of a campaign: all who took work in it or were invited to it."""
     return Worker.objects.filter(
         Q(id__in=campaign.assignments.values("worker")) | Q(id__in=campaign.invitations.values("worker"))
     )
@@ -405,7 +405,7 @@ def leases_running(hit_id: int, at: datetime) -> int:
 
 
 def hits_free(campaign: Campaign, at: datetime) -> int:
-    """How many HITs need more work than is out on running leases: somebody new could take one of them."""
+    """How many HITs need more work than running leases cover, so that a new worker could take one."""
     running = Q(assignments__verdict=Assignment.Verdict.PENDING, assignments__leased_until__gt=at)
     waiting = Hit.objects.filter(campaign=campaign, needed__gt=0).annotate(out=Count("assignments", filter=running))
     return waiting.filter(needed__gt=F("out")).count()
@@ -414,7 +414,7 @@ def hits_free(campaign: Campaign, at: datetime) -> int:
 def assignments_held_against(worker: Worker, campaign: Campaign, came_from: str) -> QuerySet[Assignment]:
     """What a worker took in a campaign, as far as it is known to be theirs.
 
-    Ids in a frame's address can be typed by anybody, so of work that came through a platform only that counts which
+    Anyone can type ids into a frame's address, so of work that came through a platform only that counts which
     the platform has confirmed, or which came from the same address.
     """
     taken = Assignment.objects.filter(worker=worker, campaign=campaign)

@@ -32,13 +32,13 @@ SUGGESTED_FROM = 10_000  # passages that are looked through for off-topic ones: 
 
 
 class NoWork(Refused):
-    """There is nothing that this worker may do now. The text says why, kindly."""
+    """There is nothing that this worker may do now. The text says why."""
 
     title = "Nothing to do right now"
 
 
 class LeftTooMany(NoWork):
-    """The worker has left as many HITs as one may."""
+    """The worker has left as many HITs as the campaign allows."""
 
 
 # --- test pairs
@@ -50,7 +50,7 @@ def test_pairs_suggest(*, campaign: Campaign, count: int, seed: int) -> list[Tes
 
     Each passage is used once in a campaign. The off-topic one is chosen so that a program counts in the test pair what
     it counts in one of the campaign's pairs, drawn at random: words shared with the question, words in common, lengths.
-    Passages that any qrel of the query names, that stand in its pool, or that a run of the campaign has among the
+    Passages that any qrel of the query names, that are in its pool, or that a run of the campaign has among the
     query's first five, are never its off-topic passage. A person confirms each test pair before it is used.
     """
     _must_be_draft(campaign)
@@ -222,7 +222,7 @@ def campaign_launch(*, campaign: Campaign) -> Campaign:
 def campaign_pack(*, campaign_id: int) -> bool:
     """Pack a launched campaign's pairs into HITs, all or none, and open it.
 
-    Returns False, having done nothing, where there is nothing to pack or another process is at it. A campaign that
+    Returns False, having done nothing, if there is nothing to pack or another process is packing it. A campaign that
     lacks something is a draft again, with an alarm.
     """
     campaign = (
@@ -415,7 +415,7 @@ def nothing_left_reason(campaign: Campaign) -> str:
 
 
 def assignment_lapse(*, assignment: Assignment, at: datetime) -> bool:
-    """End a lease before its time, so that the HIT goes to somebody else. Late work is still taken."""
+    """End a lease early, so that another worker can take the HIT. Late work is still accepted."""
     return bool(
         Assignment.objects.filter(pk=assignment.pk, state=Assignment.State.ACTIVE, leased_until__gt=at).update(
             leased_until=at

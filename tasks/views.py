@@ -208,7 +208,7 @@ def panel(request: Request, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def panel_links(request: Request, pk: int) -> StreamingHttpResponse:
-    """Names and personal links of the whole panel, a line each with a tab between."""
+    """Names and personal links of the whole panel, one per line, separated by a tab."""
     campaign = campaign_of(request, pk)
     workers = (invitation.worker for invitation in task_selectors.invitations_of(campaign).iterator(chunk_size=500))
     lines = (f"{worker.label}\t{links.home_address(worker, campaign)}\n" for worker in workers)

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
+# Characters that one value may give to a test's name.
 LONGEST_NAME = 60
-"""Characters that one value may give to a test's name."""
 PLAIN = re.compile(r"[A-Za-z0-9 _.,:/+-]*")
 
 # Two processes share the tests by whole files. The longest begin first, so that none is left over at the end.

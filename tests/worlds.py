@@ -15,8 +15,8 @@ from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection, models, transaction
 
+# What is there without a world.
 OF_MIGRATIONS = (ContentType, Permission)
-"""What is there without a world."""
 
 
 class World(NamedTuple):

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from evaluation.errors import BadInput
 from evaluation.files.textfiles import Source, name_of
 
+# `score`: score descending as float64, ties by passage id descending, as trec_eval. `rank`: rank ascending, ties as in
+# the file. An MS MARCO run has no scores: there both are the rank order.
 Order = Literal["score", "rank"]
-"""`score`: score descending as float64, ties by passage id descending, as trec_eval. `rank`: rank ascending, ties as in
-the file. An MS MARCO run has no scores: there both are the rank order."""
 
 ORDERS: tuple[Order, ...] = get_args(Order)
 VERSION = 1

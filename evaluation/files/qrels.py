@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple, get_args
 from evaluation.errors import BadInput
 from evaluation.files.textfiles import COLUMN_LIMITS, Source, TextFile, columns, counted, shown
 
+# Which relevant passages of a query count: the first in the file, all of them, or none.
 Policy = Literal["first", "all", "none"]
-"""Which relevant passages of a query count: the first in the file, all of them, or none."""
 
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}", re.ASCII)

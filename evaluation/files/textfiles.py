@@ -19,8 +19,8 @@ import zstandard
 
 from evaluation.errors import BadInput
 
+# A path, or a binary file object as Django's storages give them (read from its current position, and not closed).
 Source = str | os.PathLike[str] | BinaryIO
-"""A path, or a binary file object as Django's storages give them (read from where it stands, and not closed)."""
 
 BOM = b"\xef\xbb\xbf"
 BLOCK = 4 << 20  # bytes handed on at a time: large enough for array work, small enough to stay in cache
@@ -37,8 +37,8 @@ class Limits(NamedTuple):
 
 
 LIMITS = Limits()
+# For files of columns: ids are short, and a store may not hold long ones (PostgreSQL indexes 2,704 bytes).
 COLUMN_LIMITS = LIMITS._replace(line=2 << 10)
-"""For files of columns: ids are short, and a store may not hold long ones (PostgreSQL indexes 2,704 bytes)."""
 ID_BYTES = 1 << 10
 
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from evaluation.errors import UnknownPassage
 from evaluation.files.preferences import Preference
 
+# What judgments are drawn again from: those of the same pair, so that each keeps its number, or those of the pool.
 Within = Literal["pair", "pool"]
-"""What judgments are drawn again from: those of the same pair, so that each keeps its number, or those of the pool."""
 
 WITHINS: tuple[Within, ...] = get_args(Within)
 

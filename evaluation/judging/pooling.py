@@ -12,8 +12,8 @@ from typing import Any
 from evaluation.files.preferences import Pair
 from evaluation.files.qrels import Policy, Qrels
 
+# A run's top passages by query, best first: what `RunArtifact.top` gives.
 Tops = Mapping[str, Sequence[str]]
-"""A run's top passages by query, best first: what `RunArtifact.top` gives."""
 
 
 def canonical(a: str, b: str) -> tuple[str, str]:

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 from evaluation.judging.recognition import split_words
 
+# Words a minute of an adult who reads silently, for understanding; about as many signs in scripts without spaces.
 WORDS_PER_MINUTE = 230
-"""Of an adult who reads silently, for understanding; about as many signs in scripts without spaces."""
+# To decide and press, for each choice.
 CHOICE_SECONDS = 4
-"""To decide and press, for each choice."""
 
 
 def reading_minutes(texts: Iterable[str], *, choices: int) -> float:

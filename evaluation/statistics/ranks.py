@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from evaluation.files.artifact import Order, RunArtifact
 from evaluation.files.qrels import Qrels
 
+# The greatest k that runs are compared at. Up to there, the float nearest to a difference of two reciprocal ranks is
+# its alone: two such differences are equal, or at least 1/k**4 apart.
 K_MOST = 1000
-"""The greatest k that runs are compared at. Up to there, the float nearest to a difference of two reciprocal ranks is
-its alone: two such differences are equal, or at least 1/k**4 apart."""
 
 
 @dataclass(frozen=True, eq=False)

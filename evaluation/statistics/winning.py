@@ -16,11 +16,11 @@ from evaluation.files.qrels import Qrels
 from evaluation.judging.pooling import Tops, canonical
 from evaluation.statistics.significance import sign_test
 
+# The name of a hypothetical run that returns the qrel first.
 PERFECT = "perfect ranking"
-"""The name of a hypothetical run that returns the qrel first."""
 
+# How several judgments of a pair count: as one outcome, that of the majority, or each by itself.
 Counting = Literal["majority", "each"]
-"""How several judgments of a pair count: as one outcome, that of the majority, or each by itself."""
 
 COUNTINGS: tuple[Counting, ...] = get_args(Counting)
 
@@ -154,8 +154,8 @@ def win_ratios(
     return Wins(names, len(wanted), counting, alpha, threshold, tuple(meetings))
 
 
+# Judgments for the first passage of a pair in canonical order, for the second, and for neither.
 Votes = tuple[int, int, int]
-"""Judgments for the first passage of a pair in canonical order, for the second, and for neither."""
 
 
 def _votes(preferences: Iterable[Preference]) -> dict[tuple[str, str, str], Votes]:

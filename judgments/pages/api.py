@@ -1,4 +1,4 @@
-"""What the pages' scripts talk to."""
+"""The endpoint that saves choices."""
 
 import io
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ LONGEST_BODY = 4096  # bytes; a choice takes some 150
 
 
 class ShortJSONParser(JSONParser):
-    """JSON no longer than a choice can be. What is longer is not read."""
+    """JSON that is no longer than a choice can be. Longer bodies are not read."""
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
@@ -71,7 +71,7 @@ class SaveJudgment(APIView):
         return Response(worker_pages.saved_context(assignment, judgment))
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Say every refusal as `error`, whoever refuses."""
+        """Answer every refusal with a sentence as `error`."""
         if isinstance(exc, RequestDataTooBig):
             return Response({"error": _("The request is too long.")}, status=413)
         if isinstance(exc, Refused):

@@ -96,7 +96,7 @@ def _arrived(request: HttpRequest, publication: Publication, hit: Hit) -> HttpRe
 
 @never_cache
 def declined_in_frame(request: HttpRequest, link: str) -> HttpResponse:
-    """Somebody in a platform's frame did not agree. Nothing was stored; they return the task there."""
+    """The page for a worker in a platform's frame who did not agree. Nothing was stored; they return the task there."""
     publication = Publication.objects.filter(campaign__link=link.replace("\0", "")).first()
     if publication is None:
         raise NotYours(_("There is no task at this address."))

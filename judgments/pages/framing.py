@@ -17,7 +17,7 @@ View = Callable[..., HttpResponse]
 
 
 def submit_host(publication: Publication) -> str:
-    """Where finished work is posted: from settings, never from what the frame was told."""
+    """Where finished work is posted: from settings, never from the frame's address."""
     return adapter_of(publication).submit_host
 
 
@@ -44,7 +44,7 @@ def allow_frame(response: HttpResponse, platform: str) -> HttpResponse:
 def in_platforms_frame(view: View) -> View:
     """For pages of an assignment, which is looked up once and handed to the view before its token.
 
-    Where it came through a platform, the page may stand in that platform's frame.
+    If it came through a platform, that platform may show the page in a frame.
     """
 
     @wraps(view)

@@ -52,7 +52,8 @@ COOKIE_SECONDS = 60 * 60 * 24 * 90
 @never_cache
 @require_safe
 def preview(request: HttpRequest, link: str) -> HttpResponse:
-    """What the work is, before anything is agreed or stored. Who has been here before is led to their own place."""
+    """What the work is, before anything is agreed or stored. A worker who has been here before is "
+    "redirected to their home page."""
     campaign = _campaign(link)
     worker = _worker_in_cookie(request, campaign)
     if worker is not None and task_selectors.has_consented(worker, campaign):
@@ -73,7 +74,7 @@ def preview(request: HttpRequest, link: str) -> HttpResponse:
 def join(request: HttpRequest, link: str) -> HttpResponse:
     """Consent from an open link: agreeing makes the worker, gives the personal address and the first task.
 
-    Whoever has a place already (the consent page was opened again, or went back to) keeps it.
+    A worker who has joined already (and opened the consent page again) stays the same worker.
     """
     campaign = _campaign(link)
     if campaign.state != Campaign.State.OPEN:
@@ -120,14 +121,14 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
 @never_cache
 @require_safe
 def declined(request: HttpRequest, link: str) -> HttpResponse:
-    """Somebody did not agree. Nothing was stored."""
+    """The page for a visitor who did not agree. Nothing was stored."""
     return render(request, "judgments/pages/declined.html", {"task": task_context(_campaign(link))})
 
 
 @never_cache
 @require_safe
 def home(request: HttpRequest, token: str) -> HttpResponse:
-    """A worker's own place: what they are at, what they may take, what they have done."""
+    """A worker's home page: their task in progress, the next task, and receipts."""
     worker, campaign = links.home_of(token)
     if not task_selectors.has_consented(worker, campaign):
         return see_other("judging:consent", token)
@@ -155,7 +156,7 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def consent(request: HttpRequest, token: str) -> HttpResponse:
-    """Consent at a personal place: of a panel member, or after the text has changed."""
+    """Consent at a personal link: of a panel member, or after the text has changed."""
     worker, campaign = links.home_of(token)
     text = task_selectors.current_consent(campaign)
     if request.method == "POST" and text is not None:
@@ -252,7 +253,7 @@ def item(request: HttpRequest, assignment: Assignment, token: str, position: int
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_platforms_frame
 def finish(request: HttpRequest, assignment: Assignment, token: str) -> HttpResponse:
-    """The last look before sending; POST sends."""
+    """A summary before sending; POST sends."""
     if request.method == "POST":
         judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
         return see_other("judging:done", token)
@@ -281,7 +282,7 @@ def finish(request: HttpRequest, assignment: Assignment, token: str) -> HttpResp
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_platforms_frame
 def leave(request: HttpRequest, assignment: Assignment, token: str) -> HttpResponse:
-    """What leaving now would mean; POST leaves."""
+    """The consequences of leaving now; POST leaves."""
     if request.method == "POST":
         judgment_services.assignment_leave(assignment=assignment, at=timezone.now())
         return see_other("judging:done", token)
@@ -307,7 +308,7 @@ def leave(request: HttpRequest, assignment: Assignment, token: str) -> HttpRespo
 @require_safe
 @in_platforms_frame
 def done(request: HttpRequest, assignment: Assignment, token: str) -> HttpResponse:
-    """The receipt."""
+    """The receipt of finished work."""
     if assignment.finished_at is None:
         return see_other("judging:instructions", token)
     publication = platform_of(assignment)
@@ -352,16 +353,15 @@ def shown_from(token: str, assignment: Assignment, position: int) -> datetime:
 
 
 def pay_for(publication: Publication | None, earned: Decimal, answered: int) -> Decimal:
-    """What a worker gets, in dollars, who has earned so much with so many answers: nothing without one, and at a
-    platform by its terms, once the work is handed in.
-    """
+    """What a worker is paid, in dollars, for these earnings and answers: nothing without an answer, "
+    "and at a platform by its terms, once the work is submitted."""
     if not answered or publication is None or publication.pay == Publication.Pay.RETURN_AND_COMPENSATE:
         return earned
     return max(earned, publication.listed)
 
 
 def saved_context(assignment: Assignment, judgment: Judgment) -> dict[str, Any]:
-    """What the page's script is told once a choice is saved."""
+    """The answer to the page's script once a choice is saved."""
     answered, total = judgment_selectors.judged_count(assignment), assignment.hit.items.count()
     return {
         "saved": True,
@@ -428,7 +428,7 @@ def _item_context(assignment: Assignment, token: str, shown: Item, judgment: Jud
 
 
 def task_context(campaign: Campaign) -> dict[str, Any]:
-    """What every page of a task knows of it."""
+    """What every page of a task shows of it."""
     return {
         "title": campaign.title,
         "question": campaign.question,
@@ -440,7 +440,7 @@ def task_context(campaign: Campaign) -> dict[str, Any]:
 
 
 def offer_context(campaign: Campaign, publication: Publication | None = None) -> dict[str, Any]:
-    """What those are told who may take a task: as task_context, with the time that it takes and what that pays."""
+    """What a task offers: task_context, with the time that it takes and what that pays."""
     pace = task_selectors.expected_pace(campaign, publication.assignment_duration if publication else None)
     limit = publication.assignment_duration if publication else timedelta(minutes=campaign.minutes_per_hit)
     offer = task_context(campaign) | {"limit": span(limit)}
@@ -494,7 +494,8 @@ def _receipt(assignment: Assignment, items: int, publication: Publication | None
 
 
 def _leaving_returns(publication: Publication, answered: int) -> bool:
-    """Whether whoever leaves after so many answers returns the task at the platform, which would pay for it in full."""
+    """Whether a worker who leaves after this many answers returns the task, as submitting it would "
+    "pay the full reward."""
     return not answered or publication.pay == Publication.Pay.RETURN_AND_COMPENSATE
 
 
@@ -528,7 +529,7 @@ def _cookie_name(lab: Lab) -> str:
 
 
 def _worker_in_cookie(request: HttpRequest, campaign: Campaign) -> Worker | None:
-    """Who came here before in this browser, to this campaign or to another of the lab's."""
+    """The worker who came here before in this browser, to this campaign or to another of the lab's."""
     try:
         home = links.home_of(request.COOKIES.get(_cookie_name(campaign.lab), ""))
     except NotYours:

@@ -81,7 +81,7 @@ def _aws_environment() -> tuple[tuple[str, str], ...]:
 
 @lru_cache(maxsize=2)
 def _session(_environment: tuple[tuple[str, str], ...]) -> Any:
-    """Reading the service's model takes far longer than a call, so a session is kept as long as its keys stand."""
+    """Reading the service's model takes far longer than a call, so a session is kept as long as its keys are valid."""
     return boto3.session.Session()
 
 

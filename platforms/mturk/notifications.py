@@ -17,6 +17,7 @@ from platforms.models import Publication
 from platforms.mturk.client import assert_host, client_for
 from platforms.mturk.endpoints import endpoint_of
 
+# How far a notification's time may lie from ours.
 FRESH = timedelta(minutes=5)
 """How far a notification's time may lie from ours."""
 EVENTS = ["AssignmentSubmitted", "HITReviewable", "HITExpired"]

@@ -42,8 +42,8 @@ _ALL = (
     Figure("win-ratios", "Win ratios", wins.description, wins.drawable, wins.draw),
     Figure("ranks", "How certain the ranks are", ranks.description, ranks.drawable, ranks.draw),
 )  # fmt: skip
+# By name, in the order in which they are shown.
 FIGURES: dict[str, Figure] = {figure.name: figure for figure in _ALL}
-"""By name, in the order in which they are shown."""
 
 
 def drawable(data: Data) -> list[Figure]:
@@ -52,7 +52,7 @@ def drawable(data: Data) -> list[Figure]:
 
 
 def svg(name: str, data: Data) -> bytes:
-    """An `<svg>` element to stand alone or within a page: no styles, text as text, ink in the colour around it.
+    """An `<svg>` element for a file or for a page: no styles, text as text, ink in the colour around it.
 
     It has the size at which it is legible. Where there is less room, let it scroll in a box of its own.
     """

@@ -35,7 +35,7 @@ Where = Literal["left", "center", "right"]
 
 
 class Canvas:
-    """A figure that is as large as what is drawn on it: what stands outside of its axes widens it."""
+    """A figure that is as large as what is drawn on it: what lies outside its axes widens it."""
 
     def __init__(self) -> None:
         self.figure = Figure()

@@ -24,7 +24,7 @@ class Intervals:
         return any(run[self.qrels]["mean"] is not None for run in data["leaderboard"])
 
     def description(self, data: dict[str, Any]) -> str:
-        """The best and the last run with their means, and how many runs stand above the perfect ranking."""
+        """The best and the last run with their means, and how many runs are above the perfect ranking."""
         runs = [run for run in data["leaderboard"] if run[self.qrels]["mean"] is not None]
         best = max(runs, key=lambda run: run[self.qrels]["mean"])
         last = min(runs, key=lambda run: run[self.qrels]["mean"])

@@ -27,7 +27,7 @@ class Box(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """Where a label stands, and whether a line leads to it."""
+    """The position of a label, and whether a line leads to it."""
 
     box: Box
     led: bool

@@ -1,4 +1,4 @@
-"""Where each run may truly stand: places over bootstrap samples of queries and judgments."""
+"""The likely ranks of each run, over bootstrap samples of queries and judgments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def drawable(data: dict[str, Any]) -> bool:
 
 
 def description(data: dict[str, Any]) -> str:
-    """The runs that are most likely first, with their probability and places."""
+    """The runs that are most likely first, with their probability and ranks."""
     likely = sorted(data["ranks"], key=lambda rank: -rank["first"])[:_TOLD]
     told = "; ".join(
         f"{rank['run']} is first with probability {percent(rank['first'])}, ranks {rank['low']} to {rank['high']}"
@@ -30,7 +30,7 @@ def description(data: dict[str, Any]) -> str:
 
 
 def draw(canvas: Canvas, data: dict[str, Any]) -> None:
-    """A row a run: the interval of its place with the median, and a bar for the probability of being first."""
+    """A row per run: the interval of its rank with the median, and a bar for the probability of being first."""
     from results.figures.canvas import beside, rows
 
     ranks = data["ranks"]

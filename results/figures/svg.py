@@ -1,4 +1,4 @@
-"""From matplotlib's SVG to one that may stand within a page under a strict policy."""
+"""From matplotlib's SVG to one that can be part of a page under a strict policy."""
 
 from __future__ import annotations
 

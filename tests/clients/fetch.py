@@ -20,8 +20,8 @@ HERE = Path(__file__).parent
 TOOLS = HERE.parent.parent / ".tools" / "clients"
 PYTHON = TOOLS / "venv" / "bin" / "python"
 SOURCES = TOOLS / "sources"
+# What was fetched: written last, so that an interrupted fetch is done again.
 MADE = TOOLS / "made"
-"""What was fetched: written last, so that an interrupted fetch is done again."""
 MISSING = "other people's clients are not here, since no package registry could be reached: see tests.clients.fetch"
 
 

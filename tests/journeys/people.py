@@ -23,10 +23,10 @@ from tests.looking import overflow, violations
 from tests.marketplace.people import DESK, PASSWORD, PHONE, Person
 from tests.marketplace.server import Marketplace
 
+# What is wrong in the test pairs of tests.factories.
 OFF_TOPIC = "Something else entirely"
-"""What is wrong in the test pairs of tests.factories."""
+# What stands in the passages of the run; those of the qrels are old.
 NEW = "-new:"
-"""What stands in the passages of the run; those of the qrels are old."""
 Opinion = Callable[[str, str], str]
 
 

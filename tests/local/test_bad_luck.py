@@ -235,7 +235,7 @@ def test_a_web_server_that_does_not_start_is_answered_for(site: Running) -> None
     key.mkdir()  # the settings cannot be read
     try:
         os.kill(site.programs()["gunicorn"], signal.SIGKILL)
-        assert comes_true(lambda: "It comes back by itself" in site.answer("/")[1]), log.read_text()[-2000:]
+        assert comes_true(lambda: "It comes back automatically" in site.answer("/")[1]), log.read_text()[-2000:]
         status, page = site.answer("/")
         assert status == 503 and "web: ended with code" in page
         assert site.has_said("web ended with code")

@@ -12,6 +12,7 @@ from pools.models import Campaign, Pair
 from tests.marketplace.server import Marketplace, Requester
 from tests.storm.weather import faults_of, published, weather
 
+# How many go through the storm: `make storm` sends 2,000.
 HITS = int(os.environ.get("STORM_HITS", "150"))
 """How many go through the storm: `make storm` sends 2,000."""
 SECONDS = 900 + 2 * HITS

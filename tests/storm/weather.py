@@ -52,8 +52,8 @@ CHANCES = {
 CARELESS, LEAVING, RETURNING = 0.13, 0.13, 0.1
 ROUND = (platform_jobs.publish, platform_jobs.sync, judgment_jobs.check, platform_jobs.settle, platform_jobs.requeue)
 CALLS_BETWEEN_KILLS = 90
+# How many work at once.
 PEOPLE = 4
-"""How many work at once."""
 
 
 def published(lab: Lab, tmp_path: Path, hits: int) -> Publication:

@@ -21,7 +21,7 @@ TEXTS = ("title", "description", "keywords")
 LENGTHS = {
     "lifetime": (timedelta(days=1), "days that a HIT is offered for"),
     "assignment_duration": (timedelta(minutes=1), "minutes that a worker has for a HIT"),
-    "auto_approval": (timedelta(days=1), "days after which the platform approves by itself"),
+    "auto_approval": (timedelta(days=1), "days after which the platform approves automatically"),
     "approve_after": (timedelta(hours=1), "hours that checked work waits before it is approved"),
 }
 

@@ -38,5 +38,5 @@ class Command(BaseCommand):
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # in a container under somebody's own user id
+    except (KeyError, OSError):  # in a container under an arbitrary user id
         return "an operator"

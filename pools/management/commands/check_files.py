@@ -43,7 +43,7 @@ class Command(BaseCommand):
                             kept = default_storage.save(name, File(file))
                         if kept != name:
                             raise CommandError(
-                                f"{name} came meanwhile; the copy is {kept}. Delete it, and run this again."
+                                f"{name} appeared in the meantime; the copy is {kept}. Delete it, and run this again."
                             )
                     else:
                         missing.append(name)

@@ -107,7 +107,7 @@ class Command(BaseCommand):
     def _judge_at_marketplace(
         self, campaign: Campaign, preferences: list[Preference], habits: Habits, options: dict[str, Any]
     ) -> Tally:
-        """The background workers publish, match, approve and pay meanwhile. Nobody is late: no time is ended here."""
+        """Meanwhile, the background workers publish, match, approve and pay. No assignment's time is ended here."""
         if options["log"]:
             raise CommandError("--log is for people who come by the campaign's link.")
         publication = publication_of(campaign.name, campaign.lab.name)
