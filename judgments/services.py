@@ -37,7 +37,7 @@ def judgment_save(
     """
     if preferred not in Judgment.Side.values:
         raise BadRequest(_("The answer must be “left” or “right”, not “%(value)s”.") % {"value": preferred[:20]})
-    assignment = _locked(assignment)
+    assignment = _lock(assignment)
     if assignment.state != Assignment.State.ACTIVE:
         raise NotNow(_("You have already finished this task, so its answers can no longer be changed."))
     item = Item.objects.filter(hit_id=assignment.hit_id, position=position).first()
@@ -54,7 +54,7 @@ def judgment_save(
 @transaction.atomic
 def assignment_finish(*, assignment: Assignment, at: datetime) -> Assignment:
     """Take the whole work as final and check its test pairs. Finishing again returns the same assignment."""
-    assignment = _locked(assignment)
+    assignment = _lock(assignment)
     if assignment.state != Assignment.State.ACTIVE:
         return assignment
     missing = judgment_selectors.unjudged_positions(assignment)
@@ -71,7 +71,7 @@ def assignment_finish(*, assignment: Assignment, at: datetime) -> Assignment:
 @transaction.atomic
 def assignment_leave(*, assignment: Assignment, at: datetime) -> Assignment:
     """End an assignment early; what was judged is owed. Leaving again returns the same assignment."""
-    assignment = _locked(assignment)
+    assignment = _lock(assignment)
     if assignment.state != Assignment.State.ACTIVE:
         return assignment
     ended = _end(assignment, left=True, at=at)
@@ -82,7 +82,7 @@ def assignment_leave(*, assignment: Assignment, at: datetime) -> Assignment:
     return ended
 
 
-def _locked(assignment: Assignment) -> Assignment:
+def _lock(assignment: Assignment) -> Assignment:
     return Assignment.objects.select_for_update(of=("self",)).select_related("campaign", "worker").get(pk=assignment.pk)
 
 
@@ -193,7 +193,7 @@ def _also(other: int | None, why: str) -> str:
 @transaction.atomic
 def assignment_exclude(*, assignment: Assignment, why: str, by: User, at: datetime) -> Assignment:
     """A person excludes an assignment's data: its pairs wait for another worker's judgments."""
-    assignment = _locked(assignment)
+    assignment = _lock(assignment)
     if assignment.state == Assignment.State.ACTIVE:
         raise NotNow(_("The worker has not finished this assignment yet."))
     if assignment.verdict != Assignment.Verdict.EXCLUDED:
@@ -205,7 +205,7 @@ def assignment_exclude(*, assignment: Assignment, why: str, by: User, at: dateti
 @transaction.atomic
 def assignment_restore(*, assignment: Assignment, why: str, by: User, at: datetime) -> Assignment:
     """A person restores excluded work: the data are used again, for the pairs that still need a judgment."""
-    assignment = _locked(assignment)
+    assignment = _lock(assignment)
     if assignment.state == Assignment.State.ACTIVE:
         raise NotNow(_("The worker has not finished this assignment yet."))
     if assignment.verdict != Assignment.Verdict.ACCEPTED:

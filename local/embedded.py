@@ -85,7 +85,7 @@ def ensure() -> None:
     try:
         (folder / "log").mkdir(parents=True, exist_ok=True)
         (folder / "run").mkdir(mode=0o700, exist_ok=True)
-        with _locked(folder / "run" / "lock") as lock:
+        with _lock_file(folder / "run" / "lock") as lock:
             fresh = folder not in _holds
             if fresh:
                 _holds[folder] = _open(folder / "run" / "users")
@@ -121,7 +121,7 @@ def leave() -> None:
     hold = _holds.pop(folder, None)
     if hold is None:
         return
-    with _locked(folder / "run" / "lock"):
+    with _lock_file(folder / "run" / "lock"):
         os.close(hold)
         users = _open(folder / "run" / "users")
         try:
@@ -692,7 +692,7 @@ def _open(path: Path) -> int:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[int]:
+def _lock_file(path: Path) -> Iterator[int]:
     """Hold a lock file, waiting for it as long as it takes. Gives the open file."""
     lock = _open(path)
     try:

@@ -168,12 +168,12 @@ class Missing(NamedTuple):
             counted = ngettext(
                 "%(count)d pooled passage has no text", "%(count)d pooled passages have no text", self.passages
             ) % {"count": self.passages}
-            parts.append(f"{counted} ({_enumerated(self.passage_ids, self.passages)})")
+            parts.append(f"{counted} ({_enumerate_ids(self.passage_ids, self.passages)})")
         if self.queries:
             counted = ngettext("%(count)d query has no text", "%(count)d queries have no text", self.queries) % {
                 "count": self.queries
             }
-            parts.append(f"{counted} ({_enumerated(self.query_ids, self.queries)})")
+            parts.append(f"{counted} ({_enumerate_ids(self.query_ids, self.queries)})")
         return _("%(what)s. Import a file that contains them with manage.py import_collection.") % {
             "what": "; ".join(parts)
         }
@@ -206,6 +206,6 @@ def stored_sizes(campaign: Campaign) -> PoolSizes:
     return sizes_of({int(size): count for size, count in campaign.pool_histogram.items()})
 
 
-def _enumerated(ids: Sequence[str], count: int) -> str:
+def _enumerate_ids(ids: Sequence[str], count: int) -> str:
     more = count - len(ids)
     return ", ".join(ids) + (_(" and %(more)d more") % {"more": more} if more > 0 else "")

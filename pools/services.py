@@ -365,11 +365,11 @@ def campaign_plan(campaign: Campaign, runs: Iterable[Run]) -> Plan:
             min_grade=campaign.min_grade,
         )
         pairs = {query: tuple(all_pairs(query, pool)) for query, pool in pools.items()}
-    chosen = _selected(campaign, pools)
+    chosen = _select_queries(campaign, pools)
     return Plan({query: pools[query] for query in chosen}, {query: pairs[query] for query in chosen})
 
 
-def _selected(campaign: Campaign, pools: Mapping[str, tuple[str, ...]]) -> list[str]:
+def _select_queries(campaign: Campaign, pools: Mapping[str, tuple[str, ...]]) -> list[str]:
     """Ids of the queries that the campaign's selection names, sorted."""
     everything = sorted(pools)
     if campaign.selection == Campaign.Selection.ALL:

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from core.errors import NotYours, Refused
 from core.http import Request, page_of, refuse_in, see_other
-from evaluation.files.metadata import flattened
+from evaluation.files.metadata import flatten
 from evaluation.files.runs import run_name
 from pools import selectors as pool_selectors
 from pools import services as pool_services
@@ -96,7 +96,7 @@ def run(request: Request, pk: int) -> HttpResponse:
     context = {
         "run": found,
         "sentences": census_sentences(found.census),
-        "metadata": list(flattened(found.metadata)),
+        "metadata": list(flatten(found.metadata)),
         "campaigns": found.campaigns.order_by("-id"),
         "file_name": str(found.original.name).rpartition("/")[2],
         "file_size": pool_selectors.file_size(found),

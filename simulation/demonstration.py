@@ -86,9 +86,9 @@ def folder_at(path: Path) -> Folder:
             raise Refused(f"{other.name} and {file.name} are two runs of one name, {run_name(str(file))}: rename one.")
     return Folder(
         name=path.resolve().name,
-        queries=_required(path, "queries.tsv", "queries.jsonl"),
-        passages=_required(path, "passages.tsv", "passages.jsonl"),
-        qrels=_required(path, "sparse-qrels.txt", "sparse-qrels.tsv", "qrels.txt", "qrels.tsv"),
+        queries=_require(path, "queries.tsv", "queries.jsonl"),
+        passages=_require(path, "passages.tsv", "passages.jsonl"),
+        qrels=_require(path, "sparse-qrels.txt", "sparse-qrels.tsv", "qrels.txt", "qrels.tsv"),
         runs=runs,
         preferences=_found(path, "oracle-preferences.txt", "preferences.txt"),
         test_pairs=_found(path, "test-pairs.tsv"),
@@ -336,7 +336,7 @@ def judge_at_platform(
         seed=campaign.seed + campaign.assignments.count(),
         progress=progress,
     )
-    return people.described(tally, preferences)
+    return people.describe_crowd(tally, preferences)
 
 
 def calls_take_over(publication: Publication) -> int:
@@ -452,7 +452,7 @@ def _must_be_the_same(collection: Collection, folder: Folder) -> None:
         )
 
 
-def _required(folder: Path, *names: str) -> Path:
+def _require(folder: Path, *names: str) -> Path:
     found = _found(folder, *names)
     if found is None:
         raise Refused(f"{folder} has no {' or '.join(names)} (plain, .gz, .bz2 or .zst).")

@@ -359,7 +359,7 @@ def _items(hit_id: int) -> Iterable[Item]:
     return Item.objects.filter(hit_id=hit_id).select_related("pair__a", "pair__b", "pair__pool__query", "test")
 
 
-def described(tally: Tally, preferences: Path) -> list[str]:
+def describe_crowd(tally: Tally, preferences: Path) -> list[str]:
     """What a crowd did, in lines for a person."""
     lines = [f"{count:,} {what}" for what, count in sorted(tally.counts.items()) if count]
     unknown = tally.counts["pairs without a preference in the file"]

@@ -36,7 +36,7 @@ def input_path(text: str) -> Path:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def open_file(path: Path) -> Iterator[BinaryIO]:
     """A file, open to be read more than once. What comes from standard input is kept in a temporary file."""
     with path.open("rb") as file:
         if file.seekable():

@@ -15,9 +15,9 @@ from evaluation.cli.common import (
     with_names,
 )
 from evaluation.errors import BadInput
-from evaluation.files.metadata import flattened
+from evaluation.files.metadata import flatten
 from evaluation.files.runs import Census, RunCheck, check_run
-from evaluation.files.textfiles import counted, shown
+from evaluation.files.textfiles import counted, quote_value
 from evaluation.files.texts import read_queries
 
 
@@ -61,7 +61,7 @@ def _report(check: RunCheck) -> Iterator[str]:
     if check.metadata:
         yield ""
         yield "What the header says:"
-        yield from (f"  {shown(name)}: {shown(value)}" for name, value in flattened(check.metadata))
+        yield from (f"  {quote_value(name)}: {quote_value(value)}" for name, value in flatten(check.metadata))
 
 
 def _census(census: Census) -> Iterator[str]:

@@ -19,7 +19,7 @@ from evaluation.files.artifact import ORDERS, RunArtifact
 from evaluation.files.preferences import Preference, numbered_preferences, read_pairs
 from evaluation.files.qrels import Qrels, read_qrels
 from evaluation.files.runs import check_run, run_name
-from evaluation.files.textfiles import counted, shown
+from evaluation.files.textfiles import counted, quote_value
 from evaluation.statistics.ranks import K_MOST
 
 OK, BAD, USAGE = 0, 1, 2
@@ -43,7 +43,7 @@ def with_names(count: int, names: list[str]) -> str:
     if not count:
         return "0"
     more = " …" if count > len(names) else ""
-    return f"{count:,} ({', '.join(shown(name) for name in names)}{more})"
+    return f"{count:,} ({', '.join(quote_value(name) for name in names)}{more})"
 
 
 def read_runs(paths: Sequence[str], depth: int) -> dict[str, RunArtifact] | None:
@@ -87,10 +87,12 @@ def read_pools(pairs: str | None, preferences: str) -> tuple[dict[str, set[str]]
 def _in_pools(pools: dict[str, set[str]], pairs: str, preference: Preference, name: str, line: int) -> None:
     query, a, b, _ = preference
     if query not in pools:
-        raise BadInput(name, line, f"query {shown(query)} is not in {pairs}.")
+        raise BadInput(name, line, f"query {quote_value(query)} is not in {pairs}.")
     for passage in (a, b):
         if passage not in pools[query]:
-            message = f"passage {shown(passage)} is not in the pool that {pairs} has for query {shown(query)}."
+            message = (
+                f"passage {quote_value(passage)} is not in the pool that {pairs} has for query {quote_value(query)}."
+            )
             raise BadInput(name, line, message)
 
 

@@ -84,8 +84,8 @@ class RunArtifact:
 
     def save(self, file: BinaryIO) -> None:
         """Write it as an uncompressed .npz, without pickles. The same run gives the same bytes."""
-        queries = _packed(pa.array(self.queries, pa.string()))
-        passages = _packed(self.passages)
+        queries = _pack(pa.array(self.queries, pa.string()))
+        passages = _pack(self.passages)
         arrays = {
             "version": np.array([VERSION, self.depth], "<i8"),
             "query_bytes": queries[0],
@@ -114,8 +114,8 @@ class RunArtifact:
                 by_score = stored["by_score"]
                 artifact = cls(
                     depth=depth,
-                    queries=tuple(_unpacked(stored["query_bytes"], stored["query_ends"]).to_pylist()),
-                    passages=_unpacked(stored["passage_bytes"], stored["passage_ends"]),
+                    queries=tuple(_unpack(stored["query_bytes"], stored["query_ends"]).to_pylist()),
+                    passages=_unpack(stored["passage_bytes"], stored["passage_ends"]),
                     starts=stored["starts"],
                     by_score=by_score,
                     by_rank=stored.get("by_rank", by_score),
@@ -154,7 +154,7 @@ class RunArtifact:
         return self.by_score, self.by_rank
 
 
-def _packed(strings: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def _pack(strings: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """All strings in one array of bytes, and where each ends."""
     array = strings.cast(pa.large_binary())
     _, offsets, values = array.buffers()
@@ -163,8 +163,8 @@ def _packed(strings: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     return data, (bounds[1:] - bounds[0]).astype("<i8")
 
 
-def _unpacked(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Any:
-    """The strings that `_packed` packed. Raises ValueError where bytes and ends do not fit, or are not UTF-8."""
+def _unpack(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> Any:
+    """The strings that `_pack` packed. Raises ValueError where bytes and ends do not fit, or are not UTF-8."""
     if len(data) >= 1 << 31 or (ends[-1] if len(ends) else 0) != len(data) or (np.diff(ends, prepend=0) < 0).any():
         raise ValueError("its ids do not fit together")
     offsets = np.zeros(len(ends) + 1, np.int32)

@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from evaluation.errors import BadInput
-from evaluation.files.textfiles import Block, decoded, shown
+from evaluation.files.textfiles import Block, decode_line, quote_value
 
 START, END = b"ir_metadata.start", b"ir_metadata.end"
 HEADER_BYTES = 64 << 10
@@ -57,7 +57,7 @@ def split_header(block: Block, name: str) -> tuple[dict[str, Any], Block]:
             break
         if end > HEADER_BYTES:
             raise BadInput(name, block.line, f"an ir_metadata header of more than {HEADER_BYTES:,} bytes.")
-        lines.append(decoded(line, name, number).removeprefix("#"))
+        lines.append(decode_line(line, name, number).removeprefix("#"))
     if all(not line.strip() or line.startswith(" ") for line in lines):
         lines = [line[1:] for line in lines]
     metadata = _read_yaml("\n".join(lines), name, block.line + 1)
@@ -65,13 +65,13 @@ def split_header(block: Block, name: str) -> tuple[dict[str, Any], Block]:
     return metadata, rest
 
 
-def flattened(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def flatten(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """`(dotted name, text)` of every value: what a page or a terminal shows. Lists of plain values become one text."""
     for name, value in metadata.items():
-        yield from _flattened(name, value)
+        yield from _flatten(name, value)
 
 
-def _flattened(name: str, value: Any) -> Iterator[tuple[str, str]]:
+def _flatten(name: str, value: Any) -> Iterator[tuple[str, str]]:
     parts: list[tuple[str, Any]] = []
     if isinstance(value, dict):
         parts = list(value.items())
@@ -79,7 +79,7 @@ def _flattened(name: str, value: Any) -> Iterator[tuple[str, str]]:
         parts = [(str(number), part) for number, part in enumerate(value, start=1)]
     if parts:
         for key, part in parts:
-            yield from _flattened(f"{name}.{key}", part)
+            yield from _flatten(f"{name}.{key}", part)
     elif isinstance(value, list):
         yield name, ", ".join(_text(part) for part in value)
     else:
@@ -142,9 +142,9 @@ class _Reader:
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             line = self.first_line + int(event.start_mark.line)
             if isinstance(event, yaml.AliasEvent):
-                raise BadInput(self.name, line, f"an alias (*{shown(str(event.anchor))}): write the value out.")
+                raise BadInput(self.name, line, f"an alias (*{quote_value(str(event.anchor))}): write the value out.")
             if getattr(event, "tag", None):
-                raise BadInput(self.name, line, f"a tag ({shown(event.tag)}): leave it out.")
+                raise BadInput(self.name, line, f"a tag ({quote_value(event.tag)}): leave it out.")
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > DEPTH:
                 raise BadInput(self.name, line, f"the ir_metadata header is more than {DEPTH} levels deep.")
@@ -157,7 +157,7 @@ class _Reader:
                     raise BadInput(self.name, self.line_of(key), "a list or a mapping where a name is expected.")
                 label = self.text_of(key)
                 if label in pairs:
-                    raise BadInput(self.name, self.line_of(key), f"“{shown(label)}” is given twice.")
+                    raise BadInput(self.name, self.line_of(key), f"“{quote_value(label)}” is given twice.")
                 pairs[label] = self.value_of(value)
             return pairs
         if isinstance(node, yaml.SequenceNode):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from evaluation.errors import BadInput
-from evaluation.files.textfiles import COLUMN_LIMITS, Source, TextFile, columns, counted, shown
+from evaluation.files.textfiles import COLUMN_LIMITS, Source, TextFile, columns, counted, quote_value
 
 
 class Preference(NamedTuple):
@@ -41,7 +41,7 @@ def numbered_preferences(source: Source, *, name: str | None = None) -> Iterator
     file = TextFile(source, name=name, limits=COLUMN_LIMITS)
     for line, (query, a, b, preferred) in _rows(file, ("query", "a", "b", "preferred"), "preferences have"):
         if preferred not in (a, b):
-            message = f"{shown(preferred)} is preferred, which is neither {shown(a)} nor {shown(b)}."
+            message = f"{quote_value(preferred)} is preferred, which is neither {quote_value(a)} nor {quote_value(b)}."
             raise BadInput(file.name, line, message)
         yield line, Preference(query, a, b, preferred)
 
@@ -60,5 +60,5 @@ def _rows(file: TextFile, names: tuple[str, ...], what: str) -> Iterator[tuple[i
             message = f"{counted(len(split), 'column')} where {what} {len(names)} ({' '.join(names)})."
             raise BadInput(file.name, line, message)
         if split[1] == split[2]:
-            raise BadInput(file.name, line, f"passage {shown(split[1])} against itself.")
+            raise BadInput(file.name, line, f"passage {quote_value(split[1])} against itself.")
         yield line, split

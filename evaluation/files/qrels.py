@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 from evaluation.errors import BadInput
-from evaluation.files.textfiles import COLUMN_LIMITS, Source, TextFile, columns, counted, shown
+from evaluation.files.textfiles import COLUMN_LIMITS, Source, TextFile, columns, counted, quote_value
 
 # Which relevant passages of a query count: the first in the file, all of them, or none.
 Policy = Literal["first", "all", "none"]
@@ -74,9 +74,10 @@ def read_qrels(source: Source, *, name: str | None = None) -> Qrels:
             raise BadInput(file.name, line, message)
         query, _, passage, grade = split
         if not _GRADE.fullmatch(grade):
-            raise BadInput(file.name, line, f"grade {shown(grade)} is not a whole number of at most nine digits.")
+            raise BadInput(file.name, line, f"grade {quote_value(grade)} is not a whole number of at most nine digits.")
         earlier = grades.setdefault(query, {}).setdefault(passage, int(grade))
         if earlier != int(grade):
-            message = f"grade {grade} for passage {shown(passage)} of query {shown(query)}, which had {earlier} before."
+            message = f"grade {grade} for passage {quote_value(passage)} of query {quote_value(query)}, which "
+            f"had {earlier} before."
             raise BadInput(file.name, line, message)
     return Qrels(grades)

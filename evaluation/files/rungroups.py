@@ -11,7 +11,7 @@ import pyarrow.compute as arrow_compute
 from numpy.typing import NDArray
 
 from evaluation.files.runlines import TREC, Format, Rows
-from evaluation.files.textfiles import NAMED_LINES, shown
+from evaluation.files.textfiles import NAMED_LINES, quote_value
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -154,7 +154,7 @@ def _duplicates(rows: Rows, query: Ints) -> list[tuple[int, int]]:
 
 
 def _told(rows: Rows, row: int, first: int) -> tuple[int, str]:
-    passage, query = (shown(ids[row].as_py().decode()) for ids in (rows.passages, rows.queries))
+    passage, query = (quote_value(ids[row].as_py().decode()) for ids in (rows.passages, rows.queries))
     return int(rows.lines[row]), f"passage {passage} a second time for query {query} (first on line {first:,})."
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 from numpy.typing import NDArray
 
-from evaluation.files.textfiles import BOM, Block, counted, encoding_problem, shown, split_block
+from evaluation.files.textfiles import BOM, Block, counted, encoding_problem, quote_value, split_block
 
 _PART = 128 << 10  # bytes
 
@@ -282,14 +282,14 @@ def _line(line: bytes, split: list[bytes], form: Format) -> tuple[int, float] | 
         return f"{counted(len(split), 'column')} {expected} ({' '.join(form.columns)})."
     rank = _number(split[form.rank])
     if rank is None:
-        return f"rank {shown(split[form.rank].decode())} is not a finite number."
+        return f"rank {quote_value(split[form.rank].decode())} is not a finite number."
     if rank != math.floor(rank) or abs(rank) > LARGEST_RANK:
-        return f"rank {shown(split[form.rank].decode())} is not a whole number below 2^53."
+        return f"rank {quote_value(split[form.rank].decode())} is not a whole number below 2^53."
     if form.score is None:
         return int(rank), 0.0
     score = _number(split[form.score])
     if score is None:
-        return f"score {shown(split[form.score].decode())} is not a finite number."
+        return f"score {quote_value(split[form.score].decode())} is not a finite number."
     return int(rank), score
 
 

@@ -30,8 +30,8 @@ from evaluation.files.textfiles import (
     TextFile,
     counted,
     name_of,
+    quote_value,
     rereadable,
-    shown,
 )
 
 ERRORS_ENOUGH = 100_000  # a file this wrong is no run: reading it to the end helps nobody
@@ -214,7 +214,9 @@ class _Check:
                     break
         except _TooManyHits as error:
             self.stopped = True
-            self.errors.add(error.line, f"more than {HITS_ENOUGH:,} hits for query {shown(error.query.decode())}.")
+            self.errors.add(
+                error.line, f"more than {HITS_ENOUGH:,} hits for query {quote_value(error.query.decode())}."
+            )
 
     def _rank(self, rows: Rows, numbers: Ints, starts: Ints) -> None:
         ranked = rank_queries(rows, starts, self.form, self.depth)

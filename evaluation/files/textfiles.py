@@ -67,11 +67,11 @@ class TextFile:
 
     def blocks(self) -> Iterator[Block]:
         """Raises BadInput after the last good line where the file is damaged or breaks a limit, or is empty."""
-        with _opened(self.source, self.name) as raw:
+        with _open(self.source, self.name) as raw:
             parts: list[bytes] = []
             held, wanted = 0, BLOCK
             damage = ""
-            chunks = _unpacked(raw, self.limits)
+            chunks = _unpack(raw, self.limits)
             while True:
                 try:
                     chunk = next(chunks, b"")
@@ -108,7 +108,7 @@ class TextFile:
                     raise ValueError
             except ValueError:
                 for number, line in enumerate(data.split(b"\n"), block.line):
-                    yield number, decoded(line, self.name, number).removesuffix("\r")
+                    yield number, decode_line(line, self.name, number).removesuffix("\r")
             else:
                 for number, row in enumerate(text.split("\n"), block.line):
                     yield number, row.removesuffix("\r")
@@ -150,7 +150,7 @@ def split_block(block: Block, size: int) -> Iterator[Block]:
         line, start = line + lines, end
 
 
-def decoded(line: bytes, name: str, number: int) -> str:
+def decode_line(line: bytes, name: str, number: int) -> str:
     """One line as text. Raises BadInput where it holds a NUL byte or is not UTF-8."""
     problem = encoding_problem(line)
     if problem:
@@ -179,7 +179,7 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def shown(value: str, width: int = 60) -> str:
+def quote_value(value: str, width: int = 60) -> str:
     """A value from a file, safe and short enough for a message."""
     text = value if value.isprintable() else ascii(value)[1:-1]
     return text if len(text) <= width else text[: width - 1] + "…"
@@ -209,7 +209,7 @@ def rereadable(source: Source) -> Iterator[Callable[[], Source]]:
 
 
 @contextmanager
-def _opened(source: Source, name: str) -> Iterator[BinaryIO]:
+def _open(source: Source, name: str) -> Iterator[BinaryIO]:
     if not isinstance(source, (str, os.PathLike)):
         yield source
         return
@@ -326,7 +326,7 @@ _KINDS: tuple[tuple[bytes, str, type[_Gzip] | type[_Bzip2] | type[_Zstandard]], 
 )
 
 
-def _unpacked(raw: BinaryIO, limits: Limits) -> Iterator[bytes]:
+def _unpack(raw: BinaryIO, limits: Limits) -> Iterator[bytes]:
     """The source's bytes, unpacked, in chunks that are never empty. Raises _Damaged."""
     head = raw.read(4)
     while len(head) < 4 and (more := raw.read(4 - len(head))):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from evaluation.errors import BadInput
-from evaluation.files.textfiles import ID_BYTES, Source, TextFile, shown
+from evaluation.files.textfiles import ID_BYTES, Source, TextFile, quote_value
 
 # The names that published collections use, most telling first: MS MARCO v2 passages carry a `docid` beside their `pid`.
 _ID_KEYS = ("id", "_id", "qid", "pid", "query_id", "passage_id", "doc_id", "docid", "docno")
@@ -31,9 +31,9 @@ def read_queries(source: Source, *, name: str | None = None) -> Iterator[Text]:
     for line, item in _texts(file):
         earlier = first.setdefault(item.id, line)
         if earlier != line:
-            raise BadInput(file.name, line, f"query {shown(item.id)} a second time (first on line {earlier:,}).")
+            raise BadInput(file.name, line, f"query {quote_value(item.id)} a second time (first on line {earlier:,}).")
         if not item.text.strip():
-            raise BadInput(file.name, line, f"query {shown(item.id)} has no text.")
+            raise BadInput(file.name, line, f"query {quote_value(item.id)} has no text.")
         yield item
 
 
@@ -58,7 +58,7 @@ def _texts(file: TextFile) -> Iterator[tuple[int, Text]]:
             as_json = row.lstrip().startswith("{")
         item = _from_json(row, file.name, line) if as_json else _from_tsv(row, file.name, line)
         if not item.id or item.id.split() != [item.id]:
-            raise BadInput(file.name, line, f"id '{shown(item.id)}' where an id without spaces is needed.")
+            raise BadInput(file.name, line, f"id '{quote_value(item.id)}' where an id without spaces is needed.")
         if len(item.id.encode()) > ID_BYTES:
             raise BadInput(
                 file.name, line, f"an id of {len(item.id.encode()):,} bytes, where {ID_BYTES:,} are the most."
@@ -69,7 +69,7 @@ def _texts(file: TextFile) -> Iterator[tuple[int, Text]]:
 def _from_tsv(row: str, name: str, line: int) -> Text:
     id_, tab, text = row.partition("\t")
     if not tab:
-        raise BadInput(name, line, f"no tab where a line is an id, a tab and a text: {shown(row)}")
+        raise BadInput(name, line, f"no tab where a line is an id, a tab and a text: {quote_value(row)}")
     return Text(id_, text)
 
 

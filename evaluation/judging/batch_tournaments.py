@@ -63,7 +63,7 @@ class SizedPools:
             return
         step = max(1, _BATCH // (draws * self.size * self.size))
         for start in range(0, len(queries), step):
-            drawn = _drawn(self.counts[start : start + step], within, draws, random)
+            drawn = _draw(self.counts[start : start + step], within, draws, random)
             yield queries[start : start + step], winners(self.halves(drawn)).swapaxes(0, 1)
 
 
@@ -92,7 +92,7 @@ def by_size(pools: Mapping[str, Collection[str]], preferences: Iterable[Preferen
     return [SizedPools(size, own, counts[size]) for size, own in sorted(sizes.items())]
 
 
-def _drawn(counts: NDArray[np.int64], within: Within, draws: int, random: np.random.Generator) -> NDArray[np.int64]:
+def _draw(counts: NDArray[np.int64], within: Within, draws: int, random: np.random.Generator) -> NDArray[np.int64]:
     """[draws, pools, pairs, 3]: as many judgments as there are, drawn with replacement."""
     if within not in WITHINS:
         raise ValueError(f"within {within!r} where there is {' and '.join(WITHINS)}")

@@ -60,7 +60,7 @@ def plan(
             raise ValueError(f"{overlap} judgments a pair where at least 1 is needed")
         same, kept = 0.0, 0.0
         for size, count in sorted(sizes.items()):
-            alike, among = _played(size, overlap, error_rate, count * draws, random)
+            alike, among = _play(size, overlap, error_rate, count * draws, random)
             same += alike * count
             kept += among * count
         total = sum(sizes.values())
@@ -69,7 +69,7 @@ def plan(
     return plans
 
 
-def _played(size: int, overlap: int, error_rate: float, times: int, random: np.random.Generator) -> tuple[float, float]:
+def _play(size: int, overlap: int, error_rate: float, times: int, random: np.random.Generator) -> tuple[float, float]:
     """The shares of tournaments that the best passage wins alone, and that it is among the winners of."""
     if size == 1:
         return 1.0, 1.0

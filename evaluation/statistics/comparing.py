@@ -138,10 +138,10 @@ def compare(ranks: Ranks, alpha: float = ALPHA) -> Comparison:
         raise ValueError("a comparison over no queries")
     rows = list(combinations(range(len(ranks.runs)), 2))
     threshold = alpha / max(1, len(rows))
-    return Comparison(ranks.k, len(ranks.queries), alpha, ranks.means(), tuple(_compared(ranks, rows, threshold)))
+    return Comparison(ranks.k, len(ranks.queries), alpha, ranks.means(), tuple(_compare(ranks, rows, threshold)))
 
 
-def _compared(ranks: Ranks, rows: list[tuple[int, int]], threshold: float) -> Iterator[Compared]:
+def _compare(ranks: Ranks, rows: list[tuple[int, int]], threshold: float) -> Iterator[Compared]:
     totals, scale = ranks.totals()
     kinds = _Kinds(ranks.k)
     found = (row for histograms in joint_histograms(ranks, rows) for row in kinds.statistics(histograms, threshold))

@@ -32,7 +32,7 @@ class Ranks:
     @classmethod
     def of(cls, ranks: Mapping[str, Mapping[str, int]], k: int) -> Ranks:
         """From ranks by run and query. Raises ValueError if runs differ in their queries, or a rank is not 0 to k."""
-        _checked(k)
+        _check(k)
         queries = tuple(next(iter(ranks.values()), ()))
         places = np.zeros((len(ranks), len(queries)), np.int64)
         for row, (run, own) in enumerate(ranks.items()):
@@ -78,7 +78,7 @@ def ranks_of(runs: Mapping[str, RunArtifact], qrels: Qrels, k: int, order: Order
 
     Raises ValueError if an artifact keeps less than the top k.
     """
-    _checked(k)
+    _check(k)
     relevant = qrels.relevant("all", min_grade)
     numbers: dict[str, int] = {}
     sought = [
@@ -118,7 +118,7 @@ class Board:
 
     def __init__(self, runs: Mapping[str, RunArtifact], k: int, order: Order) -> None:
         """Raises ValueError if an artifact keeps less than the top k."""
-        _checked(k)
+        _check(k)
         self.k = k
         self.runs = tuple(runs)
         self._rows: dict[str, int] = {}
@@ -162,6 +162,6 @@ class Board:
         return np.stack([self.ranks(Qrels(grades)).reciprocals() for grades in alone], axis=-1)
 
 
-def _checked(k: int) -> None:
+def _check(k: int) -> None:
     if not 1 <= k <= K_MOST:
         raise ValueError(f"k {k} where 1 to {K_MOST} is needed")

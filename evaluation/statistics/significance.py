@@ -33,7 +33,7 @@ def signed_ranks(tally: Tally) -> Signed:
     sizes = tally.above + tally.below
     count = tally.queries - tally.none
     # Ties have the mean of the ranks that they take up: twice that is 2 * (how many up to this size) - size + 1.
-    doubled = 2 * np.einsum("ps,ps->p", tally.above, _cumulated(sizes))
+    doubled = 2 * np.einsum("ps,ps->p", tally.above, _cumulate(sizes))
     doubled += tally.above.sum(axis=1) - np.einsum("ps,ps->p", tally.above, sizes)
     excess = doubled - count * (count + 1) / 2  # twice what W+ is above its mean
     ties = np.einsum("ps,ps->p", sizes * sizes, sizes) - count
@@ -80,7 +80,7 @@ def rank_sums(a: ArrayLike, b: ArrayLike) -> RankSums:
     counts, others = np.asarray(a, np.float64), np.asarray(b, np.float64)
     sizes = counts + others
     ours, n = counts.sum(axis=1), sizes.sum(axis=1)
-    doubled = 2 * _cumulated(sizes) - sizes + 1
+    doubled = 2 * _cumulate(sizes) - sizes + 1
     excess = ((counts * doubled).sum(axis=1) - ours * (n + 1)) / 2
     product = ours * (n - ours)
     ties = (sizes * (sizes * sizes - 1)).sum(axis=1)
@@ -111,7 +111,7 @@ def sign_test(ours: ArrayLike, theirs: ArrayLike) -> Floats:
     return np.where(most > fewer, np.minimum(1, 2 * tail), 1.0)
 
 
-def _cumulated(counts: Floats) -> Floats:
+def _cumulate(counts: Floats) -> Floats:
     return np.cumsum(counts.astype(np.int64), axis=1).astype(np.float64)  # seven times as fast as adding up floats
 
 

@@ -135,14 +135,14 @@ def win_ratios(
             if cast is None:
                 continue
             judged[meet] += 1
-            for_one, for_other, ties = _counted(cast, counting)
+            for_one, for_other, ties = _count(cast, counting)
             won[meet] += for_one
             won[np.ix_(holders[other], holders[one])] += for_other
             undecided[meet] += ties
     pairs = list(combinations(range(len(names)), 2))
     threshold = alpha / max(1, len(pairs))
     p = sign_test([won[a, b] for a, b in pairs], [won[b, a] for a, b in pairs])
-    both = [_mirrored(counts) for counts in (differ, judged, undecided)]
+    both = [_mirror(counts) for counts in (differ, judged, undecided)]
     meetings = []
     for (a, b), value in zip(pairs, p.tolist(), strict=True):
         of_a, of_b = int(won[a, b]), int(won[b, a])
@@ -167,13 +167,13 @@ def _votes(preferences: Iterable[Preference]) -> dict[tuple[str, str, str], Vote
     return votes
 
 
-def _counted(cast: Votes, counting: Counting) -> Votes:
+def _count(cast: Votes, counting: Counting) -> Votes:
     if counting == "each":
         return cast
     one, other, _ = cast
     return int(one > other), int(other > one), int(one == other)
 
 
-def _mirrored(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _mirror(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     mirrored: NDArray[np.int64] = counts + counts.T
     return mirrored

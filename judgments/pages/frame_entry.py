@@ -42,13 +42,13 @@ def arrive(request: HttpRequest, link: str, number: int) -> HttpResponse:
     if request.method != "HEAD":
         look_note(found, timezone.now())
     try:
-        return allow_frame(_arrived(request, found, hit), platform)
+        return allow_frame(_answer_arrival(request, found, hit), platform)
     except Refused as refused:
         refused.framed_by = platform
         raise
 
 
-def _arrived(request: HttpRequest, publication: Publication, hit: Hit) -> HttpResponse:
+def _answer_arrival(request: HttpRequest, publication: Publication, hit: Hit) -> HttpResponse:
     campaign = publication.campaign
     assignment_id, worker_id = request.GET.get("assignmentId", ""), request.GET.get("workerId", "")
     if not (arriving.may_be_an_id(assignment_id) and arriving.may_be_an_id(worker_id)):

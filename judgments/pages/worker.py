@@ -105,7 +105,7 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
     worker = known or task_services.worker_join(campaign=campaign, form=form)
     task_services.consent_give(worker=worker, text=text)
     token = links.home_token(worker, campaign)
-    response = _taken(links.Home(worker, campaign), token)
+    response = _take_task(links.Home(worker, campaign), token)
     response.set_cookie(
         _cookie_name(campaign.lab),
         token,
@@ -185,10 +185,10 @@ def take(request: HttpRequest, token: str) -> HttpResponse:
         raise Refused(_AT_THE_PLATFORM)
     if not task_selectors.has_consented(*home):
         return see_other("judging:consent", token)
-    return _taken(home, token)
+    return _take_task(home, token)
 
 
-def _taken(home: links.Home, token: str) -> HttpResponse:
+def _take_task(home: links.Home, token: str) -> HttpResponse:
     try:
         assignment = task_services.assignment_take(worker=home.worker, campaign=home.campaign, at=timezone.now())
     except task_services.NoWork:

@@ -7,7 +7,7 @@ import pytest
 
 from evaluation.cli.main import main
 from evaluation.files import runs
-from evaluation.files.metadata import flattened
+from evaluation.files.metadata import flatten
 from evaluation.files.runs import RunCheck, check_run
 
 from .conftest import Write
@@ -153,7 +153,7 @@ def test_plain_runs_never_meet_the_reader_of_headers(monkeypatch: pytest.MonkeyP
 
 def test_metadata_is_flattened_to_dotted_names() -> None:
     given = {"actor": {"team": "T", "fields": ["a", "b"]}, "runs": [{"k": 1}, {"k": True}], "none": None, "empty": {}}
-    assert list(flattened(given)) == [
+    assert list(flatten(given)) == [
         ("actor.team", "T"),
         ("actor.fields", "a, b"),
         ("runs.1.k", "1"),

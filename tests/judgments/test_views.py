@@ -116,7 +116,7 @@ def test_a_draft_shows_its_pools_its_bill_and_what_it_lacks(page: Client, collec
     )
     text = text_of(page, "judgments:campaign", draft.pk)
     assert "3 runs over small: 4 queries, 7 pairs to compare (all pairs), in 3 HITs." in text
-    assert "at least 2 confirmed test pairs, and has 1" in text
+    assert "at least 2 confirmed test pairs but has 1" in text
     assert "Total $9.60" in text  # 3 HITs at $2.00 and $0.40, and one of them again
     source = page.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()
     assert 'type="submit" disabled>Start</button>' in source
@@ -183,7 +183,7 @@ def test_a_query_shows_who_beat_whom_and_the_judgments_behind_it(
 
 def test_a_query_whose_pairs_wait_says_so(page: Client, campaign: Campaign) -> None:
     pool = campaign.pools.get(query__qid="q1")
-    assert "0 of 3 judgments are there." in text_of(page, "results:query", campaign.pk, pool.pk)
+    assert "0 of 3 judgments have been made." in text_of(page, "results:query", campaign.pk, pool.pk)
     alone = campaign.pools.get(query__qid="q4")
     assert "needs no judgment" in text_of(page, "results:query", campaign.pk, alone.pk)
 

@@ -430,7 +430,7 @@ def test_the_page_shows_what_follows_before_it_replaces(
     for words in (
         "Another",
         "in US",
-        "3 HITs at the platform come under the new terms",
+        "3 HITs at the platform move to the new terms",
         "$9.60 as before",
         "could take",
     ):

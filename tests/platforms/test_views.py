@@ -369,11 +369,11 @@ def test_an_account_that_does_not_hold_all_of_the_bill_publishes_nothing(
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", poor.key_id)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", poor.secret)
     text = text_of(page, at("publish", publication.campaign))
-    assert "has $9.59, and the bill is $9.60: $0.01 are missing. The operator of the marketplace adds money" in text
+    assert "has $9.59, but the bill is $9.60: $0.01 is missing. The operator of the marketplace adds money" in text
     assert "Publish for up to" not in text
     answer = press_publish(page, publication)
     assert answer.status_code == 409
-    assert "has $9.59, and the campaign may cost $9.60" in answer.content.decode()
+    assert "has $9.59, but the campaign may cost $9.60" in answer.content.decode()
     publication.refresh_from_db()
     assert publication.state == "draft"
 
@@ -403,11 +403,11 @@ def test_the_state_is_counted(page: Client, published: Publication, wanda: Worke
     work(published, wanda, 1)
     work(published, will, 2, fail_tests=True)
     publication_sync(publication=published, at=timezone.now(), everything=True)
-    standing = page.get(at("publication", published.campaign)).context["standing"]
+    standing = page.get(at("publication", published.campaign)).context["status"]
     assert standing == (3, 3, 3, 2, 2, 0, 0, 2, 0, 0)
     synced(published)
     platform_jobs.requeue()
-    standing = page.get(at("publication", published.campaign)).context["standing"]
+    standing = page.get(at("publication", published.campaign)).context["status"]
     assert standing._asdict() == {
         "hits": 3, "planned": 3, "published": 3, "ended": 1, "submitted": 2, "approved": 2, "rejected": 0,
         "waiting": 0, "for_a_person": 0, "redone": 1,
@@ -447,7 +447,7 @@ def test_a_day_that_cannot_be_is_refused(page: Client, published: Publication, d
 
 def test_stopping_is_asked_for_on_a_page_that_says_what_it_does(page: Client, published: Publication) -> None:
     text = text_of(page, at("stop", published.campaign))
-    assert "3 open HITs end" in text
+    assert "3 open HITs are ended at the platform" in text
     assert "stays owed until you resume" in text
     published.refresh_from_db()
     assert published.state == "open"

@@ -127,7 +127,7 @@ def test_runs_of_another_collection_are_refused(collection: Collection, lab: Lab
 
 def test_a_campaign_does_not_start_with_too_few_test_pairs(collection: Collection) -> None:
     campaign = factories.campaign(collection, tests=2, start=False)
-    with pytest.raises(Refused, match="at least 3 confirmed test pairs, and has 2"):
+    with pytest.raises(Refused, match="at least 3 confirmed test pairs but has 2"):
         task_services.campaign_launch(campaign=campaign)
     campaign.refresh_from_db()
     assert campaign.state == "draft"

@@ -203,7 +203,7 @@ def test_a_champion_check_says_whether_the_qrels_are_beaten(page: Client, lab: L
     assert (champion["a"]["for_qrel"], champion["a"]["against"]) == (1, 0)
     assert (champion["b"]["for_qrel"], champion["b"]["against"]) == (0, 2)
     said = text_of(page, address("results", campaign))
-    assert "people preferred the run's 2 times and the qrel 0 times (p = 0.5000)" in said
+    assert "people preferred the run's passage 2 times and the qrel 0 times (p = 0.5000)" in said
     assert "Champion check" in said
 
 

@@ -20,7 +20,7 @@ def test_a_campaign_is_made_tested_and_started(
     assert "$5.40: rewards $3.00, fees $0.60, work done again $1.80 (1 assignment," in told
     tests = tmp_path / "tests.tsv"
     tests.write_text("q1\tp1\tp4\nq2\tp4\tp7\nq3\tp7\tp1\n")
-    with pytest.raises(CommandError, match="at least 3 confirmed test pairs, and has 0"):
+    with pytest.raises(CommandError, match="at least 3 confirmed test pairs but has 0"):
         call_command("start_campaign", "mine")
     call_command("import_test_pairs", "mine", str(tests))
     assert "3 test pairs added; 0 of 3 are confirmed" in capsys.readouterr().out

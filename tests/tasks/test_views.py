@@ -150,7 +150,7 @@ def test_each_panel_member_gets_one_link(page: Client, draft: Campaign) -> None:
 def test_a_draft_without_its_test_pairs_does_not_start(page: Client, draft: Campaign, asked: list[str]) -> None:
     answer = page.post(reverse("tasks:launch", args=[draft.pk]))
     assert answer.status_code == 409
-    assert "at least 2 confirmed test pairs, and has 0" in answer.content.decode()
+    assert "at least 2 confirmed test pairs but has 0" in answer.content.decode()
     draft.refresh_from_db()
     assert draft.state == "draft"
     assert asked == []

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from core.management.files import STANDARD_INPUT, input_path, opened, refusals_as_errors
+from core.management.files import STANDARD_INPUT, input_path, open_file, refusals_as_errors
 from evaluation.files.runs import run_name
 from pools.management.lookup import collection_called
 from pools.services import BadRun, run_import
@@ -40,7 +40,7 @@ class Command(BaseCommand):
             for path in options["files"]:
                 name = options["name"] or run_name(str(path))
                 try:
-                    with opened(path) as source:
+                    with open_file(path) as source:
                         run = run_import(
                             collection=collection,
                             name=name,

@@ -16,7 +16,7 @@ from pools.management.lookup import campaign_called
 from pools.models import Campaign
 from simulation import at_platform
 from simulation.browser import WrongPage
-from simulation.people import Habits, Tally, described, judge
+from simulation.people import Habits, Tally, describe_crowd, judge
 from tasks.models import Platform
 
 
@@ -82,7 +82,7 @@ class Command(BaseCommand):
             tally = self._judge_at_marketplace(campaign, preferences, habits, options)
         else:
             tally = self._judge_by_link(campaign, preferences, habits, options)
-        for line in described(tally, options["preferences"]):
+        for line in describe_crowd(tally, options["preferences"]):
             self.stdout.write(line)
 
     def _judge_by_link(

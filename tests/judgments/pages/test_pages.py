@@ -522,7 +522,7 @@ def test_sending_with_answers_missing_is_refused_and_names_them(work: Assignment
     assert linked == [address("item", token, position) for position in (3, *range(5, 14))]
     answer = send(address("finish", token))
     assert answer.status_code == 409
-    assert "10 comparisons are not answered yet" in words(answer)
+    assert "10 questions have no answer yet" in words(answer)
     work.refresh_from_db()
     assert work.state == Assignment.State.ACTIVE
 
