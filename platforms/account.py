@@ -56,8 +56,8 @@ def _in_words(adapter: Adapter, error: Exception) -> str:
     trouble = adapter.trouble_of(error)
     if trouble == Trouble.ACCOUNT:
         return _(
-            "The platform does not take our access key, or none is set. Set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, "
-            "or AWS_PROFILE, where this site runs, and start it again. (%(code)s)"
+            "The platform does not accept our access key, or none is set. Set AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, where this site runs, and restart it. (%(code)s)"
         ) % {"code": adapter.code_of(error)}
     if trouble in (Trouble.UNKNOWN, Trouble.THROTTLED):
         return _("The platform does not answer at the moment. Try again in a minute. (%(error)s)") % {"error": error}

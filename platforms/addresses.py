@@ -15,6 +15,6 @@ def frame_address(publication: Publication, hit: Hit) -> str:
     site = str(settings.SITE_URL)
     if urlsplit(site).scheme != "https" and not (settings.DEVELOPMENT and site):
         raise Refused(
-            _("Platforms show pages over https only. Set SITE_URL to the address of this site, starting with https://.")
+            _("Platforms only show pages over https. Set SITE_URL to the address of this site, starting with https://.")
         )
     return f"{site}/m/{publication.campaign.link}/{hit.number}/"

@@ -230,8 +230,8 @@ def _doubt(operation: Operation, error: Exception, at: datetime) -> None:
     text = in_words(error)
     _again(operation, State.UNKNOWN, text, at)
     words = _(
-        "The platform was asked to %(what)s, but its answer could not be understood (%(error)s). The "
-        "call is tried again."
+        "The platform was asked to %(what)s, but its answer could not be understood (%(error)s). The call will "
+        "be tried again."
     )
     alarm_raise(
         publication=operation.publication,

@@ -24,8 +24,8 @@ log = logging.getLogger(__name__)
 # For HITs without news. Those that the platform calls reviewable are polled at once.
 POLL_EVERY = timedelta(minutes=30)
 # How long before an automatic approval unchecked work raises an alarm.
+# How long before an auto-approval unchecked work raises an alarm.
 ALARM_BEFORE = timedelta(days=1)
-"""How long before an auto-approval unchecked work raises an alarm."""
 AGAIN = timedelta(seconds=20)
 BATCH = 50
 SHORTENED = 200  # HITs that one sync takes off the platform's list

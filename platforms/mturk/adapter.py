@@ -125,7 +125,7 @@ class MTurkAdapter(Adapter):
     def count_workers(self, publication: Publication, *, seconds: int) -> tuple[int, int]:
         """Only our own marketplace can be asked."""
         if self.platform != Platform.MARKETPLACE:
-            raise NotTold(_("Mechanical Turk does not tell."))
+            raise NotTold(_("Mechanical Turk does not say."))
         wanted = list(publication.requirements)
         if publication.exclusion_id:
             wanted.append(requirements.exclusion_of(publication.exclusion_id))
@@ -156,7 +156,8 @@ class MTurkAdapter(Adapter):
         words = {"percent": _percent(FEE), "double": _percent(2 * FEE)}
         if max_assignments >= LARGE:
             return (
-                _("%(double)s %% of rewards, as a HIT has ten assignments or more; %(percent)s %% of bonuses") % words
+                _("%(double)s %% of rewards, because a HIT has ten assignments or more; %(percent)s %% of bonuses")
+                % words
             )
         return _("%(percent)s %% of each payment") % words
 

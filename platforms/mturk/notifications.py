@@ -18,8 +18,8 @@ from platforms.mturk.client import assert_host, client_for
 from platforms.mturk.endpoints import endpoint_of
 
 # How far a notification's time may lie from ours.
+# How far a notification's time may lie from ours.
 FRESH = timedelta(minutes=5)
-"""How far a notification's time may lie from ours."""
 EVENTS = ["AssignmentSubmitted", "HITReviewable", "HITExpired"]
 VERSION = "2006-05-05"
 

@@ -34,7 +34,7 @@ from tasks.models import Assignment, Platform, Worker
 Kind = Operation.Kind
 COMPENSATION_LIFETIME = timedelta(days=30)
 COMPENSATION_AUTO_APPROVAL = timedelta(days=3)
-EXCLUSION_DESCRIPTION = "Whoever has this is not offered further tasks of this kind. It says nothing about a worker."
+EXCLUSION_DESCRIPTION = "Workers who have this are not offered more tasks of this kind. It says nothing about a worker."
 FIRST_POLL = timedelta(minutes=2)  # after a HIT was published
 LONG_AGO = 1  # a time that is past for every platform, in seconds: a HIT that expires then has expired
 
@@ -170,7 +170,7 @@ def _description(publication: Publication) -> str:
     bonus = _bonus_up_to(publication)
     if not bonus:
         return publication.description
-    sentence = _("Pays %(listed)s and a bonus of up to %(bonus)s, for the comparisons that you make.") % {
+    sentence = _("Pays %(listed)s and a bonus of up to %(bonus)s for the comparisons that you make.") % {
         "listed": dollars(publication.listed),
         "bonus": dollars(bonus),
     }
@@ -308,7 +308,7 @@ class Compensate(Posting):
     def _question(self, submit_host: str, operation: Operation) -> str:
         text = _("This pays %(amount)s for work that could not be submitted: receipt %(receipt)s. Press the button.")
         values = {"amount": f"${payment_of(operation).amount}", "receipt": _compensated(operation).receipt}
-        return compensation_question(submit_host, text % values, _("Take the payment"))
+        return compensation_question(submit_host, text % values, _("Accept the payment"))
 
     def mark_in(self, request: Answer) -> str:
         """The mark of the last step."""

@@ -474,7 +474,7 @@ def test_the_command_says_what_changes_and_replaces_only_with_yes(published: Pub
     given = {"requirements": "paper", "title": "Another", "assignment_duration": 30.0, "stdout": out}
     call_command("replace_terms", name, **given)
     said = out.getvalue()
-    demanded, time = "Demands on workers: none -> in US; more than 10,000", "Time for a HIT: 1 hour -> 30 minutes"
+    demanded, time = "Requirements on workers: none -> in US; more than 10,000", "Time for a HIT: 1 hour -> 30 minutes"
     assert all(words in said for words in ("Title: ", demanded, time, "$9.60 as before"))
     assert "Give --yes" in said
     assert published.terms.count() == 1

@@ -70,7 +70,7 @@ class Command(BaseCommand):
                 return
             self.stdout.write(reach_look(changed).sentence)
             self.stdout.write(
-                f"{open_or_needed(publication, at).count():,} HITs come under the new terms. Pay and fees stay: the "
+                f"{open_or_needed(publication, at).count():,} HITs move to the new terms. Pay and fees stay: the "
                 f"work that is still needed costs {dollars(remaining_bill(publication).total)} as before."
             )
             if not options["yes"]:
