@@ -17,8 +17,8 @@ from judgments import selectors as judgment_selectors
 from judgments.models import Export, StoredFile
 from pools.models import Campaign
 
+# While judgments come in, files are made again once this many times the time that making them took has passed.
 REST_FACTOR = 10
-"""While judgments come in, files are made again once this many times the time that making them took has passed."""
 
 
 def export_refresh(*, campaign: Campaign, anew: bool = False) -> bool:

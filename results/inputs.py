@@ -15,10 +15,10 @@ from pools.models import Campaign
 from results.quality import Behaviour, behaviour
 
 # Of the stored data. A new one makes every stored result stale.
+# Of the stored data. A new one makes every stored result stale.
 FORMAT = 1
-"""Of the stored data. A new one makes every stored result stale."""
+# What computed results are: another version's are computed again.
 SOFTWARE = f"{VERSION}/{FORMAT}"
-"""What computed results are: another version's are computed again."""
 K = 10
 
 

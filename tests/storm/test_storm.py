@@ -13,10 +13,10 @@ from tests.marketplace.server import Marketplace, Requester
 from tests.storm.weather import faults_of, published, weather
 
 # How many go through the storm: `make storm` sends 2,000.
+# How many go through the storm: `make storm` sends 2,000.
 HITS = int(os.environ.get("STORM_HITS", "150"))
-"""How many go through the storm: `make storm` sends 2,000."""
+# Time enough, on a machine that does much else.
 SECONDS = 900 + 2 * HITS
-"""Time enough, on a machine that does much else."""
 
 
 @pytest.mark.timeout(SECONDS + 150)
