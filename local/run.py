@@ -22,6 +22,7 @@ FOLDER = Path(__file__).resolve().parent.parent
 TRIES = 20  # at the main job, where servers go away in the middle of it
 
 # The background jobs in the order in which work goes through them.
+# The background jobs in the order in which work goes through them.
 ROUND = (
     "platforms.jobs.publish",
     "platforms.jobs.sync",
@@ -30,7 +31,6 @@ ROUND = (
     "platforms.jobs.requeue",
     "platforms.jobs.publish",
 )
-"""The background jobs in the order in which work goes through them."""
 ROUND_QUEUE = "money"  # where all of these wait
 
 
