@@ -283,7 +283,7 @@ def weather(
             assert time.monotonic() - started < seconds, _state(publication, folder)
             crowd.assert_well()
             assert workers.are_alive, _state(publication, folder)
-            if app.connection_for_read().default_channel.client.llen("celery") < len(ROUND):
+            if app.connection_for_read().default_channel.client.llen("money") < len(ROUND):
                 for job in ROUND:
                     job.delay()
             time.sleep(0.5)
