@@ -17,6 +17,7 @@ from core.models import User
 from judgments import selectors as judgment_selectors
 from judgments.models import Acceptance, Decision, Judgment
 from platforms.arriving import leaves_alarm
+from platforms.finishing import worker_publications_reopen
 from platforms.models import Publication
 from pools import services as pool_services
 from pools.models import Campaign, Pair
@@ -227,6 +228,7 @@ def worker_bar(*, worker: Worker, campaign: Campaign, why: str, by: User | None,
 def worker_unbar(*, worker: Worker, campaign: Campaign, why: str, by: User, at: datetime) -> None:
     """Lift a worker's bar. Excluded work stays excluded until it is restored."""
     if task_services.worker_unbar(worker=worker):
+        worker_publications_reopen(worker=worker)
         _rule(campaign, worker, None, Decision.Kind.UNBARRED, _reason(why), by, at)
 
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.errors import Refused
+from platforms import finishing
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.attention import attention_check
 from platforms.ledger_comparison import comparison_make
@@ -65,7 +66,8 @@ def settle() -> str:
 
 @shared_task
 def requeue() -> str:
-    """Ask for more assignments where work was excluded, end HITs that need none, and check whether workers open tasks.
+    """Ask for more assignments where work was excluded, end HITs that need none, check whether workers open tasks, and
+    finish what is settled.
 
     Safe to run many at once.
     """
@@ -73,7 +75,9 @@ def requeue() -> str:
     def one(publication: Publication) -> int:
         at = timezone.now()
         attention_check(publication=publication, at=at)
-        return publication_requeue(publication=publication, at=at) + finished_end(publication=publication, at=at)
+        changed = publication_requeue(publication=publication, at=at) + finished_end(publication=publication, at=at)
+        finishing.publication_finish(publication=publication, at=at)
+        return changed
 
     return _each("requeue", "HITs changed", one)
 
@@ -104,9 +108,12 @@ IN_WORDS = {
 
 
 def _each(job: str, what: str, act: Callable[[Publication], int], chosen: QuerySet[Publication] | None = None) -> str:
-    """Do something for every (chosen) publication. What fails for one raises an alarm, and keeps no other waiting."""
+    """Do something for every publication that is not finished, or for the chosen ones.
+
+    What fails for one raises an alarm, and keeps no other waiting.
+    """
     done = 0
-    every = Publication.objects.all() if chosen is None else chosen
+    every = finishing.unfinished() if chosen is None else chosen
     published = every.exclude(state=Publication.State.DRAFT).order_by("id")
     for publication in published.select_related("campaign__lab"):
         try:

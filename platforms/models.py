@@ -69,6 +69,12 @@ class Publication(models.Model):
     hit_type_id = models.TextField(blank=True)
     exclusion_id = models.TextField(blank=True, help_text=_("The qualification of workers who get no more HITs."))
     published_at = models.DateTimeField(null=True, blank=True)
+    finished_revision = models.PositiveBigIntegerField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("The campaign's revision when everything here was settled and the ledgers agreed."),
+    )
     next_call_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     class Meta:

@@ -130,7 +130,6 @@ class Campaign(models.Model):
         OPEN = "open", _("open")
         PAUSED = "paused", _("paused")
         CLOSED = "closed", _("closed")
-        FINISHED = "finished", _("finished")
 
     class Order(models.TextChoices):
         SCORE = "score", _("by score (ties by document id, descending)")

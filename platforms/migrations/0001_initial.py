@@ -41,6 +41,7 @@ class Migration(migrations.Migration):
                 ('hit_type_id', models.TextField(blank=True)),
                 ('exclusion_id', models.TextField(blank=True, help_text='The qualification of workers who get no more HITs.')),
                 ('published_at', models.DateTimeField(blank=True, null=True)),
+                ('finished_revision', models.PositiveBigIntegerField(blank=True, editable=False, help_text="The campaign's revision when everything here was settled and the ledgers agreed.", null=True)),
                 ('next_call_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('campaign', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='publication', to='pools.campaign')),
             ],

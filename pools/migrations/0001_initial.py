@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=100)),
-                ('state', models.CharField(choices=[('draft', 'draft'), ('packing', 'being packed'), ('open', 'open'), ('paused', 'paused'), ('closed', 'closed'), ('finished', 'finished')], default='draft', max_length=10)),
+                ('state', models.CharField(choices=[('draft', 'draft'), ('packing', 'being packed'), ('open', 'open'), ('paused', 'paused'), ('closed', 'closed')], default='draft', max_length=10)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('order', models.CharField(choices=[('score', 'by score (ties by document id, descending)'), ('rank', 'by the rank column')], default='score', max_length=10)),
                 ('depth', models.PositiveSmallIntegerField(default=1, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)])),

@@ -118,7 +118,7 @@ def test_places_and_best_known_answers_come_with_their_certainty(demo: Campaign)
     answers = [(one["qid"], pid) for one in data["stability"] for pid in one["best"]]
     assert answers == [(query, pid) for query, pid in best if query != single]
     assert all(0 <= one["share"] <= 1 for one in data["stability"])
-    Campaign.objects.update(method=Campaign.Method.MOST_WINS)
+    Campaign.objects.update(method=Campaign.Method.MOST_WINS, revision=demo.revision + 1)
     demo.refresh_from_db()
     assert (computed(demo)["ranks"], computed(demo)["stability"]) == (None, None)
 

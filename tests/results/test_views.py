@@ -87,7 +87,7 @@ def test_members_see_every_page_and_file(member: Client, judged: Campaign) -> No
     for where in every_page(judged):
         answer = member.get(where)
         assert answer.status_code == 200, where
-        assert answer.content
+        assert answer.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -288,13 +288,13 @@ def test_csv_has_every_row_with_full_precision(researcher: Client, demo: Campaig
     data = Result.objects.get(campaign=demo).data
     answer = researcher.get(address("file", demo, "leaderboard", "csv"))
     assert answer["Content-Disposition"] == 'attachment; filename="demo-leaderboard.csv"'
-    rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
+    rows = list(csv.DictReader(io.StringIO(answer.getvalue().decode())))
     assert [row["run"] for row in rows] == [row["run"] for row in data["leaderboard"]]
     for row, stored in zip(rows, data["leaderboard"], strict=True):
         assert float(row["preference"]) == stored["preference"]["mean"]
         assert [float(row["original_t_low"]), float(row["original_t_high"])] == stored["original"]["t"]
     pairs = researcher.get(address("file", demo, "pairs", "csv"))
-    assert len(list(csv.DictReader(io.StringIO(pairs.content.decode())))) == 55
+    assert len(list(csv.DictReader(io.StringIO(pairs.getvalue().decode())))) == 55
 
 
 NASTY = Table(

@@ -1,0 +1,159 @@
+"""Finished publications cost the jobs nothing, and whatever happens to one has the jobs look after it again."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from core.models import User
+from core.version import VERSION
+from judgments import jobs as judgment_jobs
+from judgments import services as judgment_services
+from judgments.models import Export
+from platforms import finishing
+from platforms import jobs as platform_jobs
+from platforms.models import LedgerComparison, Operation, Publication, PublishedHit, Submission
+from pools.models import Campaign, Collection
+from results import jobs as result_jobs
+from results.inputs import FORMAT, SOFTWARE
+from results.models import Result
+from tasks import jobs as task_jobs
+from tasks.models import Assignment, Worker
+from tests import factories
+
+
+@pytest.fixture
+def settled(campaign: Campaign, alice: Worker, bob: Worker, carol: Worker) -> Publication:
+    """A publication whose HITs are all done, with one worker barred there, and ledgers that agree."""
+    for worker in (alice, bob, carol):
+        factories.do(worker, campaign)
+    return published(campaign)
+
+
+def published(campaign: Campaign) -> Publication:
+    before = timezone.now() - timedelta(days=2)
+    publication = Publication.objects.create(
+        campaign=campaign, state=Publication.State.OPEN, title="T", description="D", published_at=before
+    )
+    LedgerComparison.objects.create(
+        publication=publication, version=1, made_at=timezone.now(), differences=0, content={}
+    )
+    return publication
+
+
+def finish(publication: Publication) -> bool:
+    return finishing.publication_finish(publication=publication, at=timezone.now())
+
+
+def plan(publication: Publication, campaign: Campaign, **_people: object) -> None:
+    Operation.objects.create(
+        publication=publication, kind=Operation.Kind.EXCLUSION_TYPE, next_try=timezone.now(), request={}
+    )
+
+
+def poll(publication: Publication, campaign: Campaign, **_people: object) -> None:
+    PublishedHit.objects.create(publication=publication, max_assignments=1, next_poll_at=timezone.now())
+
+
+def submit(publication: Publication, campaign: Campaign, **_people: object) -> None:
+    at_platform = PublishedHit.objects.create(publication=publication, max_assignments=1)
+    Submission.objects.create(
+        publication=publication, published_hit=at_platform, platform_assignment_id="A", platform_worker_id="W",
+        status="Submitted", submitted_at=timezone.now(),
+    )  # fmt: skip
+
+
+def work_late(publication: Publication, campaign: Campaign, dan: Worker, **_people: object) -> None:
+    late = Assignment.objects.get(worker=dan)
+    factories.judge(late)
+    judgment_services.assignment_finish(assignment=late, at=timezone.now())
+
+
+def exclude(publication: Publication, campaign: Campaign, rita: User, **_people: object) -> None:
+    work = campaign.assignments.filter(verdict=Assignment.Verdict.ACCEPTED).earliest("id")
+    judgment_services.assignment_exclude(assignment=work, why="look", by=rita, at=timezone.now())
+
+
+def restore(publication: Publication, campaign: Campaign, rita: User, **_people: object) -> None:
+    work = campaign.assignments.filter(verdict=Assignment.Verdict.ACCEPTED).earliest("id")
+    Assignment.objects.filter(pk=work.pk).update(verdict=Assignment.Verdict.UNCHECKED)
+    judgment_services.assignment_restore(assignment=work, why="fine", by=rita, at=timezone.now())
+
+
+def welcome(publication: Publication, campaign: Campaign, rita: User, erin: Worker, **_people: object) -> None:
+    judgment_services.worker_unbar(worker=erin, campaign=campaign, why="back", by=rita, at=timezone.now())
+
+
+@pytest.mark.parametrize("happen", [plan, poll, submit, work_late, exclude, restore, welcome])
+def test_whatever_happens_to_a_finished_publication_has_jobs_look_after_it_again(
+    campaign: Campaign, alice: Worker, bob: Worker, carol: Worker, rita: User, happen: Callable[..., None]
+) -> None:
+    dan, erin = factories.worker(campaign, "Dan"), factories.worker(campaign, "Erin")
+    factories.take(dan, campaign, timezone.now() - timedelta(hours=3))
+    for worker in (alice, bob, carol):
+        factories.do(worker, campaign)
+    publication = published(campaign)
+    judgment_services.worker_bar(worker=erin, campaign=campaign, why="careless", by=rita, at=timezone.now())
+    excluded = {"state": Operation.State.DONE, "ended_at": timezone.now() - timedelta(days=1)}
+    Operation.objects.create(
+        publication=publication, kind=Operation.Kind.EXCLUDE, worker=erin, barred_at=timezone.now(),
+        next_try=timezone.now(), request={}, **excluded,
+    )  # fmt: skip
+    assert finish(publication)
+    assert not finishing.unfinished().exists()
+    happen(publication, campaign, dan=dan, erin=erin, rita=rita)
+    assert finishing.unfinished().get() == publication
+
+
+def test_nothing_is_finished_while_anything_is_open(settled: Publication, campaign: Campaign) -> None:
+    campaign.hits.filter(number=1).update(needed=1)
+    assert not finish(settled)
+    campaign.hits.update(needed=0)
+    alarm = settled.alarms.create(kind="job", text="Look.", raised_at=timezone.now())
+    assert not finish(settled)
+    alarm.delete()
+    LedgerComparison.objects.update(differences=1)
+    assert not finish(settled)
+    LedgerComparison.objects.update(differences=0, made_at=timezone.now() - timedelta(days=9))
+    assert not finish(settled)
+    LedgerComparison.objects.update(made_at=timezone.now())
+    Publication.objects.update(state=Publication.State.STOPPED)
+    assert not finish(settled)
+    Publication.objects.update(state=Publication.State.PAUSED)
+    assert finish(settled)
+
+
+def test_periodic_jobs_ask_as_much_with_fifty_finished_campaigns_as_with_one(collection: Collection) -> None:
+    counted = []
+    for number in (1, 50):
+        while Campaign.objects.count() < number:
+            finished(collection, f"campaign {Campaign.objects.count()}")
+        with CaptureQueriesContext(connection) as asked:
+            for job in (
+                platform_jobs.publish, platform_jobs.sync, platform_jobs.settle, platform_jobs.requeue,
+                platform_jobs.reconcile, judgment_jobs.check, judgment_jobs.make_exports, result_jobs.compute_results,
+                task_jobs.pack_waiting_campaigns,
+            ):  # fmt: skip
+                job()
+        counted.append(len(asked))
+    assert counted[0] == counted[1] < 25
+
+
+def finished(collection: Collection, name: str) -> None:
+    """A campaign in step, with a finished publication."""
+    now = timezone.now()
+    campaign = Campaign.objects.create(
+        lab=collection.lab, collection=collection, name=name, state=Campaign.State.OPEN, revision=7
+    )
+    Export.objects.create(
+        campaign=campaign, revision=7, software=VERSION, newest_assignment=0, newest_judgment=0, counts={},
+        made_at=now, seconds=0, rests_until=now,
+    )  # fmt: skip
+    Result.objects.create(
+        campaign=campaign, revision=7, software=SOFTWARE, data={"version": FORMAT}, figures={}, tops={},
+        computed_at=now, seconds=0, rests_until=now,
+    )  # fmt: skip
+    assert finish(published(campaign))
