@@ -214,7 +214,7 @@ def test_a_dry_run_says_what_will_be_sent_and_sends_nothing(
 def test_a_balance_that_does_not_cover_all_publishes_nothing(publication: Publication, requester: Requester) -> None:
     requester.hit(Reward="828.00")  # $6.40 are left, and $9.60 needed
 
-    with pytest.raises(Refused, match=r"has \$6\.40, and the campaign may cost \$9\.60.* operator of the marketplace"):
+    with pytest.raises(Refused, match=r"has \$6\.40, but the campaign may cost \$9\.60.* operator of the marketplace"):
         publication_publish(publication=publication, at=timezone.now())
 
     assert not publication.operations.exists()

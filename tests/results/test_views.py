@@ -118,7 +118,7 @@ def test_a_draft_says_what_will_stand_here(page: Client, collection: Any) -> Non
 
 
 def test_a_campaign_that_nobody_judged_says_how_to_get_there(page: Client, campaign: Campaign) -> None:
-    assert "Nobody's judgments count yet: let workers in" in text_of(page, address("results", campaign))
+    assert "No judgments count yet: invite workers" in text_of(page, address("results", campaign))
 
 
 def test_computing_can_be_asked_for_and_is_done_in_the_background(
@@ -128,7 +128,7 @@ def test_computing_can_be_asked_for_and_is_done_in_the_background(
     monkeypatch.setattr(result_jobs.compute_results, "delay", asked.append)
     factories.do(alice, campaign)
     said = text_of(page, address("results", campaign))
-    assert "3 judgments count, and The results have not been computed yet." in said
+    assert "3 judgments count. The results have not been computed yet." in said
     assert "Compute now" in said
     answer = page.post(address("compute", campaign))
     assert (answer.status_code, asked) == (303, [campaign.pk])
