@@ -117,7 +117,7 @@ def test_publishing_to_nobody_and_replacing_the_terms_fit_and_can_be_read(
     campaign = published.campaign
     terms = reverse("platforms:terms", args=[campaign.pk])
     look(terms)
-    ritas.get_by_role("button", name="Fill in the paper's demands").click()
+    ritas.get_by_role("button", name="Use the paper's requirements").click()
     assert ritas.input_value("#id_approved") == "10000"
     ritas.fill("#id_approved", "999999")
     ritas.fill("#id_title", "Another title")

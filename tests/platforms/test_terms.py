@@ -70,7 +70,7 @@ def test_at_our_own_marketplace_nothing_is_asked_of_workers_unless_somebody_want
 def test_countries_that_do_not_exist_are_refused_however_they_come(campaign: Campaign, settings: Any) -> None:
     settings.MARKETPLACE_URL = "http://localhost:8100"
     for code in ("UK", "ZZ", "us"):
-        with pytest.raises(Refused, match=f"“{code}” is no country's code"):
+        with pytest.raises(Refused, match=f"“{code}” is not an ISO 3166 country code"):
             publication_write(campaign=campaign, requirements=requirements_of(PAPER._replace(countries=("US", code))))
     assert not Publication.objects.exists()
     assert publication_write(campaign=campaign, requirements=requirements_of(PAPER._replace(countries=("GB",)))).pk

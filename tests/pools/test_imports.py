@@ -43,7 +43,7 @@ def test_queries_and_qrels_are_stored_in_the_order_of_their_files(bare: Collecti
 def test_importing_queries_again_changes_nothing_and_another_text_is_refused(bare: Collection, tmp_path: Path) -> None:
     collection_import(lab=bare.lab, name="bare", queries=write(tmp_path / "more.tsv", "q1\tone\nq4\tfour\n"))
     assert Query.objects.count() == 4
-    with pytest.raises(BadInput, match=r"other\.tsv: query q1 has another text"):
+    with pytest.raises(BadInput, match=r"other\.tsv: query q1 already has a different text"):
         collection_import(lab=bare.lab, name="bare", queries=write(tmp_path / "other.tsv", "q5\tfive\nq1\tuno\n"))
     assert Query.objects.count() == 4
 
