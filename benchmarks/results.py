@@ -129,8 +129,8 @@ def _judge(campaign: "Campaign") -> None:
         cursor.execute(
             """
             INSERT INTO tasks_assignment (campaign_id, hit_id, worker_id, state, verdict, taken_at, leased_until,
-              finished_at, judged, owed, receipt, platform_assignment_id)
-            SELECT campaign_id, id, %s + number %% %s, 'submitted', 'accepted', now(), now(), now(), 13, 2, '', ''
+              finished_at, judged, owed, receipt, platform_assignment_id, came_from)
+            SELECT campaign_id, id, %s + number %% %s, 'submitted', 'accepted', now(), now(), now(), 13, 2, '', '', ''
             FROM tasks_hit WHERE campaign_id = %s
             """,
             [workers[0].pk, WORKERS, campaign.pk],
@@ -297,12 +297,8 @@ def _verdict(good: bool) -> str:
 
 def _postmaster() -> int:
     """The process of the database's server."""
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW data_directory")
-        (folder,) = cursor.fetchone()
-    return int((Path(folder) / "postmaster.pid").read_text().split()[0])
+    (file,) = Path(os.environ["BESTKNOWN_VAR"]).rglob("postmaster.pid")
+    return int(file.read_text().split()[0])
 
 
 def _cpu(*roots: int) -> float:

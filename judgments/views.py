@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kombu.exceptions import OperationalError
 
 from core.errors import NotYours, Refused
-from core.http import Request, page_of, refuse_in, see_other
+from core.http import ROWS, Request, page_of, refuse_in, see_other
 from core.money import dollars
 from judgments import detail, exports
 from judgments import jobs as judgment_jobs
@@ -219,8 +219,8 @@ def worker(request: Request, pk: int, worker_pk: int) -> HttpResponse:
         "campaign": found,
         "worker": person,
         "row": rows[0] if rows else None,
-        "assignments": judgment_selectors.assignments_of(found).filter(worker=person),
-        "decisions": judgment_selectors.decisions_on(person),
+        "page": page_of(request, judgment_selectors.assignments_of(found).filter(worker=person)),
+        "decisions": judgment_selectors.decisions_on(person)[:ROWS],
         "form": form,
     }
     return render(request, "judgments/worker.html", context, status=status)

@@ -90,6 +90,11 @@ class Publication(models.Model):
         return f"{self.campaign_id} at {self.platform}"
 
     @property
+    def is_finished(self) -> bool:
+        """Whether everything was settled, and nothing that counts has changed since (platforms.finishing)."""
+        return self.finished_revision is not None and self.finished_revision == self.campaign.revision
+
+    @property
     def listed(self) -> Decimal:
         """The reward that the platform lists, and pays when an assignment is approved."""
         reward = self.campaign.reward

@@ -7,7 +7,9 @@ import zipfile
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -321,6 +323,28 @@ def test_workers_are_listed_page_by_page(
         table = answer.partition('id="workers"')[2]
         assert name in table
         assert by_key[2 - number] not in table
+
+
+def test_a_worker_with_thousands_of_assignments_and_decisions_has_a_page_of_the_usual_size(
+    page: Client, campaign: Campaign, accepted: Assignment
+) -> None:
+    now, worker = timezone.now(), accepted.worker
+    Assignment.objects.bulk_create(
+        Assignment(
+            campaign=campaign, hit=accepted.hit, worker=worker, state="submitted", verdict="accepted", taken_at=now,
+            leased_until=now, finished_at=now, platform_assignment_id=f"A{number}",
+        )
+        for number in range(5_000)
+    )  # fmt: skip
+    Decision.objects.bulk_create(
+        Decision(campaign=campaign, worker=worker, assignment=accepted, kind="restored", why="again", at=now)
+        for _number in range(5_000)
+    )
+    for name, arguments in (("worker", [worker.pk]), ("work", []), ("campaign", []), ("queries", [])):
+        with CaptureQueriesContext(connection) as asked:
+            answer = page.get(reverse(f"judgments:{name}", args=[campaign.pk, *arguments]))
+        assert len(answer.content) < 150_000, name
+        assert len(asked) <= 40, name
 
 
 def test_the_campaigns_page_leads_to_the_alarms_of_its_publication(page: Client, campaign: Campaign) -> None:
