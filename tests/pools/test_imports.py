@@ -89,7 +89,7 @@ def test_passages_without_a_text_are_named(bare: Collection, tmp_path: Path) -> 
 
 
 def test_a_passage_that_comes_twice_with_different_texts_is_refused(bare: Collection, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="passage p1 comes twice"):
+    with pytest.raises(BadInput, match="passage p1 appears twice"):
         collection_import(lab=bare.lab, name="bare", passages=write(tmp_path / "p.tsv", "p1\ta\np4\tb\np1\tanother\n"))
     assert not Passage.objects.exclude(text="").exists()
 
@@ -149,7 +149,7 @@ def test_a_bad_run_is_refused_by_line_and_leaves_no_row_and_no_file(
 
 def test_a_second_run_of_the_same_name_is_refused(bare: Collection, tmp_path: Path) -> None:
     import_run(bare, tmp_path, RUN)
-    with pytest.raises(Refused, match="has a run called red already"):
+    with pytest.raises(Refused, match="already has a run called red"):
         import_run(bare, tmp_path, RUN)
 
 

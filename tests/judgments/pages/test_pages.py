@@ -602,7 +602,7 @@ def test_home_counts_what_is_owed_altogether(campaign: Campaign, alice: Worker) 
     factories.judge(work, only=[1])
     told = words(ask(address("home", links.home_token(alice, campaign))))
     assert all(receipt in told for receipt in receipts)
-    assert "All together $4.00" in told
+    assert "Total $4.00" in told
     assert "1 of 3 answers are saved" in told
 
 
