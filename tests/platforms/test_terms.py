@@ -279,7 +279,7 @@ def test_platform_and_pay_stay_as_they_were_published(published: Publication, te
 def test_terms_that_cannot_be_or_reach_nobody_replace_nothing(published: Publication) -> None:
     for terms, words in (
         ({"auto_approval": timedelta(days=1)}, "from 3 to 30 days"),
-        ({"requirements": requirements_of(PAPER._replace(countries=("UK",)))}, "no country's code"),
+        ({"requirements": requirements_of(PAPER._replace(countries=("UK",)))}, "not an ISO 3166 country code"),
         ({"requirements": NOBODY}, "None of the marketplace's"),
     ):
         with pytest.raises(Refused, match=words):

@@ -170,7 +170,7 @@ def test_a_whole_task_with_the_keyboard_alone(visitor: Callable[..., Page], thir
     page.wait_for_url("**/done/")
     work = Assignment.objects.get()
     expect(page.locator(".receipt")).to_have_text(work.receipt)
-    expect(page.get_by_text("The lab owes you $2.00 and pays it.")).to_be_visible()
+    expect(page.get_by_text("The lab owes you $2.00 and will pay it.")).to_be_visible()
     stored = chosen(work)
     assert stored.pop(5) == (4, "left")
     assert stored == list(enumerate(sides, start=1))
