@@ -128,7 +128,7 @@ def test_computing_can_be_asked_for_and_is_done_in_the_background(
     monkeypatch.setattr(result_jobs.compute_results, "delay", asked.append)
     factories.do(alice, campaign)
     said = text_of(page, address("results", campaign))
-    assert "3 judgments count. The results have not been computed yet." in said
+    assert "3 judgments count. The results have not been computed yet;" in said
     assert "Compute now" in said
     answer = page.post(address("compute", campaign))
     assert (answer.status_code, asked) == (303, [campaign.pk])
