@@ -40,6 +40,7 @@ JUDGMENT_COLUMNS = (
     "made_at", "seconds", "verdict", "accepted", "superseded",
 )  # fmt: skip
 PAIR_COLUMNS = ("query", "a", "b", "a_preferred", "b_preferred", "needed")
+# File names, in the order in which they are shown, with what they hold.
 NAMES = {
     "preference-qrels.txt": "preference qrels (TREC)",
     "preference-qrels.tsv": "preference qrels (MS MARCO)",
@@ -51,7 +52,6 @@ NAMES = {
     "judgments.jsonl": "every judgment, with pseudonym, side shown and times",
     "manifest.json": "settings, counts, hashes of the files, software version",
 }
-"""File names, in the order in which they are shown, with what they hold."""
 MANIFEST = "manifest.json"
 ARCHIVE = "all.zip"
 LINES = 5_000  # at once in memory

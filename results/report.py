@@ -31,10 +31,10 @@ from results.tables import Table, table, tables
 from results.writing import as_csv, as_tex
 
 ARCHIVE = "report.zip"
+# The folder of the exports.
 DATA = "data"
-"""The folder of the exports."""
+# Rows of a table on the page; all of them are in its CSV file.
 LONGEST = 200
-"""Rows of a table on the page; all of them are in its CSV file."""
 
 
 class ShownFigure(NamedTuple):

@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 
 LONGEST, SHORT = 30, 10
 """A table of more rows than the first is cut to the second on the page of all results; its own page has the others."""
+# The figures that show the numbers of each table.
 BESIDE = {
     "leaderboard": ("scatter", "intervals-original", "intervals-preference"),
     "ranks": ("ranks",),
@@ -42,7 +43,6 @@ BESIDE = {
     "win-matrix": ("win-ratios",),
     "pool-sizes": ("pool-sizes",),
 }
-"""The figures that show the numbers of each table."""
 
 
 # --- all results

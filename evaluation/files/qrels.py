@@ -77,7 +77,7 @@ def read_qrels(source: Source, *, name: str | None = None) -> Qrels:
             raise BadInput(file.name, line, f"grade {quote_value(grade)} is not a whole number of at most nine digits.")
         earlier = grades.setdefault(query, {}).setdefault(passage, int(grade))
         if earlier != int(grade):
-            message = f"grade {grade} for passage {quote_value(passage)} of query {quote_value(query)}, which "
-            f"had {earlier} before."
+            shown_passage, shown_query = quote_value(passage), quote_value(query)
+            message = f"grade {grade} for passage {shown_passage} of query {shown_query}, which had {earlier} before."
             raise BadInput(file.name, line, message)
     return Qrels(grades)

@@ -70,7 +70,7 @@ class Rarity:
 
     def weights(self, words: Iterable[str]) -> float:
         """The weights of several words, added."""
-        return sum(self.weight(word) for word in words)
+        return math.fsum(self.weight(word) for word in words)  # the same in any order, which sets do not keep
 
     def share(self, question: frozenset[str], passage: frozenset[str]) -> float:
         """The share of the question's words that the passage holds, from 0 to 1, rare words counting more."""

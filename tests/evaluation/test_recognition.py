@@ -44,6 +44,12 @@ def test_common_words_count_next_to_nothing() -> None:
     assert rarity.share(question, words_of("a cello")) > 0.99
 
 
+def test_a_share_does_not_depend_on_the_order_of_the_words() -> None:
+    rarity = Rarity([words_of(f"word{n} " * (n % 7) + "the " + "sea " * (n % 3)) for n in range(50)])
+    words = [f"word{n}" for n in range(40)]
+    assert len({rarity.weights(words[turn:] + words[:turn]) for turn in range(40)}) == 1
+
+
 PAIRS = [ShownItem(f"about word{n}", f"word{n} is this and more", f"word{n} is that") for n in range(30)]
 
 

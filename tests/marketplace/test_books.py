@@ -132,14 +132,18 @@ DAMAGES = [
     ),
     Damage(
         "more was paid out than earned",
-        "INSERT INTO marketplace_entry (at, kind, available, on_hold, earned, worker_id, note)"
-        " SELECT now(), 'payout', 0, 0, -9, id, '' FROM marketplace_worker WHERE worker_id = %(worker_id)s",
+        "INSERT INTO marketplace_payoutlist (reference, made_at) VALUES ('P', now());"
+        "INSERT INTO marketplace_entry (at, kind, available, on_hold, earned, worker_id, note, payout_list_id)"
+        " SELECT now(), 'payout', 0, 0, -9, worker.id, '', list.id FROM marketplace_worker worker,"
+        " marketplace_payoutlist list WHERE worker_id = %(worker_id)s AND reference = 'P'",
         r"Worker A\w+ was paid out \$6\.50 more than was earned\.",
     ),
     Damage(
         "more came back than was paid out",
-        "INSERT INTO marketplace_entry (at, kind, available, on_hold, earned, worker_id, note)"
-        " SELECT now(), 'payout', 0, 0, -1, id, 'P' FROM marketplace_worker WHERE worker_id = %(worker_id)s;"
+        "INSERT INTO marketplace_payoutlist (reference, made_at) VALUES ('P', now());"
+        "INSERT INTO marketplace_entry (at, kind, available, on_hold, earned, worker_id, note, payout_list_id)"
+        " SELECT now(), 'payout', 0, 0, -1, worker.id, 'P', list.id FROM marketplace_worker worker,"
+        " marketplace_payoutlist list WHERE worker_id = %(worker_id)s AND reference = 'P';"
         "INSERT INTO marketplace_entry (at, kind, available, on_hold, earned, worker_id, note, payout_id)"
         " SELECT now(), 'bounce', 0, 0, 2, worker_id, 'R', id FROM marketplace_entry WHERE note = 'P'",
         r"Entry \d+ says that \$2\.00 came back, and the payout was \$1\.00",
