@@ -70,7 +70,7 @@ def published_hits_plan(
     )
     operations = [
         _operation(publication, Kind.CREATE, at, {"published_hit": published_hit})
-        for published_hit in published_hits.select_related("hit")
+        for published_hit in published_hits.select_related("hit").order_by("hit__number")
     ]
     return len(Operation.objects.bulk_create(operations, ignore_conflicts=True))
 
@@ -96,7 +96,7 @@ def retypes_plan(*, publication: Publication, terms: TermsVersion, limit: int, a
             at,
             {"published_hit": published_hit, "terms": terms, "turn": published_hit.calls + 1},
         )
-        for published_hit in chosen[:limit]
+        for published_hit in chosen.order_by("hit__number")[:limit]
     ]
     return len(Operation.objects.bulk_create(operations, ignore_conflicts=True))
 

@@ -163,8 +163,13 @@ class Crowd:
 
     def _somebody(self, http: httpx.Client, number: int) -> str:
         self.did["people"] += 1
-        email = f"storm{self.seed}-{number}-{time.monotonic_ns()}@example.org"
-        return str(self._asked(http, "worker", email=email, vouched_approved=20_000)["worker_id"])
+        for _ in range(50):  # an address is taken if a killed server made its worker and did not answer
+            email = f"storm{self.seed}-{number}-{time.monotonic_ns()}@example.org"
+            answer = self._asked(http, "worker", email=email, vouched_approved=20_000)
+            if "worker_id" in answer:
+                return str(answer["worker_id"])
+            time.sleep(0.1)
+        raise AssertionError(f"no worker: {answer}")
 
     def _asked(self, http: httpx.Client, action: str, **given: Any) -> dict[str, Any]:
         """A call of test mode, made again if a killed server did not answer; `error` in it if it was refused."""
