@@ -53,10 +53,10 @@ def compute(inputs: Inputs) -> Json:
     judgments = [row for row in inputs.preferences if row.query not in inputs.waiting]
     derived = derive(settled, judgments, method=cast(Method, inputs.campaign.method))
     preference = Qrels.of(Entry(query, passage, 1) for query, passage in derived.qrels)
-    found = _counts(inputs, derived, preference) | {"quality": _quality(inputs.behaviour)}
+    data = _counts(inputs, derived, preference) | {"quality": _quality(inputs.behaviour)}
     queries = common_queries(inputs.qrels, preference)
-    found |= _scores(inputs, preference, queries, settled, judgments) if queries else _NO_SCORES
-    plain: Json = _plain(found)
+    data |= _scores(inputs, preference, queries, settled, judgments) if queries else _NO_SCORES
+    plain: Json = _plain(data)
     return plain
 
 
@@ -70,12 +70,12 @@ _NO_SCORES: Json = {
 def tops(inputs: Inputs) -> dict[str, dict[str, list[str]]]:
     """By query, the runs that put each passage of its pool first, by name."""
     order = cast(Order, inputs.campaign.order)
-    found: dict[str, dict[str, list[str]]] = {query: {} for query in inputs.pools}
+    runs_of: dict[str, dict[str, list[str]]] = {query: {} for query in inputs.pools}
     for name, run in inputs.runs.items():
         for query, (passage,) in run.top(order).items():
             if passage in inputs.pools.get(query, ()):
-                found[query].setdefault(passage, []).append(name)
-    return found
+                runs_of[query].setdefault(passage, []).append(name)
+    return runs_of
 
 
 def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
@@ -174,25 +174,27 @@ def _champion(inputs: Inputs, judgments: Sequence[Preference]) -> Json | None:
         return None
     (run,) = inputs.runs.values()
     asked = Qrels({query: grades for query, grades in inputs.qrels.grades.items() if query in inputs.pools})
-    found = champion_outcomes(run.top(cast(Order, campaign.order), 2), asked, judgments, min_grade=campaign.min_grade)
-    decided = sum(found.slices())
+    outcomes = champion_outcomes(
+        run.top(cast(Order, campaign.order), 2), asked, judgments, min_grade=campaign.min_grade
+    )
+    decided = sum(outcomes.slices())
     return {
         **{
             name: {"for_qrel": own.qrel, "against": own.other, "undecided": own.undecided, "p": own.p}
-            for name, own in (("a", found.a), ("b", found.b))
+            for name, own in (("a", outcomes.a), ("b", outcomes.b))
         },
         "slices": [
             {"name": name, "share": count / decided if decided else None}
-            for name, count in zip(SLICES, found.slices(), strict=True)
+            for name, count in zip(SLICES, outcomes.slices(), strict=True)
         ],
-        "unjudged": found.unjudged,
-        "crowd_error": found.crowd_error,
+        "unjudged": outcomes.unjudged,
+        "crowd_error": outcomes.crowd_error,
     }
 
 
 def _agreement(inputs: Inputs) -> Json | None:
-    found = agreement(inputs.votes)
-    return found._asdict() if found.pairs else None
+    answers = agreement(inputs.votes)
+    return answers._asdict() if answers.pairs else None
 
 
 def _certainty(
@@ -273,8 +275,8 @@ def _neighbours(runs: Sequence[str], scores: Leaderboard, after: Ranks) -> Json:
     }
 
 
-def _share(found: Any) -> Json:
-    return {"won": found.wins, "of": found.pairings, "share": found.share}
+def _share(pairing: Any) -> Json:
+    return {"won": pairing.wins, "of": pairing.pairings, "share": pairing.share}
 
 
 def _wins(wins: Wins) -> Json:
@@ -312,17 +314,17 @@ def _wins(wins: Wins) -> Json:
     }
 
 
-def _quality(found: Behaviour) -> Json:
-    judged = found.left + found.right
+def _quality(behaviour: Behaviour) -> Json:
+    judged = behaviour.left + behaviour.right
     return {
-        "tests": found.tests,
-        "tests_passed": found.passed,
-        "left_share": found.left / judged if judged else None,
-        "left_p": float(sign_test([found.left], [found.right])[0]) if judged else None,
-        "seconds_median": found.seconds,
+        "tests": behaviour.tests,
+        "tests_passed": behaviour.passed,
+        "left_share": behaviour.left / judged if judged else None,
+        "left_p": float(sign_test([behaviour.left], [behaviour.right])[0]) if judged else None,
+        "seconds_median": behaviour.seconds,
         "positions": [
             [position.position, position.passed / position.tests if position.tests else None, position.seconds]
-            for position in found.positions
+            for position in behaviour.positions
         ],
     }
 

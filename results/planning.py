@@ -86,7 +86,7 @@ def plan_for(campaign: Campaign, data: dict[str, Any] | None, error_rate: float)
     if not sizes:
         return None
     draws = max(1, TOURNAMENTS // len(sizes))
-    found = plan(
+    prices = plan(
         sizes,
         error_rate,
         dollars_per_assignment=campaign.reward,
@@ -105,6 +105,6 @@ def plan_for(campaign: Campaign, data: dict[str, Any] | None, error_rate: float)
             one.same,
             one.kept,
         )
-        for one in found
+        for one in prices
     ]
     return Planned(rows, len(sizes), draws)

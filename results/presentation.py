@@ -36,12 +36,12 @@ class Shown(NamedTuple):
 
 def heads(table: Table, order: str, address: Callable[[str], str]) -> list[Head]:
     """The heads of a table that is sorted by `order`. `address` leads to another order."""
-    found = []
+    headings = []
     for column in table.columns:
         ordered = {column.key: "ascending", f"-{column.key}": "descending"}.get(order, "")
         following = f"-{column.key}" if ordered == "ascending" else column.key
-        found.append(Head(column.label, column.kind not in (*WORDS, "yes"), address(following), ordered))
-    return found
+        headings.append(Head(column.label, column.kind not in (*WORDS, "yes"), address(following), ordered))
+    return headings
 
 
 def cells(table: Table, rows: Sequence[Sequence[object]], links: Mapping[str, str]) -> list[list[Cell]]:

@@ -119,7 +119,7 @@ def _write_report(
 
 
 def _tables_of(data: dict[str, Any]) -> list[Table]:
-    return [found for name in tables(data) if (found := table(data, name)) is not None]
+    return [shown for name in tables(data) if (shown := table(data, name)) is not None]
 
 
 def _shown_figure(figure: Figure, data: dict[str, Any], svg: bytes) -> ShownFigure:
@@ -127,8 +127,8 @@ def _shown_figure(figure: Figure, data: dict[str, Any], svg: bytes) -> ShownFigu
     return ShownFigure(figure.name, figure.title, figure.description(data), safe)
 
 
-def _shown_table(found: Table) -> Shown:
-    return Shown(found, heads(found, "", lambda _order: ""), cells(found, found.rows[:LONGEST], {}), len(found.rows))
+def _shown_table(table: Table) -> Shown:
+    return Shown(table, heads(table, "", lambda _order: ""), cells(table, table.rows[:LONGEST], {}), len(table.rows))
 
 
 def _manifest(about: dict[str, Any], files: Mapping[str, Path]) -> bytes:

@@ -57,8 +57,8 @@ def tops_of(pool: Pool) -> dict[str, list[str]]:
         row = cursor.fetchone()
     if row is None or row[0] is None:
         return {}
-    found: dict[str, list[str]] = row[0] if isinstance(row[0], dict) else json.loads(row[0])
-    return found
+    tops: dict[str, list[str]] = row[0] if isinstance(row[0], dict) else json.loads(row[0])
+    return tops
 
 
 def certainty_of(pool: Pool, best: Collection[str]) -> float | None:

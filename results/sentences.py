@@ -34,8 +34,8 @@ def findings(data: Data) -> list[Finding]:
         ("crowd", _("How good are the judgments?"), _crowd),
         ("limits", _("What this does not say"), _limits),
     )
-    told = (Finding(name, question, list(tell(data))) for name, question, tell in parts)
-    return [finding for finding in told if finding.sentences]
+    answers = (Finding(name, question, list(tell(data))) for name, question, tell in parts)
+    return [finding for finding in answers if finding.sentences]
 
 
 def percent(share: float) -> str:
@@ -92,8 +92,8 @@ def _of(pairing: Data) -> str:
     return _("%(won)s of %(of)s") % {"won": f"{pairing['won']:,.0f}", "of": f"{pairing['of']:,}"}
 
 
-def _champion(found: Data) -> Iterator[str]:
-    a, b = found["a"], found["b"]
+def _champion(champion: Data) -> Iterator[str]:
+    a, b = champion["a"], champion["b"]
     if b["for_qrel"] + b["against"]:
         yield _(
             "Where the run's top passage was not the qrel, people preferred the run's passage "

@@ -73,15 +73,15 @@ def _sections(
     sections = []
     for name in tables.tables(data):
         own = order if name == sorted_table else ""
-        found = _table_of(data, name).sorted_by(own)
+        table = _table_of(data, name).sorted_by(own)
         shown = Shown(
-            found,
-            heads(found, own, _sorting(name)),
-            _rows(campaign, found, found.rows if len(found.rows) <= LONGEST else found.rows[:SHORT]),
-            len(found.rows),
+            table,
+            heads(table, own, _sorting(name)),
+            _rows(campaign, table, table.rows if len(table.rows) <= LONGEST else table.rows[:SHORT]),
+            len(table.rows),
         )
-        there = [figures.FIGURES[figure] for figure in BESIDE.get(name, ()) if figure in drawn]
-        sections.append({"shown": shown, "figures": [(figure, drawn[figure.name]) for figure in there]})
+        beside = [figures.FIGURES[figure] for figure in BESIDE.get(name, ()) if figure in drawn]
+        sections.append({"shown": shown, "figures": [(figure, drawn[figure.name]) for figure in beside]})
     return sections
 
 
@@ -99,10 +99,10 @@ def _rows(campaign: Campaign, table: Table, rows: Any) -> Any:
 
 
 def _table_of(data: dict[str, Any] | None, name: str) -> Table:
-    found = None if data is None else tables.table(data, name)
-    if found is None:
+    table = None if data is None else tables.table(data, name)
+    if table is None:
         raise NotYours(_("These results have no such table. Tables appear once the results are computed."))
-    return found
+    return table
 
 
 @login_required
@@ -134,15 +134,15 @@ def table(request: Request, pk: int, name: str) -> HttpResponse:
     whole = _table_of(result_selectors.stored_data(campaign), name)
     runs = whole.runs()
     run, order = request.GET.get("run", ""), request.GET.get("sort", "")
-    found = whole.only(run) if run in runs else whole
-    found = found.sorted_by(order)
-    page = page_of(request, found.rows)
+    chosen = whole.only(run) if run in runs else whole
+    chosen = chosen.sorted_by(order)
+    page = page_of(request, chosen.rows)
     kept = {"run": run} if run in runs else {}
     shown = Shown(
-        found,
-        heads(found, order, lambda key: f"?{urlencode(kept | {'sort': key})}"),
-        _rows(campaign, found, page.object_list),
-        len(found.rows),
+        chosen,
+        heads(chosen, order, lambda key: f"?{urlencode(kept | {'sort': key})}"),
+        _rows(campaign, chosen, page.object_list),
+        len(chosen.rows),
     )
     context = {
         "campaign": campaign,
@@ -215,14 +215,14 @@ def plan(request: Request, pk: int) -> HttpResponse:
 @require_GET
 def query(request: Request, pk: int, pool_pk: int) -> HttpResponse:
     """One query: its pool, who beat whom, the winners, and the judgments behind each pair."""
-    found = campaign_of(request, pk)
-    pool = found.pools.select_related("query", "campaign").filter(pk=pool_pk).first()
+    campaign = campaign_of(request, pk)
+    pool = campaign.pools.select_related("query", "campaign").filter(pk=pool_pk).first()
     if pool is None:
         raise NotYours(_("This campaign has no such query."))
     context = {
-        "campaign": found,
+        "campaign": campaign,
         "pool": pool,
         "detail": pool_detail(pool),
-        "lang": found.collection.language,
+        "lang": campaign.collection.language,
     }
     return render(request, "results/query.html", context)

@@ -116,7 +116,7 @@ def refuse_foreign_data(*, is_own_server: bool) -> None:
         cursor.execute("SELECT username, password FROM core_user WHERE username = ANY(%s)", [list(kept)])
         if any(check_password(kept[name], password) for name, password in cursor.fetchall()):
             return
-        found = []
+        others = []
         for what, column, table in (
             ("user", "username", "core_user"),
             ("lab", "name", "core_lab"),
@@ -126,10 +126,10 @@ def refuse_foreign_data(*, is_own_server: bool) -> None:
             cursor.execute(f"SELECT {column} FROM {table} ORDER BY id")  # noqa: S608 - names from the lines above
             names = [name for (name,) in cursor.fetchall()]
             if names:
-                found.append(f"{counted(len(names), what)} ({', '.join(names[:3])}{', …' if names[3:] else ''})")
-    if found:
+                others.append(f"{counted(len(names), what)} ({', '.join(names[:3])}{', …' if names[3:] else ''})")
+    if others:
         raise Refused(
-            f"The database holds what make run did not make: {', '.join(found)}. Nothing was changed. "
+            f"The database holds what make run did not make: {', '.join(others)}. Nothing was changed. "
             "Give make run a database of its own: unset DATABASE_URL, or name another folder in BESTKNOWN_VAR. "
             "To serve the site on this database without the demonstration, use python -m local.supervisor."
         )
@@ -412,10 +412,10 @@ def _test_pairs(campaign: Campaign, folder: Folder) -> None:
     missing = TESTS - campaign.test_pairs.count()
     if missing > 0:
         task_services.test_pairs_suggest(campaign=campaign, count=missing, seed=task_services.next_test_seed(campaign))
-    there = campaign.test_pairs.exclude(state=TestPair.State.DECLINED).count()
-    if there < campaign.tests_per_hit:
+    usable = campaign.test_pairs.exclude(state=TestPair.State.DECLINED).count()
+    if usable < campaign.tests_per_hit:
         raise Refused(
-            f"A HIT needs {campaign.tests_per_hit} test pairs, and only {there} could be suggested from so few qrels. "
+            f"A HIT needs {campaign.tests_per_hit} test pairs, and only {usable} could be suggested from so few qrels. "
             "Put a file test-pairs.tsv into the folder, with a line `query relevant off_topic` of ids for each."
         )
     researcher = User.objects.get(username="researcher")
@@ -453,10 +453,10 @@ def _must_be_the_same(collection: Collection, folder: Folder) -> None:
 
 
 def _require(folder: Path, *names: str) -> Path:
-    found = _found(folder, *names)
-    if found is None:
+    path = _found(folder, *names)
+    if path is None:
         raise Refused(f"{folder} has no {' or '.join(names)} (plain, .gz, .bz2 or .zst).")
-    return found
+    return path
 
 
 def _found(folder: Path, *names: str) -> Path | None:
