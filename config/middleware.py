@@ -40,7 +40,8 @@ class PrivatePages:
 class SessionsEnd:
     """End a log-in that nobody has used for SESSION_COOKIE_AGE seconds, or that began SESSION_LONGEST seconds ago.
 
-    Using the site renews it, with a write at most once in SESSION_RENEWED seconds.
+    Using the site renews it, with a write at most once in SESSION_RENEWED seconds. A page that refreshes by itself is
+    not used by anybody.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -51,7 +52,9 @@ class SessionsEnd:
             now = timezone.now().timestamp()
             if now - request.session.get("began", now) > settings.SESSION_LONGEST:
                 logout(request)
-            elif now - request.session.get("seen", 0) > settings.SESSION_RENEWED:
+            elif (
+                "HX-Request" not in request.headers and now - request.session.get("seen", 0) > settings.SESSION_RENEWED
+            ):
                 request.session["seen"] = now
                 request.session.setdefault("began", now)
         return self.get_response(request)

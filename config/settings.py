@@ -101,6 +101,7 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "csp",
+    "django_htmx",
     "rest_framework",
     "core",
     "pools",

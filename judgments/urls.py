@@ -7,10 +7,12 @@ from judgments import views
 app_name = "judgments"
 urlpatterns = [
     path("campaigns/<int:pk>/", views.campaign, name="campaign"),
+    path("campaigns/<int:pk>/progress/", views.progress, name="progress"),
     path("campaigns/<int:pk>/queries/", views.queries, name="queries"),
     path("campaigns/<int:pk>/work/", views.work, name="work"),
     path("campaigns/<int:pk>/work/<int:assignment_pk>/", views.assignment, name="assignment"),
     path("campaigns/<int:pk>/workers/<int:worker_pk>/", views.worker, name="worker"),
     path("campaigns/<int:pk>/exports/", views.make_exports, name="make_exports"),
+    path("campaigns/<int:pk>/exports/files/", views.export_files, name="exports"),
     path("campaigns/<int:pk>/exports/<str:name>", views.export, name="export"),
 ]

@@ -56,7 +56,7 @@ def campaign(request: Request, pk: int) -> HttpResponse:
     found = campaign_of(request, pk)
     draft = found.state == Campaign.State.DRAFT
     sizes = pool_selectors.stored_sizes(found)
-    context = {
+    context: dict[str, Any] = {
         "campaign": found,
         "draft": draft,
         "runs": found.runs.order_by("name"),
@@ -72,17 +72,51 @@ def campaign(request: Request, pk: int) -> HttpResponse:
     if draft:
         context["obstacles"] = task_selectors.launch_obstacles(found)
     else:
-        made = judgment_selectors.export_of(found)
-        stored = judgment_selectors.stored_files(found, StoredFile.Kind.EXPORT)
-        context |= {
-            "progress": task_selectors.progress(found),
-            "made": made,
-            "outdated": judgment_selectors.campaigns_to_export().filter(pk=pk).exists(),
-            "files": [(name, what, stored.get(name)) for name, what in exports.NAMES.items()],
-            "archive": stored.get(exports.ARCHIVE),
-            "decisions": judgment_selectors.decisions(found)[:LATEST],
-        }
+        context |= _exports_context(found) | _progress_context(found, found.state)
     return render(request, "judgments/campaign.html", context)
+
+
+@login_required
+@require_GET
+def progress(request: Request, pk: int) -> HttpResponse:
+    """The part of the campaign's page that shows how far it is, for a page that shows its state as `?state=`."""
+    found = campaign_of(request, pk)
+    context = _made_context(found) | _progress_context(found, request.GET.get("state", ""))
+    return render(request, "judgments/_progress.html", context)
+
+
+@login_required
+@require_GET
+def export_files(request: Request, pk: int) -> HttpResponse:
+    """The part of the campaign's page that lists the export files."""
+    return render(request, "judgments/_exports.html", _exports_context(campaign_of(request, pk)))
+
+
+def _progress_context(found: Campaign, seen_state: str) -> dict[str, Any]:
+    counts = task_selectors.progress(found)
+    return {
+        "campaign": found,
+        "progress": counts,
+        "decisions": judgment_selectors.decisions(found)[:LATEST],
+        "counted_at": timezone.now(),
+        "seen_state": seen_state,
+        "has_changed": found.state != seen_state,
+        "refreshes": found.state != Campaign.State.CLOSED or counts.active > 0,
+    }
+
+
+def _made_context(found: Campaign) -> dict[str, Any]:
+    return {
+        "campaign": found,
+        "made": judgment_selectors.export_of(found),
+        "outdated": judgment_selectors.campaigns_to_export().filter(pk=found.pk).exists(),
+    }
+
+
+def _exports_context(found: Campaign) -> dict[str, Any]:
+    stored = judgment_selectors.stored_files(found, StoredFile.Kind.EXPORT)
+    files = [(name, what, stored.get(name)) for name, what in exports.NAMES.items()]
+    return _made_context(found) | {"files": files, "archive": stored.get(exports.ARCHIVE)}
 
 
 def _settings(found: Campaign) -> list[tuple[object, object]]:
@@ -266,5 +300,5 @@ def make_exports(request: Request, pk: int) -> HttpResponse:
         log.warning("The exports of campaign %s wait for the next round: %s", found.pk, error)
         messages.warning(request, _("The files cannot be asked for now. They are made by themselves."))
     else:
-        messages.success(request, _("The files are being made. Load the page again in a moment."))
+        messages.success(request, _("The files are being made. They appear here in a moment."))
     return see_other("judgments:campaign", pk, fragment="exports")

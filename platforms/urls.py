@@ -7,6 +7,7 @@ from platforms import views
 app_name = "platforms"
 urlpatterns = [
     path("campaigns/<int:pk>/platform/", views.state, name="publication"),
+    path("campaigns/<int:pk>/platform/progress/", views.progress, name="progress"),
     path("campaigns/<int:pk>/platform/terms/", views.terms, name="terms"),
     path("campaigns/<int:pk>/platform/publish/", views.publish, name="publish"),
     *[path(f"campaigns/<int:pk>/platform/{what}/", views.act, {"what": what}, name=what) for what in views.ACTS],
@@ -21,6 +22,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/platform/compensations/<int:payment_pk>/decline/", views.decline, name="decline"),
     path("campaigns/<int:pk>/platform/ledger/", views.ledger, name="ledger"),
     path("campaigns/<int:pk>/platform/ledger/payments.csv", views.ledger_csv, name="ledger_csv"),
+    path("campaigns/<int:pk>/platform/ledger/compared/", views.compared, name="compared"),
     path("campaigns/<int:pk>/platform/ledger/compare/", views.compare, name="compare"),
     path("platform/notifications/<str:reference>/", views.heard, name="notifications"),
 ]

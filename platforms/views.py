@@ -376,19 +376,34 @@ def state(request: Request, pk: int) -> HttpResponse:
     return render(request, "platforms/state.html", _state_context(found, ExtendForm()))
 
 
-def _state_context(publication: Publication, form: ExtendForm) -> dict[str, Any]:
+@login_required
+@require_GET
+def progress(request: Request, pk: int) -> HttpResponse:
+    """The part of the publication's page that shows what needs attention, and how far it is."""
+    publication = _publication_of(campaign_of(request, pk))
+    return render(request, "platforms/_progress.html", _progress_context(publication))
+
+
+def _progress_context(publication: Publication) -> dict[str, Any]:
     at = timezone.now()
     return {
         "campaign": publication.campaign,
         "publication": publication,
-        "at": at,
+        "counted_at": at,
         "status": platform_status.count_status(publication, at),
         "alarms": _alarm_rows(publication),
         "alarm_count": platform_status.open_alarms(publication).count(),
+        "sums": totals(publication),
+    }
+
+
+def _state_context(publication: Publication, form: ExtendForm) -> dict[str, Any]:
+    context = _progress_context(publication)
+    open_now = publishing.open_published_hits(publication, context["counted_at"])
+    return context | {
         "calls": platform_status.calls(publication),
         "troubled": platform_status.calls_in_trouble(publication)[:LISTED],
-        "sums": totals(publication),
-        "open_until": publishing.open_published_hits(publication, at).aggregate(last=Max("expires_at"))["last"],
+        "open_until": open_now.aggregate(last=Max("expires_at"))["last"],
         "form": form,
         "hears": bool(settings.MARKETPLACE_NOTIFICATION_SECRET) and publication.platform == Platform.MARKETPLACE,
     }
@@ -666,6 +681,15 @@ def ledger(request: Request, pk: int) -> HttpResponse:
 
 @login_required
 @require_GET
+def compared(request: Request, pk: int) -> HttpResponse:
+    """The part of the ledger's page that shows how it compares with the platform's."""
+    publication = _publication_of(campaign_of(request, pk))
+    context = {"campaign": publication.campaign, "compared": comparison_last(publication)}
+    return render(request, "platforms/_compared.html", context)
+
+
+@login_required
+@require_GET
 def ledger_csv(request: Request, pk: int) -> HttpResponseBase:
     """The whole ledger as CSV, as it is read."""
     campaign = campaign_of(request, pk)
@@ -689,7 +713,7 @@ def compare(request: Request, pk: int) -> HttpResponse:
             _("The ledgers cannot be compared on request right now. They are compared automatically every six hours."),
         )
     else:
-        messages.success(request, _("The ledgers are being compared. Reload the page in a moment."))
+        messages.success(request, _("The ledgers are being compared. The outcome appears here in a moment."))
     return see_other("platforms:ledger", pk)
 
 

@@ -53,17 +53,37 @@ BESIDE = {
 def results(request: Request, pk: int) -> HttpResponse:
     """What the preferences say: in sentences first, then in tables, with figures beside them."""
     campaign = campaign_of(request, pk)
-    status = result_selectors.result_status(campaign)
-    context: dict[str, Any] = {"campaign": campaign, "status": status}
-    if status.result is not None:
-        data, drawn = status.result.data, status.result.figures
+    context = _status_context(campaign)
+    result = context["status"].result
+    if result is not None:
+        data, drawn = result.data, result.figures
         context |= {
             "data": data,
-            "waiting": status.judgments - data["judgments"],
             "findings": findings(data),
             "sections": _sections(campaign, data, drawn, request.GET.get("table", ""), request.GET.get("sort", "")),
         }
     return render(request, "results/results.html", context)
+
+
+@login_required
+@require_GET
+def status(request: Request, pk: int) -> HttpResponse:
+    """The part of the results' page that says whether they are up to date; `?seen=` is when those shown were made."""
+    context = _status_context(campaign_of(request, pk))
+    seen_at = request.GET.get("seen", "")
+    context |= {"has_new": context["seen_at"] != seen_at, "seen_at": seen_at}
+    return render(request, "results/_status.html", context)
+
+
+def _status_context(campaign: Campaign) -> dict[str, Any]:
+    status = result_selectors.result_status(campaign)
+    result = status.result
+    return {
+        "campaign": campaign,
+        "status": status,
+        "waiting": 0 if result is None else status.judgments - result.data["judgments"],
+        "seen_at": "" if result is None else result.computed_at.isoformat(),
+    }
 
 
 def _sections(
@@ -119,7 +139,7 @@ def compute(request: Request, pk: int) -> HttpResponse:
             _("The results cannot be computed on request right now. They are computed automatically every minute."),
         )
     else:
-        messages.success(request, _("The results are being computed. Reload the page in a moment."))
+        messages.success(request, _("The results are being computed. This page says when they are there."))
     return see_other("results:results", pk)
 
 
