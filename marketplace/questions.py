@@ -1,20 +1,21 @@
 """The XML of questions and of answers. Pure, and careful: requesters and workers send what they like.
 
-No DOCTYPE is taken, so there are no entities to expand and nothing to fetch; documents are small and shallow.
+No DOCTYPE is taken, so there are no entities to expand and nothing to fetch; documents are small.
 """
 
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import urlsplit
-from xml.parsers import expat
+from xml.etree.ElementTree import Element
 from xml.sax.saxutils import escape
+
+from defusedxml import DTDForbidden, ElementTree
 
 from marketplace.errors import InvalidQuestion, Unsupported
 
 QUESTION_BYTES = 65_535
 ANSWER_BYTES = 131_072
-MAX_DEPTH = 8
 EXTERNAL = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
 HTML = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"
 ANSWERS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd"
@@ -39,10 +40,8 @@ def question_read(document: str, *, insecure_urls: bool = False) -> Question:
 
     Raises InvalidQuestion, or Unsupported for the other kinds that Mechanical Turk knew.
     """
-    if len(document.encode()) > QUESTION_BYTES:
-        raise InvalidQuestion(f"The question has more than {QUESTION_BYTES:,} bytes.")
-    root, fields = _parse(document)
-    namespace, _, name = root.rpartition("|")
+    root = _parse(document)
+    name, namespace = _name(root), root.tag.rpartition("}")[0].removeprefix("{")
     if name == "QuestionForm":
         raise Unsupported("QuestionForm is not supported here. Use an HTMLQuestion or an ExternalQuestion.")
     expected = {"ExternalQuestion": (EXTERNAL, "ExternalURL"), "HTMLQuestion": (HTML, "HTMLContent")}.get(name)
@@ -51,6 +50,7 @@ def question_read(document: str, *, insecure_urls: bool = False) -> Question:
     schema, content = expected
     if namespace != schema:
         raise InvalidQuestion(f"The root element {name} has the namespace '{namespace}', not '{schema}'.")
+    fields = _fields(root)
     extra = set(fields) - {content, "FrameHeight"}
     if extra or len(fields) != 2:
         raise InvalidQuestion(f"{name} holds {content} and FrameHeight, and nothing else.")
@@ -124,52 +124,36 @@ def _address(url: str, insecure: bool) -> str:
     return url
 
 
-def _parse(document: str) -> tuple[str, dict[str, str]]:
-    """The root element (`namespace|name`) and the texts of its children, by name. Deeper elements are refused."""
-    parser = expat.ParserCreate(encoding="UTF-8", namespace_separator="|")
-    parser.buffer_text = True
-    path: list[str] = []
-    roots: list[str] = []
-    fields: dict[str, str] = {}
-
-    def start(name: str, _attributes: dict[str, str]) -> None:
-        path.append(name)
-        if len(path) > MAX_DEPTH:
-            raise InvalidQuestion("The question's elements are nested too deeply.")
-        if len(path) == 1:
-            roots.append(name)
-        elif roots[0].rpartition("|")[2] not in ("HTMLQuestion", "ExternalQuestion"):
-            return
-        elif len(path) == 2:
-            short = name.rpartition("|")[2]
-            if short in fields:
-                raise InvalidQuestion(f"The question has several elements {short}.")
-            fields[short] = ""
-        else:
-            raise InvalidQuestion(
-                f"There is an element {name.rpartition('|')[2]} inside {path[1].rpartition('|')[2]}. "
-                "Put HTML into a CDATA section, and write & as &amp; in addresses."
-            )
-
-    def end(_name: str) -> None:
-        path.pop()
-
-    def text(data: str) -> None:
-        if len(path) == 2 and fields:
-            fields[path[1].rpartition("|")[2]] += data
-
-    def doctype(*_: object) -> None:
-        raise InvalidQuestion("The question has a DOCTYPE, which is not allowed.")
-
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = text
-    parser.StartDoctypeDeclHandler = doctype
-    parser.EntityDeclHandler = doctype
+def _parse(document: str) -> Element:
+    """The root element. Raises InvalidQuestion for what is not XML, is too long, or has a DOCTYPE."""
     try:
-        parser.Parse(document.encode(), True)
-    except expat.ExpatError as error:
+        if len(document.encode()) > QUESTION_BYTES:
+            raise InvalidQuestion(f"The question has more than {QUESTION_BYTES:,} bytes.")
+        root: Element = ElementTree.fromstring(document, forbid_dtd=True)
+    except DTDForbidden as error:
+        raise InvalidQuestion("The question has a DOCTYPE, which is not allowed.") from error
+    except ElementTree.ParseError as error:
         raise InvalidQuestion(f"The question is not XML: {error}.") from error
     except UnicodeEncodeError as error:
         raise InvalidQuestion("The question holds characters that are not Unicode text.") from error
-    return roots[0], fields
+    return root
+
+
+def _fields(root: Element) -> dict[str, str]:
+    """The texts of the root's children, by name. Raises InvalidQuestion if one has children, or two have one name."""
+    fields: dict[str, str] = {}
+    for child in root:
+        name = _name(child)
+        if name in fields:
+            raise InvalidQuestion(f"The question has several elements {name}.")
+        if len(child):
+            raise InvalidQuestion(
+                f"There is an element {_name(child[0])} inside {name}. "
+                "Put HTML into a CDATA section, and write & as &amp; in addresses."
+            )
+        fields[name] = child.text or ""
+    return fields
+
+
+def _name(element: Element) -> str:
+    return element.tag.rpartition("}")[2]

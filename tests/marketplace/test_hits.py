@@ -90,6 +90,17 @@ def test_a_hit_of_a_type_takes_its_values(rosa: Requester) -> None:
             "XMLParseError",
             "DOCTYPE",
         ),
+        ({"Question": HTML_QUESTION.replace("450", "<b/>")}, "XMLParseError", "element b inside"),
+        (
+            {"Question": HTML_QUESTION.replace("<FrameHeight>", "<FrameHeight>1</FrameHeight><FrameHeight>")},
+            "XMLParseError",
+            "several elements FrameHeight",
+        ),
+        (
+            {"Question": HTML_QUESTION.replace("450", "<b>" * 9_000 + "</b>" * 9_000)},
+            "XMLParseError",
+            "element b inside",
+        ),
         (
             {"Question": EXTERNAL_QUESTION.replace("https://example.org", "javascript:1//")},
             "XMLParseError",

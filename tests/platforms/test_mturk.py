@@ -160,7 +160,11 @@ def test_answers_are_read_and_strange_documents_are_not() -> None:
     assert answers_of("<a><Answer><QuestionIdentifier>x</QuestionIdentifier><FreeText>1</FreeText></Answer></a>") == {
         "x": "1"
     }
+    commented = "<a><Answer><QuestionIdentifier>x<!-- y --></QuestionIdentifier><FreeText>&lt;!</FreeText></Answer></a>"
+    assert answers_of(commented) == {"x": "<!"}
     assert answers_of("<!DOCTYPE a [<!ENTITY b 'c'>]><a/>") == {}
+    assert answers_of('<!DOCTYPE a SYSTEM "https://example.org/a.dtd"><a/>') == {}
+    assert answers_of("<a>\ud800</a>") == {}
     assert answers_of("no xml") == {}
 
 
