@@ -12,7 +12,7 @@ RUN python -m pip --python /venv/bin/python install --require-hashes --requireme
     && cd /venv/lib/python3*/site-packages \
     && find . -depth -type d -name tests -exec rm -rf {} + \
     && find . -depth -type d -name __pycache__ -exec rm -rf {} + \
-    && rm -rf pyarrow/include pyarrow/src pyarrow/*flight* \
+    && rm -rf pyarrow/include pyarrow/src pyarrow/*flight* pycountry/locales \
     && find botocore/data -mindepth 1 -maxdepth 1 -type d ! -name mturk ! -name s3 ! -name 'sso*' ! -name sts \
         ! -name signin -exec rm -rf {} + \
     && /venv/bin/python -c "import boto3, matplotlib.pyplot, pyarrow.compute, pyarrow.csv, scipy.stats; \
@@ -42,6 +42,7 @@ COPY requirements-marketplace.txt .
 RUN python -m pip --python /venv/bin/python install --require-hashes --requirement requirements-marketplace.txt \
     && cd /venv/lib/python3*/site-packages \
     && find . -depth -type d -name __pycache__ -exec rm -rf {} + \
+    && rm -rf pycountry/locales pycountry/tests \
     && find botocore/data -mindepth 1 -maxdepth 1 -type d ! -name mturk -exec rm -rf {} + \
     && /venv/bin/python -c "import botocore.session; \
 botocore.session.get_session().get_component('data_loader').load_service_model('mturk', 'service-2', '2017-01-17')"

@@ -1,9 +1,9 @@
 """What workers must have, as plain facts. Each platform has its own words for them: `Adapter.requirements_of`. Pure."""
 
 from collections.abc import Iterable
-from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
+
+import pycountry
 
 
 class Demands(NamedTuple):
@@ -21,13 +21,7 @@ class Demands(NamedTuple):
 PAPER = Demands(("US",), 10_000, 97)
 
 
-@cache
-def country_codes() -> frozenset[str]:
-    """The codes of ISO 3166-1, alpha-2, as the time zone database has them."""
-    table = files("tzdata.zoneinfo").joinpath("iso3166.tab").read_text(encoding="utf-8")
-    return frozenset(row[:2] for row in table.splitlines() if row and not row.startswith("#"))
-
-
 def unknown_countries(codes: Iterable[str]) -> list[str]:
     """Those that are no country's code, each once."""
-    return [code for code in dict.fromkeys(codes) if code not in country_codes()]
+    known = {country.alpha_2 for country in pycountry.countries}
+    return [code for code in dict.fromkeys(codes) if code not in known]

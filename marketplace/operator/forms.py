@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from marketplace.countries import COUNTRIES
+from marketplace.countries import countries
 from marketplace.models import Dispute, Worker
 from marketplace.services.accounts import INVITATION_DAYS
 from marketplace.services.ledger import MOST_REASON
@@ -102,7 +102,7 @@ class MoveForm(ReasonForm):
 
     prefix_of_ids = "move"
 
-    country = forms.ChoiceField(label=_("Country"), choices=COUNTRIES)
+    country = forms.ChoiceField(label=_("Country"), choices=countries)
     subdivision = forms.CharField(
         label=_("State or province"),
         required=False,

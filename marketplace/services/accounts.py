@@ -15,6 +15,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from marketplace import clock, ids
+from marketplace.countries import country_name, is_subdivision
 from marketplace.errors import InvalidValue, NotAllowed, WrongState
 from marketplace.models import Account, AuditEvent, Invitation, Requester, Worker, WorkerBlock
 from marketplace.selectors.lookups import worker_of
@@ -244,9 +245,14 @@ def _account(*, email: str, password: str, is_operator: bool = False) -> Account
 def _place(country: str, subdivision: str) -> tuple[str, str]:
     """ISO 3166 codes in capitals. Raises InvalidValue."""
     country, subdivision = country.strip().upper(), subdivision.strip().upper()
-    if len(country) != 2 or not (country.isascii() and country.isalpha()):
-        raise InvalidValue(f"'{country}' is not an ISO 3166 country code of two letters, such as US.")
-    return country, subdivision[:3]
+    name = country_name(country)
+    if name is None:
+        raise InvalidValue(f"'{country}' is not an ISO 3166 country code, such as US. Great Britain is GB.")
+    if subdivision and not is_subdivision(country, subdivision):
+        raise InvalidValue(
+            f"'{subdivision}' is not the ISO 3166 code of a state or province of {name}. WA is one of the US."
+        )
+    return country, subdivision
 
 
 def _check_email(email: str) -> None:

@@ -6,7 +6,7 @@ from django import forms
 from django.contrib.auth.password_validation import password_validators_help_text_html
 from django.utils.translation import gettext_lazy as _
 
-from marketplace.countries import COUNTRIES
+from marketplace.countries import countries
 from marketplace.services.messages import MOST_SUBJECT, MOST_TEXT
 
 
@@ -27,7 +27,7 @@ class RegisterForm(forms.Form):
     country = forms.ChoiceField(
         label=_("Country"),
         help_text=_("Where you live. Some tasks are open only to workers in certain countries."),
-        choices=[("", ""), *COUNTRIES],
+        choices=lambda: [("", ""), *countries()],
         widget=forms.Select(attrs={"autocomplete": "country"}),
     )
     subdivision = forms.CharField(

@@ -490,6 +490,8 @@ def test_a_worker_who_moved_gets_the_tasks_of_another_country(
     path = f"/operator/workers/{wanda.id}/country"
     assert olga.post(path, country="CA", subdivision="ON").status_code == 400
     assert olga.post(path, country="XX", subdivision="", reason="Moved").status_code == 400
+    refused = olga.post(path, country="CA", subdivision="WA", reason="Moved")
+    assert refused.status_code == 409 and "not the ISO 3166 code of a state or province of Canada" in refused.text
     assert "qualifications" in wanda.cannot_accept(hit_id["HITId"])
 
     assert olga.post(path, country="CA", subdivision="on", reason="Moved in May").status_code == 303
