@@ -50,10 +50,16 @@ def _worker_lives(**_named: object) -> None:
         _write(job_status.write_worker, tuple(app.amqp.queues.consume_from))
 
 
+@signals.task_prerun.connect
+def _job_begins(task: Any = None, **_named: object) -> None:
+    task.request.began = time.monotonic()
+
+
 @signals.task_postrun.connect
 def _job_ended(task: Any = None, state: str | None = None, retval: object = None, **_named: object) -> None:
     error = "" if state == "SUCCESS" else f"{type(retval).__name__}: {retval}"
-    _write(job_status.write_job, task.name, error)
+    seconds = time.monotonic() - getattr(task.request, "began", time.monotonic())
+    _write(job_status.write_job, task.name, error, seconds)
 
 
 @cache

@@ -41,7 +41,7 @@ def job_notice(_request: HttpRequest) -> dict[str, object]:
 def job_problems() -> list[str]:
     """What keeps jobs from running that ran before, a sentence each. Empty while that cannot be known."""
     try:
-        status = _REDIS.answer(_REDIS.ask(), PATIENCE)
+        status = REDIS.answer(REDIS.ask(), PATIENCE)
     except Exception:
         return []
     return [] if status.beat_at is None else status.problems(time.time())
@@ -50,7 +50,7 @@ def job_problems() -> list[str]:
 def _look() -> tuple[dict[str, str], list[str], list[str]]:
     """Every part in words, the names of those that are down, and `jobs` if they are."""
     ends = time.monotonic() + PATIENCE
-    asked = _DATABASE.ask(), _REDIS.ask()
+    asked = _DATABASE.ask(), REDIS.ask()
     parts, down, jobs = {"web": "answers"}, [], []
     try:
         _DATABASE.answer(asked[0], ends - time.monotonic())
@@ -59,13 +59,13 @@ def _look() -> tuple[dict[str, str], list[str], list[str]]:
         down.append("database")
         parts["database"] = _in_words(error)
     try:
-        status = _REDIS.answer(asked[1], ends - time.monotonic())
+        status = REDIS.answer(asked[1], ends - time.monotonic())
         parts["redis"] = "answers"
         now = time.time()
         problems = status.problems(now)
         jobs = ["jobs"] if problems else []
         parts["jobs"] = " ".join(problems) or (
-            f"are done; workers alive: {status.workers_alive(now)}, jobs waiting: {status.waiting}"
+            f"are done; workers alive: {status.workers_alive(now)}, jobs waiting: {sum(status.waiting.values())}"
         )
     except Exception as error:
         down.append("redis")
@@ -92,7 +92,7 @@ class _Question(Generic[Answer]):
         self.error: Exception | None = None
 
 
-class _Part(Generic[Answer]):
+class Part(Generic[Answer]):
     """A part of the installation, asked by one thread at a time: what hangs holds that thread, and nobody else."""
 
     def __init__(self, question: Callable[[], Answer]) -> None:
@@ -142,5 +142,5 @@ def _ask_redis() -> JobStatus:
         return read_status(redis)
 
 
-_DATABASE = _Part(_ask_database)
-_REDIS = _Part(_ask_redis)
+_DATABASE = Part(_ask_database)
+REDIS = Part(_ask_redis)

@@ -19,6 +19,7 @@
 | UPLOAD_MEGABYTES | the largest run file that can be uploaded, in MB; a proxy must let 5% more pass | 500 |
 | CLIENT_ADDRESS_HEADER | where the proxy puts the client's address, such as HTTP_X_REAL_IP | REMOTE_ADDR |
 | RATE_LIMITS | limits on log-ins and on opening campaign links | on |
+| METRICS_TOKEN | who sends it may read /metrics; at least 16 characters | none: nothing is measured |
 | MARKETPLACE_URL | the marketplace that campaigns are published to | in development that of make run |
 | MARKETPLACE_SUBMIT_HOST | where its frames post finished work | MARKETPLACE_URL |
 | MARKETPLACE_NOTIFICATION_SECRET | the secret of the access key that its notifications are signed with | none taken |
@@ -340,6 +341,12 @@ LOGGING = {
         "celery.app.trace": {"filters": ["idle jobs"]},
     },
 }
+
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+if METRICS_TOKEN:
+    if len(METRICS_TOKEN) < 16:
+        raise ImproperlyConfigured("METRICS_TOKEN has less than 16 characters. Make one with: openssl rand -hex 32")
+    MIDDLEWARE.insert(0, "config.metrics.Metrics")
 
 # The platform that campaigns are published to. Its access keys come the AWS way (AWS_ACCESS_KEY_ID …, or a profile).
 # In development, a command beside `make run` finds its marketplace and the key that it has there.

@@ -6,7 +6,7 @@ Nothing of Django is imported here: a container's check reads this within a frac
 import json
 import socket
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from redis import Redis
 JOBS = "bestknown:jobs"  # a hash: what the clock and the jobs of each kind last did
 WORKERS = "bestknown:workers"  # a sorted set: each worker by the time at which it last reported
 SERVED = "bestknown:queues"  # a sorted set: each queue by the time at which a worker that takes from it last reported
+TOTALS = "bestknown:totals"  # a hash: how many jobs of each kind ended, how, and in how many seconds
 QUEUES = ("money", "default", "compute")  # Celery's own lists of jobs that wait for a worker, by these names
 TIMEOUT = 1.0  # seconds for Redis to answer
 BEAT_LATE = 300.0  # seconds; the shortest schedule is 15
@@ -34,19 +35,29 @@ class Kind(NamedTuple):
     error: str
 
 
+class Total(NamedTuple):
+    """How many jobs of a name ended so (`succeeded`, `failed`), and how many seconds they took together."""
+
+    job: str
+    outcome: str
+    ended: int
+    seconds: float
+
+
 @dataclass(frozen=True)
 class JobStatus:
-    """What Redis holds, with all times in seconds since 1970. `waiting` jobs are in the queues.
+    """What Redis holds, with all times in seconds since 1970. `waiting` gives the jobs in each queue.
 
     `served` gives for each queue when a worker that takes from it last reported.
     """
 
-    waiting: int
+    waiting: Mapping[str, int]
     beat_started_at: float | None
     beat_at: float | None
     workers: Mapping[str, float]
     served: Mapping[str, float]
     kinds: tuple[Kind, ...]
+    totals: tuple[Total, ...]
 
     def beat_problems(self, now: float) -> list[str]:
         """What is wrong with the clock, a sentence each."""
@@ -107,15 +118,17 @@ def read_status(redis: "Redis") -> JobStatus:
         pipe.hgetall(JOBS)
         pipe.zrange(WORKERS, 0, -1, withscores=True)
         pipe.zrange(SERVED, 0, -1, withscores=True)
+        pipe.hgetall(TOTALS)
         for queue in QUEUES:
             pipe.llen(queue)
-        known, workers, served, *waiting = pipe.execute()
+        known, workers, served, totals, *lengths = pipe.execute()
     kinds = []
     for name, (what, every) in json.loads(known.get("schedule", "{}")).items():
         failed_at, _space, error = known.get(f"failed {name}", "").partition(" ")
         kinds.append(Kind(what, every, _time(known.get(f"ended {name}")), _time(failed_at), error))
     started, sent = _time(known.get("beat started")), _time(known.get("beat"))
-    return JobStatus(sum(waiting), started, sent, dict(workers), dict(served), tuple(kinds))
+    waiting = dict(zip(QUEUES, lengths, strict=True))
+    return JobStatus(waiting, started, sent, dict(workers), dict(served), tuple(kinds), tuple(_totals(totals)))
 
 
 def write_beat_started(redis: "Redis", schedule: Mapping[str, tuple[str, float]]) -> None:
@@ -128,15 +141,18 @@ def write_beat(redis: "Redis") -> None:
     redis.hset(JOBS, "beat", str(time.time()))
 
 
-def write_job(redis: "Redis", name: str, error: str = "") -> None:
-    """A job of this name has ended well, or failed."""
-    if error:
-        redis.hset(JOBS, f"failed {name}", f"{time.time()} {error[:200]}")
-    else:
-        with redis.pipeline(transaction=False) as pipe:
+def write_job(redis: "Redis", name: str, error: str = "", seconds: float = 0.0) -> None:
+    """A job of this name has ended well, or failed, after so many seconds."""
+    outcome = "failed" if error else "succeeded"
+    with redis.pipeline(transaction=False) as pipe:
+        if error:
+            pipe.hset(JOBS, f"failed {name}", f"{time.time()} {error[:200]}")
+        else:
             pipe.hset(JOBS, f"ended {name}", str(time.time()))
             pipe.hdel(JOBS, f"failed {name}")
-            pipe.execute()
+        pipe.hincrby(TOTALS, f"count {outcome} {name}", 1)
+        pipe.hincrbyfloat(TOTALS, f"seconds {outcome} {name}", seconds)
+        pipe.execute()
 
 
 def write_worker(redis: "Redis", queues: Iterable[str]) -> None:
@@ -147,6 +163,14 @@ def write_worker(redis: "Redis", queues: Iterable[str]) -> None:
         pipe.zadd(SERVED, dict.fromkeys(queues, now))
         pipe.zremrangebyscore(WORKERS, 0, now - FORGET_AFTER)
         pipe.execute()
+
+
+def _totals(known: Mapping[str, str]) -> Iterator[Total]:
+    for field, count in known.items():
+        what, _space, job = field.partition(" ")
+        if what == "count":
+            outcome, _space, name = job.partition(" ")
+            yield Total(name, outcome, int(count), float(known.get(f"seconds {job}", 0)))
 
 
 def _time(text: str | None) -> float | None:

@@ -1,6 +1,7 @@
 """The web server in its container. WEB_WORKERS and WEB_THREADS say how many requests are answered at a time."""
 
 import os
+import tempfile
 
 from gunicorn.workers.gthread import ThreadWorker
 
@@ -25,6 +26,8 @@ class Worker(ThreadWorker):
                 listener.close()
 
 
+if os.environ.get("METRICS_TOKEN"):  # the workers count requests together, in files
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="metrics-")
 bind = "0.0.0.0:8000"
 workers = int(os.environ.get("WEB_WORKERS") or 3)
 worker_class = Worker

@@ -86,6 +86,11 @@ class Site:
         self.log_folder.mkdir(parents=True, exist_ok=True)
         self._parts = []
         ours = os.environ | {"PORT": str(self.port)}
+        if ours.get("METRICS_TOKEN"):  # its processes count together in files here, from nothing
+            counts = embedded.var_folder() / "metrics"
+            shutil.rmtree(counts, ignore_errors=True)
+            counts.mkdir(parents=True)
+            ours["PROMETHEUS_MULTIPROC_DIR"] = str(counts)
         # No access log: the addresses of judging pages carry tokens.
         self._add("web", _gunicorn("config.wsgi:application", web.fileno(), self._workers), ours, listener=web)
         if self._with_jobs:

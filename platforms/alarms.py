@@ -3,6 +3,8 @@
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
+from django.db.models import Count
+
 from platforms.models import Alarm, Operation, Publication, PublishedHit, Submission
 from tasks.models import Assignment, Worker
 
@@ -33,6 +35,11 @@ def alarm_settle(*, publication: Publication, kind: str, at: datetime, **about: 
     """The reason for an alarm is gone. Returns whether it was raised."""
     raised = Alarm.objects.filter(publication=publication, kind=kind, settled_at=None, **_columns(about))
     return bool(raised.update(settled_at=at))
+
+
+def open_alarms() -> dict[str, int]:
+    """How many alarms of each kind nobody has settled, on all publications."""
+    return dict(Alarm.objects.filter(settled_at=None).order_by("kind").values_list("kind").annotate(Count("id")))
 
 
 def _columns(about: About) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Min, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -29,6 +29,7 @@ LONGEST_WAIT = timedelta(minutes=15)
 PATIENCE = 5.0
 log = logging.getLogger(__name__)
 State = Operation.State
+UNFINISHED = (State.PLANNED, State.SENT, State.UNKNOWN)
 
 
 class Taken(NamedTuple):
@@ -37,6 +38,25 @@ class Taken(NamedTuple):
     operation: Operation
     wait: float
     in_doubt: bool
+
+
+class Backlog(NamedTuple):
+    """Calls that are not done, on all publications, by state; and how long the oldest of those that may be made has
+    been due, in seconds.
+    """
+
+    by_state: dict[str, int]
+    late_seconds: float
+
+
+def backlog() -> Backlog:
+    """What waits to be sent."""
+    unfinished = Operation.objects.filter(state__in=UNFINISHED)
+    counts = dict(unfinished.order_by("state").values_list("state").annotate(Count("id")))
+    open_to_calls = unfinished.filter(publication__state=Publication.State.OPEN)
+    oldest = open_to_calls.aggregate(at=Min("next_try"))["at"]
+    late = (timezone.now() - oldest).total_seconds() if oldest else 0.0
+    return Backlog({state.value: counts.get(state, 0) for state in UNFINISHED}, max(0.0, late))
 
 
 def operations_run(
@@ -171,7 +191,7 @@ def _answer(client: Any, operation: Operation, at: datetime) -> Answer | None:
 @transaction.atomic
 def operation_finish(*, operation: Operation, answer: Answer, at: datetime) -> bool:
     """Write down that an operation is done, with its effects. Returns False where that stood before."""
-    done = Operation.objects.filter(pk=operation.pk, state__in=[State.SENT, State.UNKNOWN, State.PLANNED]).update(
+    done = Operation.objects.filter(pk=operation.pk, state__in=UNFINISHED).update(
         state=State.DONE, ended_at=at, result=answer, error=""
     )
     if done:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -42,6 +42,12 @@ def alarm_settle(*, campaign_id: int, kind: str, at: datetime) -> bool:
 def alarms_raised(campaign: Campaign) -> QuerySet[CampaignAlarm]:
     """What a person must look at, oldest first."""
     return campaign.alarms.filter(settled_at=None).order_by("raised_at", "id")
+
+
+def open_campaign_alarms() -> dict[str, int]:
+    """How many alarms of each kind nobody has settled, on all campaigns."""
+    raised = CampaignAlarm.objects.filter(settled_at=None).order_by("kind")
+    return dict(raised.values_list("kind").annotate(Count("id")))
 
 
 def resting(*, kind: str, at: datetime) -> QuerySet[CampaignAlarm, int]:

@@ -31,9 +31,9 @@ def clean_slate(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is known of any job, and every question is asked anew."""
     monkeypatch.setattr(health, "FRESH", 0.0)
     redis = job_status.redis_at(settings.REDIS_URL)
-    redis.delete(job_status.JOBS, job_status.WORKERS, job_status.SERVED)
+    redis.delete(job_status.JOBS, job_status.WORKERS, job_status.SERVED, job_status.TOTALS)
     yield
-    redis.delete(job_status.JOBS, job_status.WORKERS, job_status.SERVED)
+    redis.delete(job_status.JOBS, job_status.WORKERS, job_status.SERVED, job_status.TOTALS)
 
 
 def wrote(name: str, seconds_ago: float, monkeypatch: pytest.MonkeyPatch, *arguments: object) -> None:
