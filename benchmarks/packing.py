@@ -61,6 +61,7 @@ def _measure(queries: int, pairs: int) -> int:
     from django.db import connection
 
     from core.models import Lab
+    from core.progress import silent
     from evaluation.judging.pooling import all_pairs
     from pools.models import Campaign, Collection, Pair
     from pools.services import Plan, _store_plan
@@ -73,7 +74,7 @@ def _measure(queries: int, pairs: int) -> int:
     pools = {f"q{n}": tuple(f"q{n}-{m:02}" for m in range(size)) for n, size in enumerate(sizes(queries, pairs))}
     plan = Plan(pools, {query: tuple(all_pairs(query, pool)) for query, pool in pools.items()})
     started = time.perf_counter()
-    _store_plan(campaign, plan)
+    _store_plan(campaign, plan, silent())
     stored = Pair.objects.filter(pool__campaign=campaign).count()
     print(f"storing {stored:,} pairs of {queries:,} pools: {time.perf_counter() - started:.2f} s")
 

@@ -16,7 +16,7 @@
 | MEDIA_ROOT | where run files and artifacts are stored | the folder files/ in BESTKNOWN_VAR |
 | FILES_BUCKET | an S3 bucket for run files and artifacts, reached with the usual AWS variables | none: a folder |
 | HSTS_SUBDOMAINS | whether https is asked of all names below this one too, and preloading allowed | off |
-| UPLOAD_MEGABYTES | the largest run file that can be uploaded, in MB; a proxy must let 5% more pass | 500 |
+| UPLOAD_MEGABYTES | the largest upload, in MB; a proxy must let 5% more pass | 500 |
 | CLIENT_ADDRESS_HEADER | where the proxy puts the client's address, such as HTTP_X_REAL_IP | REMOTE_ADDR |
 | RATE_LIMITS | limits on log-ins and on opening campaign links | on |
 | METRICS_TOKEN | who sends it may read /metrics; at least 16 characters | none: nothing is measured |
@@ -200,6 +200,7 @@ CELERY_TASK_ROUTES = {
     "platforms.jobs.reconcile": {"queue": "default"},  # it asks about every HIT that can still change
     "platforms.jobs.compare": {"queue": "default"},
     "platforms.jobs.*": {"queue": "money"},
+    "pools.jobs.*": {"queue": "compute"},
     "judgments.jobs.check": {"queue": "money"},  # what is paid waits for it
     "judgments.jobs.*": {"queue": "compute"},
     "results.jobs.*": {"queue": "compute"},
@@ -209,10 +210,16 @@ CELERY_TASK_ROUTES = {
 CELERY_TASK_SOFT_TIME_LIMIT, CELERY_TASK_TIME_LIMIT = 30 * 60, 31 * 60
 CELERY_TASK_ANNOTATIONS = {
     name: {"soft_time_limit": 90 * 60, "time_limit": 91 * 60}
-    for name in ("judgments.jobs.make_exports", "results.jobs.compute_results", "tasks.jobs.pack_waiting_campaigns")
+    for name in (
+        "pools.jobs.work",
+        "tasks.jobs.pack_waiting_campaigns",
+        "judgments.jobs.make_exports",
+        "results.jobs.compute_results",
+    )
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE = {
+    "read what was sent and create campaigns": {"task": "pools.jobs.work", "schedule": 30.0},
     "pack campaigns that wait": {"task": "tasks.jobs.pack_waiting_campaigns", "schedule": 30.0},
     "publish HITs and send planned calls": {"task": "platforms.jobs.publish", "schedule": 15.0},
     "ask platforms what was submitted": {"task": "platforms.jobs.sync", "schedule": 60.0},
@@ -335,7 +342,7 @@ LOGGING = {
         "httpx": {"level": "WARNING"},
         "botocore": {"level": "WARNING"},
         "fontTools": {"level": "WARNING"},
-        # the same eight jobs, sent and received, several times a minute; what they did is logged when they end
+        # the same nine jobs, sent and received, several times a minute; what they did is logged when they end
         "celery.beat": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.app.trace": {"filters": ["idle jobs"]},

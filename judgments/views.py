@@ -18,6 +18,7 @@ from kombu.exceptions import OperationalError
 from core.errors import NotYours, Refused
 from core.http import ROWS, Request, page_of, refuse_in, see_other
 from core.money import dollars
+from core.progress import progress_of
 from judgments import detail, exports
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
@@ -99,6 +100,7 @@ def _progress_context(found: Campaign, seen_state: str) -> dict[str, Any]:
         "progress": counts,
         "decisions": judgment_selectors.decisions(found)[:LATEST],
         "counted_at": timezone.now(),
+        "packing": progress_of(task_selectors.packing_key(found.pk)),
         "seen_state": seen_state,
         "has_changed": found.state != seen_state,
         "refreshes": found.state != Campaign.State.CLOSED or counts.active > 0,

@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.forms import Group
-from core.models import User
+from core.models import Lab, User
 from pools import selectors as pool_selectors
-from pools.models import Campaign, Collection, Run
+from pools.models import Campaign, Collection, Run, Upload
 
 if TYPE_CHECKING:  # the classes take parameters in their stubs alone
     _RunChoice = forms.ModelMultipleChoiceField[Run]
@@ -124,10 +124,71 @@ class RunUploadForm(forms.Form):
         return upload
 
 
+class CollectionFilesForm(forms.Form):
+    """Files of a collection: queries, qrels and passages, any of them."""
+
+    lab = forms.ModelChoiceField(Lab.objects.none(), label=gettext_lazy("Lab"), empty_label=None)
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=100)
+    language = forms.CharField(
+        label=gettext_lazy("Language"),
+        max_length=35,
+        required=False,
+        initial="en",
+        help_text=gettext_lazy("A BCP 47 tag of the texts, such as en or ar. Leave empty if they are mixed."),
+    )
+    queries = forms.FileField(
+        label=gettext_lazy("Queries"),
+        required=False,
+        help_text=gettext_lazy("tsv (id, tab, text) or jsonl. All files may be plain, gz, bz2 or zst."),
+    )
+    qrels = forms.FileField(
+        label=gettext_lazy("Original qrels"),
+        required=False,
+        help_text=gettext_lazy("TREC or MS MARCO. Once a collection has qrels, they cannot be changed."),
+    )
+    passages = forms.FileField(
+        label=gettext_lazy("Passages"), required=False, help_text=gettext_lazy("tsv (id, tab, text) or jsonl.")
+    )
+    keep = forms.ChoiceField(
+        label=gettext_lazy("Passages to keep"),
+        choices=[
+            ("pooled", gettext_lazy("those that pools can need: named by qrels, or at the top of a run")),
+            ("all", gettext_lazy("all")),
+        ],
+        help_text=gettext_lazy("For the first choice, upload the runs before the passages."),
+    )
+
+    def __init__(self, *args: Any, user: User, collection: Collection | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.collection = collection
+        if collection is not None:
+            for name in ("lab", "name", "language"):
+                del self.fields[name]
+            return
+        choice = self.fields["lab"]
+        assert isinstance(choice, forms.ModelChoiceField)
+        choice.queryset = pool_selectors.labs_of(user).order_by("name")
+
+    def parts(self) -> dict[str, Any]:
+        """What was sent, by part."""
+        return {name: self.cleaned_data[name] for name in Upload.Part.values if self.cleaned_data.get(name)}
+
+    def clean(self) -> dict[str, Any]:
+        """A new name, and a file at least."""
+        data = super().clean() or self.cleaned_data
+        if not self.errors and not self.parts():
+            raise forms.ValidationError(_("Choose at least one file."))
+        known = Collection.objects.filter(lab=data.get("lab"), name=data.get("name"))
+        if self.collection is None and known.exists():
+            self.add_error("name", _("The lab already has a collection with this name. Add the files on its page."))
+        return data
+
+
 def too_large() -> str:
     """Why an upload is not taken, and what to do instead."""
     return _(
-        "The file is larger than %(megabytes)s MB. Compress it, or import it on the server with manage.py import_run."
+        "What you sent is larger than %(megabytes)s MB. Compress the files, or import them on the server with "
+        "manage.py import_run and import_collection."
     ) % {"megabytes": f"{settings.UPLOAD_MEGABYTES:,}"}
 
 

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import ClassVar
 
 from django.conf import settings
+from django.core.serializers.json import DjangoJSONEncoder
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -304,3 +305,91 @@ class Pair(models.Model):
 
     def __str__(self) -> str:
         return f"{self.a_id} or {self.b_id}"
+
+
+class Job(models.Model):
+    """Something that a member of a lab asked for and that takes a while: a file to be read, a campaign to be created.
+
+    The row is the queue. A job is done in one transaction that also ends it: all of it, or nothing.
+    """
+
+    class Kind(models.TextChoices):
+        RUN = "run", _("a run")
+        COLLECTION = "collection", _("files of a collection")
+        CAMPAIGN = "campaign", _("a campaign")
+
+    class State(models.TextChoices):
+        RECEIVING = "receiving", _("being received")
+        WAITING = "waiting", _("in progress")
+        DONE = "done", _("done")
+        REFUSED = "refused", _("refused")
+        FAILED = "failed", _("failed")
+
+    lab = models.ForeignKey(Lab, on_delete=models.CASCADE, related_name="jobs")
+    kind = models.CharField(max_length=10, choices=Kind)
+    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    name = models.CharField(max_length=100, help_text=_("Of the run, collection or campaign."))
+    request = models.JSONField(
+        default=dict, encoder=DjangoJSONEncoder, help_text=_("What the form said, as services take it.")
+    )
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    asked_at = models.DateTimeField()
+    attempts = models.PositiveSmallIntegerField(default=0)
+    begun_at = models.DateTimeField(null=True, blank=True, help_text=_("The last attempt."))
+    retry_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    # what came of it
+    error = models.TextField(blank=True, help_text=_("Why it was refused, or what went wrong in the last attempt."))
+    complaints = models.JSONField(
+        default=dict, blank=True, help_text=_("Errors of a run by line: evaluation.files.runs.RunCheck.")
+    )
+    counts = models.JSONField(default=dict, blank=True, help_text=_("What was added to a collection."))
+    collection = models.ForeignKey(Collection, null=True, blank=True, on_delete=models.CASCADE, related_name="jobs")
+    run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs")
+    campaign = models.ForeignKey(Campaign, null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs")
+
+    class Meta:
+        # pools.background.jobs_waiting()
+        indexes = [
+            models.Index(fields=["id"], condition=models.Q(state="waiting"), name="job_waiting"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}: {self.name}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has not ended."""
+        return self.state in (Job.State.RECEIVING, Job.State.WAITING)
+
+
+def upload_path(upload: "Upload", filename: str) -> str:
+    """A run's file stays where it is put, and becomes the run's; the others are read and deleted."""
+    if upload.part == Upload.Part.RUN:
+        return f"runs/{secrets.token_hex(16)}/{filename}"
+    return f"uploads/{secrets.token_hex(16)}/{filename}"
+
+
+class Upload(models.Model):
+    """A file that somebody sent for a job. `file` is empty once the job has ended: it was taken over, or deleted."""
+
+    class Part(models.TextChoices):
+        RUN = "run", _("run")
+        QUERIES = "queries", _("queries")
+        QRELS = "qrels", _("qrels")
+        PASSAGES = "passages", _("passages")
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="uploads")
+    part = models.CharField(max_length=10, choices=Part)
+    name = models.CharField(max_length=255, help_text=_("As the sender called it."))
+    size = models.PositiveBigIntegerField(help_text=_("In bytes."))
+    file = models.FileField(upload_to=upload_path, max_length=255, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["job", "part"], name="upload_one_of_each_part")]
+
+    def __str__(self) -> str:
+        return self.name

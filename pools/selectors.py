@@ -1,6 +1,7 @@
 """Reading collections, runs, pools and pairs."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
@@ -12,7 +13,7 @@ from core.errors import FileAway
 from core.models import Lab, User
 from evaluation.files.artifact import RunArtifact
 from evaluation.judging.pooling import PoolSizes, sizes_of
-from pools.models import Campaign, Candidate, Collection, Pair, Passage, Pool, Qrel, Query, Run
+from pools.models import Campaign, Candidate, Collection, Job, Pair, Passage, Pool, Qrel, Query, Run
 
 
 def labs_of(user: User) -> QuerySet[Lab]:
@@ -23,6 +24,18 @@ def labs_of(user: User) -> QuerySet[Lab]:
 def campaigns_of(user: User) -> QuerySet[Campaign]:
     """The campaigns that a user may see, newest first."""
     return Campaign.objects.filter(lab__in=labs_of(user)).select_related("collection", "lab").order_by("-id")
+
+
+def jobs_of(user: User) -> QuerySet[Job]:
+    """What members of a user's labs have asked for, newest first."""
+    return Job.objects.filter(lab__in=labs_of(user)).select_related("collection", "asked_by").order_by("-id")
+
+
+def jobs_shown(jobs: QuerySet[Job], at: datetime) -> QuerySet[Job]:
+    """Those of them that are in progress, or came to nothing within the last day: ten at most."""
+    open_jobs = Q(state__in=[Job.State.RECEIVING, Job.State.WAITING])
+    in_vain = Q(state__in=[Job.State.REFUSED, Job.State.FAILED], ended_at__gt=at - timedelta(days=1))
+    return jobs.filter(open_jobs | in_vain)[:10]
 
 
 class CampaignRow(NamedTuple):

@@ -2,9 +2,11 @@
 
 import hashlib
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Collection as Some
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from random import Random
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -12,6 +14,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from django.core.exceptions import ValidationError
 from django.core.files import File
 from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.db import connection, transaction
 from django.db.models import F, Manager, ProtectedError
 from django.utils.translation import gettext as _
@@ -19,20 +22,21 @@ from django.utils.translation import gettext as _
 from core.copying import copy_into, copy_rows
 from core.errors import NotNow, Refused
 from core.models import Lab, User
+from core.progress import Report, ReportedFile, silent
 from evaluation.errors import BadInput
 from evaluation.files.artifact import Order
 from evaluation.files.preferences import Pair as IdPair
 from evaluation.files.qrels import Entry, Policy, Qrels, read_qrels
 from evaluation.files.runs import RunCheck, check_run
+from evaluation.files.textfiles import Source, name_of
 from evaluation.files.texts import read_passages, read_queries
 from evaluation.judging.pooling import all_pairs, champion_check, pool_queries, pool_sizes
 from pools import selectors as pool_selectors
 from pools.models import Campaign, Candidate, Collection, Pair, Passage, Pool, Qrel, Query, Run
 
+ARTIFACT = "artifact.npz"
 ARTIFACT_DEPTH = 100
 KEEP_DEPTH = 10
-
-Progress = Callable[[int], None]
 
 
 class BadRun(Refused):
@@ -44,6 +48,15 @@ class BadRun(Refused):
     def __init__(self, check: RunCheck) -> None:
         super().__init__(check.complaint())
         self.check = check
+
+
+class AlreadyStored(Refused):
+    """The collection has this very file already, as `run`."""
+
+    def __init__(self, run: Run) -> None:
+        text = _("The collection already has a run called %(name)s, and it is this very file. It was not stored again.")
+        super().__init__(text % {"name": run.name})
+        self.run = run
 
 
 # --- collections
@@ -65,13 +78,13 @@ def collection_import(
     lab: Lab,
     name: str,
     language: str | None = None,
-    queries: Path | None = None,
-    qrels: Path | None = None,
-    passages: Path | None = None,
+    queries: Source | None = None,
+    qrels: Source | None = None,
+    passages: Source | None = None,
     keep: str = "pooled",
     depth: int = KEEP_DEPTH,
     also: Some[str] = (),
-    progress: Progress | None = None,
+    report: Report | None = None,
 ) -> Imported:
     """Make a collection from files, or add to one: what is there already is kept, and must not be contradicted.
 
@@ -85,15 +98,34 @@ def collection_import(
     if language is not None and collection.language != language:
         collection.language = language
         collection.save(update_fields=["language"])
-    query_count = _import_queries(collection, queries) if queries else 0
-    qrel_count = _import_qrels(collection, qrels) if qrels else 0
-    passage_count = _import_passages(collection, passages, keep, depth, also, progress) if passages else 0
+    report = report or silent()
+    query_count = _import_queries(collection, queries, report) if queries else 0
+    qrel_count = _import_qrels(collection, qrels, report) if qrels else 0
+    passage_count = _import_passages(collection, passages, keep, depth, also, report) if passages else 0
     missing = Passage.objects.filter(collection=collection, text="").order_by("pid")
     return Imported(collection, query_count, qrel_count, passage_count, list(missing.values_list("pid", flat=True)))
 
 
-def _import_queries(collection: Collection, path: Path) -> int:
-    count = _stage(read_queries(path))
+@contextmanager
+def _opened(source: Source, report: Report) -> Iterator[BinaryIO]:
+    """A file that tells how much of it has been read. What is given open stays open."""
+    name = name_of(source)
+    step = _("Reading %(name)s") % {"name": name}
+    if not isinstance(source, str | PathLike):
+        yield cast(BinaryIO, ReportedFile(source, name, step, report))
+        return
+    try:
+        file = Path(source).open("rb")  # noqa: SIM115 (closed below: only the opening is guarded here)
+    except OSError as error:
+        raise BadInput(name, None, _("cannot be opened: %(why)s.") % {"why": error.strerror}) from None
+    with file:
+        yield cast(BinaryIO, ReportedFile(file, name, step, report))
+
+
+def _import_queries(collection: Collection, source: Source, report: Report) -> int:
+    with _opened(source, report) as file:
+        count = _stage(read_queries(file))
+    report(_("Storing the queries"))
     clash = _first(
         "SELECT q.qid FROM pools_query q JOIN staged s ON s.id = q.qid "
         "WHERE q.collection_id = %s AND q.text <> '' AND q.text <> s.text LIMIT 1",
@@ -101,7 +133,7 @@ def _import_queries(collection: Collection, path: Path) -> int:
     )
     if clash:
         raise BadInput(
-            path.name, None, _("query %(id)s already has a different text in the collection.") % {"id": clash}
+            name_of(source), None, _("query %(id)s already has a different text in the collection.") % {"id": clash}
         )
     _execute(
         "INSERT INTO pools_query (collection_id, qid, text) SELECT %s, id, text FROM staged "
@@ -111,10 +143,13 @@ def _import_queries(collection: Collection, path: Path) -> int:
     return count
 
 
-def _import_qrels(collection: Collection, path: Path) -> int:
+def _import_qrels(collection: Collection, source: Source, report: Report) -> int:
     if Qrel.objects.filter(collection=collection).exists():
         raise Refused(_("The collection already has its original qrels, and they cannot be changed."))
-    rows = list(read_qrels(path).entries())
+    with _opened(source, report) as file:
+        rows = list(read_qrels(file).entries())
+    step = _("Storing the qrels")
+    report(step, 0, len(rows), "rows")
     query_ids = _keys(Query, "qid", collection, dict.fromkeys(row.query for row in rows))
     passage_ids = _keys(Passage, "pid", collection, dict.fromkeys(row.passage for row in rows))
     return copy_rows(
@@ -124,17 +159,20 @@ def _import_qrels(collection: Collection, path: Path) -> int:
             (collection.pk, query_ids[row.query], passage_ids[row.passage], row.grade, position)
             for position, row in enumerate(rows)
         ),
+        lambda copied: report(step, copied, len(rows), "rows"),
     )
 
 
 def _import_passages(
-    collection: Collection, path: Path, keep: str, depth: int, also: Some[str], progress: Progress | None
+    collection: Collection, source: Source, keep: str, depth: int, also: Some[str], report: Report
 ) -> int:
     wanted = None if keep == "all" else pool_selectors.wanted_passages(collection, depth).union(also)
-    _stage(_kept(read_passages(path), wanted, progress))
+    with _opened(source, report) as file:
+        _stage(row for row in read_passages(file) if wanted is None or row[0] in wanted)
+    report(_("Storing the passages"))
     double = _first("SELECT id FROM staged GROUP BY id HAVING min(text) <> max(text) LIMIT 1")
     if double:
-        raise BadInput(path.name, None, _("passage %(id)s appears twice, with different texts.") % {"id": double})
+        raise BadInput(name_of(source), None, _("passage %(id)s appears twice, with different texts.") % {"id": double})
     clash = _first(
         "SELECT p.pid FROM pools_passage p JOIN staged s ON s.id = p.pid "
         "WHERE p.collection_id = %s AND p.text <> '' AND p.text <> s.text LIMIT 1",
@@ -142,23 +180,13 @@ def _import_passages(
     )
     if clash:
         raise BadInput(
-            path.name, None, _("passage %(id)s already has a different text in the collection.") % {"id": clash}
+            name_of(source), None, _("passage %(id)s already has a different text in the collection.") % {"id": clash}
         )
     return _execute(
         "INSERT INTO pools_passage (collection_id, pid, text) SELECT DISTINCT ON (id) %s, id, text FROM staged "
         "ON CONFLICT (collection_id, pid) DO UPDATE SET text = excluded.text",
         collection.pk,
     )
-
-
-def _kept(
-    rows: Iterable[tuple[str, str]], wanted: Some[str] | None, progress: Progress | None
-) -> Iterator[tuple[str, str]]:
-    for number, row in enumerate(rows, start=1):
-        if progress is not None and number % 10_000 == 0:
-            progress(number)
-        if wanted is None or row[0] in wanted:
-            yield row
 
 
 def _stage(rows: Iterable[tuple[str, str]]) -> int:
@@ -199,48 +227,76 @@ def _first(sql: str, *arguments: int | str) -> str | None:
 
 
 def run_import(
-    *, collection: Collection, name: str, source: BinaryIO, filename: str, team: str = "", notes: str = ""
+    *,
+    collection: Collection,
+    name: str,
+    source: BinaryIO,
+    filename: str,
+    team: str = "",
+    notes: str = "",
+    stored: str = "",
+    report: Report | None = None,
 ) -> Run:
     """Check a run file and store it: the file as it came, an integer artifact of its top, its census.
 
-    `source` must be seekable. Raises BadRun if the check finds errors, Refused if the name is taken.
+    `source` must be seekable. If it is in file storage already, `stored` is its name there: the run takes it over, and
+    its artifact is put beside it. Raises BadRun if the check finds errors, AlreadyStored if the collection has this
+    file, Refused if the name is taken.
     """
-    if Run.objects.filter(collection=collection, name=name).exists():
-        raise Refused(_("The collection already has a run called %(name)s.") % {"name": name})
-    query_ids = set(Query.objects.filter(collection=collection).values_list("qid", flat=True))
-    check = check_run(source, name=filename, queries=query_ids or None, depth=ARTIFACT_DEPTH)
-    if check.artifact is None:
-        raise BadRun(check)
-    packed = io.BytesIO()
-    check.artifact.save(packed)
-    source.seek(0)
+    report = report or silent()
+    reading = ReportedFile(source, filename, _("Reading %(name)s") % {"name": filename}, report)
     digest = hashlib.sha256()
-    while chunk := source.read(1 << 20):
+    while chunk := reading.read(1 << 20):
         digest.update(chunk)
     source.seek(0)
-    run = Run(
-        lab=collection.lab,
-        collection=collection,
-        name=name,
-        team=team,
-        notes=notes,
-        sha256=digest.hexdigest(),
-        census=check.census.as_dict(),
-        metadata=check.metadata,
-    )
+    run = Run(lab=collection.lab, collection=collection, name=name, team=team, notes=notes, sha256=digest.hexdigest())
+    _must_be_free(collection, name, run.sha256)
+    query_ids = set(Query.objects.filter(collection=collection).values_list("qid", flat=True))
+    checking = ReportedFile(source, filename, _("Checking %(name)s") % {"name": filename}, report)
+    check = check_run(cast(BinaryIO, checking), name=filename, queries=query_ids or None, depth=ARTIFACT_DEPTH)
+    if check.artifact is None:
+        raise BadRun(check)
+    run.census, run.metadata = check.census.as_dict(), check.metadata
     try:
         run.full_clean(exclude=["original", "artifact"])
     except ValidationError as error:
         raise Refused(" ".join(error.messages)) from error
-    run.original.save(filename, File(source), save=False)
-    run.artifact.save("artifact.npz", ContentFile(packed.getvalue()), save=False)
+    report(_("Storing %(name)s") % {"name": filename})
+    packed = io.BytesIO()
+    check.artifact.save(packed)
+    if stored:
+        beside = artifact_beside(stored)
+        default_storage.delete(beside)  # what an earlier attempt may have left
+        run.original.name, run.artifact.name = stored, default_storage.save(beside, ContentFile(packed.getvalue()))
+    else:
+        source.seek(0)
+        run.original.save(filename, File(source), save=False)
+        run.artifact.save(ARTIFACT, ContentFile(packed.getvalue()), save=False)
     try:
-        run.save()
+        with transaction.atomic():
+            Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
+            _must_be_free(collection, name, run.sha256)
+            run.save()
     except Exception:
-        run.original.delete(save=False)
+        if not stored:
+            run.original.delete(save=False)
         run.artifact.delete(save=False)
         raise
     return run
+
+
+def artifact_beside(stored: str) -> str:
+    """The name of a run's artifact in file storage, beside its original."""
+    return f"{stored.rpartition('/')[0]}/{ARTIFACT}"
+
+
+def _must_be_free(collection: Collection, name: str, sha256: str) -> None:
+    """Raise AlreadyStored if the collection has a run of this file, Refused if it has another of this name."""
+    known = Run.objects.filter(collection=collection)
+    if same := known.filter(sha256=sha256).order_by("id").first():
+        raise AlreadyStored(same)
+    if known.filter(name=name).exists():
+        raise Refused(_("The collection already has a run called %(name)s.") % {"name": name})
 
 
 @transaction.atomic
@@ -272,7 +328,14 @@ class Plan:
 
 @transaction.atomic
 def campaign_create(
-    *, lab: Lab, collection: Collection, runs: Iterable[Run], name: str, created_by: User | None = None, **settings: Any
+    *,
+    lab: Lab,
+    collection: Collection,
+    runs: Iterable[Run],
+    name: str,
+    created_by: User | None = None,
+    report: Report | None = None,
+    **settings: Any,
 ) -> Campaign:
     """A draft campaign with its pools and pairs, from runs and settings (the columns of Campaign, by name).
 
@@ -290,10 +353,11 @@ def campaign_create(
         raise Refused(_("Choose at least one run."))
     if any(run.collection_id != collection.pk for run in runs):
         raise Refused(_("Every run must belong to the collection."))
-    plan = campaign_plan(campaign, runs)
+    report = report or silent()
+    plan = campaign_plan(campaign, runs, report)
     campaign.save()
     campaign.runs.set(runs)
-    _store_plan(campaign, plan)
+    _store_plan(campaign, plan, report)
     return campaign
 
 
@@ -339,13 +403,18 @@ def _draft(campaign: Campaign, otherwise: str) -> Campaign:
     return found
 
 
-def campaign_plan(campaign: Campaign, runs: Iterable[Run]) -> Plan:
+def campaign_plan(campaign: Campaign, runs: Iterable[Run], report: Report | None = None) -> Plan:
     """The pools and pairs of a campaign that need not be stored yet: a function of artifacts, qrels and settings.
 
     Pools cover the queries that have a qrel of the asked grade, as the mean reciprocal rank does.
     """
     depth = max(campaign.depth, 2) if campaign.design == Campaign.Design.CHAMPION_CHECK else campaign.depth
-    tops = [pool_selectors.load_artifact(run).top(cast(Order, campaign.order), depth) for run in runs]
+    report, runs = report or silent(), list(runs)
+    tops = []
+    for number, run in enumerate(runs):
+        report(_("Reading the top of the runs"), number, len(runs))
+        tops.append(pool_selectors.load_artifact(run).top(cast(Order, campaign.order), depth))
+    report(_("Building pools and pairs"))
     qrels = Qrels.of(Entry(*row) for row in pool_selectors.collection_qrels(campaign.collection))
     if campaign.design == Campaign.Design.CHAMPION_CHECK:
         if len(tops) != 1:
@@ -395,7 +464,8 @@ def _select_queries(campaign: Campaign, pools: Mapping[str, tuple[str, ...]]) ->
     return sorted(Random(campaign.seed).sample(contested, size))
 
 
-def _store_plan(campaign: Campaign, plan: Plan) -> None:
+def _store_plan(campaign: Campaign, plan: Plan, report: Report) -> None:
+    report(_("Storing the pools"))
     query_keys = _keys(Query, "qid", campaign.collection, plan.pools)
     pids = dict.fromkeys(pid for pool in plan.pools.values() for pid in pool)
     passage_keys = _keys(Passage, "pid", campaign.collection, pids)
@@ -406,6 +476,8 @@ def _store_plan(campaign: Campaign, plan: Plan) -> None:
         ["pool", "passage"],
         ((pool_keys[query], passage_keys[pid]) for query, pool in plan.pools.items() for pid in pool),
     )
+    campaign.pair_count = sum(map(len, plan.pairs.values()))
+    step = _("Storing the pairs")
     copy_rows(
         Pair,
         ["pool", "a", "b"],
@@ -414,8 +486,8 @@ def _store_plan(campaign: Campaign, plan: Plan) -> None:
             for pairs in plan.pairs.values()
             for query, a, b in pairs
         ),
+        lambda copied: report(step, copied, campaign.pair_count, "rows"),
     )
-    campaign.pair_count = sum(map(len, plan.pairs.values()))
     campaign.pool_histogram = {str(size): count for size, count in pool_sizes(plan.pools).histogram.items()}
     campaign.save(update_fields=["pair_count", "pool_histogram"])
 

@@ -1,25 +1,36 @@
 """The researcher's pages about collections, runs and campaigns, and the log-in."""
 
+import logging
+
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
+from django.forms import Form
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from kombu.exceptions import OperationalError
 
 from core.errors import NotYours, Refused
 from core.http import Request, page_of, refuse_in, see_other
+from core.progress import progress_of
 from evaluation.files.metadata import flatten
 from evaluation.files.runs import run_name
+from pools import background
+from pools import jobs as pool_jobs
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.census import census_sentences
-from pools.forms import MEGABYTE, CampaignForm, RunUploadForm, too_large
-from pools.models import Campaign, Collection, Run
+from pools.forms import MEGABYTE, CampaignForm, CollectionFilesForm, RunUploadForm, too_large
+from pools.models import Campaign, Collection, Job, Run
 
 FORM_BYTES = MEGABYTE  # what an upload's other fields may add to its file
+log = logging.getLogger(__name__)
 
 
 # --- what all of the researcher's pages share
@@ -58,6 +69,7 @@ def collections(request: Request) -> HttpResponse:
     page = page_of(request, pool_selectors.collections_of(request.user))
     context = {
         "page": page,
+        "jobs": _jobs_shown(request, kind=Job.Kind.COLLECTION),
         "rows": pool_selectors.collection_rows(page.object_list),
         "labs": pool_selectors.labs_of(request.user).order_by("name"),
     }
@@ -74,8 +86,61 @@ def collection(request: Request, pk: int) -> HttpResponse:
         "size": pool_selectors.collection_size(found),
         "runs": found.runs.order_by("name"),
         "campaigns": found.campaigns.order_by("-id"),
+        "jobs": _jobs_shown(request, collection=found),
     }
     return render(request, "pools/collection.html", context)
+
+
+@csrf_exempt  # as of run_upload
+@login_required
+@require_http_methods(["GET", "POST"])
+def collection_new(request: Request) -> HttpResponse:
+    """A new collection, from files."""
+    return _collection_files(request, None)
+
+
+@csrf_exempt  # as of run_upload
+@login_required
+@require_http_methods(["GET", "POST"])
+def collection_add(request: Request, pk: int) -> HttpResponse:
+    """More files for a collection."""
+    return _collection_files(request, _collection_of(request, pk))
+
+
+def _collection_files(request: Request, found: Collection | None) -> HttpResponse:
+    if _is_too_large(request):
+        form = CollectionFilesForm(None, user=request.user, collection=found)
+        return _refuse_too_large(request, "pools/collection_files.html", form, collection=found)
+    checked: HttpResponse = _collection_files_checked(request, found)
+    return checked
+
+
+@csrf_protect
+def _collection_files_checked(request: Request, found: Collection | None) -> HttpResponse:
+    if request.method == "GET":
+        before = _job_asked_again(request, Job.Kind.COLLECTION)
+        initial = None if before is None else {"lab": before.lab_id, "name": before.name, **before.request}
+        form = CollectionFilesForm(user=request.user, collection=found, initial=initial)
+        return render(request, "pools/collection_files.html", {"form": form, "collection": found})
+    form = CollectionFilesForm(request.POST, request.FILES, user=request.user, collection=found)
+    status = 400
+    if form.is_valid():
+        data = form.cleaned_data
+        try:
+            asked = background.collection_ask(
+                lab=found.lab if found else data["lab"],
+                name=found.name if found else data["name"],
+                language=None if found else data["language"],
+                keep=data["keep"],
+                files=form.parts(),
+                by=request.user,
+                at=timezone.now(),
+            )
+        except Refused as error:
+            status = refuse_in(form, error)
+        else:
+            return _begin(request, asked)
+    return render(request, "pools/collection_files.html", {"form": form, "collection": found}, status=status)
 
 
 # --- runs
@@ -85,7 +150,11 @@ def collection(request: Request, pk: int) -> HttpResponse:
 @require_GET
 def runs(request: Request) -> HttpResponse:
     """Every run of the user's labs."""
-    return render(request, "pools/runs.html", {"page": page_of(request, pool_selectors.runs_of(request.user))})
+    context = {
+        "page": page_of(request, pool_selectors.runs_of(request.user)),
+        "jobs": _jobs_shown(request, kind=Job.Kind.RUN),
+    }
+    return render(request, "pools/runs.html", context)
 
 
 @login_required
@@ -114,18 +183,13 @@ def run_delete(request: Request, pk: int) -> HttpResponse:
     return see_other("pools:runs")
 
 
-@csrf_exempt  # the check would read the whole upload first; run_upload_checked has it
+@csrf_exempt  # the check would read the whole upload first; _run_upload_checked has it
 @login_required
 @require_http_methods(["GET", "POST"])
 def run_upload(request: Request) -> HttpResponse:
     """Upload a run file. One that is too large is refused before it is read."""
-    length = request.META.get("CONTENT_LENGTH") or "0"
-    if request.method == "POST" and int(length) > settings.UPLOAD_MEGABYTES * MEGABYTE + FORM_BYTES:
-        form = RunUploadForm(None, user=request.user)
-        context = {"form": form, "refused": too_large()}
-        response = render(request, "pools/run_upload.html", context, status=413)
-        response["Connection"] = "close"
-        return response
+    if _is_too_large(request):
+        return _refuse_too_large(request, "pools/run_upload.html", RunUploadForm(None, user=request.user))
     checked: HttpResponse = _run_upload_checked(request)
     return checked
 
@@ -133,29 +197,123 @@ def run_upload(request: Request) -> HttpResponse:
 @csrf_protect
 def _run_upload_checked(request: Request) -> HttpResponse:
     if request.method == "GET":
-        form = RunUploadForm(user=request.user, initial={"collection": request.GET.get("collection")})
+        before = _job_asked_again(request, Job.Kind.RUN)
+        initial: dict[str, object] = {"collection": request.GET.get("collection")}
+        if before is not None:
+            initial = {"collection": before.collection_id, "name": before.name, **before.request}
+        form = RunUploadForm(user=request.user, initial=initial)
         return render(request, "pools/run_upload.html", {"form": form})
     form = RunUploadForm(request.POST, request.FILES, user=request.user)
-    status, check = 400, None
+    status = 400
     if form.is_valid():
-        file = form.cleaned_data["file"]
+        data = form.cleaned_data
         try:
-            stored = pool_services.run_import(
-                collection=form.cleaned_data["collection"],
-                name=form.cleaned_data["name"] or run_name(file.name),
-                source=file.file,
-                filename=file.name,
-                team=form.cleaned_data["team"],
-                notes=form.cleaned_data["notes"],
+            asked = background.run_ask(
+                collection=data["collection"],
+                file=data["file"],
+                name=data["name"] or run_name(data["file"].name),
+                team=data["team"],
+                notes=data["notes"],
+                by=request.user,
+                at=timezone.now(),
             )
-        except pool_services.BadRun as error:
-            check, status = error.check, error.status
         except Refused as error:
             status = refuse_in(form, error)
         else:
-            messages.success(request, _("The run “%(name)s” has been checked and stored.") % {"name": stored.name})
-            return see_other("pools:run", stored.pk)
-    return render(request, "pools/run_upload.html", {"form": form, "check": check}, status=status)
+            return _begin(request, asked)
+    return render(request, "pools/run_upload.html", {"form": form}, status=status)
+
+
+def _is_too_large(request: Request) -> bool:
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    return request.method == "POST" and int(length) > settings.UPLOAD_MEGABYTES * MEGABYTE + FORM_BYTES
+
+
+def _refuse_too_large(request: Request, template: str, form: Form, **context: object) -> HttpResponse:
+    response = render(request, template, {"form": form, "refused": too_large(), **context}, status=413)
+    response["Connection"] = "close"
+    return response
+
+
+# --- jobs
+
+
+@login_required
+@require_GET
+def job(request: Request, pk: int) -> HttpResponse:
+    """How far something is that somebody asked for, and what came of it. `?then` leads on once it is done."""
+    found = _job_of(request, pk)
+    if found.state == Job.State.DONE and "then" in request.GET:
+        return _lead_on(request, found)
+    context = _progress_context(found) | {"uploads": found.uploads.order_by("id")}
+    return render(request, "pools/job.html", context)
+
+
+@login_required
+@require_GET
+def job_progress(request: Request, pk: int) -> HttpResponse:
+    """The part of a job's page that shows how far it is. Once it has ended, the page is loaded anew."""
+    found = _job_of(request, pk)
+    if found.is_open:
+        return render(request, "pools/_job_progress.html", _progress_context(found))
+    return HttpResponse(headers={"HX-Redirect": reverse("pools:job", args=[pk]) + "?then"})
+
+
+def _progress_context(found: Job) -> dict[str, object]:
+    return {"job": found, "progress": progress_of(background.progress_key(found))}
+
+
+def _jobs_shown(request: Request, **which: object) -> QuerySet[Job]:
+    return pool_selectors.jobs_shown(pool_selectors.jobs_of(request.user).filter(**which), timezone.now())
+
+
+def _job_of(request: Request, pk: int) -> Job:
+    job = pool_selectors.jobs_of(request.user).select_related("run", "campaign").filter(pk=pk).first()
+    if job is None:
+        raise NotYours(_("There is no such job, or it belongs to another lab."))
+    return job
+
+
+def _job_asked_again(request: Request, kind: str) -> Job | None:
+    """The job whose form is shown again with what was entered (`?again=`)."""
+    key = request.GET.get("again", "")
+    known = key.isdecimal() and len(key) < 19  # what a key can be
+    return pool_selectors.jobs_of(request.user).filter(pk=key, kind=kind).first() if known else None
+
+
+def _begin(request: Request, asked: Job) -> HttpResponse:
+    """Do a small job at once, and have any other done in the background."""
+    if background.is_small(asked):
+        background.job_do(job_id=asked.pk)
+        asked = _job_of(request, asked.pk)
+    if asked.state == Job.State.DONE:
+        return _lead_on(request, asked)
+    if asked.is_open:
+        try:
+            pool_jobs.work.delay(asked.pk)
+        except OperationalError as error:
+            log.warning("Job %s waits for the next tick: %s", asked.pk, error)
+    response = see_other("pools:job", asked.pk)
+    response["Location"] += "?then"
+    return response
+
+
+def _lead_on(request: Request, done: Job) -> HttpResponse:
+    """To what came of a job, and say that it is there."""
+    name = {"name": done.name}
+    if done.kind == Job.Kind.RUN and done.run_id:
+        messages.success(request, _("The run “%(name)s” has been checked and stored.") % name)
+        return see_other("pools:run", done.run_id)
+    if done.kind == Job.Kind.CAMPAIGN and done.campaign_id:
+        messages.success(
+            request, _("The campaign has been created as a draft. Check its pools and its bill, then start it.")
+        )
+        return see_other("judgments:campaign", done.campaign_id)
+    if done.kind == Job.Kind.COLLECTION and done.collection_id:
+        counts = _("%(queries)s queries, %(qrels)s qrels and %(passages)s passages have been added.")
+        messages.success(request, counts % {name: f"{count:,}" for name, count in done.counts.items()})
+        return see_other("pools:collection", done.collection_id)
+    return see_other("pools:job", done.pk)
 
 
 # --- campaigns
@@ -168,6 +326,7 @@ def campaigns(request: Request) -> HttpResponse:
     page = page_of(request, pool_selectors.campaigns_of(request.user))
     context = {
         "page": page,
+        "jobs": _jobs_shown(request, kind=Job.Kind.CAMPAIGN),
         "rows": pool_selectors.campaign_rows(page.object_list),
         "labs": pool_selectors.labs_of(request.user).order_by("name"),
     }
@@ -184,28 +343,24 @@ def campaign_new(request: Request) -> HttpResponse:
         return render(request, "pools/campaign_collection.html", {"rows": rows})
     found = _collection_of(request, chosen)
     if request.method == "GET":
+        before = _job_asked_again(request, Job.Kind.CAMPAIGN)
         form = CampaignForm(collection=found)
+        if before is not None and before.collection_id == found.pk:
+            entered = background.settings_of(before)
+            form = CampaignForm(collection=found, instance=entered, initial={"runs": before.request["runs"]})
         return render(request, "pools/campaign_new.html", {"form": form, "collection": found})
     form = CampaignForm(request.POST, collection=found)
-    status = 400
     if form.is_valid():
-        try:
-            made = pool_services.campaign_create(
-                lab=found.lab,
-                collection=found,
-                runs=form.cleaned_data["runs"],
-                name=form.cleaned_data["name"],
-                created_by=request.user,
-                **form.settings(),
-            )
-        except Refused as error:
-            status = refuse_in(form, error)
-        else:
-            messages.success(
-                request, _("The campaign has been created as a draft. Check its pools and its bill, then start it.")
-            )
-            return see_other("judgments:campaign", made.pk)
-    return render(request, "pools/campaign_new.html", {"form": form, "collection": found}, status=status)
+        asked = background.campaign_ask(
+            collection=found,
+            runs=form.cleaned_data["runs"],
+            name=form.cleaned_data["name"],
+            settings=form.settings(),
+            by=request.user,
+            at=timezone.now(),
+        )
+        return _begin(request, asked)
+    return render(request, "pools/campaign_new.html", {"form": form, "collection": found}, status=400)
 
 
 @login_required

@@ -5,8 +5,10 @@ import logging
 from celery import shared_task
 from django.utils import timezone
 
+from core import progress
 from pools.models import Campaign
 from tasks import campaign_alarms
+from tasks import selectors as task_selectors
 from tasks import services as task_services
 
 log = logging.getLogger(__name__)
@@ -20,6 +22,8 @@ def pack_waiting_campaigns() -> str:
     waiting = waiting.exclude(pk__in=campaign_alarms.resting(kind=kind, at=timezone.now())).order_by("id")
     for campaign_id in waiting.values_list("id", flat=True):
         with campaign_alarms.isolating(campaign_id=campaign_id, kind=kind, words=campaign_alarms.packing_failed):
-            if task_services.campaign_pack(campaign_id=campaign_id):
+            key = task_selectors.packing_key(campaign_id)
+            if task_services.campaign_pack(campaign_id=campaign_id, report=progress.report_on(key)):
                 packed.append(str(campaign_id))
+            progress.forget(key)
     return f"packed {', '.join(packed)}" if packed else "nothing to pack"

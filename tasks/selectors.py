@@ -70,6 +70,11 @@ def lacking_tests(campaign: Campaign) -> list[str]:
     return []
 
 
+def packing_key(campaign_id: int) -> str:
+    """What the progress of a campaign's packing is kept under."""
+    return f"packing campaign {campaign_id}"
+
+
 # --- how long a task takes, and what that pays
 
 

@@ -17,6 +17,7 @@ from core.copying import copy_rows, next_ids
 from core.errors import NotNow, Refused
 from core.models import User
 from core.money import owed
+from core.progress import Report, silent
 from evaluation.judging.recognition import Rarity, choose_off_topic, features_of
 from pools import selectors as pool_selectors
 from pools import services as pool_services
@@ -219,7 +220,7 @@ def campaign_launch(*, campaign: Campaign) -> Campaign:
 
 
 @transaction.atomic
-def campaign_pack(*, campaign_id: int) -> bool:
+def campaign_pack(*, campaign_id: int, report: Report | None = None) -> bool:
     """Pack a launched campaign's pairs into HITs, all or none, and open it.
 
     Returns False, having done nothing, if there is nothing to pack or another process is packing it. A campaign that
@@ -244,6 +245,8 @@ def campaign_pack(*, campaign_id: int) -> bool:
             retried=False,
         )
         return False
+    report = report or silent()
+    report(_("Dealing the pairs into HITs"))
     passages = task_selectors.passages_of_tests(campaign)
     hits = pack(
         pool_selectors.pairs_by_query(campaign),
@@ -260,6 +263,7 @@ def campaign_pack(*, campaign_id: int) -> bool:
         ["id", "campaign", "number", "needed"],
         ((pk, campaign.pk, number, campaign.overlap) for number, pk in enumerate(ids, start=1)),
     )
+    step, items = _("Storing the items of the HITs"), sum(map(len, hits))
     copy_rows(
         Item,
         ["hit", "position", "pair", "test", "a_left"],
@@ -268,6 +272,7 @@ def campaign_pack(*, campaign_id: int) -> bool:
             for pk, hit in zip(ids, hits, strict=True)
             for position, item in enumerate(hit, start=1)
         ),
+        lambda copied: report(step, copied, items, "rows"),
     )
     campaign.state = Campaign.State.OPEN
     campaign.save(update_fields=["state"])

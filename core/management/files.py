@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, OutputWrapper
+from django.template.defaultfilters import filesizeformat
 
 from core.errors import Refused
+from core.progress import Progress, Report
 from evaluation.errors import BadInput
 
 
@@ -52,3 +54,25 @@ def write_output(content: bytes) -> None:
     """Write bytes to standard output."""
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()
+
+
+@contextmanager
+def reporting_to(stream: OutputWrapper) -> Iterator[Report]:
+    """Progress on a terminal, in one line that is written over and wiped out at the end; none in a file."""
+    width = 0
+
+    def tell(progress: Progress) -> None:
+        nonlocal width
+        text = progress.step
+        if progress.total:
+            in_words = filesizeformat if progress.unit == "bytes" else "{:,}".format
+            text += f": {in_words(progress.done)} of {in_words(progress.total)}"
+        width = max(width, len(text))
+        stream.write(f"\r{text:<{width}}", ending="")
+        stream.flush()
+
+    try:
+        yield Report(tell if stream.isatty() else lambda _progress: None)
+    finally:
+        if width:
+            stream.write(f"\r{'':<{width}}\r", ending="")

@@ -3,6 +3,7 @@
 import threading
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
@@ -66,6 +67,30 @@ def test_a_campaign_that_cannot_be_packed_stops_no_other(drafts: tuple[Campaign,
     page = client.get(f"/campaigns/{first.pk}/").content.decode()
     assert "The HITs could not be packed" in page and "hit_number_once" in page and "next try at" in page
     assert "could not be packed" not in client.get(f"/campaigns/{second.pk}/").content.decode()
+
+
+def test_a_campaigns_page_shows_how_far_packing_is_and_asks_again_by_itself(
+    drafts: tuple[Campaign, Campaign], rita: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, _second = drafts
+    task_services.campaign_launch(campaign=first)
+    client = Client()
+    client.force_login(rita)
+    seen: list[str] = []
+    copy_rows = task_services.copy_rows
+
+    def copy_and_look(*arguments: Any) -> int:
+        copied = copy_rows(*arguments)
+        if len(arguments) == 4:
+            seen.append(client.get(f"/campaigns/{first.pk}/").content.decode())
+        return copied
+
+    waiting = client.get(f"/campaigns/{first.pk}/").content.decode()
+    assert "Waiting to start." in waiting and 'hx-trigger="every 3s"' in waiting
+    monkeypatch.setattr(task_services, "copy_rows", copy_and_look)
+    task_jobs.pack_waiting_campaigns()
+    assert "Storing the items of the HITs" in seen[0] and "9 of 9 (100 %)" in seen[0]
+    assert 'hx-trigger="every 3s"' not in client.get(f"/campaigns/{first.pk}/").content.decode()
 
 
 def test_what_failed_rests_is_tried_again_and_its_alarm_ends_once_it_succeeds(

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import BooleanField, DecimalField, Field, IntegerField
 
-from core.management.files import refusals_as_errors
+from core.management.files import refusals_as_errors, reporting_to
 from core.money import dollars
 from evaluation.files.textfiles import TextFile, counted
 from platforms.bills import campaign_bill
@@ -67,9 +67,10 @@ class Command(BaseCommand):
                 missing = set(options["runs"]) - {run.name for run in runs}
                 if missing:
                     raise CommandError(f"The collection has no run called {', '.join(sorted(missing))}.")
-            campaign = campaign_create(
-                lab=collection.lab, collection=collection, runs=runs, name=options["name"], **chosen
-            )
+            with reporting_to(self.stderr) as report:
+                campaign = campaign_create(
+                    lab=collection.lab, collection=collection, runs=runs, name=options["name"], report=report, **chosen
+                )
         sizes = pool_selectors.stored_sizes(campaign)
         pairs = campaign.pair_count
         bill = campaign_bill(publication_likely(campaign), pairs=pairs)

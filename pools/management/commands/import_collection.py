@@ -1,12 +1,11 @@
 """manage.py import_collection: queries, qrels and passages from files."""
 
-import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from core.management.files import input_path, refusals_as_errors
+from core.management.files import input_path, refusals_as_errors, reporting_to
 from core.models import Lab
 from pools.services import KEEP_DEPTH, collection_import
 
@@ -45,12 +44,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, and say what is there now."""
-
-        def progress(lines: int) -> None:
-            if sys.stderr.isatty():
-                self.stderr.write(f"\r{lines:,} passages read", ending="")
-
-        with refusals_as_errors():
+        with refusals_as_errors(), reporting_to(self.stderr) as report:
             lab, _new = Lab.objects.get_or_create(name=options["lab"])
             imported = collection_import(
                 lab=lab,
@@ -61,7 +55,7 @@ class Command(BaseCommand):
                 passages=options["passages"],
                 keep=options["keep"],
                 depth=options["depth"],
-                progress=progress,
+                report=report,
             )
         self.stdout.write(
             f"{imported.collection.name}: {imported.queries:,} queries, {imported.qrels:,} qrels and "

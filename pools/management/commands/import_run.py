@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from core.management.files import STANDARD_INPUT, input_path, open_file, refusals_as_errors
+from core.management.files import STANDARD_INPUT, input_path, open_file, refusals_as_errors, reporting_to
 from evaluation.files.runs import run_name
 from pools.management.lookup import collection_called
 from pools.services import BadRun, run_import
@@ -40,7 +40,7 @@ class Command(BaseCommand):
             for path in options["files"]:
                 name = options["name"] or run_name(str(path))
                 try:
-                    with open_file(path) as source:
+                    with open_file(path) as source, reporting_to(self.stderr) as report:
                         run = run_import(
                             collection=collection,
                             name=name,
@@ -48,6 +48,7 @@ class Command(BaseCommand):
                             filename=path.name,
                             team=options["team"],
                             notes=options["notes"],
+                            report=report,
                         )
                 except BadRun as error:
                     bad += 1

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from core.management.files import refusals_as_errors
+from core.management.files import refusals_as_errors, reporting_to
 from pools.management.lookup import campaign_called
 from tasks.links import campaign_address
 from tasks.management.pay import pay_lines
@@ -27,7 +27,8 @@ class Command(BaseCommand):
         with refusals_as_errors():
             campaign = campaign_called(options["campaign"], options["lab"])
             campaign_launch(campaign=campaign)
-            campaign_pack(campaign_id=campaign.pk)
+            with reporting_to(self.stderr) as report:
+                campaign_pack(campaign_id=campaign.pk, report=report)
         campaign.refresh_from_db()
         self.stdout.write(f"{campaign.name} is {campaign.state}: {campaign.hits.count():,} HITs.")
         for line in pay_lines(campaign):

@@ -1,0 +1,27 @@
+"""What runs in the background: reading files that were sent, and creating campaigns."""
+
+import time
+
+from celery import shared_task
+from django.utils import timezone
+
+from pools import background
+
+SECONDS = 40.0  # for which one job goes through what waits, before others get their turn
+
+
+@shared_task
+def work(job_id: int | None = None) -> str:
+    """Do what members have asked for, or one job of these. Safe to run many at once, and to be killed."""
+    at, ends = timezone.now(), time.monotonic() + SECONDS
+    waiting = background.jobs_waiting(at=at)
+    if job_id is not None:
+        waiting = waiting.filter(pk=job_id)
+    done = 0
+    for waiting_id in list(waiting.values_list("id", flat=True)):
+        done += background.job_do(job_id=waiting_id)
+        if time.monotonic() > ends:
+            break
+    if job_id is None:
+        background.jobs_clear(at=at)
+    return f"jobs done: {done}"
