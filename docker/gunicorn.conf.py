@@ -35,6 +35,9 @@ threads = int(os.environ.get("WEB_THREADS") or 8)
 timeout = 120
 graceful_timeout = 20
 keepalive = 75  # longer than the proxy keeps an idle connection
+# Load the application before the socket is opened. Otherwise a container that starts takes connections at once, which
+# wait until the application is loaded although another container could answer them.
+preload_app = True
 worker_tmp_dir = "/tmp"  # noqa: S108 - the one writable place, and in memory
 control_socket_disable = True
 # No access log: the addresses of judging pages carry tokens. Errors go to the container's log.

@@ -38,15 +38,15 @@ answers() { # address, how often to ask: until the answer is 200
   return 1
 }
 
-asking() { # file, seconds an answer may take, host: asks five times a second until the file is gone, counting what fails
-  local bad=0 all=0 code
+asking() { # file, seconds an answer may take, address: asks five times a second until the file is gone, counting what fails
+  local all=0 code bad=()
   while [ -e "$1" ]; do
-    code=$(ask "$2" "https://$3/healthz")
+    code=$(ask "$2" "$3")
     all=$((all + 1))
-    [ "$code" = 200 ] || bad=$((bad + 1))
+    [ "$code" = 200 ] || bad+=("$code")
     sleep 0.2
   done
-  echo "$bad of $all"
+  echo "${#bad[@]} of $all requests failed${bad[*]:+: ${bad[*]}}"
 }
 
 settings() {
@@ -129,14 +129,14 @@ crash() {
     host=$SITE_HOST
     [ $service != marketplace ] || host=$MARKETPLACE_HOST
     touch "$work/asking"
-    asking "$work/asking" 20 "$host" > "$work/lost" &
+    asking "$work/asking" 20 "https://$host/healthz" > "$work/lost" &
     counting=$!
     sleep 1
     inside $service sh -c 'kill -9 $(cat /proc/1/task/1/children)' || true
     sleep 12
     rm "$work/asking"
     wait $counting
-    say "kill -9 in $service: $(cat "$work/lost") requests to $host failed"
+    say "kill -9 in $service: at $host, $(cat "$work/lost")"
     inside $service true || fail "$service did not come back by itself."
   done
   compose up --detach --wait
@@ -157,7 +157,7 @@ share() {
   say "Two web containers: $((after[0] - before[0])) and $((after[1] - before[1])) ticks for 400 requests"
   [ $((after[0] - before[0])) -gt 20 ] && [ $((after[1] - before[1])) -gt 20 ] || fail "One of them does nothing."
   touch "$work/asking"
-  asking "$work/asking" 30 "$SITE_HOST" > "$work/lost" &
+  asking "$work/asking" 30 "https://$SITE_HOST/login/" > "$work/lost" &
   counting=$!
   for index in 1 2; do
     inside --index $index web sh -c 'kill -TERM $(cat /proc/1/task/1/children)' || true
@@ -169,7 +169,7 @@ share() {
   done
   rm "$work/asking"
   wait $counting
-  say "Restarting one after the other: $(cat "$work/lost") requests failed"
+  say "Restarting one after the other: $(cat "$work/lost")"
   grep --quiet '^0 of' "$work/lost" || fail "A restart lost requests."
   compose up --detach --wait --scale web=1
 }

@@ -1,9 +1,11 @@
-"""An application that takes a moment, and answers with its address."""
+"""An application that takes LOADING_SECONDS to load, and a moment for a request; it answers with its address."""
 
 import os
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
+
+time.sleep(float(os.environ.get("LOADING_SECONDS", "0")))
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:

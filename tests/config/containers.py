@@ -49,25 +49,28 @@ class Names(threading.Thread):
 class Container:
     """gunicorn with its settings for containers, at an address of its own; its application says where it is."""
 
+    loading_seconds = 0
+
     def __init__(self, names: Names, address: str, port: int, folder: Path) -> None:
         self.names, self.address, self.port = names, address, port
         self.log = folder / f"{address}.log"
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start, and have the name as soon as the address is bound: programs take their time to load."""
+        """Start, and have the name at once, as with Docker. Returns when connections are taken."""
         command = [sys.executable, "-m", "gunicorn", "--config", str(REPOSITORY / "docker" / "gunicorn.conf.py")]
         command += ["--bind", f"{self.address}:{self.port}", "tests.config.answering:application"]
         environment = os.environ | {"WEB_WORKERS": "2", "WEB_THREADS": "4", "ADDRESS": self.address}
+        environment["LOADING_SECONDS"] = str(self.loading_seconds)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(tied(command), cwd=REPOSITORY, env=environment, stdout=log, stderr=log)
-        deadline = time.monotonic() + 30
+        self.names.addresses.append(self.address)
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             with socket.socket() as probe:
                 if probe.connect_ex((self.address, self.port)) == 0:
                     break
             time.sleep(0.05)
-        self.names.addresses.append(self.address)
 
     def stop(self) -> None:
         """Be told to end, as Docker does it; the name is lost once that is done."""

@@ -174,3 +174,18 @@ def test_restarting_one_container_after_the_other_loses_no_request(proxy: Proxy,
         time.sleep(1)
     assert {status for status, _address in clients.answers} == {200}
     assert clients.longest < 10
+
+
+def test_a_container_that_loads_its_program_is_sent_nothing_yet(proxy: Proxy, containers: list[Container]) -> None:
+    restarted, other = containers
+    restarted.stop()
+    restarted.loading_seconds = 12
+    with Clients(proxy, 4) as clients:
+        restarted.start()
+        deadline = time.monotonic() + 60
+        while not clients.answers[200, restarted.address] and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert clients.answers[200, other.address] > 20
+    assert clients.answers[200, restarted.address]
+    assert {status for status, _address in clients.answers} == {200}
+    assert clients.longest < 6
