@@ -6,6 +6,7 @@ import sys
 PARTS = (
     "benchmarks.evaluation",
     "benchmarks.comparing",
+    "benchmarks.certainty",
     "benchmarks.packing",
     "benchmarks.pages",
     "benchmarks.results",

@@ -11,11 +11,10 @@ import numpy as np
 from evaluation.files.artifact import Order
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Entry, Policy, Qrels
-from evaluation.judging.batch_tournaments import Within
 from evaluation.judging.pooling import pool_sizes
 from evaluation.judging.tournament import Derived, Method, derive
 from evaluation.statistics.agreement import agreement
-from evaluation.statistics.certainty import answer_stability, order_stability
+from evaluation.statistics.certainty import certainty
 from evaluation.statistics.champion import champion_outcomes
 from evaluation.statistics.comparing import compare
 from evaluation.statistics.contributions import contributions
@@ -39,6 +38,8 @@ from results.quality import Behaviour
 ALPHA = 0.05
 # What the ranking that returns the original qrel first is called, last of the names.
 PERFECT = "perfect"
+# The share of wrong judgments, where none was observed.
+ASSUMED = 0.1
 _NOBODY = ""  # in its place while it is computed: no run has this name
 
 # Whether run and qrels differ, and what people preferred, in the order of the champion check's slices.
@@ -63,7 +64,7 @@ def compute(inputs: Inputs) -> Json:
 _NO_SCORES: Json = {
     "leaderboard": [], "perfect": None, "tau": None, "tau_ap": None, "neighbours": [], "neighbours_before": [],
     "bonferroni": None, "pairings": None, "wins": None, "compare": None, "compare_original": None, "contributions": [],
-    "champion": None, "within": None, "ranks": None, "stability": None, "agreement": None,
+    "champion": None, "error_rate": None, "ranks": None, "stability": None, "agreement": None,
 }  # fmt: skip
 
 
@@ -127,6 +128,7 @@ def _scores(
         board, brought, inputs.qrels, pools, judgments,
         method=cast(Method, campaign.method), policy=cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade,
     )  # fmt: skip
+    champion = _champion(inputs, judgments)
     return {
         "leaderboard": [
             {
@@ -162,9 +164,9 @@ def _scores(
             }
             for one in sorted(own, key=lambda one: runs.index(one.run))
         ],
-        "champion": _champion(inputs, judgments),
+        "champion": champion,
         "agreement": _agreement(inputs),
-        **_certainty(inputs, board, pools, judgments, runs, seed),
+        **_certainty(inputs, board, pools, judgments, runs, seed, champion),
     }
 
 
@@ -204,16 +206,22 @@ def _certainty(
     judgments: Sequence[Preference],
     runs: Sequence[str],
     seed: int,
+    champion: Json | None,
 ) -> Json:
-    """How certain ranks and best known answers are; only known for the tournament."""
+    """How certain ranks and best known answers are; only known for the tournament.
+
+    Where each pair was judged once, judgments vary by a rate of error: that of the champion check, or an assumed one.
+    """
     if inputs.campaign.method != Campaign.Method.TOURNAMENT:
-        return {"within": None, "ranks": None, "stability": None}
-    within: Within = "pool" if inputs.campaign.overlap == 1 else "pair"
-    orders = order_stability(board, pools, judgments, within=within, seed=seed)
-    answers = answer_stability(pools, judgments, within=within, seed=seed)
+        return {"error_rate": None, "ranks": None, "stability": None}
+    rate = None
+    if inputs.campaign.overlap == 1:
+        observed = champion and champion["crowd_error"]
+        rate = ASSUMED if observed is None else min(observed, 0.5)
+    found = certainty(pools, judgments, board=board, error_rate=rate, seed=seed)
     judged = Counter(row.query for row in judgments)
     return {
-        "within": within,
+        "error_rate": rate,
         "ranks": [
             {
                 "run": one.run,
@@ -222,12 +230,13 @@ def _certainty(
                 "high": one.last_place,
                 "first": one.first,
             }
-            for one in sorted(orders, key=lambda one: runs.index(one.run))
+            for one in sorted(found.runs, key=lambda one: runs.index(one.run))
         ],
         "stability": [
             {"qid": query, "best": sorted(shares), "share": min(shares.values())}
-            for query, shares in answers.items()
-            if judged[query] > 1  # a single judgment, drawn again, is always itself: that says nothing
+            for query, shares in found.answers.items()
+            # A single judgment, drawn again, is always itself: that says nothing.
+            if judged[query] > (1 if rate is None else 0)
         ],
     }
 

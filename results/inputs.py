@@ -15,8 +15,7 @@ from pools.models import Campaign
 from results.quality import Behaviour, behaviour
 
 # Of the stored data. A new one makes every stored result stale.
-# Of the stored data. A new one makes every stored result stale.
-FORMAT = 1
+FORMAT = 2
 # What computed results are: another version's are computed again.
 SOFTWARE = f"{VERSION}/{FORMAT}"
 K = 10

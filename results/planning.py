@@ -1,6 +1,5 @@
 """How many judgments you need: what more of them cost, and what they give, by simulation."""
 
-import math
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -10,14 +9,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from evaluation.judging.planning import plan
+from evaluation.statistics.agreement import error_rate
 from platforms.bills import Bill, campaign_bill
 from platforms.publishing import publication_likely
 from pools import selectors as pool_selectors
 from pools.models import Campaign
 
 OVERLAPS = (1, 3, 5)
-# The share of wrong judgments, where none was observed.
-ASSUMED = 0.1
 # The share of right judgments by pure chance.
 WORST = 0.5
 # Simulated for each number of judgments, over all pools, so that an answer takes well below a second.
@@ -48,9 +46,8 @@ def observed_error(data: dict[str, Any]) -> Observed | None:
     # With several judgments a pair, the check speaks of their majority, which errs less than one of them.
     if data["overlap"] == 1 and champion is not None and champion["crowd_error"] is not None:
         return Observed(champion["crowd_error"], _("the champion check, where the run and the qrels agree"))
-    if agreement is not None and agreement["raw"] >= 0.5:
-        # Two who err independently with rate e agree in (1 - e)² + e² of the cases.
-        rate = (1 - math.sqrt(2 * agreement["raw"] - 1)) / 2
+    rate = error_rate(agreement["raw"]) if agreement is not None else None
+    if rate is not None:
         return Observed(rate, _("how far workers agree on the pairs that several judged"))
     return None
 

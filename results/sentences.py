@@ -253,17 +253,17 @@ def _limits(data: Data) -> Iterator[str]:
             len(own),
         ) % {"count": len(own), "named": named + (", …" if len(own) > MOST_NAMED else "")}
     single = data["answered"] - len(data["stability"] or ()) if data["stability"] is not None else 0
-    if single:
+    if single and data["error_rate"] is None:
         yield ngettext(
             "The answer to %(count)s query rests on one judgment or none, so resampling says nothing about it.",
             "The answers to %(count)s queries rest on one judgment or none, so resampling says nothing about them.",
             single,
         ) % {"count": f"{single:,}"}
-    if data["overlap"] == 1 and data["judgments"]:
+    if data["error_rate"] is not None and data["judgments"]:
         yield _(
-            "Every pair was judged once, so it is not known how well people agree. Judgments are "
-            "resampled from a query's whole pool."
-        )
+            "Every pair was judged once, so it is not known how well people agree. How certain answers and ranks are "
+            "is computed as if one judgment were wrong in %(share)s of the cases, independently of the others."
+        ) % {"share": percent(data["error_rate"])}
     if data["quality"]["seconds_median"] is not None and data["quality"]["seconds_median"] < QUICK:
         yield _(
             "The median time for a comparison was less than %(seconds)d seconds, which is hardly enough time to read."

@@ -149,8 +149,16 @@ def _ranks(data: Data) -> Table:
     about = _(
         "How certain the ranks are: queries and judgments are resampled many times (bootstrap). Best "
         "and worst are the ends of the rank's 95% interval."
-    )
+    ) + _by_rate(data)
     return Table("ranks", _("How certain the ranks are"), about, columns, rows)
+
+
+def _by_rate(data: Data) -> str:
+    if data["error_rate"] is None:
+        return ""
+    return " " + _(
+        "Each pair was judged once, so judgments vary by an error rate: each is wrong in %(share)s %% of the resamples."
+    ) % {"share": f"{100 * data['error_rate']:.3g}"}
 
 
 # --- runs against each other
@@ -335,11 +343,15 @@ def _stability(data: Data) -> Table:
     least = sorted(data["stability"], key=lambda one: (one["share"], one["qid"]))
     rows = [[one["qid"], ", ".join(one["best"]), one["share"]] for one in least]
     about = _(
-        "In what share of the resamples of the judgments (bootstrap) each best known answer stays "
-        "among the best; for several answers, the lowest share. The least certain come first: if you "
-        "judge any again, start with these. Answers that rest on a single judgment are left out, "
-        "because resampling it says nothing."
+        "In what share of the resamples of the judgments each best known answer stays among the best; for "
+        "several answers, the lowest share. The least certain come first: if you judge any again, start with these."
     )
+    if data["error_rate"] is None:
+        about += " " + _(
+            "Answers that rest on a single judgment are left out, because drawing it again from itself says nothing."
+        )
+    else:
+        about += _by_rate(data)
     return Table("stability", _("How certain the best known answers are"), about, columns, rows)
 
 

@@ -24,6 +24,7 @@ from pools.views import campaign_of
 from results import figures, planning, tables
 from results import jobs as result_jobs
 from results import selectors as result_selectors
+from results.computing import ASSUMED
 from results.models import Result
 from results.pool_detail import pool_detail
 from results.presentation import Shown, cells, heads
@@ -219,7 +220,7 @@ def plan(request: Request, pk: int) -> HttpResponse:
     campaign = campaign_of(request, pk)
     data = result_selectors.stored_data(campaign)
     observed = planning.observed_error(data) if data else None
-    assumed = min(observed.rate, planning.WORST) if observed else planning.ASSUMED
+    assumed = min(observed.rate, planning.WORST) if observed else ASSUMED
     first = {"error_rate": f"{100 * assumed:.0f}"}
     form = planning.PlanForm(request.GET if "error_rate" in request.GET else first)
     context: dict[str, Any] = {"campaign": campaign, "form": form, "observed": observed}

@@ -185,6 +185,16 @@ POOLS_HELP = (
 )
 
 
+def add_seed(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--seed", metavar="N", type=_seed, default=0, help="of random draws; default: 0")
+
+
+def _seed(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,18}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{text!r} where a whole number from 0 on is needed")
+    return int(text)
+
+
 def add_comparing_options(command: argparse.ArgumentParser, k: int | None) -> None:
     """The runs, the qrels and how they are read; with `k`, the default of --k."""
     command.add_argument("files", metavar="RUN", nargs="+", help="the run files")

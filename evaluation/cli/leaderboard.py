@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ from evaluation.cli.common import (
     POOLS_HELP,
     add_command,
     add_comparing_options,
+    add_seed,
     p_shown,
     positive,
     print_json,
@@ -76,7 +76,7 @@ With --preferences also:
     command.add_argument(
         "--allow-incomplete", action="store_true", help="play pools with pairs that nobody judged, as in `qrels`"
     )
-    command.add_argument("--seed", metavar="N", type=_seed, default=0, help="of the bootstrap; default: 0")
+    add_seed(command)
     command.add_argument(
         "--draws", metavar="N", type=positive, default=DRAWS, help=f"of the bootstrap; default: {DRAWS:,}"
     )
@@ -202,9 +202,3 @@ def _neighbours(board: Leaderboard) -> Iterator[str]:
 def _contribution(found: Contribution) -> list[str]:
     counts = f"{found.own:,}", f"{found.won:,}"
     return [found.run, *counts, f"{found.mean:.4f}", f"{found.mean_without:.4f}", *map(str, found[5:])]
-
-
-def _seed(text: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,18}", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"{text!r} where a whole number from 0 on is needed")
-    return int(text)

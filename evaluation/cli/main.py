@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
+from evaluation.cli.certainty import add_certainty
 from evaluation.cli.check import add_check
 from evaluation.cli.common import (
     BAD,
@@ -62,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
   python -m evaluation compare --qrels preference-qrels.txt --k 10 bm25.txt.gz dense.txt.gz
   python -m evaluation wins --qrels qrels.txt --preferences preferences.txt bm25.txt.gz dense.txt.gz
   python -m evaluation leaderboard --qrels qrels.txt --preference-qrels preference-qrels.txt bm25.txt.gz dense.txt.gz
+  python -m evaluation certainty --error-rate 0.1 --pools pairs.tsv preferences.txt bm25.txt.gz dense.txt.gz
 
 `python -m evaluation COMMAND --help` tells more about each.
 """
@@ -76,4 +78,5 @@ def _parser() -> argparse.ArgumentParser:
     add_compare(commands)
     add_wins(commands)
     add_leaderboard(commands)
+    add_certainty(commands)
     return parser

@@ -1,4 +1,8 @@
-"""Tournaments of `best_known` by the thousand, as arrays, and what they are drawn from."""
+"""Tournaments of `best_known` by the thousand, as arrays, and what they are drawn from.
+
+Wins are counted in halves, as in `tournament`: a pair with n judgments has 2n half wins, of which `halves` are those of
+its first passage. Pairs of a pool are those of `combinations(range(size), 2)`, in that order.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,25 +18,44 @@ from numpy.typing import NDArray
 from evaluation.errors import UnknownPassage
 from evaluation.files.preferences import Preference
 
-# What judgments are drawn again from: those of the same pair, so that each keeps its number, or those of the pool.
-Within = Literal["pair", "pool"]
-
-WITHINS: tuple[Within, ...] = get_args(Within)
-
-Wins = NDArray[np.int64]
+Integers = NDArray[Any]
 Bools = NDArray[np.bool_]
-_BATCH = 1 << 21  # numbers at a time
+_BATCH = 1 << 20  # numbers at a time, so that a batch stays in cache
+_CHANCES = 1 << 32  # what a draw is one of
 
 
-def winners(halves: Wins) -> Bools:
-    """Which passages `best_known` returns: [..., passages], from half wins [..., of this passage, over that one]."""
-    playing = np.ones(halves.shape[:-1], np.bool_)
-    while True:
-        scores = np.where(playing, (halves * playing[..., None, :]).sum(axis=-1), -1)
-        leaders: Bools = scores == scores.max(axis=-1, keepdims=True)
-        if np.array_equal(leaders, playing):
-            return leaders
-        playing = leaders
+def winners(size: int, halves: Integers, totals: Integers) -> Bools:
+    """Which passages `best_known` returns [passages x tournaments], from half wins and their totals.
+
+    `halves` and `totals` are [pairs x tournaments]; `totals` may be [pairs x 1].
+    """
+    count = halves.shape[1]
+    if size == 1:
+        return np.ones((1, count), np.bool_)
+    # The smallest numbers that hold a score are added up the fastest.
+    small = np.min_scalar_type(-1 - int(totals.sum(axis=0).max(initial=1)))
+    won, lost = halves.astype(small), (totals - halves).astype(small)
+    scores = np.zeros((size, count), small)
+    for (a, b), of_a, of_b in zip(combinations(range(size), 2), won, lost, strict=True):
+        scores[a] += of_a
+        scores[b] += of_b
+    leaders: Bools = scores == scores.max(axis=0)
+    leading = leaders.sum(axis=0)
+    again = np.flatnonzero((leading > 1) & (leading < size))
+    playing = leaders[:, again]
+    won, lost = won[:, again], lost[:, again]
+    while again.size:
+        scores = np.where(playing, 0, -1).astype(small)
+        for (a, b), of_a, of_b in zip(combinations(range(size), 2), won, lost, strict=True):
+            both = playing[a] & playing[b]
+            scores[a] += of_a * both
+            scores[b] += of_b * both
+        left = scores == scores.max(axis=0)
+        leaders[:, again] = left
+        leading = left.sum(axis=0)
+        open_ = (leading > 1) & (leading < playing.sum(axis=0))
+        again, playing, won, lost = again[open_], left[:, open_], won[:, open_], lost[:, open_]
+    return leaders
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,31 +63,30 @@ class SizedPools:
     """Pools of one size, with all their judgments counted.
 
     `pools`: passages, sorted, by query. `counts` [pools x pairs x 3]: judgments for the first of a pair, for the
-    second, and ties; pairs are those of `combinations(range(size), 2)`.
+    second, and ties.
     """
 
     size: int
     pools: dict[str, tuple[str, ...]]
     counts: NDArray[np.int64]
 
-    def halves(self, counts: NDArray[np.int64]) -> Wins:
-        """Half wins [..., size x size] from counts [..., pairs x 3]."""
-        first, second = (np.array(side, np.int64) for side in zip(*combinations(range(self.size), 2), strict=True))
-        found = np.zeros((*counts.shape[:-2], self.size, self.size), np.int64)
-        found[..., first, second] = 2 * counts[..., 0] + counts[..., 2]
-        found[..., second, first] = 2 * counts[..., 1] + counts[..., 2]
-        return found
+    def resampled(
+        self, error_rate: float | None, draws: int, random: np.random.Generator
+    ) -> Iterator[tuple[slice, Bools]]:
+        """Who wins when judgments are drawn again, [size x pools x draws], for slice after slice of the pools.
 
-    def resampled(self, within: Within, draws: int, random: np.random.Generator) -> Iterator[tuple[list[str], Bools]]:
-        """Batches of queries, and who wins their tournaments when judgments are drawn again: [queries, draws, size]."""
-        queries = list(self.pools)
-        if self.size == 1:
-            yield queries, np.ones((len(queries), draws, 1), np.bool_)
-            return
-        step = max(1, _BATCH // (draws * self.size * self.size))
-        for start in range(0, len(queries), step):
-            drawn = _draw(self.counts[start : start + step], within, draws, random)
-            yield queries[start : start + step], winners(self.halves(drawn)).swapaxes(0, 1)
+        Without an error rate, a pair's judgments are drawn with replacement from its own, as many as there are. With
+        one, each judgment was wrong by that chance, independently of the others, and is turned round then; ties stay.
+        """
+        step = max(1, _BATCH // (draws * max(1, self.counts.shape[1])))
+        for start in range(0, len(self.pools), step):
+            part = slice(start, min(start + step, len(self.pools)))
+            counts = self.counts[part].swapaxes(0, 1)
+            halves = _draw(counts, error_rate, draws, random)
+            totals = np.repeat(2 * counts.sum(axis=2), draws, axis=1)
+            won = winners(self.size, halves.reshape(len(counts), -1), totals) if self.size > 1 else None
+            shape = (self.size, part.stop - part.start, draws)
+            yield part, np.ones(shape, np.bool_) if won is None else won.reshape(shape)
 
 
 def by_size(pools: Mapping[str, Collection[str]], preferences: Iterable[Preference]) -> list[SizedPools]:
@@ -80,8 +102,9 @@ def by_size(pools: Mapping[str, Collection[str]], preferences: Iterable[Preferen
         counts[size] = np.zeros((len(own), size * (size - 1) // 2, 3), np.int64)
         at |= {query: (size, row) for row, query in enumerate(own)}
     pairs = {size: {pair: number for number, pair in enumerate(combinations(range(size), 2))} for size in sizes}
+    places = {query: {passage: number for number, passage in enumerate(pool)} for query, pool in sorted_pools.items()}
     for query, a, b, preferred in preferences:
-        place = {passage: number for number, passage in enumerate(sorted_pools.get(query, ()))}
+        place = places.get(query, {})
         for passage in (a, b):
             if passage not in place:
                 raise UnknownPassage(passage)
@@ -92,12 +115,41 @@ def by_size(pools: Mapping[str, Collection[str]], preferences: Iterable[Preferen
     return [SizedPools(size, own, counts[size]) for size, own in sorted(sizes.items())]
 
 
-def _draw(counts: NDArray[np.int64], within: Within, draws: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """[draws, pools, pairs, 3]: as many judgments as there are, drawn with replacement."""
-    if within not in WITHINS:
-        raise ValueError(f"within {within!r} where there is {' and '.join(WITHINS)}")
-    flat = counts if within == "pair" else counts.reshape(len(counts), -1)
-    total = flat.sum(axis=-1)
-    chances = np.where(total[..., None] > 0, flat / np.maximum(total, 1)[..., None], 1 / flat.shape[-1])
-    drawn: NDArray[np.int64] = random.multinomial(total, chances, size=(draws, *total.shape))
-    return drawn.reshape(draws, *counts.shape)
+def _draw(counts: Integers, error_rate: float | None, draws: int, random: np.random.Generator) -> Integers:
+    """Half wins of the first of each pair, [pairs x pools x draws], from counts [pairs x pools x 3].
+
+    One number is drawn for each pair; which half wins it stands for is read off their distribution.
+    """
+    kinds, which = np.unique(counts.reshape(-1, 3), axis=0, return_inverse=True)
+    laws = [_law(kind, error_rate) for kind in kinds.tolist()]
+    most = max((len(law) for law in laws), default=1)
+    values, bounds = np.zeros((len(laws), most), np.int32), np.full((len(laws), most), _CHANCES, np.int64)
+    for law, own, bound in zip(laws, values, bounds, strict=True):
+        own[: len(law)], own[len(law) :] = list(law), max(law)
+        bound[: len(law)] = np.rint(np.cumsum(list(law.values())) * _CHANCES)
+    which = which.reshape(counts.shape[:2])
+    drawn = random.integers(_CHANCES, size=(*which.shape, draws), dtype=np.uint32)
+    steps = np.diff(values, axis=1)
+    halves = np.repeat(values[which, 0][..., None], draws, axis=2)
+    for step in range(most - 1):
+        # A bound beyond the last number is never reached, so its step is not taken.
+        reached = bounds[which, step] < _CHANCES
+        bound = np.where(reached, bounds[which, step], 0).astype(np.uint32)[..., None]
+        halves += (drawn >= bound) * np.where(reached, steps[which, step], 0)[..., None]
+    return halves
+
+
+def _law(kind: list[int], error_rate: float | None) -> dict[int, float]:
+    """The chances of each number of half wins of a pair's first passage: `kind` is its counts."""
+    first, second, ties = kind
+    total = first + second + ties
+    if error_rate is None:
+        one = (second / total, ties / total, first / total) if total else (0.0, 0.0, 0.0)
+        steps = [one] * total
+    else:
+        wrong = error_rate
+        steps = [(wrong, 0.0, 1 - wrong)] * first + [(1 - wrong, 0.0, wrong)] * second + [(0.0, 1.0, 0.0)] * ties
+    chances = np.ones(1)
+    for step in steps:
+        chances = np.convolve(chances, step)
+    return {half: chance for half, chance in enumerate(chances.tolist()) if chance > 0}

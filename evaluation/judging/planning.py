@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -73,15 +72,12 @@ def _play(size: int, overlap: int, error_rate: float, times: int, random: np.ran
     """The shares of tournaments that the best passage wins alone, and that it is among the winners of."""
     if size == 1:
         return 1.0, 1.0
-    first, second = (np.array(side) for side in zip(*combinations(range(size), 2), strict=True))
+    pairs = size * (size - 1) // 2
     alone, among = 0, 0
     step = max(1, _BATCH // (size * size))
     for start in range(0, times, step):
-        right = random.binomial(overlap, 1 - error_rate, (min(step, times - start), len(first)))
-        halves = np.zeros((len(right), size, size), np.int64)
-        halves[:, first, second] = 2 * right
-        halves[:, second, first] = 2 * (overlap - right)
-        won = winners(halves)
-        among += int(won[:, 0].sum())
-        alone += int((won[:, 0] & (won.sum(axis=1) == 1)).sum())
+        right = random.binomial(overlap, 1 - error_rate, (min(step, times - start), pairs))
+        won = winners(size, 2 * right.T, np.full((pairs, 1), 2 * overlap))
+        among += int(won[0].sum())
+        alone += int((won[0] & (won.sum(axis=0) == 1)).sum())
     return alone / times, among / times

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
@@ -9,6 +10,7 @@ from typing import Literal, NamedTuple
 import krippendorff
 import numpy as np
 
+from evaluation.files.preferences import Preference
 from evaluation.judging.pooling import canonical
 from evaluation.statistics.significance import sign_test
 
@@ -58,6 +60,21 @@ def agreement(votes: Iterable[Vote]) -> Agreement:
     if (table.sum(axis=0) > 0).sum() > 1:
         alpha = float(krippendorff.alpha(value_counts=table, level_of_measurement="nominal"))
     return Agreement(len(counts), compared, agreeing / compared, alpha)
+
+
+def error_rate(raw: float) -> float | None:
+    """How often one judgment is wrong, where two judgments of a pair agree in a share `raw` of the cases.
+
+    Two who err independently with rate e agree in (1 - e)^2 + e^2 of the cases. None where they agree less often than
+    by chance.
+    """
+    return (1 - math.sqrt(2 * raw - 1)) / 2 if raw >= 0.5 else None
+
+
+def repeated_agreement(preferences: Iterable[Preference]) -> Agreement:
+    """The agreement of the judgments of pairs that have several, where it is not known who judged."""
+    rows = list(preferences)
+    return agreement(Vote(row.query, row.a, row.b, str(at), row.preferred) for at, row in enumerate(rows))
 
 
 class SideBias(NamedTuple):

@@ -9,38 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.files.preferences import Preference
-from evaluation.judging.batch_tournaments import SizedPools, Within, by_size
+from evaluation.judging.batch_tournaments import Bools, SizedPools, by_size
 from evaluation.judging.tournament import derive
 from evaluation.statistics.ranks import Board
 from evaluation.statistics.resampling import CONFIDENCE, DRAWS, Interval, query_weights
 
 Floats = NDArray[np.float64]
-
-
-def answer_stability(
-    pools: Mapping[str, Collection[str]],
-    preferences: Iterable[Preference],
-    *,
-    within: Within = "pair",
-    draws: int = DRAWS,
-    seed: int = 0,
-    allow_incomplete: bool = False,
-) -> dict[str, dict[str, float]]:
-    """By query and best known answer, the share of resamples in which it stays one.
-
-    With one judgment a pair, `within="pair"` has nothing to vary and gives 1: draw within the pool then. Pools that
-    `derive` refuses are left out. The same seed gives the same, whatever the order of the input.
-    """
-    judgments = list(preferences)
-    sized, best = _playable(pools, judgments, allow_incomplete)
-    random = np.random.default_rng(seed)
-    found: dict[str, dict[str, float]] = {}
-    for group in sized:
-        for queries, won in group.resampled(within, draws, random):
-            for query, own in zip(queries, won.mean(axis=1), strict=True):
-                shares = dict(zip(group.pools[query], own.tolist(), strict=True))
-                found[query] = {passage: shares[passage] for passage in best[query]}
-    return {query: found[query] for query in sorted(found)}
 
 
 class RunOrder(NamedTuple):
@@ -60,57 +34,117 @@ class RunOrder(NamedTuple):
     first: float
 
 
-def order_stability(
-    board: Board,
+class Certainty(NamedTuple):
+    """`answers`: by query and best known answer, the share of resamples in which it stays one. `runs`: their ranks."""
+
+    answers: dict[str, dict[str, float]]
+    runs: list[RunOrder]
+
+
+def certainty(
     pools: Mapping[str, Collection[str]],
     preferences: Iterable[Preference],
     *,
-    within: Within = "pair",
+    board: Board | None = None,
+    error_rate: float | None = None,
     draws: int = DRAWS,
     seed: int = 0,
     confidence: float = CONFIDENCE,
     allow_incomplete: bool = False,
-) -> list[RunOrder]:
-    """Every run of the board, over resamples of both judgments and queries. Seeded, as `answer_stability`.
+) -> Certainty:
+    """Over resamples of the judgments and, for the runs of a board, of the queries too.
 
-    The queries are those whose pool gives qrels. Judgments drawn again are noisier than those that were made, so means
-    may shift against `mean`; places are what to read. Raises ValueError where no pool gives qrels.
+    Without an error rate, each pair's judgments are drawn again from its own. A pair that was judged once would then
+    never vary: such judgments need the rate at which people err, by which each is turned round. No judgment is ever
+    left out of a resample.
+
+    Pools that `derive` refuses are left out. Judgments drawn again are noisier than those that were made, so means may
+    shift against `mean`; places are what to read. The same seed gives the same, whatever the order of the input, and
+    the same answers with a board and without. Raises ValueError where there is a board and no pool gives qrels, or
+    where the error rate is not 0 to 1/2.
     """
+    if error_rate is not None and not 0 <= error_rate <= 0.5:
+        raise ValueError(f"error rate {error_rate} where 0 to 0.5 is needed")
     judgments = list(preferences)
     sized, best = _playable(pools, judgments, allow_incomplete)
-    if not best:
-        raise ValueError("no pool gives qrels")
-    random = np.random.default_rng(seed)
-    weights = np.concatenate(list(query_weights(len(best), draws, random)))
-    column = {query: at for at, query in enumerate(sorted(best))}
-    means, point = np.zeros((len(board.runs), draws)), np.zeros(len(board.runs))
+    of_judgments, of_queries = np.random.default_rng(seed).spawn(2)
+    standing = None
+    if board is not None:
+        if not best:
+            raise ValueError("no pool gives qrels")
+        standing = _Standing(board, sorted(best), draws, of_queries)
+    found: dict[str, dict[str, float]] = {}
     for group in sized:
-        values = board.reciprocals(group.pools)
-        rows = {query: row for row, query in enumerate(group.pools)}
-        for queries, won in group.resampled(within, draws, random):
-            own = values[:, [rows[query] for query in queries]]
-            columns = [column[query] for query in queries]
-            for run, scores in enumerate(own):
-                reached = (scores[:, None, :] * won).max(axis=2)
-                means[run] += np.einsum("qd,dq->d", reached, weights[:, columns])
-            kept = np.array([[passage in best[query] for passage in group.pools[query]] for query in queries])
-            point += (own * kept).max(axis=2).sum(axis=1)
-    return _orders(board.runs, means / len(best), point / len(best), confidence)
+        queries = list(group.pools)
+        if standing is not None:
+            standing.enter(group, best)
+        for part, won in group.resampled(error_rate, draws, of_judgments):
+            shares = won.mean(axis=2)
+            for query, own in zip(queries[part], shares.T.tolist(), strict=True):
+                share = dict(zip(group.pools[query], own, strict=True))
+                found[query] = {passage: share[passage] for passage in sorted(best[query])}
+            if standing is not None:
+                standing.add(part, won)
+    return Certainty(
+        {query: found[query] for query in sorted(found)}, [] if standing is None else standing.orders(confidence)
+    )
 
 
-def _orders(runs: tuple[str, ...], means: Floats, point: Floats, confidence: float) -> list[RunOrder]:
-    places = 1 + (means[None, :, :] > means[:, None, :]).sum(axis=1)
-    leads = places == 1
-    first = (leads / leads.sum(axis=0)).mean(axis=1)
-    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    bounds = np.quantile(means, tails, axis=1).T
-    between = np.quantile(places, [tails[0], 0.5, tails[1]], axis=1, method="inverted_cdf").T
-    return [
-        RunOrder(run, mean, Interval(*own), int(low), int(middle), int(high), share)
-        for run, mean, own, (low, middle, high), share in zip(
-            runs, point.tolist(), bounds.tolist(), between, first.tolist(), strict=True
+class _Standing:
+    """Sums of the runs' RR over resamples of queries, group after group of pools of one size."""
+
+    def __init__(self, board: Board, queries: list[str], draws: int, random: np.random.Generator) -> None:
+        self._board = board
+        self._weights = np.concatenate(list(query_weights(len(queries), draws, random)))
+        self._column = {query: at for at, query in enumerate(queries)}
+        self._sums = np.zeros((draws, len(board.runs)))
+        self._point = np.zeros(len(board.runs))
+
+    def enter(self, group: SizedPools, best: Mapping[str, Collection[str]]) -> None:
+        """Take up the pools of one size: what each of their passages is worth to each run."""
+        self._columns = np.array([self._column[query] for query in group.pools])
+        self._values = np.ascontiguousarray(self._board.reciprocals(group.pools).transpose(1, 2, 0))
+        kept = np.array([[passage in best[query] for passage in pool] for query, pool in group.pools.items()])
+        self._point += (self._values * kept[..., None]).max(axis=1).sum(axis=0)
+
+    def add(self, part: slice, won: Bools) -> None:
+        """Add these pools, [size x pools x draws], to the sums."""
+        from scipy import sparse  # here, since most commands need none of it and it takes long to load
+
+        values, weights = self._values[part], self._weights[:, self._columns[part]]
+        size, pools, draws = won.shape
+        # A winner's place in the list of all passages; several winners have a place of their own at its end.
+        places = won.argmax(axis=0) + size * np.arange(pools)[:, None]
+        row, draw = np.nonzero(won.sum(axis=0) > 1)
+        several = won[:, row, draw].T
+        best = np.zeros((len(row), values.shape[2]))
+        for passage in range(size):
+            np.maximum(best, values[row, passage] * several[:, passage, None], out=best)
+        places[row, draw] = size * pools + np.arange(len(row))
+        chosen = sparse.csr_array(
+            (weights.ravel(), places.T.ravel(), np.arange(0, draws * pools + 1, pools)),
+            shape=(draws, size * pools + len(row)),
         )
-    ]
+        self._sums += chosen @ np.concatenate([values.reshape(size * pools, -1), best])
+
+    def orders(self, confidence: float) -> list[RunOrder]:
+        """The runs, in the board's order."""
+        queries = len(self._column)
+        means, point = self._sums.T / queries, self._point / queries
+        # Equal sums may differ in their last digits, by the order that they were added in.
+        means = means.round(12)
+        places = 1 + (means[None, :, :] > means[:, None, :]).sum(axis=1)
+        leads = places == 1
+        first = (leads / leads.sum(axis=0)).mean(axis=1)
+        tails = [(1 - confidence) / 2, (1 + confidence) / 2]
+        bounds = np.quantile(means, tails, axis=1).T
+        between = np.quantile(places, [tails[0], 0.5, tails[1]], axis=1, method="inverted_cdf").T
+        return [
+            RunOrder(run, mean, Interval(*own), int(low), int(middle), int(high), share)
+            for run, mean, own, (low, middle, high), share in zip(
+                self._board.runs, point.tolist(), bounds.tolist(), between, first.tolist(), strict=True
+            )
+        ]
 
 
 def _playable(

@@ -18,8 +18,8 @@ from evaluation.judging.batch_tournaments import by_size, winners
 from evaluation.judging.planning import plan
 from evaluation.judging.pooling import pool_queries
 from evaluation.judging.tournament import Judged, Judgment, Tied, best_known
-from evaluation.statistics.agreement import Vote, agreement, side_bias
-from evaluation.statistics.certainty import answer_stability, order_stability
+from evaluation.statistics.agreement import Vote, agreement, error_rate, repeated_agreement, side_bias
+from evaluation.statistics.certainty import RunOrder, certainty
 from evaluation.statistics.champion import champion_outcomes
 from evaluation.statistics.ranks import Board
 
@@ -39,7 +39,8 @@ def test_many_tournaments_end_as_each_alone(drawn: list[tuple[int, int, bool]]) 
     judgments: list[Judgment] = [Tied(pool[a], pool[b]) if tie else Judged(pool[a], pool[b]) for a, b, tie in drawn]
     preferences = [Preference("q", pool[a], pool[b], None if tie else pool[a]) for a, b, tie in drawn]
     (group,) = by_size({"q": pool}, preferences)
-    (won,) = winners(group.halves(group.counts))
+    halves = 2 * group.counts[..., 0] + group.counts[..., 2]
+    won = winners(5, halves.T, 2 * group.counts.sum(axis=2).T)[:, 0]
     assert {passage for passage, best in zip(group.pools["q"], won, strict=True) if best} == best_known(pool, judgments)
 
 
@@ -50,35 +51,70 @@ def test_a_judgment_outside_its_pool_is_refused() -> None:
 
 def test_unanimous_answers_are_certain_and_split_ones_are_not() -> None:
     split = [Preference("r", "a", "b", won) for won in "aaabb"]
-    found = answer_stability({"q": "abc", "r": "ab", "s": "x"}, complete("q", "abc", 3) + split, draws=4000)
+    found = certainty({"q": "abc", "r": "ab", "s": "x"}, complete("q", "abc", 3) + split, draws=4000).answers
     assert found["q"] == {"a": 1.0}
     assert found["s"] == {"x": 1.0}
     # Of five drawn from three for a and two for b, at least three are for a: binomial(5, 0.6) >= 3.
     assert found["r"]["a"] == pytest.approx(0.68256, abs=0.03)
 
 
-def test_one_judgment_a_pair_varies_only_within_the_pool() -> None:
-    pools, judged = {"q": "abc"}, complete("q", "abc")
-    assert answer_stability(pools, judged, draws=500) == {"q": {"a": 1.0}}
-    within_pool = answer_stability(pools, judged, within="pool", draws=4000)["q"]["a"]
-    # a is among the winners unless b's win over c comes up more often than both of a's, or as a tie broken against it.
-    assert 0.7 < within_pool < 1
-    with pytest.raises(ValueError, match="pair and pool"):
-        answer_stability(pools, judged, within="query")  # type: ignore[arg-type]
+@pytest.mark.parametrize("size", [2, 3, 8, 12])
+def test_undisputed_judgments_are_certain_whatever_the_size_of_their_pool(size: int) -> None:
+    pool = "abcdefghijkl"[:size]
+    assert certainty({"q": pool}, complete("q", pool), draws=500).answers == {"q": {"a": 1.0}}
+    assert certainty({"q": pool}, complete("q", pool), error_rate=0, draws=500).answers == {"q": {"a": 1.0}}
+
+
+def test_one_judgment_a_pair_varies_by_the_error_rate() -> None:
+    two = certainty({"q": "ab"}, complete("q", "ab"), error_rate=0.2, draws=20_000).answers["q"]["a"]
+    assert two == pytest.approx(0.8, abs=0.01)
+    # a stays where it wins both its pairs, and where it loses one of them and the three make a cycle.
+    three = certainty({"q": "abc"}, complete("q", "abc"), error_rate=0.2, draws=20_000).answers["q"]["a"]
+    assert three == pytest.approx(0.8**2 + 0.2 * 0.8 * 0.2 + 0.8 * 0.2 * 0.8, abs=0.01)
+    tie = certainty({"q": "ab"}, [Preference("q", "a", "b", None)], error_rate=0.4, draws=500).answers
+    assert tie == {"q": {"a": 1.0, "b": 1.0}}
+
+
+def test_three_judgments_by_an_error_rate_are_surer_than_one() -> None:
+    found = certainty({"q": "ab"}, complete("q", "ab", 3), error_rate=0.2, draws=20_000).answers["q"]["a"]
+    assert found == pytest.approx(0.8**3 + 3 * 0.8**2 * 0.2, abs=0.01)
+
+
+def test_an_impossible_error_rate_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"error rate 0\.6 where 0 to 0\.5"):
+        certainty({"q": "ab"}, complete("q", "ab"), error_rate=0.6)
+
+
+@given(st.floats(0, 0.49))
+def test_the_error_rate_comes_back_from_how_often_repeated_judgments_agree(rate: float) -> None:
+    assert error_rate((1 - rate) ** 2 + rate**2) == pytest.approx(rate, abs=1e-7)
+    assert error_rate(0.4) is None
+
+
+def test_repeated_judgments_of_a_pair_are_compared_with_each_other() -> None:
+    rows = [Preference("q", "a", "b", "a"), Preference("q", "b", "a", "a"), Preference("q", "a", "b", "b")]
+    assert repeated_agreement([*rows, Preference("q", "a", "c", "a")])[:3] == (1, 3, 1 / 3)
 
 
 def test_resamples_depend_on_the_seed_alone() -> None:
     judged = [Preference(query, "a", "b", won) for query in ("q", "r") for won in "aab"]
     pools = {"q": ["a", "b"], "r": ["b", "a"]}
-    first = answer_stability(pools, judged, draws=300, seed=5)
-    assert first == answer_stability(dict(reversed(pools.items())), judged[::-1], draws=300, seed=5)
-    assert first != answer_stability(pools, judged, draws=300, seed=6)
+    first = certainty(pools, judged, draws=300, seed=5)
+    assert first == certainty(dict(reversed(pools.items())), judged[::-1], draws=300, seed=5)
+    assert first != certainty(pools, judged, draws=300, seed=6)
+    board = board_of(run="ab")
+    assert (
+        certainty({"q0": "ab"}, complete("q0", "ab"), board=board, error_rate=0.3).answers
+        == certainty({"q0": "ab"}, complete("q0", "ab"), error_rate=0.3).answers
+    )
 
 
 def test_incomplete_pools_are_left_out_unless_allowed() -> None:
     pools, judged = {"q": "abc"}, [Preference("q", "a", "b", "a")]
-    assert answer_stability(pools, judged) == {}
-    assert answer_stability(pools, judged, allow_incomplete=True) == {"q": {"a": 1.0}}
+    assert certainty(pools, judged).answers == {}
+    assert certainty(pools, judged, allow_incomplete=True).answers == {"q": {"a": 1.0}}
+    with pytest.raises(ValueError, match="no pool gives qrels"):
+        certainty(pools, judged, board=board_of(run="a"))
 
 
 def board_of(**runs: str) -> Board:
@@ -97,7 +133,7 @@ def test_the_order_of_runs_is_certain_where_judgments_are_and_open_where_they_ar
     board = board_of(best="abc", second="bac", same="abc")
     pools = {f"q{query}": "abc" for query in range(20)}
     sure = [own for query in pools for own in complete(query, "abc", 3)]
-    best, second, same = order_stability(board, pools, sure, draws=200)
+    best, second, same = certainty(pools, sure, board=board, draws=200).runs
     assert (best.mean, best.interval, best.first_place, best.last_place) == (1.0, (1.0, 1.0), 1, 1)
     assert (best.first, same.first, second.first) == (0.5, 0.5, 0.0)
     assert (second.mean, second.first_place, second.last_place) == (0.5, 3, 3)
@@ -107,8 +143,8 @@ def test_the_order_of_runs_is_certain_where_judgments_are_and_open_where_they_ar
         for a, b in combinations("abc", 2)
         for won in ((a, b) if b != "c" else (a, a))
     ]
-    found = order_stability(board, pools, open_, draws=400, seed=2)
-    assert found == order_stability(board, pools, open_, draws=400, seed=2)
+    found = certainty(pools, open_, board=board, draws=400, seed=2).runs
+    assert found == certainty(pools, open_, board=board, draws=400, seed=2).runs
     assert 0.2 < found[1].first < 0.8
     assert sum(own.first for own in found) == pytest.approx(1)
     assert (found[1].first_place, found[1].last_place) == (1, 3)
@@ -118,13 +154,13 @@ def test_queries_drawn_again_widen_the_interval_of_a_run_that_is_right_in_half_o
     board = board_of(run="a")
     pools = {f"q{query}": "ab" for query in range(20)}
     sure = [own for at, query in enumerate(pools) for own in complete(query, "ab" if at % 2 else "ba", 3)]
-    (found,) = order_stability(board, pools, sure, draws=2000)
+    (found,) = certainty(pools, sure, board=board, draws=2000).runs
     assert found.mean == 0.5
     # Of 20 queries, binomial(20, 0.5): 95% of it lies from 6 to 14.
     assert found.interval == pytest.approx((0.3, 0.7), abs=0.051)
 
 
-def test_order_stability_on_real_data_has_the_means_of_the_qrels_in_its_intervals(data: Path) -> None:
+def test_certainty_on_real_data_has_the_means_of_the_qrels_in_its_intervals(data: Path) -> None:
     qrels = read_qrels(data / "sparse-qrels.txt")
     paths = sorted((data / "runs").glob("*.gz"))[:8]
     runs = {path.name: found for path in paths if (found := check_run(path).artifact) is not None}
@@ -136,10 +172,10 @@ def test_order_stability_on_real_data_has_the_means_of_the_qrels_in_its_interval
     ]
     board = Board(runs, 10, "score")
     best: dict[str, dict[str, int]] = {}
-    for query, own in answer_stability(pools, judged, draws=1).items():
+    for query, own in certainty(pools, judged, draws=1).answers.items():
         best[query] = dict.fromkeys(own, 1)
     means = board.ranks(Qrels(best)).means()
-    found = order_stability(board, pools, judged, draws=300)
+    found: list[RunOrder] = certainty(pools, judged, board=board, error_rate=0.05, draws=300).runs
     for own in found:
         assert own.mean == pytest.approx(means[own.run])
         assert own.interval.low < own.mean < own.interval.high
@@ -249,4 +285,9 @@ def test_impossible_plans_are_refused() -> None:
 
 
 def test_winners_keep_the_shape_of_what_they_are_given() -> None:
-    assert winners(np.zeros((2, 3, 4, 4), np.int64)).shape == (2, 3, 4)
+    assert winners(4, np.zeros((6, 5), np.int64), np.zeros((6, 1), np.int64)).shape == (4, 5)
+
+
+def test_winners_of_very_many_judgments_are_counted_in_numbers_that_hold_them() -> None:
+    for many in (32, 64, 16_384, 40_000):
+        assert winners(2, np.array([[2 * many]]), np.array([[2 * many]])).tolist() == [[True], [False]]

@@ -17,7 +17,8 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
     after = dict(zip(names, (round(mean, 4) for mean in true), strict=True))
     original = sorted(names, key=lambda name: (-before[name], name))
     found: Json = {
-        "version": 1, "k": 10, "order": "score", "min_grade": 1, "overlap": 1, "seed": 1, "qrel_policy": "first",
+        "version": 2, "error_rate": 0.1,
+        "k": 10, "order": "score", "min_grade": 1, "overlap": 1, "seed": 1, "qrel_policy": "first",
         "queries": queries, "answered": 480, "incomplete": 20,
         "pairs": 4210, "judgments": 4210, "best": {"1": 434, "3": 46}, "changed": 300,
         "leaderboard": [
