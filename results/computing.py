@@ -119,7 +119,8 @@ def _scores(
     perfect = perfect_score(inputs.qrels, preference, queries, campaign.min_grade)
     scores = leaderboard(before, after, perfect, alpha=ALPHA, seed=seed)
     runs = sorted(board.runs, key=lambda run: (-scores.preference[run].mean, run))
-    compared, compared_before = (compare(_in_order(ranks, runs), ALPHA) for ranks in (after, before))
+    lists = {run: inputs.runs[run].longest for run in runs}
+    compared, compared_before = (compare(_in_order(ranks, runs), ALPHA, lists=lists) for ranks in (after, before))
     tops = {run: inputs.runs[run].top(order) for run in runs}
     top = perfect_top(inputs.qrels, campaign.min_grade)
     wins = win_ratios(tops | {_NOBODY: top}, list(preference.queries), judgments, alpha=ALPHA)

@@ -191,6 +191,16 @@ def _certainty(data: Data) -> Iterator[str]:
             "Of %(all)d pairs of runs, one run is strictly better in %(strict)d (on the original qrels: "
             "%(before)d), and better by doing no harm in %(harmless)d (including these)."
         ) % {"all": len(pairs), "strict": strict, "before": before, "harmless": harmless}
+        trades = [pair for pair in pairs if pair["verdict"]["trade_off"]]
+        if trades:
+            named = ", ".join(_("%(a)s and %(b)s") % pair for pair in trades[:MOST_NAMED])
+            yield ngettext(
+                "%(count)d pair is a trade-off: one run finds significantly more, the other significantly sooner: "
+                "%(named)s.",
+                "%(count)d pairs are trade-offs: one run finds significantly more, the other significantly sooner: "
+                "%(named)s.",
+                len(trades),
+            ) % {"count": len(trades), "named": named + (", …" if len(trades) > MOST_NAMED else "")}
     if data["stability"]:
         unsure = sum(one["share"] < 0.9 for one in data["stability"])
         yield ngettext(

@@ -198,13 +198,20 @@ def _pairs(data: Data) -> Table:
         "Every two runs on the preference qrels, over %(queries)d queries. p-values are raw. A verdict takes "
         "p < %(threshold)s as significant: %(alpha)s over %(family)d pairs of runs (Bonferroni). A "
         "run is strictly better if it finds significantly more, and significantly sooner; it is "
-        "better by doing no harm if it does one of these and is not significantly worse in the other."
+        "better by doing no harm if it does one of these, at half that level, and is not significantly worse in the "
+        "other. If one run finds significantly more and the other finds significantly sooner, that is a trade-off."
     ) % {
         "queries": compared["queries"],
         "threshold": f"{compared['threshold']:.3g}",
         "alpha": f"{compared['alpha']:g}",
         "family": compared["family"],
     }
+    if short := {run: longest for run, longest in compared["lists"].items() if longest < compared["k"]}:
+        named = ", ".join(f"{run} ({longest})" for run, longest in short.items())
+        about += " " + _("Some runs have lists shorter than %(k)d, and what is below counts as missed: %(named)s.") % {
+            "k": compared["k"],
+            "named": named,
+        }
     return Table("pairs", _("Pairwise comparison of runs"), about, columns, rows, per_run=("a", "b"))
 
 
@@ -215,6 +222,8 @@ def verdict(pair: Data) -> str:
         return _("%(run)s, strictly") % {"run": pair[strict]}
     if harmless:
         return _("%(run)s, by doing no harm") % {"run": pair[harmless]}
+    if pair["verdict"]["trade_off"]:
+        return _("trade-off")
     return _("identical") if pair["identical"] else _("neither")
 
 

@@ -21,6 +21,7 @@ from evaluation.cli.common import (
     read_runs,
     table,
     tell,
+    tell_short_lists,
 )
 from evaluation.errors import BadInput
 from evaluation.files.artifact import ORDERS
@@ -92,6 +93,7 @@ def _certainty(options: argparse.Namespace) -> int:
     except ValueError:
         message = "every pool has pairs that nobody judged, so none gives qrels; --allow-incomplete would play them."
         raise BadInput(options.preferences, None, message) from None
+    tell_short_lists(runs, options.k)
     if options.json:
         print_json(
             {

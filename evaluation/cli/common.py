@@ -110,6 +110,16 @@ def tell_left_out(runs: dict[str, RunArtifact], qrels: Qrels) -> None:
         tell(f"{counted(unjudged, 'query', 'queries')} of the runs left out: not in the qrels.")
 
 
+def tell_short_lists(runs: dict[str, RunArtifact], k: int) -> None:
+    """Say whose lists end above k, where what is below would count as missed."""
+    short = {name: run.longest for name, run in runs.items() if run.longest < k}
+    for name, longest in short.items():
+        tell(f"{name} has at most {counted(longest, 'hit')} a query: with k = {k:,}, what is below counts as missed.")
+    depths = {min(run.longest, k) for run in runs.values()}
+    if len(depths) > 1:
+        tell(f"The runs' lists differ in depth, so they are not judged alike. k = {min(depths):,} would be fair.")
+
+
 def tell(message: str) -> None:
     """On standard error."""
     print(message, file=sys.stderr)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import csv
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from evaluation.cli.common import (
@@ -11,21 +13,38 @@ from evaluation.cli.common import (
     OK,
     add_command,
     add_comparing_options,
+    is_same_file,
     needs_two_runs,
     p_shown,
     print_json,
     read_judged,
     read_runs,
     table,
+    tell,
     tell_left_out,
+    tell_short_lists,
+    write_whole,
 )
-from evaluation.files.textfiles import counted
-from evaluation.statistics.comparing import Compared, Comparison, compare
-from evaluation.statistics.ranks import ranks_of
+from evaluation.errors import BadInput
+from evaluation.files.qrels import Qrels
+from evaluation.files.rows import read_rows
+from evaluation.files.textfiles import counted, quote_value
+from evaluation.statistics.comparing import (
+    RANK_BYS,
+    Compared,
+    Comparison,
+    Match,
+    compare,
+    matches_against,
+    matches_along,
+    matches_between,
+)
+from evaluation.statistics.ranks import Ranks, ranks_of
 
 _TESTS = "a|b|delta|WRS|WRS ties|WSR|t|correlation".split("|")
 _OUTCOMES = "a|b|neither|only a|only b|p|both|ESL a|ESL b|WSR|t|RR a|RR b|WSR|t".split("|")
 _SPOKEN = 10  # with no more pairs than that, a sentence for each; with more, for those with a verdict
+_FEW = 200  # with fewer queries, differences of the usual size do not show
 
 
 def add_compare(commands: Any) -> None:
@@ -45,38 +64,159 @@ def add_compare(commands: Any) -> None:
   both      where both find it: mean search length (ESL, the rank) and mean RR of each, with WSR and t for each
 
 Differences are compared as exact fractions. p-values are raw. A verdict takes p < alpha / pairs as significant
-(Bonferroni): strict says who is better in outcomes and in ESL (WSR), both significantly; "do no harm" who is
-significantly better in one of them without being significantly worse in the other.
+(Bonferroni), where the pairs are those compared:
+
+  strict      better in outcomes and in ranking where both find (--rank-by), both significantly
+  do no harm  strictly better; or better in one of the two, by p < alpha / (2 pairs), as there are two tests to win by,
+              without the other run being significantly better in the other
+  trade-off   one run finds significantly more, the other ranks significantly better
+  better      finds more, and ranks better on average; maybe not significantly
 
 --json prints:
 
-  {"k", "queries", "alpha", "family", "threshold", "means": {"<run>": ...}, "pairs": [{"a", "b", "delta",
+  {"k", "queries", "alpha", "family", "threshold", "rank_by", "means": {"<run>": ...}, "lists": {"<run>": longest},
+   "order_by_verdicts": [...], "pairs": [{"a", "b", "delta",
    "p": {"wrs", "wrs_tie_corrected", "wsr", "t"},
-   "outcomes": {"neither", "a_only", "b_only", "both", "p"},
+   "outcomes": {"neither", "a_only", "b_only", "both", "p"}, "shares": {"neither", "a_only", "b_only", "both"},
    "both": {"esl_a", "esl_b", "rr_a", "rr_b", "p": {"esl_wsr", "esl_t", "rr_wsr", "rr_t"}},
-   "identical", "significant": {"outcomes", "esl"}, "alignment": {"correlation", "joint_misses", "unrelated"},
-   "verdict": {"strict", "do_no_harm"}}]}
+   "identical", "significant": {"outcomes", "esl"}, "disagreement",
+   "alignment": {"correlation", "joint_misses", "unrelated"},
+   "verdict": {"strict", "do_no_harm", "trade_off", "better"}}]}
 
-Means and p-values are null where there is nothing to take them from; a p-value of 1 may mean no difference at all.""",
-        ["python -m evaluation compare --qrels qrels.txt --k 10 bm25.txt.gz dense.txt.gz"],
+Means and p-values are null where there is nothing to take them from; a p-value of 1 may mean no difference at all.
+`significant.esl` is of the ranking, by --rank-by. `disagreement` is about where both find: "means" if ESL and RR favour
+different runs, "significance" if only one of them is significant.""",
+        [
+            "python -m evaluation compare --qrels qrels.txt --k 10 bm25.txt.gz dense.txt.gz",
+            "python -m evaluation compare --qrels qrels.txt --baseline bm25 --latex bm25.txt.gz dense.txt.gz",
+        ],
     )
     add_comparing_options(command, 100)
+    forms = command.add_mutually_exclusive_group()
+    forms.add_argument("--csv", action="store_true", help="print all numbers as CSV, a line a pair, in full precision")
+    forms.add_argument(
+        "--latex", action="store_true", help="print the 13 columns of the paper's table 2 as a LaTeX tabular"
+    )
+    command.add_argument(
+        "--per-query",
+        metavar="FILE",
+        help="write there, with tabs between: query, a, b, rank in a, rank in b (0: not within k), and who finds it "
+        "(neither, a, b, both)",
+    )
+    chosen = command.add_mutually_exclusive_group()
+    chosen.add_argument("--baseline", metavar="RUN", help="compare each other run with this one only")
+    chosen.add_argument("--pairs", metavar="FILE", help="compare only the runs that this file names (lines: a b)")
+    chosen.add_argument(
+        "--chain", action="store_true", help="compare each run with the best one before it, in the order given"
+    )
+    command.add_argument(
+        "--groups", metavar="FILE", help="do not compare runs of one group, such as a team (lines: run group)"
+    )
+    command.add_argument(
+        "--rank-by",
+        choices=RANK_BYS,
+        default="esl-wsr",
+        help="what says which run ranks better where both find: mean ESL or mean RR, with WSR or t; default: esl-wsr",
+    )
 
 
 def _compare(options: argparse.Namespace) -> int:
     needs_two_runs(options)
+    _keep_inputs(options)
     qrels = read_judged(options.qrels, options.min_grade)
     runs = read_runs(options.files, options.k)
     if runs is None:
         return BAD
     ranks = ranks_of(runs, qrels, options.k, options.order, options.min_grade)
-    comparison = compare(ranks, options.alpha)
+    lists = {name: run.longest for name, run in runs.items()}
+    matches = _matches(ranks, options)
+    comparison = compare(ranks, options.alpha, matches=matches, rank_by=options.rank_by, lists=lists)
     tell_left_out(runs, qrels)
+    tell_short_lists(runs, options.k)
+    _tell_several(qrels, options)
+    if options.per_query:
+        _write_per_query(comparison, ranks, options.per_query)
     if options.json:
         print_json(comparison.as_dict())
+    elif options.csv:
+        _print_csv(comparison)
+    elif options.latex:
+        print("\n".join(_latex(comparison)))
     else:
         print("\n".join(_report(comparison)))
     return OK
+
+
+def _keep_inputs(options: argparse.Namespace) -> None:
+    inputs = [options.qrels, *options.files, *(path for path in (options.pairs, options.groups) if path)]
+    if options.per_query and any(is_same_file(options.per_query, path) for path in inputs):
+        raise BadInput(options.per_query, None, "is one of the input files, and would be overwritten.")
+
+
+# --- which runs are compared
+
+
+def _matches(ranks: Ranks, options: argparse.Namespace) -> list[Match] | None:
+    groups = _read_groups(options.groups, ranks.runs) if options.groups else {}
+    if options.baseline is not None:
+        if options.baseline not in ranks.runs:
+            names = ", ".join(ranks.runs)
+            options.command.error(f"--baseline {options.baseline!r} where one of the runs is needed: {names}")
+        found = matches_against(ranks.runs, options.baseline)
+    elif options.pairs:
+        found = _read_matches(options.pairs, ranks.runs)
+    elif options.chain:
+        return matches_along(ranks.means(), groups)
+    elif not groups:
+        return None
+    else:
+        found = [(a, b) for at, a in enumerate(ranks.runs) for b in ranks.runs[at + 1 :]]
+    return matches_between(found, groups)
+
+
+def _read_matches(path: str, runs: Iterable[str]) -> list[Match]:
+    lines: dict[frozenset[str], int] = {}
+    found = []
+    for line, (a, b) in read_rows(path, ("a", "b"), "pairs of runs have", name=path):
+        _check_names(path, line, (a, b), runs)
+        if a == b:
+            raise BadInput(path, line, f"run {quote_value(a)} against itself.")
+        earlier = lines.setdefault(frozenset((a, b)), line)
+        if earlier != line:
+            both = f"{quote_value(a)} and {quote_value(b)}"
+            raise BadInput(path, line, f"{both} a second time (first on line {earlier:,}).")
+        found.append((a, b))
+    return found
+
+
+def _read_groups(path: str, runs: Iterable[str]) -> dict[str, str]:
+    groups: dict[str, str] = {}
+    for line, (run, group) in read_rows(path, ("run", "group"), "groups have", name=path):
+        _check_names(path, line, (run,), runs)
+        if groups.setdefault(run, group) != group:
+            before = quote_value(groups[run])
+            raise BadInput(
+                path, line, f"run {quote_value(run)} in group {quote_value(group)}, which had {before} before."
+            )
+    return groups
+
+
+def _check_names(path: str, line: int, names: Iterable[str], runs: Iterable[str]) -> None:
+    for name in names:
+        if name not in runs:
+            raise BadInput(path, line, f"{quote_value(name)} is none of the runs: {', '.join(runs)}.")
+
+
+def _tell_several(qrels: Qrels, options: argparse.Namespace) -> None:
+    several = sum(len(passages) > 1 for passages in qrels.relevant("all", options.min_grade).values())
+    if several:
+        tell(
+            f"{counted(several, 'query', 'queries')} of {options.qrels} with several relevant passages: the first that "
+            "a run has counts. Outcomes and ESL are meant for one relevant passage a query."
+        )
+
+
+# --- as text
 
 
 def _report(comparison: Comparison) -> Iterator[str]:
@@ -87,27 +227,36 @@ def _report(comparison: Comparison) -> Iterator[str]:
     )
     yield (
         f"p-values are raw. A verdict takes p < {comparison.threshold:.3g} as significant: "
-        f"{comparison.alpha:g} over {counted(len(pairs), 'pair')} (Bonferroni)."
+        f"{comparison.alpha:g} over {counted(len(pairs), 'pair')} (Bonferroni); doing no harm takes half of that, "
+        "for its two tests."
     )
+    if comparison.queries < _FEW:
+        yield (
+            "With so few queries, differences of the usual size do not show: that none is found is no proof that "
+            "there is none."
+        )
     yield ""
     yield from table([["run", "mean RR"], *([run, f"{mean:.4f}"] for run, mean in comparison.means.items())])
+    if not pairs:
+        return
     yield ""
     yield "Tests on RR (delta is b less a), and how the two RRs correlate"
-    yield from table(
-        [_TESTS, *(_tests(pair) for pair in pairs)],
-        left=2,
-    )
+    yield from table([_TESTS, *(_tests(pair) for pair in pairs)], left=2)
     yield ""
     yield "Outcomes: who finds a relevant passage, and where both do, how far down (ESL) and with what RR"
-    yield from table(
-        [
-            _OUTCOMES,
-            *(_outcomes(pair) for pair in pairs),
-        ],
-        left=2,
-    )
+    yield from table([_OUTCOMES, *(_outcomes(pair) for pair in pairs)], left=2)
+    yield ""
+    yield "Outcomes, in percent of the queries"
+    rows = [[pair.a, pair.b, *(f"{share:.1%}" for share in pair.outcomes.shares().values())] for pair in pairs]
+    yield from table([["a", "b", "neither", "only a", "only b", "both"], *rows], left=2)
     yield ""
     yield from _verdicts(comparison)
+    yield from _disagreements(comparison)
+    order = comparison.order()
+    if order != comparison.by_means():
+        yield ""
+        yield f"By the verdicts, of the runs that no other one beats always the best first: {', '.join(order)}."
+        yield f"By their means: {', '.join(comparison.by_means())}."
 
 
 def _tests(pair: Compared) -> list[str]:
@@ -131,12 +280,19 @@ def _mean(value: float | None, places: int) -> str:
 def _verdicts(comparison: Comparison) -> Iterator[str]:
     untold = 0
     for pair in comparison.pairs:
-        if pair.strict or pair.do_no_harm or len(comparison.pairs) <= _SPOKEN:
-            yield _verdict(pair)
+        if pair.do_no_harm or pair.trade_off or len(comparison.pairs) <= _SPOKEN:
+            yield _verdict(pair, comparison.rank_by)
         else:
             untold += 1
     if untold:
         yield f"{counted(untold, 'more pair')}: neither run is better by either standard."
+    if len(comparison.pairs) > 1:
+        strict = sum(pair.strict is not None for pair in comparison.pairs)
+        harmless = sum(pair.do_no_harm is not None for pair in comparison.pairs)
+        yield (
+            f"Of {len(comparison.pairs):,} pairs, {strict:,} have a strict verdict, {harmless:,} one by doing no harm "
+            f"(these included), and {sum(pair.trade_off for pair in comparison.pairs):,} are trade-offs."
+        )
     unrelated = [pair for pair in comparison.pairs if pair.alignment.unrelated]
     if unrelated:
         yield ""
@@ -147,15 +303,20 @@ def _verdicts(comparison: Comparison) -> Iterator[str]:
         yield from table([["a", "b", "correlation", "joint misses"], *(_alignment(pair) for pair in unrelated)], left=2)
 
 
-def _verdict(pair: Compared) -> str:
+def _verdict(pair: Compared, rank_by: str) -> str:
+    if pair.trade_off:
+        return _trade_off(pair, rank_by)
     if pair.do_no_harm is None:
         if pair.identical:
             return f"{pair.a} and {pair.b} are identical in RR in every query."
+        if pair.better:
+            better, other = (pair.a, pair.b) if pair.better == "a" else (pair.b, pair.a)
+            return f"{better} is better than {other}, but not significantly: it finds more, and sooner on average."
         return f"{pair.a} and {pair.b}: neither is better, by the strict or the do-no-harm standard."
     better, other = (pair.a, pair.b) if pair.do_no_harm == "a" else (pair.b, pair.a)
     if pair.strict:
         return f"{better} is better than {other}, strictly: it finds significantly more, and significantly sooner."
-    if pair.found:
+    if pair.found == pair.do_no_harm:
         return (
             f"{better} is better than {other} by doing no harm: it finds significantly more, and where both find, it "
             "is not significantly later. Strictly, neither is better."
@@ -166,6 +327,100 @@ def _verdict(pair: Compared) -> str:
     )
 
 
+def _trade_off(pair: Compared, rank_by: str) -> str:
+    out, both, esl = pair.outcomes, pair.both, rank_by.startswith("esl")
+    values = (both.esl_a, both.esl_b) if esl else (both.rr_a, both.rr_b)
+    shown = [_mean(value, 2 if esl else 4) for value in values]
+    more, less = out.a_only, out.b_only
+    if pair.found == "b":
+        more, less, shown = less, more, shown[::-1]
+    finder, measure = pair.a if pair.found == "a" else pair.b, "ESL" if esl else "RR"
+    return (
+        f"{pair.a} and {pair.b}: a trade-off, so neither is better. {finder} finds significantly more ({more:,} to "
+        f"{less:,}), but where both find, it is significantly later ({measure} {shown[0]} to {shown[1]})."
+    )
+
+
+def _disagreements(comparison: Comparison) -> Iterator[str]:
+    opposed = [f"{pair.a} and {pair.b}" for pair in comparison.pairs if pair.disagreement == "means"]
+    halves = [f"{pair.a} and {pair.b}" for pair in comparison.pairs if pair.disagreement == "significance"]
+    if opposed or halves:
+        yield ""
+    if opposed:
+        yield f"Where both find, mean ESL and mean RR favour different runs: {'; '.join(opposed)}."
+    if halves:
+        yield f"Where both find, only one of ESL and RR differs significantly: {'; '.join(halves)}."
+
+
 def _alignment(pair: Compared) -> list[str]:
     found = pair.alignment
     return [pair.a, pair.b, _mean(found.correlation, 3), _mean(found.joint_misses, 2)]
+
+
+# --- as files
+
+
+def _print_csv(comparison: Comparison) -> None:
+    rows = [_flat(pair.as_dict()) for pair in comparison.pairs]
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    if rows:
+        out.writerow(rows[0])
+        out.writerows(row.values() for row in rows)
+
+
+def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The pair as one level, names joined by underscores: what is nested in the JSON is a column each."""
+    found: dict[str, Any] = {}
+    for name, own in value.items():
+        if isinstance(own, Mapping):
+            found |= _flat(own, f"{prefix}{name}_")
+        else:
+            found[prefix + name] = own
+    return found
+
+
+def _latex(comparison: Comparison) -> Iterator[str]:
+    yield r"\begin{tabular}{llrrrrrrrrrrrrr}"
+    yield r"\hline"
+    yield (
+        r"\multicolumn{2}{l}{Runs} & & (1) & \multicolumn{2}{c}{(2)} & (3) & & & WSR & $t$-test "
+        r"& & & WSR & $t$-test \\"
+    )
+    yield (
+        r"$A$ & $B$ & $\Delta$ & All & $A$ wins & $B$ wins & All & $A$ ESL & $B$ ESL & $p$-value & $p$-value "
+        r"& $A$ RR & $B$ RR & $p$-value & $p$-value \\"
+    )
+    yield r"\hline"
+    for pair in comparison.pairs:
+        both = pair.both
+        cells = [
+            *(_escape(pair.a), _escape(pair.b), f"{pair.delta:.4f}"),
+            *(rf"{100 * share:.0f}\%" for share in pair.outcomes.shares().values()),
+            *(_mean(both.esl_a, 2), _mean(both.esl_b, 2), p_shown(both.esl_wsr), p_shown(both.esl_t)),
+            *(_mean(both.rr_a, 4), _mean(both.rr_b, 4), p_shown(both.rr_wsr), p_shown(both.rr_t)),
+        ]
+        yield " & ".join(cells) + r" \\"
+    yield r"\hline"
+    yield r"\end{tabular}"
+
+
+_SPECIAL = {character: rf"\{character}" for character in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+
+
+def _escape(text: str) -> str:
+    return "".join(_SPECIAL.get(character, character) for character in text)
+
+
+def _write_per_query(comparison: Comparison, ranks: Ranks, path: str) -> None:
+    row = {run: at for at, run in enumerate(ranks.runs)}
+    places = ranks.places.tolist()
+    with write_whole(path) as out:
+        out.write("query\ta\tb\trank_a\trank_b\tfound\n")
+        for pair in comparison.pairs:
+            for query, a, b in zip(ranks.queries, places[row[pair.a]], places[row[pair.b]], strict=True):
+                found = ("both" if b else "a") if a else "b" if b else "neither"
+                out.write(f"{query}\t{pair.a}\t{pair.b}\t{a}\t{b}\t{found}\n")

@@ -22,6 +22,7 @@ from evaluation.cli.common import (
     table,
     tell,
     tell_left_out,
+    tell_short_lists,
 )
 from evaluation.errors import BadInput
 from evaluation.files.preferences import Preference
@@ -110,6 +111,7 @@ def _leaderboard(options: argparse.Namespace) -> int:
         tops = {name: run.top(options.order) for name, run in runs.items()}
         own = _contributions(board, tops, original, pools, preferences, options)
     tell_left_out(runs, original)
+    tell_short_lists(runs, options.k)
     _tell_uncommon(original, preference, options)
     if options.json:
         print_json(

@@ -14,6 +14,7 @@ from evaluation.cli.common import (
     print_json,
     read_runs,
     tell_left_out,
+    tell_short_lists,
 )
 from evaluation.files.artifact import ORDERS
 from evaluation.files.qrels import read_qrels
@@ -32,6 +33,7 @@ def _score(options: argparse.Namespace) -> int:
         name: reciprocal_rank(run, qrels, k, options.order, options.min_grade).as_dict() for name, run in runs.items()
     }
     tell_left_out(runs, qrels)
+    tell_short_lists(runs, k)
     print_json({"measure": f"RR@{k}", "queries": len(qrels.queries), "runs": scores})
     return OK
 

@@ -41,6 +41,11 @@ class RunArtifact:
     by_rank: NDArray[np.int32]
     hits: NDArray[np.int64]
 
+    @property
+    def longest(self) -> int:
+        """How many passages the run's longest list has."""
+        return int(self.hits.max(initial=0))
+
     def top(self, order: Order, depth: int = 1) -> dict[str, tuple[str, ...]]:
         """The first `depth` passages of each query, best first (fewer where the run has fewer)."""
         flat = self._flat(order, depth)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from evaluation.errors import BadInput
-from evaluation.files.textfiles import COLUMN_LIMITS, Source, TextFile, columns, counted, quote_value
+from evaluation.files.rows import read_rows
+from evaluation.files.textfiles import Source, name_of, quote_value
 
 
 class Preference(NamedTuple):
@@ -38,27 +39,23 @@ def read_preferences(source: Source, *, name: str | None = None) -> Iterator[Pre
 
 def numbered_preferences(source: Source, *, name: str | None = None) -> Iterator[tuple[int, Preference]]:
     """As `read_preferences`, each with its line."""
-    file = TextFile(source, name=name, limits=COLUMN_LIMITS)
-    for line, (query, a, b, preferred) in _rows(file, ("query", "a", "b", "preferred"), "preferences have"):
+    name = name_of(source) if name is None else name
+    for line, (query, a, b, preferred) in _rows(source, name, ("query", "a", "b", "preferred"), "preferences have"):
         if preferred not in (a, b):
             message = f"{quote_value(preferred)} is preferred, which is neither {quote_value(a)} nor {quote_value(b)}."
-            raise BadInput(file.name, line, message)
+            raise BadInput(name, line, message)
         yield line, Preference(query, a, b, preferred)
 
 
 def read_pairs(source: Source, *, name: str | None = None) -> Iterator[Pair]:
     """Pairs in file order, from lines `query a b`. Raises BadInput as `read_preferences` does."""
-    file = TextFile(source, name=name, limits=COLUMN_LIMITS)
-    for _, row in _rows(file, ("query", "a", "b"), "pairs have"):
+    name = name_of(source) if name is None else name
+    for _, row in _rows(source, name, ("query", "a", "b"), "pairs have"):
         yield Pair(*row)
 
 
-def _rows(file: TextFile, names: tuple[str, ...], what: str) -> Iterator[tuple[int, list[str]]]:
-    for line, row in file.rows():
-        split = columns(row)
-        if len(split) != len(names):
-            message = f"{counted(len(split), 'column')} where {what} {len(names)} ({' '.join(names)})."
-            raise BadInput(file.name, line, message)
+def _rows(source: Source, name: str, names: tuple[str, ...], what: str) -> Iterator[tuple[int, list[str]]]:
+    for line, split in read_rows(source, names, what, name=name):
         if split[1] == split[2]:
-            raise BadInput(file.name, line, f"passage {quote_value(split[1])} against itself.")
+            raise BadInput(name, line, f"passage {quote_value(split[1])} against itself.")
         yield line, split

@@ -134,8 +134,8 @@ def _draw(counts: Integers, error_rate: float | None, draws: int, random: np.ran
     for step in range(most - 1):
         # A bound beyond the last number is never reached, so its step is not taken.
         reached = bounds[which, step] < _CHANCES
-        bound = np.where(reached, bounds[which, step], 0).astype(np.uint32)[..., None]
-        halves += (drawn >= bound) * np.where(reached, steps[which, step], 0)[..., None]
+        least = np.where(reached, bounds[which, step], 0).astype(np.uint32)[..., None]
+        halves += (drawn >= least) * np.where(reached, steps[which, step], 0)[..., None]
     return halves
 
 

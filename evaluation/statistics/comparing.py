@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,14 @@ from evaluation.statistics.significance import paired_t, rank_sums, sign_test, s
 
 Floats = NDArray[np.float64]
 Winner = Literal["a", "b"] | None
+
+# Which ranks better where both find: by search lengths or by RR, in the signed-rank test or in the t-test.
+RankBy = Literal["esl-wsr", "esl-t", "rr-wsr", "rr-t"]
+RANK_BYS: tuple[RankBy, ...] = get_args(RankBy)
+
+# How search lengths and RR may differ about who ranks better: their means point to different runs, or only one of the
+# two is significant.
+Disagreement = Literal["means", "significance"] | None
 ALPHA = 0.05
 _UNRELATED = 2.0  # standard errors: a correlation below is what runs without anything in common may have
 _TELLING = 100  # with fewer queries, related runs may have such a correlation too
@@ -30,6 +38,11 @@ class Outcomes(NamedTuple):
     b_only: int
     both: int
     p: float
+
+    def shares(self) -> dict[str, float]:
+        """The four, as shares of all queries."""
+        total = sum(self[:4])
+        return {name: count / total for name, count in zip(self._fields[:4], self[:4], strict=True)}
 
 
 class Both(NamedTuple):
@@ -61,9 +74,12 @@ class Alignment(NamedTuple):
 class Compared(NamedTuple):
     """Run b against run a. `delta`: mean RR@k of b less that of a. p-values are raw; `t` may be None (one query).
 
-    `identical`: the same RR in every query. `found`: who is significantly better in outcomes. `ranked`: who is so in
-    ESL, which takes a lower mean, a significant WSR, and that both point the same way. `strict`: who is both.
-    `do_no_harm`: who is one of them without the other run being the other. None: neither run.
+    `identical`: the same RR in every query. `found`: who is significantly better in outcomes. `ranked`: who ranks
+    significantly better where both find, which takes a better mean, a significant test, and that both point the same
+    way. `strict`: who is both. `trade_off`: one run is the one, and the other run the other. `do_no_harm`: who is
+    strictly better, or better in one of them by half the threshold, as it has two tests to win by, without the other
+    run being better in the other. `better`: who finds more queries and has the better mean where both find, whether
+    significantly or not. None: neither run.
     """
 
     a: str
@@ -81,6 +97,9 @@ class Compared(NamedTuple):
     ranked: Winner
     strict: Winner
     do_no_harm: Winner
+    trade_off: bool
+    better: Winner
+    disagreement: Disagreement
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -92,32 +111,67 @@ class Compared(NamedTuple):
             "delta": self.delta,
             "p": {"wrs": self.wrs, "wrs_tie_corrected": self.wrs_tie_corrected, "wsr": self.wsr, "t": self.t},
             "outcomes": self.outcomes._asdict(),
+            "shares": self.outcomes.shares(),
             "both": {name: value for name, value in both.items() if name not in tests}
             | {"p": {name: both[name] for name in tests}},
             "identical": self.identical,
             "significant": {"outcomes": self.found, "esl": self.ranked},
+            "disagreement": self.disagreement,
             "alignment": self.alignment._asdict(),
-            "verdict": {"strict": self.strict, "do_no_harm": self.do_no_harm},
+            "verdict": {
+                "strict": self.strict,
+                "do_no_harm": self.do_no_harm,
+                "trade_off": self.trade_off,
+                "better": self.better,
+            },
         }
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All pairs of runs in the order given: (first, second), (first, third), ...
+    """Pairs of runs, and what they are compared by.
 
-    A verdict takes p < `threshold` as significant, which is `alpha` over the number of pairs (Bonferroni).
+    A verdict takes p < `threshold` as significant, which is `alpha` over the number of pairs (Bonferroni); doing no
+    harm takes half of that. `lists`: how many passages the longest list of each run has, where that is known.
     """
 
     k: int
     queries: int
     alpha: float
+    rank_by: RankBy
     means: dict[str, float]
+    lists: dict[str, int]
     pairs: tuple[Compared, ...]
 
     @property
     def threshold(self) -> float:
         """The greatest p-value that is significant."""
         return self.alpha / max(1, len(self.pairs))
+
+    def order(self) -> list[str]:
+        """The runs by verdicts: of those left, always one that none of them beats by doing no harm.
+
+        Of several such, and where each is beaten by another, the one of the greatest mean; of equals, the first.
+        """
+        beaten: dict[str, set[str]] = {run: set() for run in self.means}
+        for pair in self.pairs:
+            if pair.do_no_harm:
+                better, other = (pair.a, pair.b) if pair.do_no_harm == "a" else (pair.b, pair.a)
+                beaten[other].add(better)
+        left, order = list(self.means), []
+        while left:
+            free = [run for run in left if not beaten[run].intersection(left)] or left
+            order.append(max(free, key=self.means.__getitem__))
+            left.remove(order[-1])
+        return order
+
+    def by_means(self) -> list[str]:
+        """The runs by their mean, the greatest first; of equals, the first."""
+        return sorted(self.means, key=lambda run: -self.means[run])
+
+    def short_lists(self) -> dict[str, int]:
+        """The runs of which no list reaches down to k, and how long their longest is."""
+        return {run: longest for run, longest in self.lists.items() if longest < self.k}
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -127,24 +181,69 @@ class Comparison:
             "alpha": self.alpha,
             "family": len(self.pairs),
             "threshold": self.threshold,
+            "rank_by": self.rank_by,
             "means": self.means,
+            "lists": self.lists,
+            "order_by_verdicts": self.order(),
             "pairs": [pair.as_dict() for pair in self.pairs],
         }
 
 
-def compare(ranks: Ranks, alpha: float = ALPHA) -> Comparison:
-    """Every two runs, over all queries of `ranks`. Raises ValueError where there is no query."""
+# Two runs to compare, a and b, by name.
+Match = tuple[str, str]
+
+
+def compare(
+    ranks: Ranks,
+    alpha: float = ALPHA,
+    *,
+    matches: Sequence[Match] | None = None,
+    rank_by: RankBy = "esl-wsr",
+    lists: Mapping[str, int] | None = None,
+) -> Comparison:
+    """The matches, or every two runs in the order given, over all queries of `ranks`.
+
+    Raises ValueError where there is no query.
+    """
     if not ranks.queries:
         raise ValueError("a comparison over no queries")
-    rows = list(combinations(range(len(ranks.runs)), 2))
-    threshold = alpha / max(1, len(rows))
-    return Comparison(ranks.k, len(ranks.queries), alpha, ranks.means(), tuple(_compare(ranks, rows, threshold)))
+    row = {run: at for at, run in enumerate(ranks.runs)}
+    rows = [(row[a], row[b]) for a, b in (combinations(ranks.runs, 2) if matches is None else matches)]
+    pairs = tuple(_compare(ranks, rows, alpha / max(1, len(rows)), rank_by))
+    return Comparison(ranks.k, len(ranks.queries), alpha, rank_by, ranks.means(), dict(lists or {}), pairs)
 
 
-def _compare(ranks: Ranks, rows: list[tuple[int, int]], threshold: float) -> Iterator[Compared]:
+def matches_against(runs: Collection[str], baseline: str) -> list[Match]:
+    """Each other run against the baseline."""
+    return [(baseline, run) for run in runs if run != baseline]
+
+
+def matches_along(means: Mapping[str, float], groups: Mapping[str, str]) -> list[Match]:
+    """Each run against the best one before it, that is of the greatest mean, the earliest of equals.
+
+    Of runs of one group, only the others count. A run without another one before it has no match.
+    """
+    runs, found = list(means), []
+    for at, run in enumerate(runs):
+        before = [other for other in runs[:at] if not _in_one_group(run, other, groups)]
+        if before:
+            found.append((max(before, key=means.__getitem__), run))
+    return found
+
+
+def matches_between(matches: Collection[Match], groups: Mapping[str, str]) -> list[Match]:
+    """Those of runs that are not of one group. A run without a group is in none."""
+    return [(a, b) for a, b in matches if not _in_one_group(a, b, groups)]
+
+
+def _in_one_group(a: str, b: str, groups: Mapping[str, str]) -> bool:
+    return a in groups and groups[a] == groups.get(b)
+
+
+def _compare(ranks: Ranks, rows: list[tuple[int, int]], threshold: float, rank_by: RankBy) -> Iterator[Compared]:
     totals, scale = ranks.totals()
-    kinds = _Kinds(ranks.k)
-    found = (row for histograms in joint_histograms(ranks, rows) for row in kinds.statistics(histograms, threshold))
+    kinds = _Kinds(ranks.k, threshold, rank_by)
+    found = (row for histograms in joint_histograms(ranks, rows) for row in kinds.statistics(histograms))
     for (a, b), row in zip(rows, found, strict=True):
         yield Compared(
             a=ranks.runs[a],
@@ -162,6 +261,9 @@ def _compare(ranks: Ranks, rows: list[tuple[int, int]], threshold: float) -> Ite
             ranked=_WINNERS[row.ranked],
             strict=_WINNERS[row.strict],
             do_no_harm=_WINNERS[row.do_no_harm],
+            trade_off=row.trade_off,
+            better=_WINNERS[row.better],
+            disagreement="means" if row.opposed else "significance" if row.half_significant else None,
         )
 
 
@@ -183,21 +285,28 @@ class _Row(NamedTuple):
     ranked: float
     strict: float
     do_no_harm: float
+    trade_off: bool
+    better: float
+    opposed: bool
+    half_significant: bool
 
 
 _WINNERS: dict[float, Winner] = {-1.0: "a", 0.0: None, 1.0: "b"}
 
 
 class _Kinds:
-    """What depends on k alone."""
+    """What is the same for all pairs."""
 
-    def __init__(self, k: int) -> None:
+    def __init__(self, k: int, threshold: float, rank_by: RankBy) -> None:
         self.k = k
+        self.threshold = threshold
+        self.measure, self.test = rank_by.split("-")
         self.rr = Differences.of_reciprocal_ranks(k)
         self.esl = Differences.of_search_lengths(k)
 
-    def statistics(self, histograms: Floats, threshold: float) -> Iterator[_Row]:
+    def statistics(self, histograms: Floats) -> Iterator[_Row]:
         """Of every pair of the batch."""
+        threshold = self.threshold
         width = self.k + 1
         cube = histograms.reshape(-1, width, width)
         worst_first = [0, *range(self.k, 0, -1)]
@@ -208,24 +317,40 @@ class _Kinds:
         b_only, both = cube[:, 0, 1:].sum(axis=1), all_a[:, 1:].sum(axis=1) - a_only
         answered = sign_test(a_only, b_only)
         esl, rr_both = self.esl.tally(histograms), self.rr.where_both_found(rr, histograms)
-        esl_wsr = signed_ranks(esl)
+        esl_wsr, rr_wsr = signed_ranks(esl), signed_ranks(rr_both)
+        esl_t, rr_t = paired_t(esl), paired_t(rr_both)
         of_a, of_b = all_a[:, 1:] - cube[:, 1:, 0], all_b[:, 1:] - cube[:, 0, 1:]
         rank, value = np.arange(1, width), reciprocals(self.k)[1:]
         with np.errstate(divide="ignore", invalid="ignore"):
             means = [side @ weights / both for weights in (rank, value) for side in (of_a, of_b)]
-        better_found = np.where(answered < threshold, np.sign(b_only - a_only), 0)
-        shorter = np.sign(of_a @ rank - of_b @ rank)
-        better_ranked = np.where((esl_wsr.p < threshold) & (esl_wsr.direction == -shorter), shorter, 0)
-        strict = np.where(better_found == better_ranked, better_found, 0)
-        harmless = np.sign(better_found + better_ranked)
-        tests = [esl_wsr.p, paired_t(esl), signed_ranks(rr_both).p, paired_t(rr_both)]
+        more = np.sign(b_only - a_only)
+        # 1 where b has the better mean, and where its signed ranks are the better ones; -1 where a.
+        sooner = {"esl": np.sign(of_a @ rank - of_b @ rank), "rr": np.sign((rr_both.above - rr_both.below) @ rr.sizes)}
+        ranked = {"esl": -esl_wsr.direction, "rr": rr_wsr.direction}
+        p = {"esl-wsr": esl_wsr.p, "esl-t": esl_t, "rr-wsr": rr_wsr.p, "rr-t": rr_t}
+
+        def better_ranked(measure: str, bound: float) -> Floats:
+            clear = p[f"{measure}-{self.test}"] < bound
+            if self.test == "wsr":
+                clear &= ranked[measure] == sooner[measure]
+            return np.where(clear, sooner[measure], 0)
+
+        found, found_clearly = (np.where(answered < bound, more, 0) for bound in (threshold, threshold / 2))
+        ahead, ahead_clearly = (better_ranked(self.measure, bound) for bound in (threshold, threshold / 2))
+        strict = np.where(found == ahead, found, 0)
+        trade_off = found * ahead < 0
+        harmless = np.where(strict != 0, strict, np.where(trade_off, 0, np.sign(found_clearly + ahead_clearly)))
+        better = np.where(more == sooner[self.measure], more, 0)
+        opposed = sooner["esl"] * sooner["rr"] < 0
+        half = (better_ranked("esl", threshold) != 0) != (better_ranked("rr", threshold) != 0)
+        tests = [esl_wsr.p, esl_t, rr_wsr.p, rr_t]
         columns = [
             *(wrs.plain, wrs.tie_corrected, signed_ranks(rr).p, paired_t(rr)),
             np.stack([neither, a_only, b_only, both], axis=1),
             answered,
             np.stack([*means, *tests], axis=1),
             *_alignment(cube, all_a, all_b),
-            *(rr.none == rr.queries, better_found, better_ranked, strict, harmless),
+            *(rr.none == rr.queries, found, ahead, strict, harmless, trade_off, better, opposed, half),
         ]
         return map(_Row._make, zip(*(column.tolist() for column in columns), strict=True))
 

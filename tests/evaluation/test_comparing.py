@@ -15,7 +15,15 @@ from scipy import stats
 
 from evaluation.files.qrels import Qrels, read_qrels
 from evaluation.files.runs import check_run
-from evaluation.statistics.comparing import Compared, Comparison, compare
+from evaluation.statistics.comparing import (
+    Compared,
+    Comparison,
+    RankBy,
+    compare,
+    matches_against,
+    matches_along,
+    matches_between,
+)
 from evaluation.statistics.ranks import Board, Ranks, ranks_of
 from tests.evaluation.conftest import Sample
 
@@ -196,6 +204,105 @@ def test_a_run_that_is_only_sooner_does_no_harm() -> None:
 def test_a_run_that_finds_more_but_later_does_harm() -> None:
     found = pair_of([1] * 40 + [0] * 20, [3] * 40 + [9] * 20)
     assert (found.found, found.ranked, found.strict, found.do_no_harm) == ("b", "a", None, None)
+    assert found.trade_off
+    assert found.as_dict()["verdict"] == {"strict": None, "do_no_harm": None, "trade_off": True, "better": None}
+
+
+def test_runs_that_are_alike_are_no_trade_off() -> None:
+    found = pair_of([1, 2, 0, 3] * 10, [2, 1, 3, 0] * 10)
+    assert (found.trade_off, found.do_no_harm, found.better) == (False, None, None)
+
+
+def test_a_run_may_be_better_without_being_significantly_so() -> None:
+    found = pair_of([2, 3, 0], [1, 3, 4])
+    assert (found.do_no_harm, found.better) == (None, "b")
+    assert pair_of([2, 3, 0], [3, 3, 4]).better is None
+
+
+def test_doing_no_harm_errs_in_at_most_five_percent_of_exchangeable_pairs() -> None:
+    random = np.random.default_rng(2021)
+    pairs, queries, k = 2000, 1000, 10
+    hard = np.repeat(random.beta(1, 1.5, (pairs, 1, queries)), 2, axis=1)
+    places = random.geometric(np.clip(hard, 0.02, 1)).reshape(2 * pairs, queries).astype(np.int64)
+    places[places > k] = 0
+    names = tuple(f"run{number}" for number in range(2 * pairs))
+    ranks = Ranks(k, names, tuple(map(str, range(queries))), places)
+    # Every pair is judged as if it were the only one.
+    found = compare(ranks, 0.05 * pairs, matches=list(zip(names[::2], names[1::2], strict=True)))
+    assert found.threshold == pytest.approx(0.05)
+    wrong = sum(pair.do_no_harm is not None for pair in found.pairs) / pairs
+    either = sum(pair.found is not None or pair.ranked is not None for pair in found.pairs) / pairs
+    assert 0.01 < wrong <= 0.05
+    assert either > 0.06  # what it would be without halving
+
+
+def test_doing_no_harm_takes_half_of_the_threshold_and_strictly_better_does_no_harm() -> None:
+    # Seven to none: p = 1/64. By half of 0.025 this is no verdict, though it is significant.
+    one_way = pair_of([0] * 7 + [1] * 10, [1] * 17, alpha=0.025)
+    assert (one_way.found, one_way.do_no_harm) == ("b", None)
+    assert pair_of([0] * 7 + [1] * 10, [1] * 17, alpha=0.04).do_no_harm == "b"
+    both_ways = pair_of([0] * 7 + [2] * 7, [1] * 14, alpha=0.0157)
+    assert (both_ways.strict, both_ways.do_no_harm) == ("b", "b")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "esl", "rr"), [((1, 9), (4, 6), 5.0, (0.5556, 0.2083)), ((1, 5), (4, 2), 3.0, (0.6, 0.375))]
+)
+def test_the_papers_examples_have_equal_search_lengths_and_unequal_rr(
+    a: tuple[int, int], b: tuple[int, int], esl: float, rr: tuple[float, float]
+) -> None:
+    both = pair_of(list(a), list(b), k=100).both
+    assert (both.esl_a, both.esl_b) == (esl, esl)
+    assert (both.rr_a, both.rr_b) == (pytest.approx(rr[0], abs=5e-5), pytest.approx(rr[1], abs=5e-5))
+
+
+def test_search_lengths_and_rr_that_favour_different_runs_are_marked() -> None:
+    assert pair_of([1, 20], [4, 6], k=100).disagreement == "means"
+    assert pair_of([2, 20], [4, 30], k=100).disagreement is None
+    # In the first forty queries, b is later by much in ranks and by little in RR: only ESL tells the two apart.
+    only_esl = pair_of([50] * 8 + [1] * 3 + [2] * 2, [90] * 8 + [2] * 3 + [1] * 2, k=100)
+    assert only_esl.ranked == "a"
+    assert only_esl.disagreement in ("significance", "means")
+
+
+@pytest.mark.parametrize(("rank_by", "ranked"), [("esl-wsr", None), ("esl-t", "b"), ("rr-wsr", "a"), ("rr-t", "a")])
+def test_the_ranking_may_be_judged_by_either_measure_and_either_test(rank_by: RankBy, ranked: str | None) -> None:
+    # b is one place later in most queries, and far sooner in a third of them.
+    a, b = [1] * 60 + [90] * 30, [2] * 60 + [40] * 30
+    ranks = Ranks.of({"a": dict(enumerate_(a)), "b": dict(enumerate_(b))}, 100)
+    assert compare(ranks, rank_by=rank_by).pairs[0].ranked == ranked
+
+
+def enumerate_(places: list[int]) -> list[tuple[str, int]]:
+    return [(str(query), place) for query, place in enumerate(places)]
+
+
+def test_runs_are_compared_with_a_baseline_along_a_chain_or_between_groups() -> None:
+    means = {"a": 0.3, "b": 0.5, "c": 0.4, "d": 0.6}
+    assert matches_against(means, "b") == [("b", "a"), ("b", "c"), ("b", "d")]
+    assert matches_along(means, {}) == [("a", "b"), ("b", "c"), ("b", "d")]
+    assert matches_along(means, {"b": "x", "c": "x"}) == [("a", "b"), ("a", "c"), ("b", "d")]
+    assert matches_between([("a", "b"), ("a", "c"), ("b", "c")], {"b": "x", "c": "x"}) == [("a", "b"), ("a", "c")]
+
+
+def test_the_family_is_the_comparisons_made() -> None:
+    runs = {"a": [0] * 7 + [1] * 10, "b": [1] * 17, "c": [1] * 17}
+    ranks = Ranks.of({name: dict(enumerate_(own)) for name, own in runs.items()}, 10)
+    found = compare(ranks, matches=[("a", "b")])
+    assert ([(pair.a, pair.b) for pair in found.pairs], found.threshold) == ([("a", "b")], 0.05)
+    assert compare(ranks).threshold == 0.05 / 3
+
+
+def test_the_order_by_verdicts_puts_no_run_below_one_that_it_beats() -> None:
+    # low finds far more than high does, and both share the queries that they find; their means say the opposite.
+    high, low = [1] * 60 + [0] * 12, [10] * 60 + [10] * 12
+    found = comparison_of({"high": high, "low": low, "same": high})
+    assert found.by_means()[-1] == "low"
+    assert found.pairs[0].trade_off
+    assert found.order() == ["high", "same", "low"]
+    rare, sure = [1] * 3 + [0] * 12, [9] * 3 + [9] * 12
+    found = comparison_of({"rare": rare, "sure": sure})
+    assert (found.by_means(), found.order()) == (["rare", "sure"], ["sure", "rare"])
 
 
 def test_a_lower_mean_against_the_signed_ranks_is_no_better_rank() -> None:

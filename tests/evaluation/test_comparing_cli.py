@@ -1,5 +1,7 @@
 """compare, wins and leaderboard, run as users and programs run them."""
 
+import csv
+import io
 import json
 import random
 from itertools import combinations
@@ -58,7 +60,13 @@ def test_compare_prints_all_that_it_promises(files: dict[str, str], capsys: pyte
     assert pair["outcomes"] == {"neither": 0, "a_only": 10, "b_only": 0, "both": 20, "p": 2 / 2**10}
     assert (pair["both"]["esl_a"], pair["both"]["esl_b"]) == (1.5, 3.5)
     assert set(pair["both"]["p"]) == {"esl_wsr", "esl_t", "rr_wsr", "rr_t"}
-    assert pair["verdict"] == {"strict": "a", "do_no_harm": "a"}
+    assert pair["verdict"] == {"strict": "a", "do_no_harm": "a", "trade_off": False, "better": "a"}
+    assert pair["shares"] == {"neither": 0, "a_only": 1 / 3, "b_only": 0, "both": 2 / 3}
+    assert (found["rank_by"], found["lists"], found["order_by_verdicts"]) == (
+        "esl-wsr",
+        {"good": 6, "fair": 6},
+        ["good", "fair"],
+    )
 
 
 def test_compare_says_the_verdicts_in_words(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,6 +106,135 @@ def test_compare_of_many_pairs_tells_only_those_with_a_verdict(
     out = capsys.readouterr().out
     assert out.count("is better than fair, strictly") == 6
     assert "15 more pairs: neither run is better by either standard." in out
+    assert "Of 21 pairs, 6 have a strict verdict, 6 one by doing no harm (these included), and 0 are trade-offs." in out
+
+
+@pytest.fixture
+def later(write: Write) -> str:
+    """It finds everything, and in 20 queries later than `early`, which misses 10."""
+    return write("later.txt", run_text(lambda number: 3))
+
+
+@pytest.fixture
+def early(write: Write) -> str:
+    return write("early.txt", run_text(lambda number: 1 if number < 20 else 0))
+
+
+def test_a_trade_off_is_told_as_one(
+    files: dict[str, str], early: str, later: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["compare", "--qrels", files["qrels"], "--k", "5", early, later]
+    assert main(arguments) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert (
+        "early and later: a trade-off, so neither is better. later finds significantly more (10 to 0), but where both "
+        "find, it is significantly later (ESL 3.00 to 1.00).\n"
+    ) in out
+    assert main([*arguments, "--rank-by", "rr-t"]) == 0
+    assert "significantly later (RR 0.3333 to 1.0000)." in capsys.readouterr().out
+    found = good(capsys, *arguments, "--json")
+    assert found["pairs"][0]["verdict"] == {"strict": None, "do_no_harm": None, "trade_off": True, "better": None}
+
+
+def test_lists_that_end_above_k_are_told(
+    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = write("cut.txt", "".join(f"q{number} Q0 p{number} 1 1 t\n" for number in range(30)))
+    assert main(["compare", "--qrels", files["qrels"], "--k", "6", files["good"], cut]) == 0
+    assert capsys.readouterr().err == (
+        "cut has at most 1 hit a query: with k = 6, what is below counts as missed.\n"
+        "The runs' lists differ in depth, so they are not judged alike. k = 1 would be fair.\n"
+    )
+    for command in (["score"], ["leaderboard", "--preference-qrels", files["new"]]):
+        assert main([*command, "--qrels", files["qrels"], files["good"], cut]) == 0
+        assert "cut has at most 1 hit a query: with k = 10" in capsys.readouterr().err
+
+
+def test_compare_prints_csv_and_latex(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["compare", "--qrels", files["qrels"], "--k", "6", files["good"], files["fair"]]
+    pair = good(capsys, *arguments, "--json")["pairs"][0]
+    assert main([*arguments, "--csv"]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert float(row["delta"]) == pair["delta"]
+    assert float(row["both_p_esl_t"]) == pair["both"]["p"]["esl_t"]
+    assert float(row["shares_a_only"]) == 1 / 3
+    assert (row["verdict_strict"], row["verdict_trade_off"]) == ("a", "False")
+    assert main([*arguments, "--latex"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == r"\begin{tabular}{llrrrrrrrrrrrrr}"
+    cells = lines[5].removesuffix(r" \\").split(" & ")
+    assert len(cells) == 2 + 13
+    assert cells[:9] == ["good", "fair", "-0.5556", r"0\%", r"33\%", r"0\%", r"67\%", "1.50", "3.50"]
+
+
+def test_compare_writes_the_ranks_of_every_query(
+    files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "queries.tsv"
+    arguments = ["compare", "--qrels", files["qrels"], "--k", "6", files["good"], files["fair"]]
+    assert main([*arguments, "--per-query", str(target)]) == 0
+    lines = target.read_text().splitlines()
+    assert lines[:2] == ["query\ta\tb\trank_a\trank_b\tfound", "q0\tgood\tfair\t1\t3\tboth"]
+    assert lines[-1] == "q29\tgood\tfair\t2\t0\ta"
+    assert len(lines) == 31
+    capsys.readouterr()
+    before = Path(files["fair"]).read_text()
+    assert main([*arguments, "--per-query", files["fair"]]) == 1
+    assert "is one of the input files, and would be overwritten." in capsys.readouterr().err
+    assert Path(files["fair"]).read_text() == before
+
+
+def test_compare_takes_chosen_pairs_only(
+    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [files["good"], files["fair"], files["short"]]
+    arguments = ["compare", "--json", "--qrels", files["qrels"], "--k", "6"]
+
+    def compared(*more: str) -> list[tuple[str, str]]:
+        found = good(capsys, *arguments, *more, *runs)
+        assert found["family"] == len(found["pairs"])
+        return [(pair["a"], pair["b"]) for pair in found["pairs"]]
+
+    assert compared("--baseline", "fair") == [("fair", "good"), ("fair", "short")]
+    assert compared("--chain") == [("good", "fair"), ("good", "short")]
+    assert compared("--pairs", write("pairs.txt", "short fair\n")) == [("short", "fair")]
+    groups = write("groups.txt", "good team1\nshort team1\n")
+    assert compared("--groups", groups) == [("good", "fair"), ("fair", "short")]
+    assert compared("--groups", groups, "--baseline", "good") == [("good", "fair")]
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "message"),
+    [
+        ("--pairs", "good bad\n", "line 1: bad is none of the runs: good, fair."),
+        ("--pairs", "good good\n", "line 1: run good against itself."),
+        ("--pairs", "good fair\nfair good\n", "line 2: fair and good a second time (first on line 1)."),
+        ("--pairs", "good\n", "line 1: 1 column where pairs of runs have 2 (a b)."),
+        ("--groups", "good x\ngood y\n", "line 2: run good in group y, which had x before."),
+    ],
+)
+def test_compare_tells_what_is_wrong_with_chosen_pairs(
+    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str], option: str, text: str, message: str
+) -> None:
+    path = write("chosen.txt", text)
+    assert main(["compare", "--qrels", files["qrels"], option, path, files["good"], files["fair"]]) == 1
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", f"{path}, {message}\n")
+
+
+def test_a_baseline_that_is_no_run_is_a_usage_error(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["compare", "--qrels", files["qrels"], "--baseline", "bad", files["good"], files["fair"]])
+    assert "--baseline 'bad' where one of the runs is needed: good, fair" in capsys.readouterr().err
+
+
+def test_queries_with_several_relevant_passages_are_told(
+    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    several = write("several.txt", QRELS + "q0 0 other 1\n")
+    assert main(["compare", "--qrels", several, "--k", "5", files["good"], files["fair"]]) == 0
+    assert "1 query of" in capsys.readouterr().err
 
 
 def test_identical_runs_are_told(files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]) -> None:

@@ -111,12 +111,16 @@ def _compare(names: list[str], means: dict[str, float]) -> Json:
             },
             "identical": False, "significant": {"outcomes": None, "esl": None},
             "alignment": {"correlation": 0.6, "joint_misses": 1.4, "unrelated": False},
-            "verdict": {"strict": None, "do_no_harm": "a" if a == names[0] else None},
+            "verdict": {
+                "strict": None, "do_no_harm": "a" if a == names[0] else None,
+                "trade_off": b == names[-1] and a != names[0], "better": None,
+            },
         }
         for a, b in combinations(names, 2)
     ]  # fmt: skip
     threshold = 0.05 / max(1, len(pairs))
     return {
         "k": 10, "queries": 480, "alpha": 0.05, "family": len(pairs), "threshold": threshold, "means": means,
+        "lists": dict.fromkeys(names, 1000),
         "pairs": pairs,
     }  # fmt: skip

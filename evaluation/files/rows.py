@@ -1,0 +1,24 @@
+"""Files of columns, a row a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evaluation.errors import BadInput
+from evaluation.files.textfiles import COLUMN_LIMITS, Source, TextFile, columns, counted
+
+
+def read_rows(
+    source: Source, names: tuple[str, ...], what: str, *, name: str | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    """Rows with their lines. `what` begins the sentence that says which columns are needed, as in "pairs have".
+
+    Raises BadInput where a line has other columns, and where the file is damaged or empty.
+    """
+    file = TextFile(source, name=name, limits=COLUMN_LIMITS)
+    for line, row in file.rows():
+        split = columns(row)
+        if len(split) != len(names):
+            message = f"{counted(len(split), 'column')} where {what} {len(names)} ({' '.join(names)})."
+            raise BadInput(file.name, line, message)
+        yield line, split
