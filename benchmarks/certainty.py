@@ -129,8 +129,7 @@ def _first_by_multinomials(pools: dict[str, tuple[str, ...]], judgments: list[Pr
                 reached = (values[run, part][:, None, :] * won).max(axis=2)
                 means[run] += np.einsum("qd,dq->d", reached, weights[:, columns[part]])
     leads = means.round(9) == means.round(9).max(axis=0)
-    share: NDArray[np.float64] = (leads / leads.sum(axis=0)).mean(axis=1)
-    return share.tolist()
+    return [float(share) for share in (leads / leads.sum(axis=0)).mean(axis=1)]
 
 
 def _resampled(group: SizedPools, random: np.random.Generator) -> Any:

@@ -217,7 +217,7 @@ def _certainty(
         return {"error_rate": None, "ranks": None, "stability": None}
     rate = None
     if inputs.campaign.overlap == 1:
-        observed = champion and champion["crowd_error"]
+        observed: float | None = champion["crowd_error"] if champion else None
         rate = ASSUMED if observed is None else min(observed, 0.5)
     found = certainty(pools, judgments, board=board, error_rate=rate, seed=seed)
     judged = Counter(row.query for row in judgments)
