@@ -15,6 +15,7 @@ from django.conf import settings
 from redis import Redis, RedisError
 
 from core import job_status
+from core.logs import REQUEST_ID
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 if not settings.configured:  # this is Celery itself, and not a web server or a command that hands it work
@@ -26,6 +27,17 @@ app.autodiscover_tasks(related_name="jobs")
 
 log = logging.getLogger(__name__)
 _state = {"is the clock": False, "worker reported": 0.0}
+
+
+@signals.setup_logging.connect
+def _keep_logging(**_named: object) -> None:
+    """Having this leaves logging as the settings have it, for jobs too."""
+
+
+@signals.before_task_publish.connect
+def _pass_request_on(headers: dict[str, object] | None = None, **_named: object) -> None:
+    if headers is not None and REQUEST_ID.get() != "-":
+        headers["request_id"] = REQUEST_ID.get()
 
 
 @signals.beat_init.connect
@@ -51,7 +63,8 @@ def _worker_lives(**_named: object) -> None:
 
 
 @signals.task_prerun.connect
-def _job_begins(task: Any = None, **_named: object) -> None:
+def _job_begins(task_id: str = "-", task: Any = None, **_named: object) -> None:
+    REQUEST_ID.set(getattr(task.request, "request_id", None) or task_id)
     task.request.began = time.monotonic()
 
 

@@ -1,5 +1,6 @@
 """What holds for every page: how long a log-in lasts, what a browser keeps and may do, how refusals look."""
 
+import secrets
 from collections.abc import Callable
 
 from django.conf import settings
@@ -12,6 +13,7 @@ from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 
 from core.errors import Refused
+from core.logs import REQUEST_ID
 from judgments.pages.framing import allow_frame
 
 PERMISSIONS = ", ".join(
@@ -21,6 +23,22 @@ PERMISSIONS = ", ".join(
         *("gyroscope", "hid", "magnetometer", "microphone", "midi", "payment", "serial", "usb", "xr-spatial-tracking"),
     )
 )
+
+
+class RequestIds:
+    """Give each request an id: in every line that is logged about it, by the jobs that it asks for too, and in the
+    answer. It is not taken back when the view ends, since what is streamed is made after that.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        request_id = secrets.token_hex(8)
+        REQUEST_ID.set(request_id)
+        response = self.get_response(request)
+        response["X-Request-ID"] = request_id
+        return response
 
 
 class PrivatePages:

@@ -19,6 +19,7 @@
 | UPLOAD_MEGABYTES | the largest upload, in MB; a proxy must let 5% more pass | 500 |
 | CLIENT_ADDRESS_HEADER | where the proxy puts the client's address, such as HTTP_X_REAL_IP | REMOTE_ADDR |
 | RATE_LIMITS | limits on log-ins and on opening campaign links | on |
+| LOG_FORMAT | `json`, a line of JSON for each record, or `text` | json; text in development |
 | METRICS_TOKEN | who sends it may read /metrics; at least 16 characters | none: nothing is measured |
 | MARKETPLACE_URL | the marketplace that campaigns are published to | in development that of make run |
 | MARKETPLACE_SUBMIT_HOST | where its frames post finished work | MARKETPLACE_URL |
@@ -113,6 +114,7 @@ INSTALLED_APPS = [
     "simulation",
 ]
 MIDDLEWARE = [
+    "config.middleware.RequestIds",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.PrivatePages",
@@ -326,19 +328,26 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
 }
 
+LOG_FORMAT = env.str("LOG_FORMAT", default="") or ("text" if DEVELOPMENT else "json")
+if LOG_FORMAT not in ("text", "json"):
+    raise ImproperlyConfigured(f"LOG_FORMAT is '{LOG_FORMAT}', neither text nor json.")
 logs.install()  # addresses carry tokens, and no log may hold one
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "formatters": {
+        "text": {"format": "{asctime} {levelname} {name} {request_id}: {message}", "style": "{"},
+        "json": {"()": "core.logs.JsonLines"},
+    },
     "filters": {
         "short outages": {"()": "core.outage.ShortOutages"},
         "idle jobs": {"()": "core.idle_logs.LeaveOutIdleJobs"},
     },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["short outages"]}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["short outages"]}},
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {
         "django.request": {"level": "ERROR"},
+        "gunicorn.error": {"handlers": ["console"], "propagate": False},  # of its workers, from here on
         "httpx": {"level": "WARNING"},
         "botocore": {"level": "WARNING"},
         "fontTools": {"level": "WARNING"},

@@ -452,7 +452,7 @@ def act(request: Request, pk: int, what: str) -> HttpResponse:
         }
         return render(request, "platforms/confirm.html", context)
     ACTS[what].do(publication=publication, at=timezone.now())
-    log.info("Publication %s: %s by %s", publication.pk, what, request.user)
+    log.info("Publication %s: %s by user %s", publication.pk, what, request.user.pk)
     messages.success(request, str(ACTS[what].done))
     return see_other("platforms:publication", pk)
 
@@ -502,7 +502,7 @@ def set_aside(request: Request, pk: int, alarm_pk: int) -> HttpResponse:
     if not ADVICE.get(alarm.kind, OTHER).may_be_set_aside:
         raise NotNow(_("This alarm disappears once its cause is gone: %(text)s") % {"text": alarm.text})
     if publication.alarms.filter(pk=alarm.pk, settled_at=None).update(settled_at=timezone.now()):
-        log.info("Alarm %s of publication %s was set aside by %s", alarm.pk, publication.pk, request.user)
+        log.info("Alarm %s of publication %s was set aside by user %s", alarm.pk, publication.pk, request.user.pk)
         messages.success(request, _("The alarm has been dismissed."))
     return see_other("platforms:publication", pk)
 

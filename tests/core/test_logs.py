@@ -2,21 +2,29 @@
 
 import http.client
 import io
+import json
 import logging
+import os
 import socket
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import pytest
 from celery.utils.log import ColorFormatter
+from django.conf import settings
 from django.db import connection
 
-from core.logs import TokenFreeRecord, hide_tokens
+from config.celery import app
+from core.logs import REQUEST_ID, JsonLines, TokenFreeRecord, hide_tokens
 from pools.models import Campaign
 from tasks import links
 from tasks.models import Worker
 from tests import factories
-from tests.conftest import RunningSite
+from tests.conftest import REPOSITORY, RunningSite, running_site
 
 
 @pytest.fixture
@@ -117,3 +125,67 @@ def test_whoever_formats_a_record_finds_no_token(
 )
 def test_other_lines_stay_as_they_are(harmless: str) -> None:
     assert hide_tokens(harmless) == harmless
+
+
+@pytest.mark.parametrize("worker", ["A1SECRETWORKER", "A2B3C4D5E6F7G8", "A3TESTWORKER9X"])
+def test_no_line_tells_who_a_worker_is(worker: str) -> None:
+    assert worker not in hide_tokens(f"An error occurred: worker {worker} has the qualification already ('{worker}').")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_line_of_json_says_which_request_it_is_about(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LOG_FORMAT", "json")
+    with running_site(str(tmp_path)) as site:
+        given = []
+        for _again in range(3):
+            client = http.client.HTTPConnection(urlsplit(site.url).netloc, timeout=20)
+            client.request("GET", "/login/", headers={"Host": "evil.example.com", "X-Request-ID": "not-yours"})
+            given.append(client.getresponse().headers["X-Request-ID"])
+        lines = (site.process.log_folder / "web.log").read_text().splitlines()
+    said = [json.loads(line) for line in lines if line.startswith("{") and "evil.example.com" in line]
+    assert [line["request_id"] for line in said] == given and len(set(given)) == 3
+    assert {line["level"] for line in said} == {"ERROR"}
+    assert {line["logger"] for line in said} == {"django.security.DisallowedHost"}
+    assert set(said[0]) == {"at", "level", "logger", "request_id", "message", "traceback"}
+
+
+def test_a_traceback_stays_in_its_line_of_json(tokens: dict[str, str]) -> None:
+    written = io.StringIO()
+    handler = logging.StreamHandler(written)
+    handler.setFormatter(JsonLines())
+    logger = logging.getLogger("tests.json")
+    logger.addHandler(handler)
+    try:
+        try:
+            raise RuntimeError(f"no page '/j/{tokens['assignment']}/'")
+        except RuntimeError:
+            logger.exception('Said "/w/%s/"', tokens["place"])
+    finally:
+        logger.removeHandler(handler)
+    (line,) = written.getvalue().splitlines()
+    assert json.loads(line)["message"] == 'Said "/w/…/"'
+    assert json.loads(line)["traceback"].endswith("RuntimeError: no page '/j/…/'")
+
+
+def test_a_job_is_logged_with_the_id_of_the_request_that_asked_for_it(tmp_path: Path) -> None:
+    program = "from config.celery import app; app.worker_main(['worker', '--concurrency', '1', '--queues', 'compute'])"
+    environment = {**os.environ, "REDIS_URL": settings.REDIS_URL, "LOG_FORMAT": "json"}
+    log = tmp_path / "jobs.log"
+    with log.open("wb") as file:
+        jobs = subprocess.Popen([sys.executable, "-c", program], env=environment, cwd=REPOSITORY, stderr=file)
+        try:
+            mark = REQUEST_ID.set("asked-by-a-page")
+            try:
+                app.send_task("tasks.jobs.pack_waiting_campaigns", ["one argument too many"])
+            finally:
+                REQUEST_ID.reset(mark)
+            by_clock = app.send_task("tasks.jobs.pack_waiting_campaigns", ["one argument too many"])
+            ends = time.monotonic() + 100
+            while log.read_text().count("TypeError") < 2 and time.monotonic() < ends:
+                time.sleep(0.2)
+        finally:
+            jobs.terminate()
+            jobs.wait(timeout=60)
+    failures = [json.loads(line) for line in log.read_text().splitlines() if "TypeError" in line]
+    assert [line["request_id"] for line in failures] == ["asked-by-a-page", by_clock.id]
+    assert all(line["level"] == "ERROR" and "Traceback" in line["traceback"] for line in failures)
