@@ -20,6 +20,7 @@
 | CLIENT_ADDRESS_HEADER | where the proxy puts the client's address, such as HTTP_X_REAL_IP | REMOTE_ADDR |
 | RATE_LIMITS | limits on log-ins and on opening campaign links | on |
 | LOG_FORMAT | `json`, a line of JSON for each record, or `text` | json; text in development |
+| SENTRY_DSN | where a Sentry takes reports of errors | none |
 | METRICS_TOKEN | who sends it may read /metrics; at least 16 characters | none: nothing is measured |
 | MARKETPLACE_URL | the marketplace that campaigns are published to | in development that of make run |
 | MARKETPLACE_SUBMIT_HOST | where its frames post finished work | MARKETPLACE_URL |
@@ -31,6 +32,7 @@ import os
 import secrets
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import environ
 from botocore.config import Config  # type: ignore[import-untyped]
@@ -332,7 +334,7 @@ LOG_FORMAT = env.str("LOG_FORMAT", default="") or ("text" if DEVELOPMENT else "j
 if LOG_FORMAT not in ("text", "json"):
     raise ImproperlyConfigured(f"LOG_FORMAT is '{LOG_FORMAT}', neither text nor json.")
 logs.install()  # addresses carry tokens, and no log may hold one
-LOGGING = {
+LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
@@ -357,6 +359,20 @@ LOGGING = {
         "celery.app.trace": {"filters": ["idle jobs"]},
     },
 }
+
+# Where errors are reported, beside the log. What is not set is not loaded, either.
+SENTRY_DSN = env.str("SENTRY_DSN", default="")
+if SENTRY_DSN:
+    from config import error_reports
+
+    error_reports.install(SENTRY_DSN)
+    LOGGING["filters"]["reported"] = {"()": "config.error_reports.LeaveOutOutages"}
+    LOGGING["handlers"]["reports"] = {
+        "class": "sentry_sdk.integrations.logging.EventHandler",
+        "level": "ERROR",
+        "filters": ["reported"],
+    }
+    LOGGING["root"]["handlers"].insert(0, "reports")  # the other shortens what outages say
 
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 if METRICS_TOKEN:
