@@ -62,13 +62,19 @@ class Annotated(_Admin):
     """Rows of which an admin may change some fields that nothing is computed from; the others are shown."""
 
     changeable: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
     show_full_result_count = False
     list_per_page = 50
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> list[str]:
         """All fields but those that may change."""
         fields = [*self.opts.fields, *self.opts.many_to_many]
-        return [field.name for field in fields if field.editable and field.name not in self.changeable]
+        without = (*self.changeable, *self.hidden)
+        return [field.name for field in fields if field.editable and field.name not in without]
+
+    def get_exclude(self, request: HttpRequest, obj: Model | None = None) -> list[str]:
+        """What is not shown."""
+        return list(self.hidden)
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Nobody: these come in by services."""

@@ -25,6 +25,7 @@ class RunAdmin(Annotated):
     """Runs. Their files, names and census are part of exports, so only team and notes can be edited."""
 
     changeable = ("team", "notes")
+    hidden = ("original", "artifact")  # they are in file storage, which has no addresses
     list_display = ["name", "collection", "team", "lab", "imported_at"]
     list_filter = ["lab"]
     search_fields = ["name", "team"]

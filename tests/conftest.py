@@ -111,12 +111,12 @@ class RunningSite:
 
 
 @contextmanager
-def running_site(media_root: str) -> Iterator[RunningSite]:
-    """A site on the test database, at a port of its own, until the block ends."""
+def running_site(media_root: str, database: str = "") -> Iterator[RunningSite]:
+    """A site on the test database, or another, at a port of its own, until the block ends."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DATABASE_URL", database_url())
+        patch.setenv("DATABASE_URL", database or database_url())
         patch.setenv("MEDIA_ROOT", media_root)
         patch.setenv("RATE_LIMITS", "0")
         patch.setenv("SITE_URL", url)

