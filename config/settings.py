@@ -207,6 +207,7 @@ CELERY_TASK_ROUTES = {
     "pools.jobs.*": {"queue": "compute"},
     "judgments.jobs.check": {"queue": "money"},  # what is paid waits for it
     "judgments.jobs.*": {"queue": "compute"},
+    "results.jobs.finish_campaigns": {"queue": "default"},
     "results.jobs.*": {"queue": "compute"},
     "tasks.jobs.*": {"queue": "compute"},
 }
@@ -232,7 +233,8 @@ CELERY_BEAT_SCHEDULE = {
     "compute results": {"task": "results.jobs.compute_results", "schedule": 60.0},
     "decide on submitted work and pay": {"task": "platforms.jobs.settle", "schedule": 60.0},
     "ask for more work where it is needed": {"task": "platforms.jobs.requeue", "schedule": 120.0},
-    "compare with the platforms": {"task": "platforms.jobs.reconcile", "schedule": 6 * 3600.0},
+    "finish campaigns": {"task": "results.jobs.finish_campaigns", "schedule": 60.0},
+    "compare with the platforms": {"task": "platforms.jobs.reconcile", "schedule": 60.0},
 }
 for _entry in CELERY_BEAT_SCHEDULE.values():  # where the workers are behind, the next of its kind does the work
     _entry["options"] = {"expires": _entry["schedule"]}

@@ -221,11 +221,11 @@ def campaigns_to_export() -> QuerySet[Campaign]:
         assignment__state=Assignment.State.ACTIVE,
         id__gt=OuterRef("export__newest_judgment"),
     )
+    going_on = ~Q(finished_revision=F("revision"), finished_revision__isnull=False)
     outdated = (
         Q(export=None)
         | ~Q(export__revision=F("revision"), export__software=VERSION)
-        | Q(Exists(newer))
-        | Q(Exists(saved))
+        | going_on & (Q(Exists(newer)) | Q(Exists(saved)))
     )
     started = Campaign.objects.exclude(state__in=[Campaign.State.DRAFT, Campaign.State.PACKING])
     return started.filter(outdated)

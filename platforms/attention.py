@@ -37,8 +37,10 @@ def last_look(publication: Publication) -> datetime | None:
 
 
 def attention_check(*, publication: Publication, at: datetime) -> bool:
-    """Raise, or settle, the alarm that no worker has opened a task for an hour under the current "
-    "terms. Returns whether it is raised."""
+    """Raise, or settle, the alarm that no worker has opened a task for an hour under the current terms.
+
+    Returns whether it is raised.
+    """
     published_hits = publication.published_hits.filter(hit__isnull=False).exclude(platform_hit_id="")
     is_open = publication.state == Publication.State.OPEN
     if is_open and published_hits.filter(hit__needed__gt=0, expires_at__gt=at).exists():

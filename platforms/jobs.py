@@ -11,10 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.errors import Refused
-from platforms import finishing
+from platforms import finishing, ledger_comparison
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.attention import attention_check
-from platforms.ledger_comparison import comparison_make
 from platforms.models import Publication
 from platforms.outbox import operations_run
 from platforms.publishing import publication_plan
@@ -84,18 +83,38 @@ def requeue() -> str:
 
 @shared_task
 def reconcile() -> str:
-    """Compare our ledger with the platforms', HIT by HIT; differences raise alarms. Safe to run many at once."""
-    return _each("reconcile", "differences", _compare)
+    """Compare our ledger with the platforms', HIT by HIT, at each publication's rate: every six hours those HITs that
+    can still change, and all of them before a publication is finished. Differences raise alarms.
+
+    Safe to run many at once, and to be killed.
+    """
+
+    def one(publication: Publication) -> int:
+        at = timezone.now()
+        if ledger_comparison.is_due(publication, at):
+            ledger_comparison.comparison_begin(publication=publication, at=at, full=False)
+        return _compare(publication)
+
+    return _each("reconcile", "differences", one)
 
 
 @shared_task
 def compare(publication_id: int) -> str:
-    """Compare one publication's ledger now, because a person asked."""
-    return _each("reconcile", "differences", _compare, Publication.objects.filter(pk=publication_id))
+    """Begin to compare the whole ledger of one publication now, because a person asked. `reconcile` goes on with it."""
+
+    def one(publication: Publication) -> int:
+        ledger_comparison.comparison_begin(publication=publication, at=timezone.now(), full=True)
+        return _compare(publication)
+
+    return _each("reconcile", "differences", one, Publication.objects.filter(pk=publication_id))
 
 
 def _compare(publication: Publication) -> int:
-    return len(comparison_make(publication=publication, at=timezone.now()).differences)
+    """Go on with the comparison of a publication, for as long as one job may."""
+    made = ledger_comparison.comparison_continue(
+        publication=publication, at=timezone.now(), seconds=SECONDS, rate=publication.rate
+    )
+    return 0 if made is None else made.differences
 
 
 IN_WORDS = {

@@ -1,4 +1,4 @@
-"""What was owed and paid, by our rows and by the platform's word."""
+"""What was owed and paid, by our rows."""
 
 import csv
 from collections.abc import Iterator
@@ -7,14 +7,8 @@ from decimal import Decimal
 from typing import NamedTuple, TextIO
 
 from django.db.models import QuerySet, Sum
-from django.utils.translation import gettext as _
 
-from core.money import dollars
-from platforms.adapter import Adapter, MarkedHit
-from platforms.alarms import alarm_raise, alarm_settle
-from platforms.models import Operation, Payment, Publication, Submission
-from platforms.payments import payment_settle
-from platforms.registry import adapter_of
+from platforms.models import Operation, Payment, Publication
 
 ZERO = Decimal("0.00")
 State, Purpose = Payment.State, Payment.Purpose
@@ -139,93 +133,3 @@ def ledger_export(publication: Publication, to: TextIO) -> int:
         to.write(line)
         count += 1
     return count
-
-
-class Comparison(NamedTuple):
-    """Our ledger beside the platform's: rewards of approved assignments, and bonuses, in dollars.
-
-    `differences` are sentences, one for each HIT that the two do not agree on; `balance` is what the account has.
-    """
-
-    ours_rewards: Decimal
-    ours_bonuses: Decimal
-    platform_rewards: Decimal
-    platform_bonuses: Decimal
-    fees: Decimal
-    balance: Decimal
-    differences: list[str]
-
-    @property
-    def agree(self) -> bool:
-        """Whether both say the same, HIT by HIT, to the cent."""
-        return not self.differences
-
-
-def _strays(publication: Publication, adapter: Adapter, there: dict[str, MarkedHit]) -> list[str]:
-    """HITs that bear the publication's mark and that we do not know: published twice, whatever the reason."""
-    known = set(publication.published_hits.exclude(platform_hit_id="").values_list("platform_hit_id", flat=True))
-    unknown = {hit_id: hit.mark for hit_id, hit in there.items() if hit_id not in known}
-    if not unknown:
-        return []
-    publishing = [Operation.Kind.CREATE, Operation.Kind.COMPENSATE]
-    on_their_way = publication.operations.filter(ended_at=None, kind__in=publishing)
-    awaited = {adapter.mark_of(operation) for operation in on_their_way}
-    arrived = set(
-        publication.published_hits.filter(platform_hit_id__in=list(unknown)).values_list("platform_hit_id", flat=True)
-    )
-    return [hit_id for hit_id, mark in unknown.items() if mark not in awaited and hit_id not in arrived]
-
-
-def ledger_compare(*, publication: Publication, at: datetime) -> Comparison:
-    """Ask the platform what it has paid on each HIT and compare; a difference raises an alarm.
-
-    Rewards that the platform has paid and whose answer was lost are marked paid on the way.
-    """
-    adapter = adapter_of(publication)
-    client = adapter.client()
-    sums = {"ours_rewards": ZERO, "ours_bonuses": ZERO, "platform_rewards": ZERO, "platform_bonuses": ZERO}
-    differences: list[str] = []
-    there = adapter.marked_hits(client, publication)
-    for hit_id in _strays(publication, adapter, there):
-        differences.append(_("HIT %(hit)s is at the platform but unknown here.") % {"hit": hit_id})
-    worked_on = publication.published_hits.exclude(platform_hit_id="").filter(submissions__isnull=False)
-    for published_hit in worked_on.distinct().order_by("id").iterator(chunk_size=500):
-        hit_id = published_hit.platform_hit_id
-        works = (adapter.work_of(said) for said in adapter.submitted(client, hit_id))
-        approved = {work.assignment_id: work.approval for work in works if work.status == Submission.Status.APPROVED}
-        bonuses = adapter.bonuses_of(client, hit_id)
-        # Of a HIT that is listed no more, the platform is asked.
-        reward = (there[hit_id].reward if hit_id in there else adapter.reward_of(client, hit_id)) if approved else ZERO
-        platform = (reward * len(approved), bonuses)
-        for payment in publication.payments.filter(
-            submission__published_hit=published_hit,
-            purpose=Purpose.REWARD,
-            submission__platform_assignment_id__in=list(approved),
-        ).exclude(state=State.PAID):
-            when = approved[payment.submission.platform_assignment_id] if payment.submission else ""
-            payment_settle(payment_id=payment.pk, evidence={"found": "Approved", "ApprovalTime": when}, at=at)
-        # Two questions, as one with an “or” would look through all payments for each HIT.
-        offered = Payment.objects.filter(
-            operations__published_hit=published_hit, purpose=Purpose.COMPENSATION, state=State.PAID
-        )
-        paid = Payment.objects.filter(submission__published_hit=published_hit, state=State.PAID)
-        rows = {row.pk: row for row in [*paid, *offered]}.values()
-        ours = (
-            sum((row.amount for row in rows if row.purpose != Purpose.BONUS), ZERO),
-            sum((row.amount for row in rows if row.purpose == Purpose.BONUS), ZERO),
-        )
-        for name, value in zip(
-            ("ours_rewards", "ours_bonuses", "platform_rewards", "platform_bonuses"), ours + platform, strict=True
-        ):
-            sums[name] += value
-        if ours != platform:
-            text = _("HIT %(hit)s: we have rewards of %(r)s and bonuses of %(b)s, the platform %(vr)s and %(vb)s.")
-            amounts = dict(zip(("r", "b", "vr", "vb"), map(dollars, ours + platform), strict=True))
-            differences.append(text % {"hit": hit_id, **amounts})
-    if differences:
-        text = _("The platform's ledger differs on %(count)d HITs. %(first)s")
-        text = text % {"count": len(differences), "first": differences[0]}
-        alarm_raise(publication=publication, kind="ledger", text=text, at=at)
-    else:
-        alarm_settle(publication=publication, kind="ledger", at=at)
-    return Comparison(**sums, fees=totals(publication).fees, balance=adapter.balance(client), differences=differences)

@@ -1,14 +1,71 @@
-"""The last comparison of the ledgers, kept for the page. What differs also raises an alarm (`ledger_compare`)."""
+"""Comparing our ledger with the platform's, HIT by HIT: some HITs at a time, and only those that can still change.
 
-from datetime import datetime
+A comparison begins by marking the HITs that it asks about. It goes on, in any process and after any kill, until none
+is left, and is then kept for the page. What differs raises an alarm. A HIT on which both agreed, with nothing more to
+come, is settled: it is asked about again only by a full comparison, which a publication needs before it is finished,
+and which a person can ask for.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from platforms.ledger import Comparison, ledger_compare
-from platforms.models import LedgerComparison, Publication
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
+from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from core.locks import alone
+from core.money import dollars
+from platforms.adapter import Adapter, MarkedHit, Trouble
+from platforms.alarms import alarm_raise, alarm_settle
+from platforms.ledger import totals
+from platforms.models import (
+    LedgerComparison,
+    Operation,
+    Payment,
+    Publication,
+    PublishedHit,
+    RunningComparison,
+    Submission,
+)
+from platforms.payments import payment_settle
+from platforms.registry import adapter_of
+from platforms.syncing import batches
+from tasks.campaign_alarms import in_words
+
+EVERY = timedelta(hours=6)  # what can still change is compared that often
 MOST_SENTENCES = 100  # differences that are kept in words; all are counted
 VERSION = 1  # of what is kept; a comparison of another version is as none: the next one follows within hours
+CALLS = 2  # to the platform about one HIT
+ZERO = Decimal("0.00")
+SUMS = ("ours_rewards", "ours_bonuses", "platform_rewards", "platform_bonuses")
+State, Purpose, Status = Payment.State, Payment.Purpose, Submission.Status
+log = logging.getLogger(__name__)
+
+
+class Comparison(NamedTuple):
+    """Our ledger beside the platform's: rewards of approved assignments, and bonuses, in dollars.
+
+    `differences` are sentences, one for each HIT that the two do not agree on (the first `MOST_SENTENCES`); `balance`
+    is what the account has.
+    """
+
+    ours_rewards: Decimal
+    ours_bonuses: Decimal
+    platform_rewards: Decimal
+    platform_bonuses: Decimal
+    fees: Decimal
+    balance: Decimal
+    differences: list[str]
+
+    @property
+    def agree(self) -> bool:
+        """Whether both say the same, HIT by HIT, to the cent."""
+        return not self.differences
 
 
 class Compared(NamedTuple):
@@ -19,25 +76,6 @@ class Compared(NamedTuple):
     differences: int
 
 
-def comparison_make(*, publication: Publication, at: datetime) -> Comparison:
-    """Compare our ledger with the platform's, and keep what came of it."""
-    comparison = ledger_compare(publication=publication, at=at)
-    content = {
-        name: str(value) if isinstance(value, Decimal) else value[:MOST_SENTENCES]
-        for name, value in comparison._asdict().items()
-    }
-    LedgerComparison.objects.update_or_create(
-        publication=publication,
-        defaults={
-            "version": VERSION,
-            "made_at": at,
-            "differences": len(comparison.differences),
-            "content": content,
-        },
-    )
-    return comparison
-
-
 def comparison_last(publication: Publication) -> Compared | None:
     """The last comparison; None if there was none, or it was another version of the software's."""
     row = LedgerComparison.objects.filter(publication=publication, version=VERSION).first()
@@ -45,3 +83,242 @@ def comparison_last(publication: Publication) -> Compared | None:
         return None
     amounts = {name: Decimal(value) for name, value in row.content.items() if name != "differences"}
     return Compared(Comparison(**amounts, differences=row.content["differences"]), row.made_at, row.differences)
+
+
+def left_to_compare(publication: Publication) -> int | None:
+    """How many HITs the comparison that is going on is yet to ask about; None if none is going on."""
+    if not RunningComparison.objects.filter(publication=publication).exists():
+        return None
+    return publication.published_hits.filter(compare_due=True).count()
+
+
+def is_due(publication: Publication, at: datetime) -> bool:
+    """Whether it is time to compare what can still change."""
+    if RunningComparison.objects.filter(publication=publication).exists():
+        return False
+    made_at = LedgerComparison.objects.filter(publication=publication).values_list("made_at", flat=True).first()
+    since = made_at or publication.published_at
+    return since is None or since <= at - EVERY
+
+
+@transaction.atomic
+def comparison_begin(*, publication: Publication, at: datetime, full: bool) -> bool:
+    """Begin to compare all HITs that were worked on, or those of them that can still change.
+
+    False where a comparison that asks about as much is going on: that one is continued.
+    """
+    running, new = RunningComparison.objects.select_for_update().get_or_create(
+        publication=publication, defaults={"began_at": at, "is_full": full}
+    )
+    if not new and (running.is_full or not full):
+        return False
+    running.began_at, running.is_full, running.strays = at, full, None
+    running.save()
+    there = publication.published_hits.exclude(platform_hit_id="")
+    chosen = there if full else unsettled(there)
+    chosen.filter(Exists(Submission.objects.filter(published_hit=OuterRef("pk")))).update(compare_due=True)
+    return True
+
+
+def comparison_continue(
+    *,
+    publication: Publication,
+    at: datetime,
+    seconds: float,
+    rate: float | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> LedgerComparison | None:
+    """Compare HITs of the comparison that is going on: for so long, but one at least, at `rate` calls a second.
+
+    What came of it once that was the last; None before, where none is going on, and where another process is at it.
+    """
+    with alone(f"comparison of publication {publication.pk}") as ours:
+        running = RunningComparison.objects.filter(publication=publication).first() if ours else None
+        if running is None:
+            return None
+        adapter = adapter_of(publication)
+        client = adapter.client()
+        if running.strays is None:
+            there = adapter.marked_hits(client, publication)
+            _keep_rewards(publication, there)
+            running.strays = _strays(publication, adapter, there)
+            running.save(update_fields=["strays"])
+        ends = time.monotonic() + seconds
+        due = publication.published_hits.filter(compare_due=True).order_by("id")
+        while published_hit := due.first():
+            started = time.monotonic()
+            _compare_alone(adapter, client, published_hit, at)
+            if rate is not None:
+                sleep(max(0.0, CALLS / rate - (time.monotonic() - started)))
+            if time.monotonic() >= ends:
+                return None
+        return _end(running, adapter.balance(client), at)
+
+
+def comparison_make(*, publication: Publication, at: datetime) -> Comparison:
+    """Compare everything now: ask about every HIT that was worked on, as fast as the platform answers."""
+    began = timezone.now()
+    comparison_begin(publication=publication, at=at, full=True)
+    while comparison_continue(publication=publication, at=at, seconds=3600.0) is None:
+        if not RunningComparison.objects.filter(publication=publication).exists():
+            break  # another process compared the last of them
+        time.sleep(0.5)
+    compared = comparison_last(publication)
+    assert compared is not None
+    log.info("Publication %s: compared in %.1f s", publication.pk, (timezone.now() - began).total_seconds())
+    return compared.comparison
+
+
+def unsettled(published_hits: QuerySet[PublishedHit]) -> QuerySet[PublishedHit]:
+    """Those of HITs that are not settled, and those on which something happened since they were."""
+    calls = Operation.objects.filter(Q(ended_at=None) | Q(ended_at__gt=OuterRef("settled_at")))
+    waiting = Q(status=Status.SUBMITTED) | Q(decision=Submission.Decision.NONE)
+    decided = Q(decided_at__gt=OuterRef("settled_at"))
+    stirred = (
+        Q(settled_at=None)
+        | Q(next_poll_at__isnull=False)
+        | Q(Exists(calls.filter(published_hit=OuterRef("pk"))))
+        | Q(Exists(calls.filter(submission__published_hit=OuterRef("pk"))))
+        | Q(Exists(Submission.objects.filter(waiting | decided, published_hit=OuterRef("pk"))))
+    )
+    return published_hits.filter(stirred)
+
+
+def _keep_rewards(publication: Publication, there: dict[str, MarkedHit]) -> None:
+    """Write down what the platform lists for each HIT, so that it is not asked about each of them."""
+    by_reward: dict[Decimal, list[str]] = {}
+    for hit_id, hit in there.items():
+        by_reward.setdefault(hit.reward, []).append(hit_id)
+    for reward, hit_ids in by_reward.items():
+        for batch in batches(hit_ids):
+            others = publication.published_hits.filter(platform_hit_id__in=batch).exclude(listed_reward=reward)
+            others.update(listed_reward=reward)
+
+
+def _strays(publication: Publication, adapter: Adapter, there: dict[str, MarkedHit]) -> list[str]:
+    """HITs that bear the publication's mark and that we do not know: published twice, whatever the reason."""
+    known = set(publication.published_hits.exclude(platform_hit_id="").values_list("platform_hit_id", flat=True))
+    unknown = {hit_id: hit.mark for hit_id, hit in there.items() if hit_id not in known}
+    if not unknown:
+        return []
+    publishing = [Operation.Kind.CREATE, Operation.Kind.COMPENSATE]
+    on_their_way = publication.operations.filter(ended_at=None, kind__in=publishing)
+    awaited = {adapter.mark_of(operation) for operation in on_their_way}
+    arrived = set(
+        publication.published_hits.filter(platform_hit_id__in=list(unknown)).values_list("platform_hit_id", flat=True)
+    )
+    return [hit_id for hit_id, mark in unknown.items() if mark not in awaited and hit_id not in arrived]
+
+
+def _compare_alone(adapter: Adapter, client: Any, published_hit: PublishedHit, at: datetime) -> None:
+    """Compare one HIT. What the platform says of it, and cannot be understood, is a difference; others go on.
+
+    A failure of the platform itself stops the comparison, which goes on later where it stopped.
+    """
+    try:
+        compared = _compared(adapter, client, published_hit, at)
+    except Exception as error:
+        mine = (Trouble.STATE, Trouble.REFUSED)
+        if isinstance(error, adapter.errors) and adapter.trouble_of(error) not in mine:
+            raise
+        log.exception("HIT %s of publication %s", published_hit.platform_hit_id, published_hit.publication_id)
+        text = _("HIT %(hit)s: the platform's answer could not be understood (%(error)s).")
+        compared = {"difference": text % {"hit": published_hit.platform_hit_id, "error": in_words(error)}}
+    this = PublishedHit.objects.filter(pk=published_hit.pk)
+    this.update(compare_due=False, compared_at=at, settled_at=None, **compared)
+    if not compared["difference"]:
+        _settle(this, at)
+
+
+def _compared(adapter: Adapter, client: Any, published_hit: PublishedHit, at: datetime) -> dict[str, Any]:
+    """What the two ledgers say of a HIT, as its columns. Rewards that the platform has paid and whose answer was lost
+    are marked paid on the way.
+    """
+    hit_id = published_hit.platform_hit_id
+    works = (adapter.work_of(said) for said in adapter.submitted(client, hit_id))
+    approved = {work.assignment_id: work.approval for work in works if work.status == Status.APPROVED}
+    bonuses = adapter.bonuses_of(client, hit_id)
+    rewards = ZERO
+    if approved:
+        listed = published_hit.listed_reward
+        rewards = len(approved) * (adapter.reward_of(client, hit_id) if listed is None else listed)
+    unpaid = Payment.objects.filter(
+        submission__published_hit=published_hit,
+        purpose=Purpose.REWARD,
+        submission__platform_assignment_id__in=list(approved),
+    ).exclude(state=State.PAID)
+    for payment in unpaid.select_related("submission"):
+        when = approved[payment.submission.platform_assignment_id] if payment.submission else ""
+        payment_settle(payment_id=payment.pk, evidence={"found": "Approved", "ApprovalTime": when}, at=at)
+    # Two questions, as one with an “or” would look through all payments for each HIT.
+    offered = Payment.objects.filter(
+        operations__published_hit=published_hit, purpose=Purpose.COMPENSATION, state=State.PAID
+    )
+    paid = Payment.objects.filter(submission__published_hit=published_hit, state=State.PAID)
+    rows = {row.pk: row for row in [*paid, *offered]}.values()
+    amounts = (
+        sum((row.amount for row in rows if row.purpose != Purpose.BONUS), ZERO),
+        sum((row.amount for row in rows if row.purpose == Purpose.BONUS), ZERO),
+        rewards,
+        bonuses,
+    )
+    difference = ""
+    if amounts[:2] != amounts[2:]:
+        text = _("HIT %(hit)s: we have rewards of %(r)s and bonuses of %(b)s, the platform %(vr)s and %(vb)s.")
+        difference = text % {"hit": hit_id, **dict(zip(("r", "b", "vr", "vb"), map(dollars, amounts), strict=True))}
+    return {**dict(zip(SUMS, amounts, strict=True)), "difference": difference}
+
+
+def _settle(published_hits: QuerySet[PublishedHit], at: datetime) -> None:
+    """Mark as settled what nothing more can come on: it is not polled, no call is planned, all work is paid."""
+    open_calls = Operation.objects.filter(ended_at=None)
+    waiting = Q(status=Status.SUBMITTED) | Q(decision=Submission.Decision.NONE)
+    unpaid = Payment.objects.filter(state__in=[State.OWED, State.SENT])
+    over = published_hits.filter(next_poll_at=None, settled_at=None).exclude(platform_hit_id="")
+    over.exclude(
+        Exists(open_calls.filter(published_hit=OuterRef("pk")))
+        | Exists(open_calls.filter(submission__published_hit=OuterRef("pk")))
+        | Exists(Submission.objects.filter(waiting, published_hit=OuterRef("pk")))
+        | Exists(unpaid.filter(submission__published_hit=OuterRef("pk")))
+        | Exists(unpaid.filter(operations__published_hit=OuterRef("pk")))
+    ).update(settled_at=at)
+
+
+@transaction.atomic
+def _end(running: RunningComparison, balance: Decimal, at: datetime) -> LedgerComparison | None:
+    """Keep what came of a comparison whose last HIT was asked about. None if it was begun anew meanwhile."""
+    this = RunningComparison.objects.filter(pk=running.pk, began_at=running.began_at, is_full=running.is_full)
+    if not this.delete()[0]:
+        return None
+    publication = running.publication
+    strays = [
+        _("HIT %(hit)s is at the platform but unknown here.") % {"hit": hit_id} for hit_id in running.strays or []
+    ]
+    there = publication.published_hits
+    _settle(there.filter(~Exists(Submission.objects.filter(published_hit=OuterRef("pk")))), at)
+    differing = there.exclude(difference="").order_by("id")
+    count = len(strays) + differing.count()
+    words = [*strays, *differing.values_list("difference", flat=True)[:MOST_SENTENCES]][:MOST_SENTENCES]
+    sums = there.aggregate(**{name: Sum(name, default=ZERO) for name in SUMS})
+    comparison = Comparison(**sums, fees=totals(publication).fees, balance=balance, differences=words)
+    if words:
+        text = _("The platform's ledger differs on %(count)d HITs. %(first)s")
+        said = text % {"count": count, "first": words[0]}
+        alarm_raise(publication=publication, kind="ledger", text=said, at=at)
+    else:
+        alarm_settle(publication=publication, kind="ledger", at=at)
+    content = {
+        name: str(value) if isinstance(value, Decimal) else value for name, value in comparison._asdict().items()
+    }
+    row, _new = LedgerComparison.objects.update_or_create(
+        publication=publication,
+        defaults={
+            "version": VERSION,
+            "began_at": running.began_at,
+            "made_at": at,
+            "is_full": running.is_full,
+            "differences": count,
+            "content": content,
+        },
+    )
+    return row

@@ -147,6 +147,21 @@ class PublishedHit(models.Model):
     turn = models.PositiveIntegerField(default=0)
     next_poll_at = models.DateTimeField(null=True, help_text=_("Empty if nothing more can arrive."))
 
+    # What the comparison of the ledgers last saw (platforms.ledger_comparison), in dollars.
+    compare_due = models.BooleanField(default=False, help_text=_("The comparison that is going on is yet to ask."))
+    compared_at = models.DateTimeField(null=True)
+    listed_reward = models.DecimalField(
+        max_digits=8, decimal_places=2, null=True, help_text=_("What the platform lists; empty if it was not said.")
+    )
+    ours_rewards = models.DecimalField(max_digits=10, decimal_places=2, default=Decimal(0))
+    ours_bonuses = models.DecimalField(max_digits=10, decimal_places=2, default=Decimal(0))
+    platform_rewards = models.DecimalField(max_digits=10, decimal_places=2, default=Decimal(0))
+    platform_bonuses = models.DecimalField(max_digits=10, decimal_places=2, default=Decimal(0))
+    difference = models.TextField(blank=True, help_text=_("How the ledgers differed, in words; empty if they agreed."))
+    settled_at = models.DateTimeField(
+        null=True, help_text=_("When the ledgers agreed on it, with nothing more to come: it is not asked about again.")
+    )
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["publication", "hit", "round"], name="published_hit_once_per_round"),
@@ -162,7 +177,9 @@ class PublishedHit(models.Model):
                 fields=["publication", "next_poll_at"],
                 condition=Q(next_poll_at__isnull=False),
                 name="published_hit_to_poll",
-            )
+            ),
+            # platforms.ledger_comparison: what is yet to be asked about
+            models.Index(fields=["publication", "id"], condition=Q(compare_due=True), name="published_hit_to_compare"),
         ]
 
     def __str__(self) -> str:
@@ -386,12 +403,28 @@ class LedgerComparison(models.Model):
 
     publication = models.OneToOneField(Publication, on_delete=models.CASCADE, related_name="comparison")
     version = models.PositiveSmallIntegerField()
+    began_at = models.DateTimeField()
     made_at = models.DateTimeField()
+    is_full = models.BooleanField(help_text=_("Every HIT was asked about, and not only those that could still change."))
     differences = models.PositiveIntegerField(help_text=_("All of them; the content has the first in words."))
     content = models.JSONField()
 
     def __str__(self) -> str:
         return f"comparison of {self.publication_id}"
+
+
+class RunningComparison(models.Model):
+    """A comparison that is going on, some HITs at a time. Those that it is yet to ask about are `compare_due`."""
+
+    publication = models.OneToOneField(Publication, on_delete=models.CASCADE, related_name="running_comparison")
+    began_at = models.DateTimeField()
+    is_full = models.BooleanField(help_text=_("Every HIT is asked about, and not only those that can still change."))
+    strays = models.JSONField(
+        null=True, help_text=_("HITs at the platform that are unknown here; empty until the platform was asked.")
+    )
+
+    def __str__(self) -> str:
+        return f"comparison of {self.publication_id} since {self.began_at}"
 
 
 class Alarm(models.Model):

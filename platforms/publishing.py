@@ -21,6 +21,7 @@ from platforms.models import Operation, Payment, Publication, PublishedHit, Term
 from platforms.planning import end_plan, operation_plan, published_hits_plan, reopen_plan, retypes_plan
 from platforms.reach import reach_look
 from platforms.registry import adapter_named, adapter_of
+from pools import services as pool_services
 from pools.models import Campaign
 from tasks.models import Hit, Platform
 
@@ -158,6 +159,7 @@ def publication_publish(
             if any(getattr(locked, name) != getattr(publication, name) for name in TERMS):
                 raise NotNow(_("The terms have changed in the meantime. Check them, then publish."))
             Publication.objects.filter(pk=publication.pk).update(state=State.OPEN, published_at=at, next_call_at=at)
+            pool_services.campaign_reopen(campaign_id=campaign.pk)
             terms_keep(publication=locked, by=by, at=at)
             operation_plan(publication=publication, kind=Kind.EXCLUSION_TYPE, at=at)
     publication.refresh_from_db()
@@ -221,7 +223,8 @@ def publication_plan(*, publication_id: int, at: datetime) -> int:
     if terms.version > 1 and room >= BATCH // 2:
         moved = retypes_plan(publication=publication, terms=terms, limit=room, at=at)
     room = BATCH - planned.filter(kind=Kind.CREATE).count()
-    if publication.state != State.OPEN or room < BATCH // 2:
+    closed = publication.campaign.state == Campaign.State.CLOSED
+    if publication.state != State.OPEN or closed or room < BATCH // 2:
         return moved
     return moved + published_hits_plan(publication=publication, hits=unposted(publication)[:room], at=at)
 

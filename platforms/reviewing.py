@@ -18,6 +18,7 @@ from platforms.models import Operation, Payment, Publication, PublishedHit, Subm
 from platforms.payments import COMPENSATION_TIME
 from platforms.planning import end_plan, operation_plan, published_hits_plan
 from platforms.registry import adapter_of
+from pools.models import Campaign
 from tasks.campaign_alarms import in_words
 from tasks.models import Assignment, Worker
 
@@ -489,7 +490,8 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
         .select_related("campaign__lab")
         .get(pk=publication.pk)
     )
-    if publication.state != Publication.State.OPEN:
+    if publication.state != Publication.State.OPEN or publication.campaign.state == Campaign.State.CLOSED:
+        alarm_settle(publication=publication, kind="expired", at=at)  # nobody wants what they still need
         return 0
     planned, adapter = 0, adapter_of(publication)
     for published_hit in _short_of_assignments(publication):

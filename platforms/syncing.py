@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Count, F, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Least
 from django.utils.translation import gettext as _
 
@@ -17,6 +17,7 @@ from platforms.models import Operation, Payment, Publication, PublishedHit, Subm
 from platforms.payments import payment_settle
 from platforms.planning import end_plan
 from platforms.registry import adapter_of
+from pools.models import Campaign
 from tasks.campaign_alarms import in_words
 from tasks.models import Assignment
 
@@ -24,10 +25,10 @@ log = logging.getLogger(__name__)
 # For HITs without news. Those that the platform calls reviewable are polled at once.
 POLL_EVERY = timedelta(minutes=30)
 # How long before an automatic approval unchecked work raises an alarm.
-# How long before an auto-approval unchecked work raises an alarm.
 ALARM_BEFORE = timedelta(days=1)
 AGAIN = timedelta(seconds=20)
 BATCH = 50
+ENDED = 500  # HITs whose end is planned at once
 SHORTENED = 200  # HITs that one sync takes off the platform's list
 # How long after its end, and the time for an assignment, a HIT without open work is still polled.
 LATEST = timedelta(days=1)
@@ -52,7 +53,7 @@ def publication_sync(*, publication: Publication, at: datetime, limit: int = 200
         types = publication.terms.exclude(hit_type_id="").values_list("hit_type_id", flat=True).distinct()
         for type_id in types:
             reviewable += adapter.reviewable_hits(client, type_id)
-        for batch in _batches(reviewable):
+        for batch in batches(reviewable):
             _hint(_incomplete(publication, at).filter(platform_hit_id__in=batch), at)
     polled = new = 0
     stored: set[str] = set()
@@ -79,7 +80,7 @@ def _shorten_list(
 
     The list is a hint and no more: if a HIT that left it gets further work, the next poll or notification finds that.
     """
-    for batch in _batches(reviewable):
+    for batch in batches(reviewable):
         complete = publication.published_hits.filter(platform_hit_id__in=batch, submissions__isnull=False)
         full = complete.annotate(count=Count("submissions")).filter(count__gte=F("max_assignments"))
         known = stored.intersection(batch).union(full.values_list("platform_hit_id", flat=True))
@@ -121,11 +122,12 @@ def _poll_alone(
 def hints_take(*, publication: Publication, platform_hit_ids: Iterable[str], at: datetime) -> int:
     """Something may have happened on these HITs: poll them next. Unknown ones are not ours, and left alone."""
     return sum(
-        _hint(publication.published_hits.filter(platform_hit_id__in=batch), at) for batch in _batches(platform_hit_ids)
+        _hint(publication.published_hits.filter(platform_hit_id__in=batch), at) for batch in batches(platform_hit_ids)
     )
 
 
-def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
+def batches(ids: Iterable[str]) -> Iterator[list[str]]:
+    """Ids by the thousand, as many as one query should name."""
     left = iter(ids)
     return iter(lambda: list(islice(left, 1000)), [])
 
@@ -323,18 +325,21 @@ def _close_if_over(published_hit: PublishedHit, at: datetime) -> None:
 
 @transaction.atomic
 def finished_end(*, publication: Publication, at: datetime) -> int:
-    """End HITs that need no more work and are still open at the platform with free assignments. How many."""
-    Publication.objects.select_for_update(no_key=True).get(pk=publication.pk)  # as all do who end or reopen HITs
-    taken = publication.submissions.filter(published_hit__hit__needed=0)
-    counts: dict[int, int] = {}
-    for published_hit_id in taken.values_list("published_hit", flat=True):
-        counts[published_hit_id] = counts.get(published_hit_id, 0) + 1
-    done = publication.published_hits.filter(hit__needed=0, expires_at__gt=at).exclude(platform_hit_id="")
-    ending = done.filter(operations__kind=Operation.Kind.EXPIRE, operations__ended_at=None).values_list("pk", flat=True)
-    free = [one for one in done.exclude(pk__in=list(ending)) if counts.get(one.pk, 0) < one.max_assignments]
-    running = set(
-        Assignment.objects.filter(
-            hit__in=[one.hit_id for one in free], submission=None, leased_until__gt=at
-        ).values_list("hit", flat=True)
+    """End HITs that are still open at the platform with free assignments and need no more work, or whose campaign is
+    closed: some hundred at a time. How many.
+    """
+    # As all do who end or reopen HITs.
+    publication = (
+        Publication.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("campaign")
+        .get(pk=publication.pk)
     )
-    return end_plan(publication=publication, published_hits=[one for one in free if one.hit_id not in running], at=at)
+    mine = {"published_hit": OuterRef("pk")}
+    stored = Submission.objects.filter(**mine).order_by().values("published_hit").annotate(n=Count("pk")).values("n")
+    ending = Operation.objects.filter(kind=Operation.Kind.EXPIRE, ended_at=None, **mine)
+    running = Assignment.objects.filter(hit=OuterRef("hit"), submission=None, leased_until__gt=at)
+    there = publication.published_hits.filter(hit__isnull=False, expires_at__gt=at).exclude(platform_hit_id="")
+    if publication.campaign.state != Campaign.State.CLOSED:
+        there = there.filter(hit__needed=0).exclude(Exists(running))
+    free = there.exclude(Exists(ending)).filter(max_assignments__gt=Coalesce(Subquery(stored), 0))
+    return end_plan(publication=publication, published_hits=free.order_by("id")[:ENDED], at=at)

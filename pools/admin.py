@@ -1,5 +1,7 @@
 """The admin site's view of collections, runs and campaigns: few fields can be changed."""
 
+from typing import Any
+
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
@@ -18,6 +20,11 @@ class CollectionAdmin(Annotated):
     list_filter = ["lab"]
     search_fields = ["name"]
     list_select_related = ["lab"]
+
+    def save_model(self, request: HttpRequest, obj: Collection, form: Any, change: bool) -> None:
+        """The manifests of its campaigns name it."""
+        super().save_model(request, obj, form, change)
+        pool_services.collection_mark_changed(collection=obj)
 
 
 @admin.register(Run)
@@ -42,6 +49,11 @@ class CampaignAdmin(Annotated):
     search_fields = ["name"]
     list_select_related = ["collection", "lab"]
     actions = None
+
+    def save_model(self, request: HttpRequest, obj: Campaign, form: Any, change: bool) -> None:
+        """Its manifest names it."""
+        super().save_model(request, obj, form, change)
+        pool_services.campaign_mark_changed(campaign_id=obj.pk)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Drafts only."""

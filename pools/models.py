@@ -240,6 +240,12 @@ class Campaign(models.Model):
     revision = models.PositiveBigIntegerField(
         default=0, editable=False, help_text=_("Grows whenever what results and exports are made of has changed.")
     )
+    finished_revision = models.PositiveBigIntegerField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("The revision at which no work could come any more, and nothing was left to do."),
+    )
 
     link = models.CharField(max_length=32, unique=True, default=new_token, editable=False)
     pseudonym_key = models.BinaryField(default=new_key, editable=False, max_length=32)
@@ -257,6 +263,11 @@ class Campaign(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing was left to do, and nothing that counts has changed since (results.finishing)."""
+        return self.finished_revision is not None and self.finished_revision == self.revision
 
     @property
     def items_per_hit(self) -> int:

@@ -101,6 +101,8 @@ def collection_import(
     report = report or silent()
     query_count = _import_queries(collection, queries, report) if queries else 0
     qrel_count = _import_qrels(collection, qrels, report) if qrels else 0
+    if qrel_count:
+        collection_mark_changed(collection=collection)
     passage_count = _import_passages(collection, passages, keep, depth, also, report) if passages else 0
     missing = Passage.objects.filter(collection=collection, text="").order_by("pid")
     return Imported(collection, query_count, qrel_count, passage_count, list(missing.values_list("pid", flat=True)))
@@ -393,6 +395,16 @@ def campaign_mark_changed(*, campaign_id: int) -> None:
     The last thing that a transaction does: until it ends, nobody else can mark this campaign.
     """
     Campaign.objects.filter(pk=campaign_id).update(revision=F("revision") + 1)
+
+
+def collection_mark_changed(*, collection: Collection) -> None:
+    """Mark that what all campaigns of a collection are made of has changed."""
+    Campaign.objects.filter(collection=collection).update(revision=F("revision") + 1)
+
+
+def campaign_reopen(*, campaign_id: int) -> None:
+    """Let the jobs look after a finished campaign again, although what its results are made of is the same."""
+    Campaign.objects.filter(pk=campaign_id, finished_revision__isnull=False).update(finished_revision=None)
 
 
 def _draft(campaign: Campaign, otherwise: str) -> Campaign:

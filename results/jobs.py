@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from core.errors import FileAway
 from evaluation.errors import BadInput
 from pools.models import Campaign
-from results import refreshing
+from results import finishing, refreshing
 from tasks import campaign_alarms
 
 SECONDS = 40.0  # for which one job computes before other jobs get their turn
@@ -33,6 +33,12 @@ def compute_results(campaign_id: int | None = None) -> str:
         if time.monotonic() > ends:
             break
     return f"results computed: {computed}"
+
+
+@shared_task
+def finish_campaigns() -> str:
+    """Mark campaigns as finished on which nothing is left to do. Safe to run many at once."""
+    return f"campaigns finished: {finishing.campaigns_finish(at=timezone.now())}"
 
 
 def _failed(error: Exception) -> str:

@@ -67,14 +67,18 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
         return True
 
 
-def candidates(*, at: datetime) -> QuerySet[Campaign]:
-    """Campaigns whose results are out of step, and have rested long enough since the last time; the oldest first.
-
-    Of those that were packed and have a judgment that counts, or need none.
+def out_of_step() -> QuerySet[Campaign]:
+    """Campaigns whose results are to be computed: they were packed, have a judgment that counts or need none, and what
+    is stored is of other judgments, of another version, or not there.
     """
     started = Campaign.objects.exclude(state__in=[Campaign.State.DRAFT, Campaign.State.PACKING])
-    in_step = Q(result__revision=F("revision"), result__software=SOFTWARE)
-    stale = started.filter(Q(result=None) | ~in_step & Q(result__rests_until__lte=at))
+    stale = started.filter(Q(result=None) | ~Q(result__revision=F("revision"), result__software=SOFTWARE))
     judged = Exists(Acceptance.objects.filter(assignment__campaign=OuterRef("pk")))
     asks = Exists(Pair.objects.filter(pool__campaign=OuterRef("pk")))
-    return stale.filter(judged | ~asks).order_by(F("result__computed_at").asc(nulls_first=True), "id")
+    return stale.filter(judged | ~asks)
+
+
+def candidates(*, at: datetime) -> QuerySet[Campaign]:
+    """Campaigns whose results are out of step, and have rested long enough since the last time; the oldest first."""
+    rested = out_of_step().filter(Q(result=None) | Q(result__rests_until__lte=at))
+    return rested.order_by(F("result__computed_at").asc(nulls_first=True), "id")

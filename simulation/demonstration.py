@@ -30,7 +30,7 @@ from evaluation.measures.reciprocal_rank import reciprocal_rank
 from judgments import exports
 from judgments import selectors as judgment_selectors
 from platforms.bills import remaining_bill
-from platforms.ledger import Comparison, ledger_compare
+from platforms.ledger_comparison import Comparison, comparison_make
 from platforms.models import Operation, Payment, Publication
 from platforms.publishing import (
     balance_of,
@@ -367,7 +367,7 @@ def count_at_platform(publication: Publication) -> AtPlatform:
         submitted=submissions.count(),
         approved=submissions.filter(status="Approved").count(),
         bonuses=paid.filter(purpose=Payment.Purpose.BONUS).count(),
-        ledgers=ledger_compare(publication=publication, at=timezone.now()),
+        ledgers=comparison_make(publication=publication, at=timezone.now()),
     )
 
 

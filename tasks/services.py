@@ -290,6 +290,8 @@ def campaign_move(*, campaign: Campaign, to: str) -> Campaign:
     if to not in allowed:
         raise NotNow(_("A campaign cannot be set to “%(state)s”.") % {"state": to})
     moved = Campaign.objects.filter(pk=campaign.pk, state__in=allowed[states(to)]).update(state=to)
+    if moved:
+        pool_services.campaign_reopen(campaign_id=campaign.pk)
     campaign.refresh_from_db()
     if not moved and campaign.state != to:
         raise NotNow(_("This cannot be done now, because the campaign is “%(state)s”.") % {"state": campaign.state})

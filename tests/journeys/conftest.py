@@ -12,7 +12,8 @@ from django.utils import timezone
 from playwright.sync_api import Browser
 
 from judgments import services as judgment_services
-from platforms.ledger import ledger_compare, totals
+from platforms.ledger import totals
+from platforms.ledger_comparison import comparison_make
 from platforms.models import Publication
 from platforms.publishing import publication_publish, publication_write
 from platforms.reviewing import publication_requeue, publication_settle
@@ -123,7 +124,7 @@ class Published:
 
     def agree(self, dollars: str) -> None:
         """Both ledgers have paid this much to workers, cent by cent, and the account is lighter by it and its fees."""
-        both = ledger_compare(publication=self.publication, at=timezone.now())
+        both = comparison_make(publication=self.publication, at=timezone.now())
         assert both.differences == []
         assert both.ours_rewards + both.ours_bonuses == Decimal(dollars)
         assert (both.ours_rewards, both.ours_bonuses) == (both.platform_rewards, both.platform_bonuses)

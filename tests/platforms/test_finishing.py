@@ -15,12 +15,16 @@ from judgments import services as judgment_services
 from judgments.models import Export
 from platforms import finishing
 from platforms import jobs as platform_jobs
-from platforms.models import LedgerComparison, Operation, Publication, PublishedHit, Submission
+from platforms.models import LedgerComparison, Operation, Publication, PublishedHit, RunningComparison, Submission
+from platforms.publishing import publication_plan
+from platforms.reviewing import publication_requeue
+from platforms.syncing import finished_end
 from pools.models import Campaign, Collection
 from results import jobs as result_jobs
 from results.inputs import FORMAT, SOFTWARE
 from results.models import Result
 from tasks import jobs as task_jobs
+from tasks import services as task_services
 from tasks.models import Assignment, Worker
 from tests import factories
 
@@ -39,8 +43,9 @@ def published(campaign: Campaign) -> Publication:
         campaign=campaign, state=Publication.State.OPEN, title="T", description="D", published_at=before
     )
     LedgerComparison.objects.create(
-        publication=publication, version=1, made_at=timezone.now(), differences=0, content={}
-    )
+        publication=publication, version=1, began_at=timezone.now(), made_at=timezone.now(), is_full=True,
+        differences=0, content={},
+    )  # fmt: skip
     return publication
 
 
@@ -115,15 +120,75 @@ def test_nothing_is_finished_while_anything_is_open(settled: Publication, campai
     alarm = settled.alarms.create(kind="job", text="Look.", raised_at=timezone.now())
     assert not finish(settled)
     alarm.delete()
-    LedgerComparison.objects.update(differences=1)
+    assert not RunningComparison.objects.exists()
+    assert finish(settled)
+
+
+@pytest.mark.parametrize(
+    "otherwise",
+    [{"differences": 1}, {"is_full": False}, {"began_at": timezone.now() - timedelta(days=9)}],
+)
+def test_without_a_full_comparison_that_agreed_one_begins_before_anything_is_finished(
+    settled: Publication, otherwise: dict[str, object]
+) -> None:
+    LedgerComparison.objects.update(**otherwise)
     assert not finish(settled)
-    LedgerComparison.objects.update(differences=0, made_at=timezone.now() - timedelta(days=9))
+    assert RunningComparison.objects.get().is_full
+    assert finishing.unfinished().get() == settled
+
+
+@pytest.mark.parametrize("end", ["paused", "stopped", "closed"])
+def test_what_nobody_wants_any_more_keeps_no_publication_unfinished(
+    settled: Publication, campaign: Campaign, end: str
+) -> None:
+    waiting = campaign.hits.get(number=1)
+    campaign.hits.filter(pk=waiting.pk).update(needed=1)
+    PublishedHit.objects.create(publication=settled, hit=waiting, max_assignments=1)  # planned, and never published
     assert not finish(settled)
-    LedgerComparison.objects.update(made_at=timezone.now())
+    if end == "closed":
+        task_services.campaign_move(campaign=campaign, to="closed")
+    else:
+        Publication.objects.update(state=end)
+        held_back = settled.published_hits.get()
+        Operation.objects.create(
+            publication=settled, kind=Operation.Kind.CREATE, published_hit=held_back, next_try=timezone.now()
+        )
+    assert finish(settled)
+    if end == "closed":
+        assert not finishing.unfinished().exists()
+        task_services.campaign_move(campaign=campaign, to="open")
+    else:
+        Publication.objects.update(state="open")
+    assert finishing.unfinished().get() == settled
+    assert not finish(settled)
+    settled.refresh_from_db()
+    assert not settled.is_finished
+
+
+def test_a_stopped_publication_that_owes_money_is_not_finished(settled: Publication, campaign: Campaign) -> None:
+    work = campaign.assignments.earliest("id")
+    settled.payments.create(assignment=work, purpose="bonus", amount=1, fee=0, owed_at=timezone.now())
     Publication.objects.update(state=Publication.State.STOPPED)
     assert not finish(settled)
-    Publication.objects.update(state=Publication.State.PAUSED)
-    assert finish(settled)
+
+
+def test_the_open_hits_of_a_closed_campaign_are_ended_and_none_is_published_or_extended(
+    settled: Publication, campaign: Campaign
+) -> None:
+    settled.exclusion_id, settled.hit_type_id = "3EX", "3TYPE"
+    settled.save()
+    settled.terms.create(version=1, values={}, hit_type_id="3TYPE", at=timezone.now())
+    campaign.hits.update(needed=1)
+    until = timezone.now() + timedelta(days=1)
+    first = campaign.hits.get(number=1)
+    settled.published_hits.create(hit=first, max_assignments=1, platform_hit_id="3HIT", expires_at=until)
+    at = timezone.now()
+    assert finished_end(publication=settled, at=at) == 0
+    task_services.campaign_move(campaign=campaign, to="closed")
+    assert publication_plan(publication_id=settled.pk, at=at) == 0
+    assert publication_requeue(publication=settled, at=at) == 0
+    assert [finished_end(publication=settled, at=at) for _again in range(2)] == [1, 0]
+    assert list(settled.operations.values_list("kind", "published_hit__hit")) == [("expire", first.pk)]
 
 
 def test_periodic_jobs_ask_as_much_with_fifty_finished_campaigns_as_with_one(collection: Collection) -> None:
@@ -135,7 +200,7 @@ def test_periodic_jobs_ask_as_much_with_fifty_finished_campaigns_as_with_one(col
             for job in (
                 platform_jobs.publish, platform_jobs.sync, platform_jobs.settle, platform_jobs.requeue,
                 platform_jobs.reconcile, judgment_jobs.check, judgment_jobs.make_exports, result_jobs.compute_results,
-                task_jobs.pack_waiting_campaigns,
+                task_jobs.pack_waiting_campaigns, result_jobs.finish_campaigns,
             ):  # fmt: skip
                 job()
         counted.append(len(asked))
@@ -157,3 +222,6 @@ def finished(collection: Collection, name: str) -> None:
         computed_at=now, seconds=0, rests_until=now,
     )  # fmt: skip
     assert finish(published(campaign))
+    result_jobs.finish_campaigns()
+    campaign.refresh_from_db()
+    assert campaign.is_finished

@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -17,8 +17,15 @@ from core.errors import BadRequest, NotNow
 from core.models import User
 from judgments import services as judgment_services
 from judgments.models import Acceptance
-from platforms.ledger import ledger_compare, ledger_export, totals
-from platforms.models import Operation, Payment, Publication, Submission
+from platforms.ledger import ledger_export, totals
+from platforms.ledger_comparison import (
+    comparison_begin,
+    comparison_continue,
+    comparison_last,
+    comparison_make,
+    left_to_compare,
+)
+from platforms.models import LedgerComparison, Operation, Payment, Publication, Submission
 from platforms.mturk import operations
 from platforms.outbox import operations_run
 from platforms.publishing import publication_publish, publication_resume, publication_stop, publication_write
@@ -56,7 +63,7 @@ def paid(publication: Publication) -> dict[str, Decimal]:
 
 def agree(publication: Publication, requester: Requester) -> None:
     """Both ledgers say the same, and the account is lighter by exactly that."""
-    both = ledger_compare(publication=publication, at=timezone.now())
+    both = comparison_make(publication=publication, at=timezone.now())
     assert both.differences == []
     assert (both.ours_rewards, both.ours_bonuses) == (both.platform_rewards, both.platform_bonuses)
     available, on_hold = map(Decimal, requester.money())
@@ -315,8 +322,73 @@ def test_without_the_token_the_same_storm_pays_twice(
     workers = [wanda, will, marketplace.worker(vouched_approved=20_000)]
 
     assert len(bonuses_in_a_storm(published, marketplace, requester, workers)) > 3
-    assert ledger_compare(publication=published, at=timezone.now()).differences
+    assert comparison_make(publication=published, at=timezone.now()).differences
     assert published.alarms.filter(kind="ledger", settled_at=None).exists()
+
+
+def compared_at(publication: Publication, number: int) -> object:
+    """When the ledgers were last compared on a HIT."""
+    return publication.published_hits.get(hit__number=number).compared_at
+
+
+def compare(publication: Publication, at: datetime, *, full: bool) -> LedgerComparison:
+    """Compare at once, in one part."""
+    assert comparison_begin(publication=publication, at=at, full=full)
+    made = comparison_continue(publication=publication, at=at, seconds=60)
+    assert made is not None
+    return made
+
+
+def test_a_settled_hit_is_asked_about_again_only_by_a_full_comparison_or_if_something_happens_on_it(
+    published: Publication, wanda: Worker
+) -> None:
+    work(published, wanda, 1)
+    clock = settle(published)
+    assert compare(published, clock(), full=False).differences == 0  # it is polled until its approval is known
+    assert not published.published_hits.filter(settled_at__isnull=False).exists()
+    settle(published, clock)
+    first = clock()
+    compare(published, first, full=False)
+    assert published.published_hits.get(settled_at__isnull=False).hit.number == 1
+    work(published, wanda, 2)
+    settle(published, clock)
+    settle(published, clock)
+
+    published.published_hits.filter(hit__number=1).update(next_poll_at=None)  # as left, but by “everything” above
+    second = clock()
+    made = compare(published, second, full=False)
+
+    assert (compared_at(published, 1), compared_at(published, 2)) == (first, second)
+    assert (made.content["ours_bonuses"], made.content["platform_bonuses"]) == ("3.80", "3.80")  # of both
+    third = clock()
+    assert compare(published, third, full=True).is_full
+    assert compared_at(published, 1) == compared_at(published, 2) == third
+    bonus = published.operations.filter(kind="bonus", submission__published_hit__hit__number=1)
+    assert bonus.update(ended_at=clock()) == 1
+    fourth = clock()
+    compare(published, fourth, full=False)
+    assert (compared_at(published, 1), compared_at(published, 2)) == (fourth, third)
+    assert compared_at(published, 3) is None  # nobody worked on it
+
+
+def test_a_comparison_goes_on_in_parts_at_the_publications_rate(
+    published: Publication, wanda: Worker, will: Worker
+) -> None:
+    for number, worker in ((1, wanda), (2, will), (3, wanda)):
+        work(published, worker, number)
+    clock, slept = settle(published), list[float]()
+    assert left_to_compare(published) is None
+    comparison_begin(publication=published, at=clock(), full=False)
+    part = {"publication": published, "seconds": 0, "rate": 0.01, "sleep": slept.append}
+    assert [comparison_continue(at=clock(), **part) for _hit in range(2)] == [None, None]  # type: ignore[arg-type]
+    assert left_to_compare(published) == 1
+    assert not comparison_begin(publication=published, at=clock(), full=False)  # the one that goes on
+    assert comparison_continue(at=clock(), **part) is None  # type: ignore[arg-type]
+    assert comparison_last(published) is None
+    made = comparison_continue(at=clock(), **part)  # type: ignore[arg-type]
+    assert made is not None and made.differences == 0 and made.content["ours_bonuses"] == "5.70"
+    assert left_to_compare(published) is None
+    assert len(slept) == 3 and min(slept) > 100  # two calls a HIT, one in 100 seconds
 
 
 def test_after_a_day_a_lost_bonus_is_looked_for_first(

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from platforms.ledger import ledger_compare
+from platforms.ledger_comparison import comparison_make
 from platforms.models import Operation, Payment, Publication
 from platforms.mturk import operations
 from platforms.outbox import LEASE, operation_retry, operations_run
@@ -119,7 +119,7 @@ def test_without_the_token_the_same_storm_publishes_twice(
     monkeypatch.setattr(operations, "token_of", lambda operation: {})
 
     assert len(lost_replies(publication, marketplace, requester)) == 6
-    both = ledger_compare(publication=publication, at=timezone.now())
+    both = comparison_make(publication=publication, at=timezone.now())
     assert len(both.differences) == 3
     assert publication.alarms.filter(kind="ledger", settled_at=None).exists()
 

@@ -29,7 +29,7 @@ from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
 from platforms.arriving import assignment_arrive
-from platforms.ledger import ledger_compare
+from platforms.ledger_comparison import comparison_make
 from platforms.models import Operation, Publication, Submission
 from platforms.mturk.notifications import notifications_ask
 from platforms.outbox import LEASE
@@ -373,7 +373,7 @@ def faults_of(publication: Publication, marketplace: Marketplace, requester: Req
     matched = publication.submissions.filter(assignment__isnull=False).count()
     if matched != len(there):
         wrong.append(f"{len(there) - matched} submitted assignments match nothing here")
-    wrong += ledger_compare(publication=publication, at=timezone.now()).differences
+    wrong += comparison_make(publication=publication, at=timezone.now()).differences
     spent = sum((payment.amount + payment.fee for payment in publication.payments.all()), Decimal(0))
     available, on_hold = map(Decimal, requester.money())
     if requester.deposit - available - on_hold != spent:

@@ -17,7 +17,7 @@ from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
 from platforms import ledger_comparison, outbox, reviewing
-from platforms.ledger import Comparison
+from platforms.ledger_comparison import Comparison
 from platforms.models import Alarm, LedgerComparison, Operation, Publication, PublishedHit, Submission
 from platforms.mturk.adapter import MTurkAdapter
 from platforms.mturk.client import code_of
@@ -337,7 +337,13 @@ def test_a_comparison_of_another_version_is_as_none(campaign: Campaign) -> None:
         campaign=campaign, state=Publication.State.OPEN, title="t", description="d"
     )
     kept = LedgerComparison.objects.create(
-        publication=publication, version=0, made_at=timezone.now(), differences=0, content={"what": "was kept then"}
+        publication=publication,
+        version=0,
+        began_at=timezone.now(),
+        made_at=timezone.now(),
+        is_full=True,
+        differences=0,
+        content={"what": "was kept then"},
     )
     assert ledger_comparison.comparison_last(publication) is None
     amounts = {name: "1.50" for name in Comparison._fields if name != "differences"}

@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from core.management.files import refusals_as_errors
 from core.money import dollars
-from platforms.ledger import ledger_compare, ledger_export, totals
+from platforms.ledger import ledger_export, totals
+from platforms.ledger_comparison import comparison_make
 from platforms.management.platforms import platform_errors, publication_of
 
 
@@ -28,7 +29,7 @@ class Command(BaseCommand):
         """Print both sums, and fail where they differ."""
         with refusals_as_errors(), platform_errors():
             publication = publication_of(options["campaign"], options["lab"])
-            both = ledger_compare(publication=publication, at=timezone.now())
+            both = comparison_make(publication=publication, at=timezone.now())
             if options["csv"]:
                 with options["csv"].open("w", encoding="utf-8", newline="") as file:
                     lines = ledger_export(publication, file)

@@ -1,0 +1,140 @@
+"""A campaign is finished by itself, says so on its page, and goes on when something happens to it."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.models import User
+from judgments import jobs as judgment_jobs
+from judgments import services as judgment_services
+from platforms.models import Publication
+from pools.models import Campaign
+from results import jobs as result_jobs
+from tasks import services as task_services
+from tasks.models import Assignment, CampaignAlarm, Worker
+from tests import factories
+
+
+def turn(campaign: Campaign) -> bool:
+    """Let each periodic job have its turn. Whether the campaign is finished then."""
+    for job in (judgment_jobs.make_exports, result_jobs.compute_results, result_jobs.finish_campaigns):
+        job()
+    campaign.refresh_from_db()
+    return campaign.is_finished
+
+
+@pytest.fixture
+def done(campaign: Campaign, alice: Worker, bob: Worker, carol: Worker) -> Campaign:
+    """A campaign whose HITs are all done."""
+    for worker in (alice, bob, carol):
+        factories.do(worker, campaign)
+    return campaign
+
+
+@pytest.fixture
+def member(client: Client, rita: User) -> Client:
+    """Rita's browser."""
+    client.force_login(rita)
+    return client
+
+
+def test_a_campaign_is_finished_once_its_hits_are_done_and_its_files_are_made(done: Campaign, member: Client) -> None:
+    page = reverse("judgments:campaign", args=[done.pk])
+    assert result_jobs.finish_campaigns() == "campaigns finished: 0"
+    assert "finished</span>" not in member.get(page).content.decode()
+    assert turn(done)
+    assert "finished</span>" in member.get(page).content.decode()
+    assert "Everything is done" in member.get(page).content.decode()
+    assert "finished</span>" in member.get(reverse("pools:campaigns")).content.decode()
+    assert result_jobs.finish_campaigns() == "campaigns finished: 0"  # it is not looked at again
+
+
+def lease(campaign: Campaign) -> None:
+    """Somebody is at work."""
+    hit = campaign.hits.get(number=1)
+    now = timezone.now()
+    Assignment.objects.create(
+        campaign=campaign, hit=hit, worker=factories.worker(campaign, "Dan"), taken_at=now,
+        leased_until=now + timedelta(hours=1),
+    )  # fmt: skip
+
+
+def alarm(campaign: Campaign) -> None:
+    """A job failed."""
+    CampaignAlarm.objects.create(campaign=campaign, kind="checking", text="Look.", raised_at=timezone.now())
+
+
+def want(campaign: Campaign) -> None:
+    """A HIT waits for work."""
+    campaign.hits.filter(number=1).update(needed=1)
+
+
+def publish(campaign: Campaign) -> None:
+    """It is at a platform, and not finished there."""
+    Publication.objects.create(campaign=campaign, state=Publication.State.OPEN, title="T", description="D")
+
+
+@pytest.mark.parametrize("going_on", [lease, alarm, want, publish])
+def test_a_campaign_is_not_finished_while_anything_is_open(done: Campaign, going_on: Callable[..., None]) -> None:
+    going_on(done)
+    assert not turn(done)
+
+
+def test_a_closed_campaign_is_finished_although_hits_wait_and_goes_on_once_it_is_open(campaign: Campaign) -> None:
+    factories.do(factories.worker(campaign, "Dan"), campaign)
+    assert not turn(campaign)
+    task_services.campaign_move(campaign=campaign, to="closed")
+    assert turn(campaign)
+    task_services.campaign_move(campaign=campaign, to="open")
+    assert not turn(campaign)
+
+
+def exclude(campaign: Campaign, rita: User, **_others: object) -> None:
+    work = campaign.assignments.filter(verdict=Assignment.Verdict.ACCEPTED).earliest("id")
+    judgment_services.assignment_exclude(assignment=work, why="look", by=rita, at=timezone.now())
+
+
+def agree_to_more(campaign: Campaign, **_others: object) -> None:
+    task_services.consent_write(campaign=campaign, text="Another text.")
+
+
+def work_late(campaign: Campaign, late: Assignment, **_others: object) -> None:
+    factories.judge(late)
+    judgment_services.assignment_finish(assignment=late, at=timezone.now())
+
+
+def rename(campaign: Campaign, admin: Client, **_others: object) -> None:
+    answer = admin.post(reverse("admin:pools_campaign_change", args=[campaign.pk]), {"name": "renamed"})
+    assert answer.status_code == 302
+
+
+def rename_collection(campaign: Campaign, admin: Client, **_others: object) -> None:
+    answer = admin.post(reverse("admin:pools_collection_change", args=[campaign.collection_id]), {"name": "renamed"})
+    assert answer.status_code == 302
+
+
+@pytest.mark.parametrize("happen", [exclude, agree_to_more, work_late, rename, rename_collection])
+def test_whatever_changes_the_files_of_a_finished_campaign_has_them_made_again(
+    campaign: Campaign, alice: Worker, bob: Worker, carol: Worker, rita: User, ada: User, happen: Callable[..., None]
+) -> None:
+    late = factories.take(factories.worker(campaign, "Dan"), campaign, timezone.now() - timedelta(hours=3))
+    for worker in (alice, bob, carol):
+        factories.do(worker, campaign)
+    assert turn(campaign)
+    before = campaign.export.made_at
+    admin = Client()
+    admin.force_login(ada)
+
+    happen(campaign, rita=rita, late=late, admin=admin)
+
+    campaign.refresh_from_db()
+    assert not campaign.is_finished
+    campaign.export.rests_until = campaign.result.rests_until = timezone.now()
+    campaign.export.save()
+    campaign.result.save()
+    assert turn(campaign) == (happen is not exclude)  # whose pairs wait for another worker's judgments
+    assert Campaign.objects.get().export.made_at > before
