@@ -26,7 +26,7 @@ OPERATORS = r"^operator(-[0-9a-f]{6})?@example\.org$"
 # Settings that the marketplace must not get.
 OURS = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "SITE_URL", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS")
 # Settings of the marketplace that are not ours.
-THEIRS = ("MARKETPLACE_SECRET_KEY", "MARKETPLACE_DATABASE_URL")
+THEIRS = ("MARKETPLACE_SECRET_KEY", "MARKETPLACE_ENCRYPTION_KEYS", "MARKETPLACE_DATABASE_URL")
 
 
 class MarketplaceError(Exception):

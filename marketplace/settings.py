@@ -6,7 +6,8 @@
 | MARKETPLACE_DATABASE_URL | the marketplace's own PostgreSQL database | the database `marketplace` on this machine |
 | MARKETPLACE_STATEMENT_SECONDS | how long a statement may take there; 0 for no limit | web servers 60, commands 0 |
 | MARKETPLACE_DATABASE_POOLER | whether it is reached through a pooler such as PgBouncer, in transaction mode | off |
-| MARKETPLACE_SECRET_KEY | signs sessions; access keys are derived from it | required, except in development |
+| MARKETPLACE_SECRET_KEY | signs sessions | required, except in development |
+| MARKETPLACE_ENCRYPTION_KEYS | encrypt access keys: the first writes, all read | MARKETPLACE_SECRET_KEY |
 | MARKETPLACE_URL | its public address: where requesters and workers find it | http://localhost:8001 in development |
 | MARKETPLACE_ALLOWED_HOSTS | host names that are served, with commas between | that of MARKETPLACE_URL |
 | MARKETPLACE_OPEN_REGISTRATION | whether workers may register without an invitation | off |
@@ -70,6 +71,13 @@ if not SECRET_KEY:
             "Set MARKETPLACE_SECRET_KEY to a long random text (or DEVELOPMENT=1 on your own machine)."
         )
     SECRET_KEY = _development_key()
+
+# What is stored encrypted is written with the first of these, and read with any: see sealing.
+ENCRYPTION_KEYS = env.list("MARKETPLACE_ENCRYPTION_KEYS", default=[]) or [SECRET_KEY]
+if any(len(key) < 32 for key in ENCRYPTION_KEYS) and not DEVELOPMENT:
+    raise ImproperlyConfigured(
+        "A key in MARKETPLACE_ENCRYPTION_KEYS has less than 32 characters. Make each with: openssl rand -hex 32"
+    )
 
 MARKETPLACE_URL = env.str("MARKETPLACE_URL", default="http://localhost:8001" if DEVELOPMENT else "").rstrip("/")
 _address = urlsplit(MARKETPLACE_URL)

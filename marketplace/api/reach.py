@@ -19,6 +19,7 @@ from marketplace.api.views import json_of, received_of, reply
 from marketplace.errors import InvalidValue, Refused
 from marketplace.models import AccessKey
 from marketplace.requirements import MOST_REQUIREMENTS, requirement_read
+from marketplace.sealing import SealedOtherwise
 from marketplace.selectors.reach import Reach, reach_of
 from marketplace.services.api_calls import api_call_note
 from marketplace.services.limits import COUNT_OF_WORKERS, api_rate_exceeded, limit_exceeded
@@ -44,7 +45,7 @@ def count_workers(request: HttpRequest) -> HttpResponse:
         reach = _counted(key, json_of(received.body))
     except ApiError as error:
         return reply(error.body(), request_id, status=error.status)
-    except DatabaseError:
+    except (DatabaseError, SealedOtherwise):
         log.exception("Request %s (%s) failed", request_id, TARGET)
         fault = service_fault()
         return reply(fault.body(), request_id, status=fault.status)

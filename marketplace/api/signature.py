@@ -57,7 +57,7 @@ def signer(request: Received, *, now: datetime | None = None) -> AccessKey:
     _check_signed_headers(request, signed)
     key = AccessKey.objects.select_related("requester").filter(key_id=credential["key"], revoked_at=None).first()
     # An unknown key is compared too, so that the time taken does not tell which keys exist.
-    expected = _signature(request, signed, credential["key"])
+    expected = _signature(request, signed, Credentials(credential["key"], key_secret(key)))
     matches = hmac.compare_digest(expected, credential["signature"])
     if key is None or "x-amz-security-token" in request.headers:
         raise ApiError("UnrecognizedClientException", "The security token included in the request is invalid.")
@@ -117,9 +117,9 @@ def _check_signed_headers(request: Received, signed: list[str]) -> None:
         raise ApiError("InvalidSignatureException", "X-Amz-Content-SHA256 is not the SHA-256 of the body.")
 
 
-def _signature(request: Received, signed: list[str], key_id: str) -> str:
-    """What botocore would sign this request with, had it been given the secret of this key."""
-    auth = SigV4Auth(Credentials(key_id, key_secret(key_id)), SERVICE, REGION)
+def _signature(request: Received, signed: list[str], credentials: Credentials) -> str:
+    """What botocore would sign this request with, had it been given this key."""
+    auth = SigV4Auth(credentials, SERVICE, REGION)
     headers = {name: request.headers[name] for name in signed}
     canonical = AWSRequest(method=request.method, url=request.url, headers=headers, data=request.body)
     canonical.context["timestamp"] = request.headers["x-amz-date"]

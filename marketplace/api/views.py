@@ -23,6 +23,7 @@ from marketplace.api.shapes import TARGET_PREFIX, BadAnswer, answer_write, opera
 from marketplace.api.signature import Received, signer
 from marketplace.errors import Refused
 from marketplace.models import AccessKey
+from marketplace.sealing import SealedOtherwise
 from marketplace.services import faults
 from marketplace.services.api_calls import api_call_note
 from marketplace.services.due import catch_up
@@ -68,7 +69,7 @@ def requests(request: HttpRequest) -> HttpResponse:
         body = _answer(request, key, model, parameters, request_id)
     except ApiError as error:
         body, status, outcome = error.body(), error.status, error.code
-    except (DatabaseError, BadAnswer):
+    except (DatabaseError, BadAnswer, SealedOtherwise):
         log.exception("Request %s (%s) failed", request_id, name)
         fault = service_fault()
         body, status, outcome = fault.body(), fault.status, fault.code

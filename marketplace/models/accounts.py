@@ -106,9 +106,10 @@ class Requester(models.Model):
 
 
 class AccessKey(models.Model):
-    """What a requester signs requests with. Its secret is derived, never stored: see services.keys."""
+    """What a requester signs requests with. Its secret is stored encrypted: see services.keys."""
 
     key_id = models.CharField(max_length=64, unique=True)
+    sealed_secret = models.TextField(editable=False)
     requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="keys")
     label = models.CharField(max_length=100, blank=True)
     created_at = models.DateTimeField()

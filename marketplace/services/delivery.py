@@ -20,6 +20,7 @@ from django.db.models import F
 from marketplace import clock
 from marketplace.models import Notification
 from marketplace.outbound import NotDelivered, Reach, post
+from marketplace.sealing import SealedOtherwise
 from marketplace.services import faults
 from marketplace.services.keys import notification_secret
 from marketplace.services.notifications import SIGNATURE_HEADER, reach, signature
@@ -119,7 +120,12 @@ class Sender:
         for attempt in started:
             fault = faults.take("Notification") if settings.TEST_MODE else None
             times = _TIMES.get(fault.kind, 1) if fault else 1
-            self._flying[pool.submit(_send, *_prepared(attempt.row), times, self._reach, self._seconds)] = attempt
+            try:
+                prepared = _prepared(attempt.row)
+            except SealedOtherwise as error:
+                self._record(attempt, str(error))
+                continue
+            self._flying[pool.submit(_send, *prepared, times, self._reach, self._seconds)] = attempt
         finished, _ = wait(self._flying, timeout=POLL, return_when=FIRST_COMPLETED) if self._flying else ((), None)
         for future in finished:
             self._record(self._flying[future], future.result())
@@ -204,7 +210,7 @@ def _prepared(row: Notification) -> tuple[str, bytes, dict[str, str]]:
     }
     body = json.dumps(envelope).encode()
     stamp = str(int(clock.now().timestamp()))
-    proof = signature(notification_secret(row.key.key_id), stamp, body)
+    proof = signature(notification_secret(row.key), stamp, body)
     headers = {"Content-Type": "application/json", SIGNATURE_HEADER: f"key={row.key.key_id},t={stamp},v1={proof}"}
     return row.destination, body, headers
 

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from tests.marketplace.server import REPOSITORY, Marketplace, Requester, Worker
+from tests.marketplace.conftest import refusing
+from tests.marketplace.server import REPOSITORY, SECRET_KEY, Marketplace, Requester, Worker
 
 
 def refused(marketplace: Marketplace, *command: str) -> str:
@@ -34,22 +35,36 @@ def test_an_operator_sets_a_requester_up(marketplace: Marketplace) -> None:
     assert "no access key" in refused(marketplace, "revoke_key", "MKPNONE")
 
 
-def test_keys_survive_and_are_void_with_another_secret(marketplace: Marketplace, rosa: Requester) -> None:
-    code = "import django; django.setup(); from marketplace.services.keys import key_secret; print(key_secret('MKP'))"
+def test_keys_are_encrypted_anew_and_stay_what_they_are(marketplace: Marketplace) -> None:
+    account_id = marketplace.run("create_requester", "A lab that rotates")
+    pairs = [re.findall(r"aws_\w+ = (\S+)", marketplace.run("issue_key", account_id)) for _again in range(2)]
+    new = "a new key, for these tests, and long enough"
 
-    def secret(**environment: str) -> str:
-        return subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=REPOSITORY,
-            env=marketplace.environment | environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+    def sealed() -> list[str]:
+        rows = marketplace.sql("SELECT sealed_secret FROM marketplace_accesskey ORDER BY id")
+        return [secret for (secret,) in rows]
 
-    assert secret() == secret()
-    assert secret(MARKETPLACE_SECRET_KEY="another key, also for tests") != secret()
-    assert len(secret().strip()) == 40
+    def rotate(keys: str, *options: str) -> str:
+        return marketplace.start("rotate_keys", *options, MARKETPLACE_ENCRYPTION_KEYS=keys)
+
+    before = sealed()
+    assert not any(secret in stored for stored in before for _key_id, secret in pairs)
+    with pytest.raises(AssertionError, match="was encrypted with none of MARKETPLACE_ENCRYPTION_KEYS"):
+        rotate(new)
+    counted = rotate(f"{new},{SECRET_KEY}", "--dry-run")
+    assert counted == f"{len(before)} would be encrypted with the first key; 0 are already."
+    assert sealed() == before
+
+    assert rotate(f"{new},{SECRET_KEY}") == f"{len(before)} were encrypted with the first key; 0 are already."
+    assert rotate(new) == f"0 were encrypted with the first key; {len(before)} are already."
+    assert not set(sealed()) & set(before)
+    with refusing("ServiceFault"):  # of servers that have the old key only
+        marketplace.client(*pairs[0]).get_account_balance()
+    assert f"The secret of the access key {pairs[0][0]} was encrypted with none" in marketplace.log()
+
+    rotate(f"{SECRET_KEY},{new}")
+    for key_id, secret in pairs:
+        assert marketplace.client(key_id, secret).get_account_balance()["AvailableBalance"] == "0.00"
 
 
 def test_an_invitation_is_printed_once(marketplace: Marketplace) -> None:

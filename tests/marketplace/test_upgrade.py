@@ -1,5 +1,7 @@
 """A database of an earlier version, with data, becomes one of this version, and nothing in it is lost."""
 
+import base64
+import hmac
 import os
 from collections.abc import Iterator
 from decimal import Decimal
@@ -11,6 +13,7 @@ import pytest
 from tests.databases import execute, rows_of_tables, schema
 from tests.marketplace.people import OPERATOR, Person
 from tests.marketplace.server import (
+    SECRET_KEY,
     Marketplace,
     database_create,
     database_migrate,
@@ -111,4 +114,17 @@ def test_people_and_programs_go_on_after_an_upgrade(upgraded: Upgraded) -> None:
     assert "$0.50" in olga.get("/operator/books").text
 
 
-SECRET = "from marketplace.services.keys import key_secret; print(key_secret('{key_id}'))"
+def test_a_secret_that_followed_from_the_key_of_the_settings_is_stored_and_stays_valid(upgraded: Upgraded) -> None:
+    keys = upgraded.sql("SELECT key_id, sealed_secret FROM marketplace_accesskey")
+    assert len(keys) > 1 and all(sealed.startswith("gAAAA") for _key_id, sealed in keys)
+    for key_id, _sealed in keys:
+        text = f"marketplace access key\0{key_id}".encode()
+        derived = base64.b64encode(hmac.digest(SECRET_KEY.encode(), text, "sha256")).decode()[:40]
+        assert upgraded.run("shell", "--no-imports", "-c", SECRET.format(key_id=key_id)) == derived
+
+
+SECRET = """
+from marketplace.models import AccessKey
+from marketplace.services.keys import key_secret
+print(key_secret(AccessKey.objects.get(key_id='{key_id}')))
+"""
