@@ -3,9 +3,12 @@
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Generic, TypeVar
 
 from django.conf import settings
+from django.core.files.storage import FileSystemStorage, storages
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from redis import Redis
@@ -27,8 +30,15 @@ def healthz(_request: HttpRequest) -> HttpResponse:
 
 
 def healthz_all(_request: HttpRequest) -> HttpResponse:
-    """Whether everything works, for alarms and for people: also 503 if jobs do not run, or are late."""
+    """Whether everything works, for alarms and for people: also 503 if files cannot be stored, or jobs are late."""
+    asked, ends = _STORAGE.ask(), time.monotonic() + PATIENCE
     parts, down, jobs = _look()
+    try:
+        _STORAGE.answer(asked, ends - time.monotonic())
+        parts["storage"] = "answers"
+    except Exception as error:
+        down.append("storage")
+        parts["storage"] = _in_words(error)
     down += jobs
     return JsonResponse({"ok": not down, "down": down, "parts": parts}, status=503 if down else 200)
 
@@ -76,8 +86,11 @@ def _look() -> tuple[dict[str, str], list[str], list[str]]:
 
 
 def _in_words(error: Exception) -> str:
-    """The public wording: no addresses and no names of databases."""
-    return str(error) if isinstance(error, Unanswered) else f"cannot be reached ({type(error).__name__})"
+    """The public wording: no addresses, and no names of databases or folders."""
+    if isinstance(error, Unanswered):
+        return str(error)
+    cause = f": {error.strerror}" if isinstance(error, OSError) and error.strerror else ""
+    return f"cannot be reached ({type(error).__name__}{cause})"
 
 
 class Unanswered(Exception):
@@ -136,6 +149,18 @@ def _ask_database() -> bool:
         connection.close()
 
 
+def _ask_storage() -> bool:
+    """Ask for a file that need not be there; in a folder, also write one that vanishes."""
+    storage = storages["default"]
+    storage.exists("health")
+    if isinstance(storage, FileSystemStorage):
+        folder = Path(storage.location)
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder) as file:
+            file.write(bytes(4096))
+    return True
+
+
 def _ask_redis() -> JobStatus:
     redis: Redis = redis_at(settings.REDIS_URL)
     with redis:
@@ -144,3 +169,4 @@ def _ask_redis() -> JobStatus:
 
 _DATABASE = Part(_ask_database)
 REDIS = Part(_ask_redis)
+_STORAGE = Part(_ask_storage)

@@ -63,6 +63,7 @@ def test_a_site_whose_jobs_are_done_is_healthy(db: None, monkeypatch: pytest.Mon
             "database": "answers",
             "redis": "answers",
             "jobs": "are done; workers alive: 1, jobs waiting: 0",
+            "storage": "answers",
         },
     }
 
@@ -159,6 +160,18 @@ def test_what_cannot_be_reached_is_named(db: None, settings: object) -> None:
     assert "nowhere" not in answer.content.decode(), "anybody may ask"
 
 
+def test_storage_that_does_not_work_is_said_and_takes_no_web_server_out_of_service(
+    db: None, settings: object, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("Not a folder.")
+    settings.MEDIA_ROOT = str(tmp_path / "file" / "files")  # type: ignore[attr-defined]
+    web, everything = Client().get("/healthz"), Client().get("/healthz/all")
+    assert (web.status_code, web.json()["down"]) == (200, [])
+    assert (everything.status_code, everything.json()["down"]) == (503, ["storage", "jobs"])
+    assert everything.json()["parts"]["storage"] == "cannot be reached (NotADirectoryError: Not a directory)"
+    assert str(tmp_path) not in everything.content.decode(), "anybody may ask"
+
+
 @contextmanager
 def silent_server() -> Iterator[int]:
     """A server that takes every connection and never says a word, as one that hangs."""
@@ -168,24 +181,30 @@ def silent_server() -> Iterator[int]:
         yield int(listener.getsockname()[1])
 
 
-@pytest.mark.parametrize("hung", ["database", "redis"])
+@pytest.mark.parametrize("hung", ["database", "redis", "storage"])
 def test_health_answers_within_two_seconds_while_a_server_hangs(
     db: None, monkeypatch: pytest.MonkeyPatch, hung: str
 ) -> None:
     port = free_port()
+    path = "/healthz/all" if hung == "storage" else "/healthz"
     with silent_server() as silent:
         monkeypatch.setenv("DATABASE_URL", database_url())
         if hung == "database":
             monkeypatch.setenv("DATABASE_URL", f"postgres://nobody@127.0.0.1:{silent}/nothing")
-        else:
+        elif hung == "redis":
             monkeypatch.setenv("REDIS_URL", f"redis://127.0.0.1:{silent}/0")
+        else:
+            monkeypatch.setenv("FILES_BUCKET", "files")
+            monkeypatch.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{silent}")
+            monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
+            monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
         site = Site(port, workers=1, with_jobs=False).start()
         try:
             ends = time.monotonic() + 60
             while True:  # until the program is loaded, nobody answers
                 begun = time.monotonic()
                 try:
-                    status, body = site._ask(port, "/healthz")
+                    status, body = site._ask(port, path)
                     break
                 except OSError:
                     assert time.monotonic() < ends
@@ -193,12 +212,13 @@ def test_health_answers_within_two_seconds_while_a_server_hangs(
             times = []
             for _again in range(3):
                 begun = time.monotonic()
-                status, body = site._ask(port, "/healthz")
+                status, body = site._ask(port, path)
                 times.append(time.monotonic() - begun)
         finally:
             site.stop()
     said = json.loads(body)
-    assert (status, said["down"]) == (503, [hung]), f"the first answer took {first:.1f} s"
+    assert status == 503, f"the first answer took {first:.1f} s"
+    assert set(said["down"]) - {"jobs"} == {hung}
     assert max(times) < 2
     assert "answered" in said["parts"][hung] or "cannot be reached" in said["parts"][hung]
 
