@@ -1,15 +1,15 @@
 """How often something may be done: by address, by account and by key, counted by all web processes together."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from typing import TypeVar
 
 import httpx
 import psycopg2
 import pytest
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 
-from tests.marketplace.conftest import refusing
 from tests.marketplace.people import PASSWORD
 from tests.marketplace.server import Marketplace, Requester
 
@@ -28,10 +28,18 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marketplace]:
     running.stop()
 
 
-def early_in(span: int) -> None:
-    """Wait until no span of so many seconds ends soon."""
-    if (left := span - time.time() % span) < 8:
-        time.sleep(left + 0.1)
+T = TypeVar("T")
+
+
+def in_one_span(marketplace: Marketplace, act: Callable[[], T], seconds: int = 60) -> T:
+    """What came of it when nothing had been counted before, and all of it fell into one span of so many seconds."""
+    for _ in range(5):
+        change_counts(marketplace, "DELETE FROM marketplace_tries")
+        span = time.time() // seconds
+        came = act()
+        if time.time() // seconds == span:
+            return came
+    raise AssertionError(f"this machine is too slow to do that in {seconds} seconds")
 
 
 def tried(marketplace: Marketplace, path: str, address: str, **fields: str) -> int:
@@ -48,20 +56,21 @@ def login(marketplace: Marketplace, address: str, email: str, password: str = "w
 
 def test_tries_for_one_account_are_limited_wherever_they_come_from(guarded: Marketplace) -> None:
     guarded.test("worker", email="target@example.org", password=PASSWORD)
-    early_in(60)
 
-    statuses = [login(guarded, f"192.0.2.{number}", "Target@example.org") for number in range(11)]
+    def tries() -> tuple[list[int], int, int]:
+        return (
+            [login(guarded, f"192.0.2.{number}", "Target@example.org") for number in range(11)],
+            login(guarded, "192.0.2.99", "target@example.org", PASSWORD),
+            login(guarded, "192.0.2.99", "another@example.org"),
+        )
 
-    assert statuses == [200] * 10 + [429]
-    assert login(guarded, "192.0.2.99", "target@example.org", PASSWORD) == 429
-    assert login(guarded, "192.0.2.99", "another@example.org") == 200
+    assert in_one_span(guarded, tries) == ([200] * 10 + [429], 429, 200)
 
 
 def test_the_owner_of_an_account_gets_in_from_their_own_browser_while_somebody_tries_passwords(
     guarded: Marketplace,
 ) -> None:
     guarded.test("worker", email="owner@example.org", password=PASSWORD)
-    early_in(60)
     form = {"username": "owner@example.org", "password": PASSWORD}
     headers = {ADDRESS: "192.0.2.200"}
     with httpx.Client(base_url=guarded.url, headers=headers, trust_env=False) as browser:
@@ -71,78 +80,72 @@ def test_the_owner_of_an_account_gets_in_from_their_own_browser_while_somebody_t
             token = browser.cookies["marketplace_csrf"]
             return browser.post("/login", data=form, headers={"X-CSRFToken": token}).status_code
 
-        assert enter() == 302
-        statuses = [login(guarded, f"192.0.2.{number}", "owner@example.org") for number in range(12)]
-        assert statuses[-1] == 429
-        assert enter() == 302
-        assert login(guarded, "192.0.2.201", "owner@example.org", PASSWORD) == 429
+        def tries() -> tuple[int, int, int, int]:
+            return (
+                enter(),
+                [login(guarded, f"192.0.2.{number}", "owner@example.org") for number in range(12)][-1],
+                enter(),
+                login(guarded, "192.0.2.201", "owner@example.org", PASSWORD),
+            )
+
+        assert in_one_span(guarded, tries) == (302, 429, 302, 429)
 
 
 def test_tries_from_one_address_are_limited_and_others_are_not(guarded: Marketplace) -> None:
-    early_in(60)
+    def tries() -> tuple[list[int], int]:
+        return (
+            [login(guarded, "198.51.100.7", f"nobody{number}@example.org") for number in range(21)],
+            login(guarded, "198.51.100.8", "nobody0@example.org"),
+        )
 
-    statuses = [login(guarded, "198.51.100.7", f"nobody{number}@example.org") for number in range(21)]
-
-    assert statuses == [200] * 20 + [429]
-    assert login(guarded, "198.51.100.8", "nobody0@example.org") == 200
+    assert in_one_span(guarded, tries) == ([200] * 20 + [429], 200)
 
 
 def test_what_a_client_claims_before_the_proxys_word_does_not_count(guarded: Marketplace) -> None:
-    early_in(60)
+    def tries() -> list[int]:
+        return [login(guarded, f"10.0.0.{number}, 203.0.113.5", f"liar{number}@example.org") for number in range(21)]
 
-    statuses = [login(guarded, f"10.0.0.{number}, 203.0.113.5", f"liar{number}@example.org") for number in range(21)]
-
-    assert statuses[-1] == 429
+    assert in_one_span(guarded, tries)[-1] == 429
 
 
 def test_an_ipv6_network_is_one_client(guarded: Marketplace) -> None:
-    early_in(60)
+    def tries() -> tuple[int, int]:
+        return (
+            [login(guarded, f"2001:db8:1:2::{number}", f"many{number}@example.org") for number in range(1, 22)][-1],
+            login(guarded, "2001:db8:1:3::1", "many1@example.org"),
+        )
 
-    statuses = [login(guarded, f"2001:db8:1:2::{number}", f"many{number}@example.org") for number in range(1, 22)]
-
-    assert statuses[-1] == 429
-    assert login(guarded, "2001:db8:1:3::1", "many1@example.org") == 200
+    assert in_one_span(guarded, tries) == (429, 200)
 
 
 def test_registrations_from_one_address_are_limited(guarded: Marketplace) -> None:
-    early_in(60)
     form = {"email": "new@example.org", "password": PASSWORD, "country": "US"}
 
-    statuses = [tried(guarded, "/register", "192.0.2.200", **form) for _ in range(11)]
+    def tries() -> list[int]:
+        return [tried(guarded, "/register", "192.0.2.200", **form) for _ in range(11)]
 
-    assert statuses == [403] * 10 + [429]
+    assert in_one_span(guarded, tries) == [403] * 10 + [429]
 
 
 def test_requests_of_one_key_are_throttled_and_those_of_others_are_not(guarded: Marketplace) -> None:
-    rosa, omar, answers = asking_in_one_span(guarded, 21)
+    rosa, omar = guarded.requester(), guarded.requester()
 
-    assert answers == [""] * 20 + ["ThrottlingException"]
-    assert omar.money() == ("1000.00", "0.00")
-    with refusing("ThrottlingException", "Rate exceeded") as refusal:
-        rosa.client.get_account_balance()
-    assert refusal.status == 400
+    def tries() -> tuple[list[str], list[str]]:
+        return [answer_to(rosa) for _ in range(22)], [answer_to(omar)]
+
+    refused = "400 ThrottlingException: Rate exceeded"
+    assert in_one_span(guarded, tries, 10) == (["$1000.00"] * 20 + [refused] * 2, ["$1000.00"])
     change_counts(guarded, "UPDATE marketplace_tries SET began_at = began_at - interval '10 seconds'")
-    assert rosa.money() == ("1000.00", "0.00")
+    assert answer_to(rosa) == "$1000.00"
 
 
-def asking_in_one_span(guarded: Marketplace, times: int) -> tuple[Requester, Requester, list[str]]:
-    """Two requesters, and the errors that the first met when asking so often within one span of 10 seconds."""
-    for _ in range(5):
-        rosa, omar = guarded.requester(), guarded.requester()
-        span = time.time() // 10
-        answers = [error_of(rosa) for _ in range(times)]
-        if time.time() // 10 == span:
-            return rosa, omar, answers
-    raise AssertionError("this machine is too slow to ask so often in 10 seconds")
-
-
-def error_of(requester: Requester) -> str:
-    """The error's code when asking for the balance, or nothing."""
+def answer_to(requester: Requester) -> str:
+    """The balance, or why it is not told."""
     try:
-        requester.client.get_account_balance()
-    except ClientError as error:
-        return str(error.response["Error"]["Code"])
-    return ""
+        return f"${requester.money()[0]}"
+    except ClientError as refusal:
+        error = refusal.response["Error"]
+        return f"{refusal.response['ResponseMetadata']['HTTPStatusCode']} {error['Code']}: {error['Message']}"
 
 
 def change_counts(marketplace: Marketplace, statement: str) -> None:
@@ -155,9 +158,11 @@ def change_counts(marketplace: Marketplace, statement: str) -> None:
 def test_without_a_proxys_header_the_connection_counts(tmp_path_factory: pytest.TempPathFactory) -> None:
     plain = Marketplace(tmp_path_factory.mktemp("direct"), workers=1, MARKETPLACE_API_RATE="0")
     try:
-        early_in(60)
-        statuses = [login(plain, f"192.0.2.{number}", f"nobody{number}@example.org") for number in range(21)]
-        assert statuses == [200] * 20 + [429]
+
+        def tries() -> list[int]:
+            return [login(plain, f"192.0.2.{number}", f"nobody{number}@example.org") for number in range(21)]
+
+        assert in_one_span(plain, tries) == [200] * 20 + [429]
         rosa = plain.requester()
         assert {rosa.money() for _ in range(30)} == {("1000.00", "0.00")}
     finally:

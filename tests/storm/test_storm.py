@@ -13,7 +13,6 @@ from tests.marketplace.server import Marketplace, Requester
 from tests.storm.weather import faults_of, published, weather
 
 # How many go through the storm: `make storm` sends 2,000.
-# How many go through the storm: `make storm` sends 2,000.
 HITS = int(os.environ.get("STORM_HITS", "150"))
 # Time enough, on a machine that does much else.
 SECONDS = 900 + 2 * HITS
