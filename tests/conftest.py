@@ -18,6 +18,7 @@ from pools.models import Campaign, Collection
 from tasks.models import Worker
 from tests import factories
 from tests.ports import free_port
+from tests.worlds import lay_out
 
 REPOSITORY = Path(__file__).parent.parent
 
@@ -40,7 +41,8 @@ def limits(settings: object, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def rita(db: None) -> User:
     """A researcher."""
-    return factories.user("rita")
+    lay_out("Rita", lambda: factories.user("rita"))
+    return User.objects.get(username="rita")
 
 
 @pytest.fixture
@@ -52,19 +54,25 @@ def ada(db: None) -> User:
 @pytest.fixture
 def lab(rita: User) -> Lab:
     """Rita's lab."""
-    return factories.lab("Rita's lab", rita)
+    lay_out("Rita's lab", lambda: factories.lab("Rita's lab", rita))
+    return Lab.objects.get(name="Rita's lab")
 
 
 @pytest.fixture
 def collection(lab: Lab, tmp_path: Path) -> Collection:
     """Four queries, three runs; pools of 3, 3, 2 and 1 passages: seven pairs."""
-    return factories.small(tmp_path, lab)
+    lay_out(f"a small collection of lab {lab.pk}", lambda: factories.small(tmp_path, lab))
+    return Collection.objects.get(lab=lab, name="small")
 
 
 @pytest.fixture
 def campaign(collection: Collection) -> Campaign:
     """An open campaign: seven pairs in three HITs of up to three pairs and two test pairs."""
-    return factories.campaign(collection, pairs_per_hit=3, tests_per_hit=2)
+    lay_out(
+        f"an open campaign of collection {collection.pk}",
+        lambda: factories.campaign(collection, pairs_per_hit=3, tests_per_hit=2),
+    )
+    return Campaign.objects.get(collection=collection, name="pilot")
 
 
 @pytest.fixture

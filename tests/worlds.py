@@ -1,7 +1,7 @@
 """Worlds that take long to make: made once in a process, then laid out again, rows and files, for each test.
 
-A world is everything in the database and in the folder of stored files. It is laid out where there is nothing yet, and
-its rows have the same keys every time.
+A world is what making it added to the database and to the folder of stored files. It may refer to rows of other worlds,
+since a world's rows have the same keys every time. No other row ever gets them: sequences do not go back.
 """
 
 import io
@@ -11,18 +11,13 @@ from typing import NamedTuple
 
 from django.apps import apps
 from django.conf import settings
-from django.contrib.auth.models import Permission
-from django.contrib.contenttypes.models import ContentType
-from django.db import connection, models, transaction
-
-# What is there without a world.
-OF_MIGRATIONS = (ContentType, Permission)
+from django.db import connection, transaction
 
 
 class World(NamedTuple):
-    """What was there once it was made: by table, its rows as COPY writes them; by path, the stored files."""
+    """By table, rows as COPY writes them; by path, the stored files."""
 
-    rows: dict[str, bytes]
+    rows: dict[str, frozenset[bytes]]
     files: dict[Path, bytes]
 
 
@@ -34,42 +29,36 @@ def lay_out(name: str, make: Callable[[], object]) -> None:
     if name in _kept:
         _put(_kept[name])
     else:
+        before = _present()
         make()
-        _kept[name] = _taken()
+        _kept[name] = _added(before, _present())
 
 
-def _taken() -> World:
+def _present() -> World:
     rows = {}
     with connection.cursor() as cursor:
         for model in apps.get_models(include_auto_created=True):
             copied = io.BytesIO()
             cursor.copy_expert(f'COPY "{model._meta.db_table}" TO STDOUT', copied)
-            if copied.tell() and model not in OF_MIGRATIONS:
-                rows[model._meta.db_table] = copied.getvalue()
+            rows[model._meta.db_table] = frozenset(copied.getvalue().split(b"\n")[:-1])
     root = Path(settings.MEDIA_ROOT)
     files = {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
     return World(rows, files)
 
 
+def _added(before: World, after: World) -> World:
+    for table, rows in before.rows.items():
+        assert rows <= after.rows[table], f"making this world changed what was there: {rows - after.rows[table]}"
+    rows = {table: rows - before.rows[table] for table, rows in after.rows.items()}
+    files = {path: content for path, content in after.files.items() if path not in before.files}
+    return World({table: added for table, added in rows.items() if added}, files)
+
+
 def _put(world: World) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         for table, rows in world.rows.items():
-            cursor.copy_expert(f'COPY "{table}" FROM STDIN', io.BytesIO(rows))
-        for model in apps.get_models(include_auto_created=True):
-            if model._meta.db_table in world.rows and isinstance(model._meta.pk, models.AutoField):
-                _spare_keys(model)
+            cursor.copy_expert(f'COPY "{table}" FROM STDIN', io.BytesIO(b"".join(row + b"\n" for row in rows)))
     for name, content in world.files.items():
         path = Path(settings.MEDIA_ROOT) / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-
-
-def _spare_keys(model: type[models.Model]) -> None:
-    """Let new rows have keys that no row of the world has, and none of a former test either."""
-    table = model._meta.db_table
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_get_serial_sequence(%s, 'id')", [f'"{table}"'])
-        (sequence,) = cursor.fetchone()
-        cursor.execute(
-            f'SELECT setval(%s, greatest(nextval(%s), (SELECT max("id") FROM "{table}")))', [sequence, sequence]
-        )

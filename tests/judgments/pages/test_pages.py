@@ -33,6 +33,7 @@ from tasks import links
 from tasks import services as task_services
 from tasks.models import Assignment, Consent, Hit, Item, Worker
 from tests import factories
+from tests.worlds import lay_out
 
 
 def ask(path: str, method: str = "get", **headers: Any) -> HttpResponse:
@@ -95,12 +96,19 @@ def choose(token: str, position: int, side: str) -> HttpResponse:
 @pytest.fixture
 def lab(db: None) -> Lab:
     """A lab of nobody: these pages have no log-ins."""
-    return factories.lab("The lab")
+    lay_out("The lab", lambda: factories.lab("The lab"))
+    return Lab.objects.get()
 
 
 @pytest.fixture
 def thirteen(lab: Lab, tmp_path: Path) -> Campaign:
     """An open campaign of one full HIT: ten pairs and three test pairs. Its names are like nothing in a page."""
+    lay_out("a campaign of one full HIT", lambda: make_thirteen(lab, tmp_path))
+    return Campaign.objects.get(name="nameofcampaign")
+
+
+def make_thirteen(lab: Lab, tmp_path: Path) -> None:
+    """Make the campaign of one full HIT."""
     queries = [f"qidzq{number}" for number in range(10)]
     made = factories.collection(
         tmp_path,
@@ -113,7 +121,7 @@ def thirteen(lab: Lab, tmp_path: Path) -> Campaign:
         Passage.objects.filter(pk=passage.pk).update(text=f"It goes on for a sentence, and ends: {number:02}.")
     for number, query in enumerate(Query.objects.filter(collection=made).order_by("id")):
         Query.objects.filter(pk=query.pk).update(text=f"what is asked here {number:02}")
-    return factories.campaign(made, "nameofcampaign", tests=3)
+    factories.campaign(made, "nameofcampaign", tests=3)
 
 
 @pytest.fixture
