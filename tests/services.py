@@ -1,14 +1,22 @@
-"""Loaded before anything of Django (`-p tests.services`): real PostgreSQL and Redis of the tests' own."""
+"""Loaded before anything of Django (`-p tests.services`): real PostgreSQL and Redis of the tests' own.
+
+Clients of AWS's libraries read the description of a service once in a process. Otherwise each test with an access key
+of its own, hence a session of its own, would spend a tenth of a second on that.
+"""
 
 import atexit
 import os
 import shutil
 import tempfile
 from contextlib import closing
+from functools import cache
 
+import botocore.session  # type: ignore[import-untyped]
 import psycopg2
 
 from local import embedded
+
+botocore.session.create_loader = cache(botocore.session.create_loader)
 
 
 def spare_the_disk() -> None:
