@@ -473,6 +473,7 @@ class Postgres(Server):
     def command(self) -> list[str]:
         settings = {
             "listen_addresses": "",
+            "max_connections": "200",
             "unix_socket_directories": str(self.sockets),
             "timezone": "UTC",
             "log_timezone": "UTC",

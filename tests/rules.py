@@ -1,4 +1,6 @@
-"""What holds for every test: plain names, the longest files first, and in CI no skip that nobody expects."""
+"""What holds for every test: plain names, the longest files first, and in CI no skip that nobody expects; and how many
+processes share them.
+"""
 
 import os
 import re
@@ -10,7 +12,7 @@ import pytest
 LONGEST_NAME = 60
 PLAIN = re.compile(r"[A-Za-z0-9 _.,:/+-]*")
 
-# Two processes share the tests by whole files. The longest begin first, so that none is left over at the end.
+# A few processes share the tests by whole files. The longest begin first, so that none is left over at the end.
 LONGEST_FIRST = (
     "tests/storm/test_storm.py",
     "tests/local/test_bad_luck.py",
@@ -73,6 +75,12 @@ def odd_names(names: Iterable[str]) -> list[str]:
 def unexpected_skips(reasons: Iterable[str]) -> list[str]:
     """Those of the reasons for skipping that are not on the list."""
     return [reason for reason in reasons if not any(re.search(expected, reason) for expected in EXPECTED_SKIPS)]
+
+
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are processors, because tests also wait; at most four, as each starts servers."""
+    return min(4, (os.cpu_count() or 1) + 1)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
