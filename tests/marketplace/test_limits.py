@@ -1,9 +1,7 @@
 """How often something may be done: by address, by account and by key, counted by all web processes together."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from typing import TypeVar
 
 import httpx
 import psycopg2
@@ -28,20 +26,6 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marketplace]:
     running.stop()
 
 
-T = TypeVar("T")
-
-
-def in_one_span(marketplace: Marketplace, act: Callable[[], T], seconds: int = 60) -> T:
-    """What came of it when nothing had been counted before, and all of it fell into one span of so many seconds."""
-    for _ in range(5):
-        change_counts(marketplace, "DELETE FROM marketplace_tries")
-        span = time.time() // seconds
-        came = act()
-        if time.time() // seconds == span:
-            return came
-    raise AssertionError(f"this machine is too slow to do that in {seconds} seconds")
-
-
 def tried(marketplace: Marketplace, path: str, address: str, **fields: str) -> int:
     """The answer's status of a form sent by a new visitor at that address, to whichever process takes it."""
     with httpx.Client(base_url=marketplace.url, headers={ADDRESS: address}, trust_env=False, verify=False) as client:
@@ -64,7 +48,7 @@ def test_tries_for_one_account_are_limited_wherever_they_come_from(guarded: Mark
             login(guarded, "192.0.2.99", "another@example.org"),
         )
 
-    assert in_one_span(guarded, tries) == ([200] * 10 + [429], 429, 200)
+    assert guarded.in_one_span(tries) == ([200] * 10 + [429], 429, 200)
 
 
 def test_the_owner_of_an_account_gets_in_from_their_own_browser_while_somebody_tries_passwords(
@@ -88,7 +72,7 @@ def test_the_owner_of_an_account_gets_in_from_their_own_browser_while_somebody_t
                 login(guarded, "192.0.2.201", "owner@example.org", PASSWORD),
             )
 
-        assert in_one_span(guarded, tries) == (302, 429, 302, 429)
+        assert guarded.in_one_span(tries) == (302, 429, 302, 429)
 
 
 def test_tries_from_one_address_are_limited_and_others_are_not(guarded: Marketplace) -> None:
@@ -98,14 +82,14 @@ def test_tries_from_one_address_are_limited_and_others_are_not(guarded: Marketpl
             login(guarded, "198.51.100.8", "nobody0@example.org"),
         )
 
-    assert in_one_span(guarded, tries) == ([200] * 20 + [429], 200)
+    assert guarded.in_one_span(tries) == ([200] * 20 + [429], 200)
 
 
 def test_what_a_client_claims_before_the_proxys_word_does_not_count(guarded: Marketplace) -> None:
     def tries() -> list[int]:
         return [login(guarded, f"10.0.0.{number}, 203.0.113.5", f"liar{number}@example.org") for number in range(21)]
 
-    assert in_one_span(guarded, tries)[-1] == 429
+    assert guarded.in_one_span(tries)[-1] == 429
 
 
 def test_an_ipv6_network_is_one_client(guarded: Marketplace) -> None:
@@ -115,7 +99,7 @@ def test_an_ipv6_network_is_one_client(guarded: Marketplace) -> None:
             login(guarded, "2001:db8:1:3::1", "many1@example.org"),
         )
 
-    assert in_one_span(guarded, tries) == (429, 200)
+    assert guarded.in_one_span(tries) == (429, 200)
 
 
 def test_registrations_from_one_address_are_limited(guarded: Marketplace) -> None:
@@ -124,7 +108,7 @@ def test_registrations_from_one_address_are_limited(guarded: Marketplace) -> Non
     def tries() -> list[int]:
         return [tried(guarded, "/register", "192.0.2.200", **form) for _ in range(11)]
 
-    assert in_one_span(guarded, tries) == [403] * 10 + [429]
+    assert guarded.in_one_span(tries) == [403] * 10 + [429]
 
 
 def test_requests_of_one_key_are_throttled_and_those_of_others_are_not(guarded: Marketplace) -> None:
@@ -134,8 +118,8 @@ def test_requests_of_one_key_are_throttled_and_those_of_others_are_not(guarded: 
         return [answer_to(rosa) for _ in range(22)], [answer_to(omar)]
 
     refused = "400 ThrottlingException: Rate exceeded"
-    assert in_one_span(guarded, tries, 10) == (["$1000.00"] * 20 + [refused] * 2, ["$1000.00"])
-    change_counts(guarded, "UPDATE marketplace_tries SET began_at = began_at - interval '10 seconds'")
+    assert guarded.in_one_span(tries, 10) == (["$1000.00"] * 20 + [refused] * 2, ["$1000.00"])
+    guarded.sql("UPDATE marketplace_tries SET began_at = began_at - interval '10 seconds'")
     assert answer_to(rosa) == "$1000.00"
 
 
@@ -148,13 +132,6 @@ def answer_to(requester: Requester) -> str:
         return f"{refusal.response['ResponseMetadata']['HTTPStatusCode']} {error['Code']}: {error['Message']}"
 
 
-def change_counts(marketplace: Marketplace, statement: str) -> None:
-    """Change the counts of the marketplace's database."""
-    with closing(psycopg2.connect(marketplace.database.replace("postgres://", "postgresql://", 1))) as connection:
-        connection.autocommit = True
-        connection.cursor().execute(statement)
-
-
 def test_without_a_proxys_header_the_connection_counts(tmp_path_factory: pytest.TempPathFactory) -> None:
     plain = Marketplace(tmp_path_factory.mktemp("direct"), workers=1, MARKETPLACE_API_RATE="0")
     try:
@@ -162,7 +139,7 @@ def test_without_a_proxys_header_the_connection_counts(tmp_path_factory: pytest.
         def tries() -> list[int]:
             return [login(plain, f"192.0.2.{number}", f"nobody{number}@example.org") for number in range(21)]
 
-        assert in_one_span(plain, tries) == [200] * 20 + [429]
+        assert plain.in_one_span(tries) == [200] * 20 + [429]
         rosa = plain.requester()
         assert {rosa.money() for _ in range(30)} == {("1000.00", "0.00")}
     finally:
