@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, cast
 
-import numpy as np
-
 from evaluation.files.artifact import Order
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Entry, Policy, Qrels
@@ -24,11 +22,10 @@ from evaluation.statistics.leaderboards import (
     common_queries,
     leaderboard,
     pairings,
-    perfect_score,
+    perfect_finds,
     signed_rank_tests,
 )
 from evaluation.statistics.ranks import Board, Ranks
-from evaluation.statistics.resampling import bootstrap_intervals, t_intervals
 from evaluation.statistics.significance import sign_test
 from evaluation.statistics.winning import Wins, perfect_top, win_ratios
 from pools.models import Campaign
@@ -116,7 +113,7 @@ def _scores(
     board = Board(inputs.runs, inputs.k, order)
     before = board.ranks(inputs.qrels, campaign.min_grade).only(queries)
     after = board.ranks(preference).only(queries)
-    perfect = perfect_score(inputs.qrels, preference, queries, campaign.min_grade)
+    perfect = perfect_finds(inputs.qrels, preference, queries, campaign.min_grade)
     scores = leaderboard(before, after, perfect, alpha=ALPHA, seed=seed)
     runs = sorted(board.runs, key=lambda run: (-scores.preference[run].mean, run))
     lists = {run: inputs.runs[run].longest for run in runs}
@@ -141,7 +138,7 @@ def _scores(
             }
             for run in runs
         ],
-        "perfect": {"preference": _perfect(after, inputs.qrels, preference, campaign.min_grade, seed)},
+        "perfect": {"preference": _score_columns(scores.perfect_score)},
         "tau": scores.tau,
         "tau_ap": scores.tau_ap,
         **_neighbours(runs, scores, _in_order(after, runs)),
@@ -249,17 +246,6 @@ def _in_order(ranks: Ranks, runs: Sequence[str]) -> Ranks:
 
 def _score_columns(score: RunScore) -> Json:
     return {"mean": score.mean, "t": score.t, "bootstrap": score.bootstrap}
-
-
-def _perfect(after: Ranks, original: Qrels, preference: Qrels, min_grade: int, seed: int) -> Json:
-    best, top = preference.relevant(), perfect_top(original, min_grade)
-    finds = [int(bool(top.get(query)) and top[query][0] in best[query]) for query in after.queries]
-    ranks = Ranks(after.k, (PERFECT,), after.queries, np.array([finds], np.int64))
-    return {
-        "mean": ranks.means()[PERFECT],
-        "t": t_intervals(ranks)[0],
-        "bootstrap": bootstrap_intervals(ranks, seed=seed)[0],
-    }
 
 
 def _neighbours(runs: Sequence[str], scores: Leaderboard, after: Ranks) -> Json:

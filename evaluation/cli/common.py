@@ -9,7 +9,7 @@ import re
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -20,6 +20,7 @@ from evaluation.files.preferences import Preference, numbered_preferences, read_
 from evaluation.files.qrels import Qrels, read_qrels
 from evaluation.files.runs import check_run, run_name
 from evaluation.files.textfiles import counted, quote_value
+from evaluation.files.texts import read_passages
 from evaluation.statistics.ranks import K_MOST
 
 OK, BAD, USAGE = 0, 1, 2
@@ -63,6 +64,18 @@ def read_runs(paths: Sequence[str], depth: int) -> dict[str, RunArtifact] | None
         else:
             runs[name] = check.artifact
     return runs if good else None
+
+
+def read_texts(path: str, wanted: Collection[str]) -> dict[str, str]:
+    """The texts of these passages, by id. Says how many the file lacks. Raises BadInput where an id has two texts."""
+    texts: dict[str, str] = {}
+    for passage in read_passages(path, name=path):
+        if passage.id in wanted and texts.setdefault(passage.id, passage.text) != passage.text:
+            raise BadInput(path, None, f"passage {quote_value(passage.id)} has two texts.")
+    missing = len(set(wanted).difference(texts))
+    if missing:
+        tell(f"{counted(missing, 'passage')} of the pools not in {path}: each counts as a text of its own.")
+    return texts
 
 
 def read_pools(pairs: str | None, preferences: str) -> tuple[dict[str, set[str]], list[Preference]]:

@@ -25,6 +25,7 @@ from evaluation.cli.common import (
     tell_short_lists,
     write_whole,
 )
+from evaluation.cli.latex import escape, tabular
 from evaluation.errors import BadInput
 from evaluation.files.qrels import Qrels
 from evaluation.files.rows import read_rows
@@ -380,39 +381,29 @@ def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _latex(comparison: Comparison) -> Iterator[str]:
-    yield r"\begin{tabular}{llrrrrrrrrrrrrr}"
-    yield r"\hline"
-    yield (
-        r"\multicolumn{2}{l}{Runs} & & (1) & \multicolumn{2}{c}{(2)} & (3) & & & WSR & $t$-test "
-        r"& & & WSR & $t$-test \\"
-    )
-    yield (
-        r"$A$ & $B$ & $\Delta$ & All & $A$ wins & $B$ wins & All & $A$ ESL & $B$ ESL & $p$-value & $p$-value "
-        r"& $A$ RR & $B$ RR & $p$-value & $p$-value \\"
-    )
-    yield r"\hline"
+    numbers = ["$p$-value", "$p$-value"]
+    heads = [
+        [
+            r"\multicolumn{2}{l}{Runs}", "", "(1)", r"\multicolumn{2}{c}{(2)}", "(3)",
+            "", "", "WSR", "$t$-test", "", "", "WSR", "$t$-test",
+        ],
+        [
+            "$A$", "$B$", r"$\Delta$", "All", "$A$ wins", "$B$ wins", "All",
+            "$A$ ESL", "$B$ ESL", *numbers, "$A$ RR", "$B$ RR", *numbers,
+        ],
+    ]  # fmt: skip
+    rows = []
     for pair in comparison.pairs:
         both = pair.both
-        cells = [
-            *(_escape(pair.a), _escape(pair.b), f"{pair.delta:.4f}"),
-            *(rf"{100 * share:.0f}\%" for share in pair.outcomes.shares().values()),
-            *(_mean(both.esl_a, 2), _mean(both.esl_b, 2), p_shown(both.esl_wsr), p_shown(both.esl_t)),
-            *(_mean(both.rr_a, 4), _mean(both.rr_b, 4), p_shown(both.rr_wsr), p_shown(both.rr_t)),
-        ]
-        yield " & ".join(cells) + r" \\"
-    yield r"\hline"
-    yield r"\end{tabular}"
-
-
-_SPECIAL = {character: rf"\{character}" for character in "&%$#_{}"} | {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-}
-
-
-def _escape(text: str) -> str:
-    return "".join(_SPECIAL.get(character, character) for character in text)
+        rows.append(
+            [
+                *(escape(pair.a), escape(pair.b), f"{pair.delta:.4f}"),
+                *(rf"{100 * share:.0f}\%" for share in pair.outcomes.shares().values()),
+                *(_mean(both.esl_a, 2), _mean(both.esl_b, 2), p_shown(both.esl_wsr), p_shown(both.esl_t)),
+                *(_mean(both.rr_a, 4), _mean(both.rr_b, 4), p_shown(both.rr_wsr), p_shown(both.rr_t)),
+            ]
+        )
+    return tabular("ll" + 13 * "r", heads, rows)
 
 
 def _write_per_query(comparison: Comparison, ranks: Ranks, path: str) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import math
+import re
+from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from evaluation.cli.common import (
     BAD,
@@ -25,22 +28,30 @@ from evaluation.cli.common import (
     tell_short_lists,
 )
 from evaluation.errors import BadInput
+from evaluation.files.artifact import RunArtifact
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Qrels
-from evaluation.files.textfiles import counted
+from evaluation.files.rows import read_rows
+from evaluation.files.textfiles import counted, quote_value
 from evaluation.judging.tournament import METHODS
+from evaluation.statistics.consistency import TOP, OrderAgreement, order_agreement
 from evaluation.statistics.contributions import Contribution, contributions
+from evaluation.statistics.correlation import kendall_tau
 from evaluation.statistics.leaderboards import (
+    Agreement,
     Leaderboard,
+    Outside,
     Pairings,
     RunScore,
+    agree_outside,
     common_queries,
     leaderboard,
     pairings,
-    perfect_score,
+    perfect_finds,
 )
-from evaluation.statistics.ranks import Board
+from evaluation.statistics.ranks import Board, ranks_of
 from evaluation.statistics.resampling import DRAWS
+from evaluation.statistics.winning import PERFECT
 
 
 def add_leaderboard(commands: Any) -> None:
@@ -53,7 +64,9 @@ def add_leaderboard(commands: Any) -> None:
         """Scores runs on the original and on the preference qrels, over the queries that both name, and tells:
 
   runs         mean RR@k and place on both, with 95% intervals over queries: Student's t, and bootstrap percentiles
-  perfect      what the ranking that returns the first original qrel of each query scores on the preference qrels
+  perfect      what the ranking that returns the first original qrel of each query scores on the preference qrels; it is
+               the first row of the table
+  all queries  mean RR@k on the original qrels over all their queries, and Kendall's tau of the two orders
   tau, tau_ap  how far the two orders agree: Kendall's tau-b, and AP correlation, where the top weighs more and the
                original order is the reference
   neighbours   runs that follow each other on the original qrels: did they change places, and is the difference on the
@@ -62,8 +75,9 @@ def add_leaderboard(commands: Any) -> None:
 With --preferences also:
 
   pairings     how many of their judgments the preference qrels and the original qrels won, each judgment by itself
-  own          for each run, mean and place with preference qrels derived without the passages that it alone put first
-               (`mean_without`, `place_without`): is its place owed to what it brought into the pools? `mean` and
+  order        how many of the judged pairs with both passages in its top 10 each run orders as people did
+  own          for each pooled run, mean and place with preference qrels derived without the passages that it alone put
+               first (`mean_without`, `place_without`): is its place owed to what it brought into the pools? `mean` and
                `place` are on qrels derived from the whole pools, so over the queries that have judgments
 
 --json prints all of this as one object.""",
@@ -76,6 +90,17 @@ With --preferences also:
     command.add_argument("--method", choices=METHODS, default="tournament", help="as in `qrels`; default: tournament")
     command.add_argument(
         "--allow-incomplete", action="store_true", help="play pools with pairs that nobody judged, as in `qrels`"
+    )
+    command.add_argument(
+        "--pool-runs",
+        metavar="RUN,RUN,...",
+        help="the names of the runs whose top passages made the pools; the others are only scored. Default: all",
+    )
+    command.add_argument(
+        "--outside",
+        metavar="FILE",
+        help="scores of the runs from elsewhere, such as a public leaderboard (lines: run score, or run score rank); "
+        "the runs are then listed by them",
     )
     add_seed(command)
     command.add_argument(
@@ -90,29 +115,38 @@ def _leaderboard(options: argparse.Namespace) -> int:
     if not queries:
         raise BadInput(options.preference_qrels, None, f"names no query that {options.qrels} names.")
     pools, preferences = read_pools(options.pools, options.preferences) if options.preferences else ({}, [])
+    outside = _read_outside(options.outside) if options.outside else {}
     runs = read_runs(options.files, options.k)
     if runs is None:
         return BAD
+    pooled = _pooled(runs, options)
+    everything = ranks_of(runs, original, options.k, options.order, options.min_grade).means()
     board = Board(runs, options.k, options.order)
     found = leaderboard(
         board.ranks(original, options.min_grade).only(queries),
         board.ranks(preference).only(queries),
-        perfect_score(original, preference, queries, options.min_grade),
+        perfect_finds(original, preference, queries, options.min_grade),
         alpha=options.alpha,
         seed=options.seed,
         draws=options.draws,
     )
-    won, own = None, None
+    won, own, ordered = None, None, None
     if options.preferences:
         won = {
             "preference": pairings(preference.relevant(), preferences),
             "original": pairings(original.relevant("all", options.min_grade), preferences),
         }
-        tops = {name: run.top(options.order) for name, run in runs.items()}
+        tops = {name: runs[name].top(options.order) for name in pooled}
+        ordered = order_agreement({name: run.top(options.order, TOP) for name, run in runs.items()}, preferences)
         own = _contributions(board, tops, original, pools, preferences, options)
     tell_left_out(runs, original)
     tell_short_lists(runs, options.k)
     _tell_uncommon(original, preference, options)
+    _tell_foreign(outside, runs, options)
+    whole = Whole(
+        len(original.queries), everything, kendall_tau(list(everything.values()), _means(found)),
+        Counter(len(preference.relevant()[query]) for query in queries),
+    )  # fmt: skip
     if options.json:
         print_json(
             {
@@ -122,11 +156,70 @@ def _leaderboard(options: argparse.Namespace) -> int:
                 **found.as_dict(),
                 "pairings": won and {name: pairing.as_dict() for name, pairing in won.items()},
                 "own": own and [contribution.as_dict() for contribution in own],
+                "pool_runs": list(pooled),
+                "order_agreement": ordered and [one._asdict() for one in ordered],
+                "all_queries": {"queries": whole.queries, "means": whole.means, "tau": whole.tau},
+                "preference_qrels": {
+                    "qrels": sum(size * count for size, count in whole.sizes.items()),
+                    "by_size": {str(size): count for size, count in sorted(whole.sizes.items())},
+                },
+                "outside": outside
+                and {
+                    "runs": {run: own._asdict() for run, own in outside.items() if run in runs},
+                    **agree_outside(found, outside)._asdict(),
+                },
             }
         )
     else:
-        print("\n".join(_report(found, won, own)))
+        print("\n".join(_report(found, won, own, ordered, whole, outside)))
     return OK
+
+
+class Whole(NamedTuple):
+    """What is not of the judged queries alone: `means` of the runs over all `queries` of the original qrels, the `tau`
+    of the two orders, and how many judged queries have so many preference qrels.
+    """
+
+    queries: int
+    means: dict[str, float]
+    tau: float | None
+    sizes: Counter[int]
+
+
+def _means(board: Leaderboard) -> list[float]:
+    return [score.mean for score in board.original.values()]
+
+
+def _pooled(runs: dict[str, RunArtifact], options: argparse.Namespace) -> list[str]:
+    """The runs whose top passages made the pools: all, or those of --pool-runs."""
+    if options.pool_runs is None:
+        return list(runs)
+    names = options.pool_runs.split(",")
+    unknown = [name for name in names if name not in runs]
+    if unknown:
+        options.command.error(f"--pool-runs {unknown[0]!r} where one of the runs is needed: {', '.join(runs)}")
+    return [name for name in runs if name in names]
+
+
+def _read_outside(path: str) -> dict[str, Outside]:
+    """Scores of runs from elsewhere: lines `run score` or `run score rank`."""
+    found: dict[str, Outside] = {}
+    for line, split in read_rows(path, ("run", "score", "rank"), "outside scores have", optional=1):
+        run, score, *rank = split
+        if run in found:
+            raise BadInput(path, line, f"run {quote_value(run)} a second time.")
+        if not re.fullmatch(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", score, re.ASCII):
+            raise BadInput(path, line, f"score {quote_value(score)} is not a number.")
+        if rank and not re.fullmatch(r"[1-9][0-9]{0,8}", rank[0], re.ASCII):
+            raise BadInput(path, line, f"rank {quote_value(rank[0])} is not a whole number from 1 on.")
+        found[run] = Outside(float(score), int(rank[0]) if rank else None)
+    return found
+
+
+def _tell_foreign(outside: dict[str, Outside], runs: dict[str, RunArtifact], options: argparse.Namespace) -> None:
+    foreign = len(set(outside).difference(runs))
+    if foreign:
+        tell(f"{counted(foreign, 'run')} of {options.outside} left out: not given.")
 
 
 def _contributions(
@@ -157,14 +250,40 @@ def _tell_uncommon(original: Qrels, preference: Qrels, options: argparse.Namespa
             tell(f"{counted(missing, 'query', 'queries')} of {path} left out: not in the other qrels.")
 
 
-def _report(board: Leaderboard, won: dict[str, Pairings] | None, own: tuple[Contribution, ...] | None) -> Iterator[str]:
-    yield f"RR@{board.k} over {counted(board.queries, 'query', 'queries')}, by original score."
+def _report(
+    board: Leaderboard,
+    won: dict[str, Pairings] | None,
+    own: tuple[Contribution, ...] | None,
+    ordered: list[OrderAgreement] | None,
+    whole: Whole,
+    outside: dict[str, Outside],
+) -> Iterator[str]:
+    ordered_by = "outside" if outside else "original"
+    queries = counted(board.queries, "query", "queries")
+    yield f"RR@{board.k} over {queries}, by {ordered_by} score."
+    qrels = sum(size * count for size, count in whole.sizes.items())
+    yield f"{counted(qrels, 'preference qrel')} for {queries}: {_by_size(whole.sizes)}."
     yield ""
     order = sorted(board.original, key=lambda run: -board.original[run].mean)
+    if outside:
+        order.sort(key=lambda run: -outside[run].score if run in outside else math.inf)
     head = ["run", "original", "95% by t", "bootstrap", "place", "preference", "95% by t", "bootstrap", "place"]
+    perfect = [PERFECT, "1.0000", "-", "-", "-", *_score_columns(board.perfect_score)[:-1], "-"]
     rows = [[run, *_score_columns(board.original[run]), *_score_columns(board.preference[run])] for run in order]
-    yield from table([head, *rows])
+    rows = [head, perfect, *rows]
+    if board.queries != whole.queries:
+        rows = [[row[0], cell, *row[1:]] for row, cell in zip(rows, _whole_column(whole, order), strict=True)]
+    if outside:
+        rows = [[row[0], *cells, *row[1:]] for row, cells in zip(rows, _outside_columns(outside, order), strict=True)]
+    yield from table(rows)
     yield ""
+    if board.queries != whole.queries and whole.tau is not None:
+        yield (
+            f"On the original qrels, the orders over all {whole.queries:,} queries and over these {board.queries:,} "
+            f"agree by Kendall's tau {whole.tau:.3f}."
+        )
+    if outside:
+        yield from _outside_agreement(agree_outside(board, outside))
     yield f"The perfect ranking under the original qrels scores {board.perfect:.4f} on the preference qrels."
     if board.tau_ap is not None:
         tau = "not defined" if board.tau is None else f"{board.tau:.3f}"
@@ -180,6 +299,47 @@ def _report(board: Leaderboard, won: dict[str, Pairings] | None, own: tuple[Cont
         yield "Without the passages that only the run itself put first:"
         head = ["run", "own passages", "of them qrels", "mean", "without", "place", "without"]
         yield from table([head, *(_contribution(contribution) for contribution in own)])
+    if ordered:
+        yield ""
+        yield f"The judged pairs with both passages in a run's top {TOP}, and how many it orders as people did:"
+        shares = [[one, "-" if one.share is None else f"{one.share:.1%}"] for one in ordered]
+        yield from table(
+            [["run", "judged", "both", "alike", "share"]]
+            + [[one.run, f"{one.judged:,}", f"{one.both:,}", f"{one.alike:,}", share] for one, share in shares]
+        )
+
+
+_NUMBERS = ("", "", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def _by_size(sizes: Counter[int]) -> str:
+    """As in "454 single, 46 of three"."""
+    several = [
+        f"{count:,} of {_NUMBERS[size] if size < len(_NUMBERS) else size}"
+        for size, count in sorted(sizes.items())
+        if size > 1
+    ]
+    return ", ".join([f"{sizes[1]:,} single", *several])
+
+
+def _whole_column(whole: Whole, order: list[str]) -> list[str]:
+    return ["all queries", "1.0000", *(f"{whole.means[run]:.4f}" for run in order)]
+
+
+def _outside_columns(outside: dict[str, Outside], order: list[str]) -> list[list[str]]:
+    rows = []
+    for run in order:
+        own = outside.get(run)
+        rows.append(["-", "-"] if own is None else [f"{own.score:.4f}", "-" if own.rank is None else f"{own.rank:,}"])
+    return [["outside", "rank"], ["-", "-"], *rows]
+
+
+def _outside_agreement(found: Agreement) -> Iterator[str]:
+    taus = ["not defined" if tau is None else f"{tau:.3f}" for tau in (found.original, found.preference)]
+    yield (
+        f"The outside scores of {counted(found.runs, 'run')} agree with the order on the original qrels by Kendall's "
+        f"tau {taus[0]}, with that on the preference qrels by {taus[1]}."
+    )
 
 
 def _score_columns(score: RunScore) -> list[str]:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from evaluation.cli.certainty import add_certainty
+from evaluation.cli.champion import add_champion
 from evaluation.cli.check import add_check
 from evaluation.cli.common import (
     BAD,
@@ -79,4 +80,5 @@ def _parser() -> argparse.ArgumentParser:
     add_wins(commands)
     add_leaderboard(commands)
     add_certainty(commands)
+    add_champion(commands)
     return parser

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from evaluation.cli.common import (
@@ -14,6 +15,7 @@ from evaluation.cli.common import (
     positive,
     print_json,
     read_runs,
+    read_texts,
     tell,
     tell_left_out,
     write_whole,
@@ -22,11 +24,12 @@ from evaluation.errors import BadInput
 from evaluation.files.artifact import ORDERS
 from evaluation.files.qrels import POLICIES, read_qrels
 from evaluation.files.textfiles import counted
+from evaluation.judging.equal_texts import Merged, merge_equal, nearly_equal
 from evaluation.judging.pooling import all_pairs, pool_queries, pool_sizes
 
 
 def _pool(options: argparse.Namespace) -> int:
-    for path in (options.qrels, *options.files):
+    for path in (options.qrels, *options.files, *([options.passages] if options.passages else [])):
         if options.pairs and is_same_file(options.pairs, path):
             raise BadInput(options.pairs, None, "is one of the input files, and would be overwritten.")
     qrels = read_qrels(options.qrels, name=options.qrels)
@@ -34,8 +37,13 @@ def _pool(options: argparse.Namespace) -> int:
     if runs is None:
         return BAD
     tops = [run.top(options.order, options.depth) for run in runs.values()]
-    pools = pool_queries(tops, qrels, options.qrel)
+    pools: Mapping[str, Collection[str]] = pool_queries(tops, qrels, options.qrel)
     tell_left_out(runs, qrels)
+    alike: dict[str, Any] = {}
+    if options.passages:
+        texts = read_texts(options.passages, {passage for pool in pools.values() for passage in pool})
+        merged = merge_equal(pools, texts)
+        pools, alike = merged.pools, _alike(merged, texts)
     empty = len(qrels.queries) - len(pools)
     if empty:
         tell(f"{counted(empty, 'query', 'queries')} of the qrels left out: no run has them, and no qrel was taken.")
@@ -44,8 +52,16 @@ def _pool(options: argparse.Namespace) -> int:
         with write_whole(options.pairs) as out:
             for query in sorted(pools):
                 out.writelines("\t".join(pair) + "\n" for pair in all_pairs(query, pools[query]))
-    print_json(sizes)
+    print_json({**sizes, **alike})
     return OK
+
+
+def _alike(merged: Merged, texts: Mapping[str, str]) -> dict[str, Any]:
+    near = nearly_equal(merged.pools, texts)
+    return {
+        "equal": [{"query": query, "passages": ids} for query, groups in merged.equal.items() for ids in groups],
+        "nearly_equal": [{**alike.pair._asdict(), "share": round(alike.share, 4)} for alike in near],
+    }
 
 
 def add_pool(commands: Any) -> None:
@@ -78,5 +94,12 @@ left out, and counted on standard error. A query that no run has keeps a pool of
         metavar="OUT.tsv",
         help="write all pairs there: query, a, b with tabs between, a before b as strings, lines sorted. Queries with "
         "a pool of one have no pair",
+    )
+    command.add_argument(
+        "--passages",
+        metavar="FILE",
+        help="the passages' texts (id TAB text, or JSON lines): passages of a pool that have the same text, but for "
+        "white space, are one candidate, by the smallest of their ids, and are listed as `equal`; those that share 80% "
+        "of their runs of three words as `nearly_equal`",
     )
     command.add_argument("--json", action="store_true", help="print JSON, which this command always does")

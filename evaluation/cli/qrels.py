@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from evaluation.cli.common import (
@@ -12,27 +13,52 @@ from evaluation.cli.common import (
     POOLS_HELP,
     add_command,
     read_pools,
+    read_texts,
     tell,
     with_names,
 )
 from evaluation.errors import BadInput, UnknownPassage
 from evaluation.files.textfiles import counted
+from evaluation.files.texts import read_passages
+from evaluation.judging.equal_texts import judge_merged, merge_equal, normalize_text, with_equal_texts
 from evaluation.judging.tournament import METHODS, Derived, derive
+from evaluation.statistics.consistency import Triples, intransitive_triples
 
 
 def _qrels(options: argparse.Namespace) -> int:
+    pools: Mapping[str, Collection[str]]
     pools, preferences = read_pools(options.pools, options.file)
+    texts: dict[str, str] = {}
+    if options.passages:
+        texts = read_texts(options.passages, {passage for pool in pools.values() for passage in pool})
+        merged = merge_equal(pools, texts)
+        pools, preferences = merged.pools, judge_merged(merged, preferences)
     try:
         derived = derive(pools, preferences, options.method, options.allow_incomplete)
     except UnknownPassage as error:  # found above already; kept for the day the two disagree
         raise BadInput(options.file, None, f"{error}.") from None
-    sys.stdout.writelines(f"{query} 0 {passage} 1\n" for query, passage in derived.qrels)
+    qrels = derived.qrels
+    if options.passages:
+        qrels = tuple(with_equal_texts(qrels, texts, _ids_of({texts.get(passage) for _, passage in qrels}, options)))
+    sys.stdout.writelines(f"{query} 0 {passage} 1\n" for query, passage in qrels)
     sys.stdout.flush()
-    _summarize(derived, options)
+    _summarize(derived, intransitive_triples(preferences), options)
+    if len(qrels) > len(derived.qrels):
+        tell(f"{counted(len(qrels) - len(derived.qrels), 'more passage')} with the text of a winner.")
     return OK
 
 
-def _summarize(derived: Derived, options: argparse.Namespace) -> None:
+def _ids_of(texts: Collection[str | None], options: argparse.Namespace) -> dict[str, set[str]]:
+    """The ids of the file's passages that have one of these texts, by normalized text."""
+    found: dict[str, set[str]] = {normalize_text(text): set() for text in texts if text is not None}
+    for passage in read_passages(options.passages, name=options.passages):
+        ids = found.get(normalize_text(passage.text))
+        if ids is not None:
+            ids.add(passage.id)
+    return found
+
+
+def _summarize(derived: Derived, triples: Triples, options: argparse.Namespace) -> None:
     if options.json:
         summary = {
             "method": options.method,
@@ -40,6 +66,7 @@ def _summarize(derived: Derived, options: argparse.Namespace) -> None:
             "deadlocks": {str(size): count for size, count in derived.deadlocks.items()},
             "incomplete": len(derived.incomplete),
             "incomplete_queries": list(derived.incomplete),
+            **triples._asdict(),
         }
         tell(json.dumps(summary, ensure_ascii=False))
         return
@@ -50,6 +77,7 @@ def _summarize(derived: Derived, options: argparse.Namespace) -> None:
         tell("0 deadlocks.")
     names = with_names(len(derived.incomplete), list(derived.incomplete[:10]))
     tell(f"Pools refused as incomplete, with pairs that nobody judged: {names}.")
+    tell(f"{triples.intransitive:,} of {counted(triples.triples, 'triple')} of passages are intransitive.")
 
 
 def add_qrels(commands: Any) -> None:
@@ -82,5 +110,11 @@ A pool with two passages that nobody compared is refused: it gives no qrels, and
         "--allow-incomplete",
         action="store_true",
         help="play pools with pairs that nobody judged, if anything in them was judged",
+    )
+    command.add_argument(
+        "--passages",
+        metavar="FILE",
+        help="the passages' texts (id TAB text, or JSON lines): passages of a pool with the same text, but for white "
+        "space, are one candidate, and every id of the file that has a winner's text is printed",
     )
     command.add_argument("--json", action="store_true", help="the summary on standard error as JSON")

@@ -9,16 +9,18 @@ from evaluation.files.textfiles import COLUMN_LIMITS, Source, TextFile, columns,
 
 
 def read_rows(
-    source: Source, names: tuple[str, ...], what: str, *, name: str | None = None
+    source: Source, names: tuple[str, ...], what: str, *, name: str | None = None, optional: int = 0
 ) -> Iterator[tuple[int, list[str]]]:
-    """Rows with their lines. `what` begins the sentence that says which columns are needed, as in "pairs have".
+    """Rows with their lines. `what` begins the sentence that says which columns are needed, as in "pairs have"; as many
+    as `optional` may be missing at the end.
 
     Raises BadInput where a line has other columns, and where the file is damaged or empty.
     """
     file = TextFile(source, name=name, limits=COLUMN_LIMITS)
     for line, row in file.rows():
         split = columns(row)
-        if len(split) != len(names):
-            message = f"{counted(len(split), 'column')} where {what} {len(names)} ({' '.join(names)})."
+        if not len(names) - optional <= len(split) <= len(names):
+            needed = f"{len(names) - optional} or {len(names)}" if optional else str(len(names))
+            message = f"{counted(len(split), 'column')} where {what} {needed} ({' '.join(names)})."
             raise BadInput(file.name, line, message)
         yield line, split

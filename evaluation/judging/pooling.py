@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal, NamedTuple, get_args
 
 from evaluation.files.preferences import Pair
 from evaluation.files.qrels import Policy, Qrels
@@ -43,21 +43,60 @@ def all_pairs(query: str, pool: Collection[str]) -> Iterator[Pair]:
     return (Pair(query, a, b) for a, b in combinations(sorted(set(pool)), 2))
 
 
-def champion_check(top_two: Tops, qrels: Qrels, *, min_grade: int = 1) -> dict[str, Pair]:
-    """One pair a query, to see whether the qrel is beaten: the paper's section 3.
+# Which qrel of a query the champion check asks about: the first in the file, the one that the run ranks highest (the
+# first in the file, where it has none), or each.
+ChampionQrel = Literal["first", "highest", "each"]
 
-    Where the run's top passage is the qrel, top against second; else top against qrel. The qrel is the first in the
-    file. `top_two` is a run's top with depth 2. Queries without a qrel or without a second candidate have no pair.
+CHAMPION_QRELS: tuple[ChampionQrel, ...] = get_args(ChampionQrel)
+
+
+class ChampionPair(NamedTuple):
+    """A comparison of the champion check. `category`: "a" where the run's top passage is the qrel, which is compared
+    with the second, else "b", where the top is compared with the qrel. `other`: what the qrel is compared with.
     """
-    pairs = {}
-    for query, relevant in qrels.relevant("first", min_grade).items():
-        ranked = top_two.get(query, ())
+
+    query: str
+    category: Literal["a", "b"]
+    qrel: str
+    other: str
+
+    @property
+    def pair(self) -> Pair:
+        """The two in canonical order."""
+        return Pair(self.query, *canonical(self.qrel, self.other))
+
+
+def champion_pairs(
+    tops: Tops, qrels: Qrels, *, min_grade: int = 1, choice: ChampionQrel = "first"
+) -> Iterator[ChampionPair]:
+    """What to ask, to see whether the qrel is beaten: the paper's section 3. Queries in the order of the qrels.
+
+    `tops` is a run's top with depth 2 at least; for the highest qrel, as deep as that is to be looked for. Queries
+    without a qrel or without a second candidate have no pair. No pair comes twice.
+    """
+    for query, relevant in qrels.relevant("all", min_grade).items():
+        ranked = tops.get(query, ())
         if not relevant or not ranked:
             continue
-        others = [passage for passage in (relevant[0], *ranked[1:2]) if passage != ranked[0]]
-        if others:
-            pairs[query] = Pair(query, *canonical(ranked[0], others[0]))
-    return pairs
+        chosen = {
+            "first": relevant[:1],
+            "highest": tuple(passage for passage in ranked if passage in relevant)[:1] or relevant[:1],
+            "each": relevant,
+        }[choice]
+        seen = set()
+        for qrel in chosen:
+            category: Literal["a", "b"] = "a" if qrel == ranked[0] else "b"
+            others = ranked[1:2] if category == "a" else ranked[:1]
+            for other in others:
+                found = ChampionPair(query, category, qrel, other)
+                if found.pair not in seen:
+                    seen.add(found.pair)
+                    yield found
+
+
+def champion_check(top_two: Tops, qrels: Qrels, *, min_grade: int = 1) -> dict[str, Pair]:
+    """The pair of every query, about its first qrel."""
+    return {found.query: found.pair for found in champion_pairs(top_two, qrels, min_grade=min_grade)}
 
 
 @dataclass(frozen=True)

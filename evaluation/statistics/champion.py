@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Qrels
-from evaluation.judging.pooling import Tops, canonical, champion_check
+from evaluation.judging.pooling import ChampionQrel, Tops, canonical, champion_pairs
+from evaluation.statistics.resampling import CONFIDENCE, Interval
 from evaluation.statistics.significance import sign_test
 
 
@@ -30,6 +31,17 @@ class Category(NamedTuple):
         """How often the other passage was preferred, of the decided; None without any."""
         return self.other / (self.qrel + self.other) if self.qrel + self.other else None
 
+    def interval(self, confidence: float = CONFIDENCE) -> Interval | None:
+        """The exact interval (Clopper and Pearson) of `other_share`; None without any decided."""
+        if not self.qrel + self.other:
+            return None
+        from scipy import special  # here, since most commands need none of it and it takes long to load
+
+        tail = (1 - confidence) / 2
+        low = special.betaincinv(self.other, self.qrel + 1, tail) if self.other else 0.0
+        high = special.betaincinv(self.other + 1, self.qrel, 1 - tail) if self.qrel else 1.0
+        return Interval(float(low), float(high))
+
     @property
     def p(self) -> float:
         """The exact two-sided binomial test of the decided, raw."""
@@ -39,7 +51,8 @@ class Category(NamedTuple):
 @dataclass(frozen=True)
 class ChampionCheck:
     """`a`: queries whose top passage is the qrel, which was compared with the second. `b`: where it is not, and was
-    compared with the qrel. `unjudged`: queries that have a pair but no judgment of it.
+    compared with the qrel. `unjudged`: queries that have a pair but no judgment of it. Where each qrel of a query is
+    asked about, these are comparisons instead of queries.
     """
 
     a: Category
@@ -62,7 +75,13 @@ class ChampionCheck:
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         categories = {
-            name: {**own._asdict(), "queries": own.queries, "other_share": own.other_share, "p": own.p}
+            name: {
+                **own._asdict(),
+                "queries": own.queries,
+                "other_share": own.other_share,
+                "interval": own.interval(),
+                "p": own.p,
+            }
             for name, own in (("a", self.a), ("b", self.b))
         }
         return {
@@ -74,22 +93,25 @@ class ChampionCheck:
 
 
 def champion_outcomes(
-    top_two: Tops, qrels: Qrels, preferences: Iterable[Preference], *, min_grade: int = 1
+    tops: Tops,
+    qrels: Qrels,
+    preferences: Iterable[Preference],
+    *,
+    min_grade: int = 1,
+    choice: ChampionQrel = "first",
 ) -> ChampionCheck:
-    """What the judgments say about the pairs of `champion_check`; the majority decides where there are several."""
+    """What the judgments say about the pairs of `champion_pairs`; the majority decides where there are several."""
     votes: dict[tuple[str, str, str], dict[str | None, int]] = defaultdict(lambda: defaultdict(int))
     for query, one, other, preferred in preferences:
         votes[query, *canonical(one, other)][preferred] += 1
     counts = {"a": [0, 0, 0], "b": [0, 0, 0]}
     unjudged = 0
-    relevant = qrels.relevant("first", min_grade)
-    for query, pair in champion_check(top_two, qrels, min_grade=min_grade).items():
-        cast = votes.get((query, pair.a, pair.b))
+    for asked in champion_pairs(tops, qrels, min_grade=min_grade, choice=choice):
+        cast = votes.get(asked.pair)
         if cast is None:
             unjudged += 1
             continue
-        qrel = relevant[query][0]
-        for_qrel, for_other = cast[qrel], cast[pair.b if qrel == pair.a else pair.a]
+        for_qrel, for_other = cast[asked.qrel], cast[asked.other]
         kind = 0 if for_qrel > for_other else 1 if for_other > for_qrel else 2
-        counts["a" if top_two[query][0] == qrel else "b"][kind] += 1
+        counts[asked.category][kind] += 1
     return ChampionCheck(Category(*counts["a"]), Category(*counts["b"]), unjudged)

@@ -47,8 +47,8 @@ def contributions(
     policy: Policy = "all",
     min_grade: int = 1,
 ) -> tuple[Contribution, ...]:
-    """For every run of the board. `tops` are the top passages, by run, that the pools were made of, beside the qrels
-    that `policy` takes.
+    """For every run of the board that was pooled. `tops` are the top passages, by run, that the pools were made of,
+    beside the qrels that `policy` takes: those of runs that were pooled, and of no other. Places are among all runs.
 
     Scores are over the queries whose pool gives qrels. Raises ValueError where none does, and UnknownPassage as
     `derive` does.
@@ -63,7 +63,9 @@ def contributions(
     means = _means(board, winners)
     alone = _alone(tops, qrels.relevant(policy, min_grade), pools)
     found = []
-    for run, at in zip(board.runs, range(len(board.runs)), strict=True):
+    for at, run in enumerate(board.runs):
+        if run not in alone:
+            continue
         own = {query: passages for query, passages in alone[run].items() if query in winners}
         reduced = {query: set(pools[query]) - passages for query, passages in own.items()}
         left = [

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Qrels
 from evaluation.statistics.correlation import kendall_tau, tau_ap
@@ -14,7 +16,7 @@ from evaluation.statistics.joint_ranks import Differences, joint_histograms
 from evaluation.statistics.ranks import Ranks
 from evaluation.statistics.resampling import CONFIDENCE, DRAWS, Interval, bootstrap_intervals, t_intervals
 from evaluation.statistics.significance import signed_ranks
-from evaluation.statistics.winning import perfect_top
+from evaluation.statistics.winning import PERFECT, perfect_top
 
 
 class RunScore(NamedTuple):
@@ -48,7 +50,8 @@ class Leaderboard:
     """Runs on original and on preference qrels, over the queries that both name.
 
     `original` and `preference`: scores by run, in the order given. `perfect`: the mean RR, on the preference qrels,
-    of the ranking that returns the original qrel first. `tau`, `tau_ap`: between the two orders, the original being the
+    of the ranking that returns the original qrel first; `perfect_score`: with its intervals, and the place that it
+    would have among the runs. `tau`, `tau_ap`: between the two orders, the original being the
     reference; None for less than two runs, `tau` also where all tie. `threshold`: alpha over the neighbours.
     """
 
@@ -57,6 +60,7 @@ class Leaderboard:
     original: dict[str, RunScore]
     preference: dict[str, RunScore]
     perfect: float
+    perfect_score: RunScore
     tau: float | None
     tau_ap: float | None
     alpha: float
@@ -73,6 +77,7 @@ class Leaderboard:
                 for run, score in self.original.items()
             },
             "perfect": self.perfect,
+            "perfect_ranking": {"original": {"mean": 1.0}, "preference": self.perfect_score._asdict()},
             "tau": self.tau,
             "tau_ap": self.tau_ap,
             "alpha": self.alpha,
@@ -85,20 +90,23 @@ class Leaderboard:
 def leaderboard(
     original: Ranks,
     preference: Ranks,
-    perfect: float,
+    perfect: Sequence[bool],
     *,
     alpha: float = 0.05,
     seed: int = 0,
     draws: int = DRAWS,
     confidence: float = CONFIDENCE,
 ) -> Leaderboard:
-    """From the ranks of the same runs on both qrels, over the same queries, and `perfect_score`.
+    """From the ranks of the same runs on both qrels, over the same queries, and `perfect_finds` of these.
 
     Raises ValueError where there is no query, or runs or queries differ.
     """
     if original.runs != preference.runs or original.queries != preference.queries or original.k != preference.k:
         raise ValueError("two boards of other runs, queries or k")
     boards = [_score_runs(ranks, seed, draws, confidence) for ranks in (original, preference)]
+    ranks = Ranks(original.k, (PERFECT,), original.queries, np.array([perfect], np.int64))
+    ((_, ideal),) = _score_runs(ranks, seed, draws, confidence).items()
+    ideal = ideal._replace(place=1 + sum(score.mean > ideal.mean for score in boards[1].values()))
     means = [[score.mean for score in board.values()] for board in boards]
     order = sorted(range(len(original.runs)), key=lambda run: -means[0][run])
     neighbours = list(pairwise(order))
@@ -108,7 +116,8 @@ def leaderboard(
         queries=len(original.queries),
         original=boards[0],
         preference=boards[1],
-        perfect=perfect,
+        perfect=ideal.mean,
+        perfect_score=ideal,
         tau=kendall_tau(*means),
         tau_ap=tau_ap(*means),
         alpha=alpha,
@@ -117,10 +126,35 @@ def leaderboard(
     )
 
 
-def perfect_score(original: Qrels, preference: Qrels, queries: Collection[str], min_grade: int = 1) -> float:
-    """The share of the queries whose first original qrel is a preference qrel: all that the perfect ranking finds."""
-    best, top = preference.relevant("all", min_grade), perfect_top(original, min_grade)
-    return sum(top.get(query, ("",))[0] in best.get(query, ()) for query in queries) / len(queries)
+def perfect_finds(original: Qrels, preference: Qrels, queries: Collection[str], min_grade: int = 1) -> list[bool]:
+    """Of each query, whether its first original qrel is a preference qrel: all that the perfect ranking finds."""
+    best, top = preference.relevant("all"), perfect_top(original, min_grade)
+    return [top.get(query, ("",))[0] in best.get(query, ()) for query in queries]
+
+
+class Outside(NamedTuple):
+    """What is known of a run from elsewhere: its score and, where it is told, its rank there."""
+
+    score: float
+    rank: int | None
+
+
+class Agreement(NamedTuple):
+    """Kendall's tau of an order of `runs` runs with that on the original and on the preference qrels."""
+
+    runs: int
+    original: float | None
+    preference: float | None
+
+
+def agree_outside(board: Leaderboard, outside: Mapping[str, Outside]) -> Agreement:
+    """How far the runs' scores elsewhere order them as the board does: of the runs that have one."""
+    runs = [run for run in board.original if run in outside]
+    scores = [outside[run].score for run in runs]
+    original, preference = (
+        kendall_tau(scores, [own[run].mean for run in runs]) for own in (board.original, board.preference)
+    )
+    return Agreement(len(runs), original, preference)
 
 
 def common_queries(original: Qrels, preference: Qrels) -> tuple[str, ...]:

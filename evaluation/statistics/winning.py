@@ -77,11 +77,23 @@ class Wins:
         """How many runs each run beats significantly."""
         return self._beaten(significantly=True)
 
+    def that_beat(self, run: str) -> list[str]:
+        """The runs that significantly beat this one, in their order."""
+        return [
+            meeting.a if meeting.b == run else meeting.b
+            for meeting in self.meetings
+            if meeting.significant and run in (meeting.a, meeting.b) and self._winner(meeting) != run
+        ]
+
+    @staticmethod
+    def _winner(meeting: Meeting) -> str:
+        return meeting.a if meeting.a_wins > meeting.b_wins else meeting.b
+
     def _beaten(self, significantly: bool) -> dict[str, int]:
         beaten = dict.fromkeys(self.runs, 0)
         for meeting in self.meetings:
             if meeting.a_wins != meeting.b_wins and (meeting.significant or not significantly):
-                beaten[meeting.a if meeting.a_wins > meeting.b_wins else meeting.b] += 1
+                beaten[self._winner(meeting)] += 1
         return beaten
 
     def as_dict(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from evaluation.judging.pooling import pool_queries
 from evaluation.judging.tournament import derive
 from evaluation.statistics.contributions import contributions
 from evaluation.statistics.correlation import kendall_tau, tau_ap
-from evaluation.statistics.leaderboards import common_queries, leaderboard, pairings, perfect_score, signed_rank_tests
+from evaluation.statistics.leaderboards import common_queries, leaderboard, pairings, perfect_finds, signed_rank_tests
 from evaluation.statistics.ranks import Board, Ranks
 from evaluation.statistics.resampling import bootstrap_intervals, t_intervals
 
@@ -98,7 +98,8 @@ def test_bootstrap_intervals_are_seeded_and_near_those_of_t() -> None:
 def test_neighbours_that_change_places_are_told_with_their_p() -> None:
     original = ranks_of(a=[1] * 30, b=[2] * 30, c=[3] * 30)
     preference = ranks_of(a=[5] * 30, b=[1] * 29 + [9], c=[0] * 30)
-    board = leaderboard(original, preference, 0.5)
+    board = leaderboard(original, preference, [True] * 15 + [False] * 15)
+    assert (board.perfect, board.perfect_score.place) == (0.5, 2)
     changed, kept = board.neighbours
     assert (changed.upper, changed.lower, changed.changed, changed.significant) == ("a", "b", True, True)
     assert (kept.upper, kept.lower, kept.changed) == ("b", "c", False)
@@ -113,7 +114,7 @@ def test_neighbours_that_change_places_are_told_with_their_p() -> None:
 
 
 def test_runs_of_the_same_score_share_a_place_and_do_not_change_places() -> None:
-    board = leaderboard(ranks_of(a=[1, 2], b=[2, 1]), ranks_of(a=[0, 2], b=[1, 1]), 0)
+    board = leaderboard(ranks_of(a=[1, 2], b=[2, 1]), ranks_of(a=[0, 2], b=[1, 1]), [False, False])
     assert [board.original[run].place for run in "ab"] == [1, 1]
     assert not board.neighbours[0].changed
     assert board.tau is None
@@ -121,7 +122,7 @@ def test_runs_of_the_same_score_share_a_place_and_do_not_change_places() -> None
 
 def test_boards_of_other_queries_are_refused() -> None:
     with pytest.raises(ValueError, match="other runs, queries or k"):
-        leaderboard(ranks_of(a=[1]), ranks_of(a=[1, 2]), 0)
+        leaderboard(ranks_of(a=[1]), ranks_of(a=[1, 2]), [False])
 
 
 def test_the_perfect_ranking_scores_where_its_first_qrel_is_preferred() -> None:
@@ -129,7 +130,7 @@ def test_the_perfect_ranking_scores_where_its_first_qrel_is_preferred() -> None:
     preference = Qrels({"q": {"b": 1}, "r": {"c": 1, "x": 1}, "s": {"d": 1}})
     queries = common_queries(original, preference)
     assert queries == ("q", "r", "s")
-    assert perfect_score(original, preference, queries) == 1 / 3
+    assert perfect_finds(original, preference, queries) == [False, True, False]
 
 
 def test_pairings_count_each_judgment_of_a_qrel() -> None:
@@ -158,6 +159,25 @@ def test_a_run_whose_own_passage_won_loses_it_and_the_others_keep_theirs() -> No
     one, two = contributions(Board(runs, 10, "score"), tops, qrels, pools, judged)
     assert one == ("one", 1, 1, 1.0, 2.5 / 3, 1, 2)
     assert two == ("two", 1, 0, 2 / 3, 2 / 3, 2, 2)
+
+
+def test_a_run_that_was_only_scored_takes_nothing_away_from_those_that_were_pooled() -> None:
+    runs = {
+        "one": artifact("q Q0 own 1 9 t\nq Q0 good 2 8 t\n"),
+        "two": artifact("q Q0 good 1 9 t\n"),
+        "scored": artifact("q Q0 own 1 9 t\n"),
+    }
+    qrels = Qrels({"q": {"old": 1}})
+    tops = {name: run.top("score") for name, run in runs.items()}
+    pooled = {name: top for name, top in tops.items() if name != "scored"}
+    pools = pool_queries(pooled.values(), qrels)
+    judged = [Preference("q", "good", "own", "own"), Preference("q", "old", "own", "own")]
+    judged.append(Preference("q", "good", "old", "good"))
+    board = Board(runs, 10, "score")
+    assert contributions(board, tops, qrels, pools, judged)[0].own == 0
+    one, two = contributions(board, pooled, qrels, pools, judged)
+    assert (one.run, one.own, one.won, one.place, one.place_without) == ("one", 1, 1, 1, 2)
+    assert (two.run, two.own) == ("two", 1)
 
 
 def test_where_the_pool_took_no_qrels_what_one_run_surfaced_is_its_own_even_if_it_is_a_qrel() -> None:
@@ -200,7 +220,7 @@ def test_own_contributions_on_real_data_are_what_deriving_by_hand_gives(data: Pa
 
 def test_places_of_more_runs_than_queries() -> None:
     every = {f"{a}{b}": [a, b] for a, b in product(range(3), repeat=2)}
-    board = leaderboard(ranks_of(**every), ranks_of(**every), 1)
+    board = leaderboard(ranks_of(**every), ranks_of(**every), [True, True])
     assert board.tau == pytest.approx(1)
     assert board.original["11"].place == 1
     assert board.original["00"].place == 9
@@ -212,7 +232,7 @@ def test_a_test_that_favours_the_run_below_is_not_called_significant_for_the_one
     above = {query: 1 if number < 10 else 10 for number, query in enumerate(queries)}
     below = {query: 0 if number < 10 else 9 for number, query in enumerate(queries)}
     after = Ranks.of({"above": above, "below": below}, 10)
-    board = leaderboard(Ranks.of({"above": below, "below": above}, 10), after, 0.5)
+    board = leaderboard(Ranks.of({"above": below, "below": above}, 10), after, [True] * 70)
     (found,) = board.neighbours
     assert found.preference_p < board.threshold
     assert not found.significant

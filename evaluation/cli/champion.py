@@ -1,0 +1,206 @@
+"""`python -m evaluation champion`: do people prefer what a run puts first to the qrel?"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from evaluation.cli.common import (
+    BAD,
+    OK,
+    ORDER_HELP,
+    add_command,
+    alpha,
+    is_same_file,
+    p_shown,
+    positive,
+    print_json,
+    read_judged,
+    read_runs,
+    table,
+    tell,
+    tell_left_out,
+    write_whole,
+)
+from evaluation.errors import BadInput
+from evaluation.files.artifact import ORDERS
+from evaluation.files.preferences import read_preferences
+from evaluation.files.qrels import Qrels
+from evaluation.files.textfiles import counted
+from evaluation.judging.pooling import CHAMPION_QRELS, ChampionPair, champion_pairs
+from evaluation.statistics.champion import Category, ChampionCheck, champion_outcomes
+
+_SLICES = (
+    "they disagree, the run's passage is preferred",
+    "they disagree, the qrel is preferred",
+    "they agree, the second passage is preferred",
+    "they agree, the top passage is preferred",
+)
+
+
+def add_champion(commands: Any) -> None:
+    """The command's options and help."""
+    command = add_command(
+        commands,
+        "champion",
+        _champion,
+        "see whether people prefer what one run puts first to the qrel",
+        """One comparison a query, about one run. In category A the run's top passage is the qrel, and is compared with
+the run's second; in category B it is not, and is compared with the qrel. Without --preferences, this tells how many
+queries are in each category, and --pairs writes the comparisons for people to judge. With --preferences, it tells what
+they preferred, in both categories, with exact binomial tests and 95% intervals (Clopper and Pearson), and the four
+slices of all decided queries.
+
+If the qrel is the best passage wherever the run agrees with it, the share of A in which the other passage is preferred
+is how often people err: `crowd_error`, for `certainty --error-rate`.
+
+--json prints:
+
+  {"run", "qrel", "queries", "split": {"a", "b"}, "unasked", "a": {"qrel", "other", "undecided", "queries",
+   "other_share", "interval": [low, high], "p"}, "b": {...}, "unjudged", "slices": [...], "crowd_error"}
+
+from "a" on only with --preferences. `unasked`: queries without a qrel or without a second passage.""",
+        [
+            "python -m evaluation champion --qrels qrels.txt --pairs pairs.tsv dense.txt.gz",
+            "python -m evaluation champion --qrels qrels.txt --preferences preferences.txt dense.txt.gz",
+        ],
+    )
+    command.add_argument("file", metavar="RUN", help="the run file")
+    command.add_argument("--qrels", metavar="FILE", required=True, help="qrels (query 0 passage grade)")
+    command.add_argument("--order", choices=ORDERS, default="score", help=ORDER_HELP)
+    command.add_argument(
+        "--min-grade", metavar="N", type=int, default=1, help="the least grade that is relevant; default: 1"
+    )
+    command.add_argument(
+        "--qrel",
+        choices=CHAMPION_QRELS,
+        default="first",
+        help="the qrel of a query that has several: the first in the file (default), the one that the run ranks "
+        "highest, or each, with a comparison for every one",
+    )
+    command.add_argument(
+        "--depth", metavar="N", type=positive, default=1000, help="how deep the highest is looked for; default: 1,000"
+    )
+    command.add_argument("--pairs", metavar="OUT.tsv", help="write the comparisons there: query, a, b, sorted")
+    command.add_argument("--preferences", metavar="FILE", help="the judgments (query a b preferred)")
+    command.add_argument(
+        "--alpha", metavar="A", type=alpha, default=0.05, help="the level of significance; default: 0.05"
+    )
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _champion(options: argparse.Namespace) -> int:
+    inputs = [options.qrels, options.file, *([options.preferences] if options.preferences else [])]
+    if options.pairs and any(is_same_file(options.pairs, path) for path in inputs):
+        raise BadInput(options.pairs, None, "is one of the input files, and would be overwritten.")
+    qrels = read_judged(options.qrels, options.min_grade)
+    preferences = list(read_preferences(options.preferences, name=options.preferences)) if options.preferences else None
+    depth = max(2, options.depth) if options.qrel == "highest" else 2
+    runs = read_runs([options.file], depth)
+    if runs is None:
+        return BAD
+    ((name, run),) = runs.items()
+    tops = run.top(options.order, depth)
+    asked = list(champion_pairs(tops, qrels, min_grade=options.min_grade, choice=options.qrel))
+    unasked = len(qrels.queries) - len({pair.query for pair in asked})
+    found = None
+    if preferences is not None:
+        found = champion_outcomes(tops, qrels, preferences, min_grade=options.min_grade, choice=options.qrel)
+    tell_left_out(runs, qrels)
+    if unasked:
+        tell(f"{counted(unasked, 'query', 'queries')} without a qrel or without a second passage left out.")
+    if options.pairs:
+        with write_whole(options.pairs) as out:
+            out.writelines("\t".join(pair.pair) + "\n" for pair in sorted(asked, key=lambda pair: pair.pair))
+    split = Counter(pair.category for pair in asked)
+    if options.json:
+        print_json(
+            {
+                "run": name,
+                "qrel": options.qrel,
+                "queries": len(qrels.queries),
+                "split": {"a": split["a"], "b": split["b"]},
+                "unasked": unasked,
+                **(found.as_dict() if found else {}),
+            }
+        )
+    else:
+        print("\n".join(_report(name, asked, found, qrels, options)))
+    return OK
+
+
+def _report(
+    name: str, asked: Sequence[ChampionPair], found: ChampionCheck | None, qrels: Qrels, options: argparse.Namespace
+) -> Iterator[str]:
+    what = "comparisons" if options.qrel == "each" else "queries"
+    split = Counter(pair.category for pair in asked)
+    yield f"The champion check of {name}: its top passages against the qrels of {len(qrels.queries):,} queries."
+    yield ""
+    rows = [
+        ["category", what, "share"],
+        ["A: the qrel is at the first rank", f"{split['a']:,}", _percent(split["a"], len(asked))],
+        ["B: another passage is at the first rank", f"{split['b']:,}", _percent(split["b"], len(asked))],
+        ["total", f"{len(asked):,}", _percent(len(asked), len(asked))],
+    ]
+    yield from table(rows)
+    if found is None:
+        return
+    yield ""
+    rows = [
+        ["preferred", "A", "share", "B", "share"],
+        ["qrel", *_counts(found.a.qrel, found.a), *_counts(found.b.qrel, found.b)],
+        ["compared passage", *_counts(found.a.other, found.a), *_counts(found.b.other, found.b)],
+        ["undecided", *_counts(found.a.undecided, found.a), *_counts(found.b.undecided, found.b)],
+        ["total", *_counts(found.a.queries, found.a), *_counts(found.b.queries, found.b)],
+    ]
+    yield from table(rows)
+    if found.unjudged:
+        yield f"{counted(found.unjudged, 'comparison')} without a judgment."
+    yield ""
+    decided = sum(found.slices())
+    yield from table(
+        [
+            ["run and qrels", what, "share"],
+            *([label, f"{own:,}", _percent(own, decided)] for label, own in zip(_SLICES, found.slices(), strict=True)),
+        ]
+    )
+    yield ""
+    yield from _findings(name, found, options.alpha)
+
+
+def _findings(name: str, found: ChampionCheck, level: float) -> Iterator[str]:
+    if found.b.other_share is not None:
+        ahead, clear = found.b.other > found.b.qrel, found.b.p < level
+        verdict = (
+            f"{name} is better than a perfect ranking by these qrels."
+            if ahead and clear
+            else "The qrels hold."
+            if clear
+            else f"Whether {name} is better than a perfect ranking by these qrels is open."
+        )
+        yield f"Where they disagree, people prefer the run's passage to the qrel in {_shown(found.b)}. {verdict}"
+    if found.a.other_share is not None:
+        yield (
+            f"Where they agree, people prefer the second passage in {_shown(found.a)}. If the top passage is the best "
+            f"one there is, that is how often people err."
+        )
+
+
+def _shown(category: Category) -> str:
+    interval = category.interval()
+    assert category.other_share is not None
+    assert interval is not None
+    return (
+        f"{category.other_share:.1%} (95% interval {interval.low:.1%} to {interval.high:.1%}; {category.other:,} of "
+        f"{category.other + category.qrel:,}, p = {p_shown(category.p)})"
+    )
+
+
+def _counts(count: int, category: Category) -> list[str]:
+    return [f"{count:,}", _percent(count, category.queries)]
+
+
+def _percent(count: int, total: int) -> str:
+    return f"{count / total:.2%}" if total else "-"

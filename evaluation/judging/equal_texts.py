@@ -1,0 +1,108 @@
+"""Passages that have the same text under several ids are one candidate; nearly the same ones are worth a look.
+
+Two texts are the same if they differ in nothing but white space and how Unicode writes a character.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from itertools import combinations
+from typing import NamedTuple
+
+from evaluation.files.preferences import Pair, Preference
+from evaluation.judging.recognition import split_words
+
+# Texts are nearly the same if they share this much of their runs of three words.
+NEARLY = 0.8
+
+
+def normalize_text(text: str) -> str:
+    """What equal texts have in common."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+class Merged(NamedTuple):
+    """Pools in which equal texts are one candidate.
+
+    `pools`: one id for each text, the smallest of its pool. `stands_for`: by query and id, the id of the pool that has
+    its text. `equal`: by query, the ids of each text that has several, sorted.
+    """
+
+    pools: dict[str, tuple[str, ...]]
+    stands_for: dict[str, dict[str, str]]
+    equal: dict[str, list[tuple[str, ...]]]
+
+
+def merge_equal(pools: Mapping[str, Collection[str]], texts: Mapping[str, str]) -> Merged:
+    """Merge the passages of each pool that have equal texts. One whose text is not known stands for itself."""
+    merged: dict[str, tuple[str, ...]] = {}
+    stands_for: dict[str, dict[str, str]] = {}
+    equal: dict[str, list[tuple[str, ...]]] = {}
+    for query, pool in pools.items():
+        ids: dict[tuple[bool, str], list[str]] = defaultdict(list)
+        for passage in sorted(set(pool)):
+            text = texts.get(passage)
+            ids[(False, passage) if text is None else (True, normalize_text(text))].append(passage)
+        merged[query] = tuple(own[0] for own in ids.values())
+        stands_for[query] = {passage: own[0] for own in ids.values() for passage in own}
+        if several := [tuple(own) for own in ids.values() if len(own) > 1]:
+            equal[query] = several
+    return Merged(merged, stands_for, equal)
+
+
+def judge_merged(merged: Merged, preferences: Iterable[Preference]) -> list[Preference]:
+    """Judgments by the ids that stand for their texts, without those of a text against itself."""
+    found = []
+    for row in preferences:
+        own = merged.stands_for.get(row.query, {})
+        a, b = own.get(row.a, row.a), own.get(row.b, row.b)
+        if a != b:
+            found.append(
+                Preference(row.query, a, b, None if row.preferred is None else own.get(row.preferred, row.preferred))
+            )
+    return found
+
+
+def with_equal_texts(
+    qrels: Iterable[tuple[str, str]], texts: Mapping[str, str], ids: Mapping[str, Collection[str]]
+) -> list[tuple[str, str]]:
+    """Qrels with every id of their texts, sorted: `ids` by normalized text, over as much of a collection as counts."""
+    found = set()
+    for query, passage in qrels:
+        text = texts.get(passage)
+        found.update(
+            (query, twin) for twin in {passage, *(ids.get(normalize_text(text), ()) if text is not None else ())}
+        )
+    return sorted(found)
+
+
+class Alike(NamedTuple):
+    """Two passages of a pool whose texts share so much of their runs of three words, 1 where all."""
+
+    pair: Pair
+    share: float
+
+
+def nearly_equal(pools: Mapping[str, Collection[str]], texts: Mapping[str, str]) -> list[Alike]:
+    """The pairs of passages in a pool that are nearly, but not quite, equal: the most alike first."""
+    found = []
+    for query, pool in pools.items():
+        known = {passage: _triples(texts[passage]) for passage in sorted(set(pool)) if passage in texts}
+        for (a, of_a), (b, of_b) in combinations(known.items(), 2):
+            if normalize_text(texts[a]) == normalize_text(texts[b]):
+                continue
+            least, most = sorted((len(of_a), len(of_b)))
+            if least < NEARLY * most:  # what they share cannot be enough
+                continue
+            shared = len(of_a & of_b)
+            share = shared / (least + most - shared)
+            if share >= NEARLY:
+                found.append(Alike(Pair(query, a, b), share))
+    return sorted(found, key=lambda alike: (-alike.share, alike.pair))
+
+
+def _triples(text: str) -> frozenset[tuple[str, ...]]:
+    words = split_words(text.casefold())
+    return frozenset(zip(words, words[1:], words[2:], strict=False)) or frozenset({tuple(words)})
