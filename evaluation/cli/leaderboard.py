@@ -166,7 +166,7 @@ def _leaderboard(options: argparse.Namespace) -> int:
                 "outside": outside
                 and {
                     "runs": {run: own._asdict() for run, own in outside.items() if run in runs},
-                    **agree_outside(found, outside)._asdict(),
+                    "tau": agree_outside(found, outside)._asdict(),
                 },
             }
         )
@@ -204,7 +204,7 @@ def _pooled(runs: dict[str, RunArtifact], options: argparse.Namespace) -> list[s
 def _read_outside(path: str) -> dict[str, Outside]:
     """Scores of runs from elsewhere: lines `run score` or `run score rank`."""
     found: dict[str, Outside] = {}
-    for line, split in read_rows(path, ("run", "score", "rank"), "outside scores have", optional=1):
+    for line, split in read_rows(path, ("run", "score", "rank"), "outside scores have", name=path, optional=1):
         run, score, *rank = split
         if run in found:
             raise BadInput(path, line, f"run {quote_value(run)} a second time.")
@@ -302,11 +302,11 @@ def _report(
     if ordered:
         yield ""
         yield f"The judged pairs with both passages in a run's top {TOP}, and how many it orders as people did:"
-        shares = [[one, "-" if one.share is None else f"{one.share:.1%}"] for one in ordered]
-        yield from table(
-            [["run", "judged", "both", "alike", "share"]]
-            + [[one.run, f"{one.judged:,}", f"{one.both:,}", f"{one.alike:,}", share] for one, share in shares]
-        )
+        rows = [["run", "judged", "both", "alike", "share"]]
+        for one in ordered:
+            share = "-" if one.share is None else f"{one.share:.1%}"
+            rows.append([one.run, f"{one.judged:,}", f"{one.both:,}", f"{one.alike:,}", share])
+        yield from table(rows)
 
 
 _NUMBERS = ("", "", "two", "three", "four", "five", "six", "seven", "eight", "nine")

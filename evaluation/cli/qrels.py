@@ -77,7 +77,7 @@ def _summarize(derived: Derived, triples: Triples, options: argparse.Namespace) 
         tell("0 deadlocks.")
     names = with_names(len(derived.incomplete), list(derived.incomplete[:10]))
     tell(f"Pools refused as incomplete, with pairs that nobody judged: {names}.")
-    tell(f"{triples.intransitive:,} of {counted(triples.triples, 'triple')} of passages are intransitive.")
+    tell(f"Intransitive triples of passages: {triples.intransitive:,} of {triples.triples:,}.")
 
 
 def add_qrels(commands: Any) -> None:

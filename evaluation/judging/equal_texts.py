@@ -69,7 +69,7 @@ def with_equal_texts(
     qrels: Iterable[tuple[str, str]], texts: Mapping[str, str], ids: Mapping[str, Collection[str]]
 ) -> list[tuple[str, str]]:
     """Qrels with every id of their texts, sorted: `ids` by normalized text, over as much of a collection as counts."""
-    found = set()
+    found: set[tuple[str, str]] = set()
     for query, passage in qrels:
         text = texts.get(passage)
         found.update(

@@ -147,6 +147,7 @@ def test_qrels_prints_sorted_qrels_and_a_summary(files: dict[str, str]) -> None:
         "1 query with a single winner.\n"
         "1 deadlock of 3.\n"
         "Pools refused as incomplete, with pairs that nobody judged: 0.\n"
+        "Intransitive triples of passages: 1 of 1.\n"
     )
 
 
@@ -161,6 +162,8 @@ def test_qrels_refuses_incomplete_pools_unless_told_otherwise(files: dict[str, s
         "deadlocks": {"3": 1},
         "incomplete": 1,
         "incomplete_queries": ["q2"],
+        "triples": 1,
+        "intransitive": 1,
     }
     done = run("qrels", "--pools", pairs, "--allow-incomplete", files["preferences"])
     assert "q2 0 p5 1\n" in done.stdout

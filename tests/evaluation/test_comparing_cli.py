@@ -351,6 +351,72 @@ def test_leaderboard_compares_both_qrels_over_common_queries(
     assert "2 queries of" in err
 
 
+def test_leaderboard_tells_pooled_runs_from_those_that_are_only_scored(
+    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`twin` has the top passages of `fair`: pooled, it would take all of fair's own passages away."""
+    twin = write("twin.txt", Path(files["fair"]).read_text())
+    arguments = ["leaderboard", "--json", "--qrels", files["qrels"], "--preference-qrels", files["new"]]
+    arguments += ["--preferences", files["preferences"], files["good"], files["fair"], twin]
+    assert [own["own"] for own in good(capsys, *arguments)["own"]] == [0, 0, 0]
+    found = good(capsys, *arguments, "--pool-runs", "fair,good")
+    assert found["pool_runs"] == ["good", "fair"]
+    assert [(own["run"], own["own"] > 0) for own in found["own"]] == [("good", False), ("fair", True)]
+    with pytest.raises(SystemExit):
+        main([*arguments, "--pool-runs", "fair,bad"])
+    assert "--pool-runs 'bad' where one of the runs is needed: good, fair, twin" in capsys.readouterr().err
+
+
+def test_leaderboard_scores_all_queries_beside_the_judged_ones(
+    files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["new"], files["good"]]
+    found = good(capsys, *arguments, files["fair"], "--json")
+    assert found["all_queries"]["queries"] == 30
+    assert found["all_queries"]["means"]["fair"] == pytest.approx((10 / 3 + 10 / 4) / 30)
+    assert found["all_queries"]["tau"] == 1.0
+    assert found["runs"]["fair"]["original"]["mean"] == pytest.approx((10 / 3 + 10 / 4) / 28)
+    assert found["perfect_ranking"]["preference"]["mean"] == found["perfect"] == 0.0
+    assert main([*arguments, files["fair"]]) == 0
+    out = capsys.readouterr().out
+    assert "orders over all 30 queries and over these 28 agree by Kendall's tau 1.000." in out
+    assert "28 preference qrels for 28 queries: 28 single." in out
+
+
+def test_leaderboard_takes_scores_from_elsewhere(
+    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outside = write("outside.txt", "fair 0.9 1\ngood .4\nother 0.1 7\n")
+    arguments = ["leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["new"], "--outside", outside]
+    arguments += [files["good"], files["fair"], files["short"]]
+    found = good(capsys, *arguments, "--json")["outside"]
+    assert found["runs"] == {"fair": {"score": 0.9, "rank": 1}, "good": {"score": 0.4, "rank": None}}
+    assert found["tau"] == {"runs": 2, "original": -1.0, "preference": 1.0}
+    assert main(arguments) == 0
+    out, err = capsys.readouterr()
+    order = [line.split()[0] for line in out.splitlines()[4:8]]
+    assert order == ["perfect", "fair", "good", "short"]
+    assert f"1 run of {outside} left out: not given." in err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("good\n", "line 1: 1 column where outside scores have 2 or 3 (run score rank)."),
+        ("good high\n", "line 1: score high is not a number."),
+        ("good 0.4 0\n", "line 1: rank 0 is not a whole number from 1 on."),
+        ("good 0.4\ngood 0.5\n", "line 2: run good a second time."),
+    ],
+)
+def test_leaderboard_tells_what_is_wrong_with_scores_from_elsewhere(
+    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    outside = write("outside.txt", text)
+    arguments = ["leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["new"], "--outside", outside]
+    assert main([*arguments, files["good"]]) == 1
+    assert capsys.readouterr() == ("", f"{outside}, {message}\n")
+
+
 def test_leaderboard_is_the_same_for_the_same_seed(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["leaderboard", "--json", "--qrels", files["qrels"], "--preference-qrels", files["new"]]
     arguments += [files["good"], files["fair"], "--draws", "200"]
