@@ -1,7 +1,8 @@
 """Secrets that have to be read again, encrypted with keys that the database does not hold (Fernet: AES-128-CBC, HMAC).
 
 What is sealed is sealed with the first of MARKETPLACE_ENCRYPTION_KEYS, and opened with any of them, so that a new key
-can be put before the old one, everything sealed anew (`rotate_keys`), and the old one taken away.
+can be put before the old one, everything sealed anew (`rotate_keys`), and the old one taken away. The last of them is
+MARKETPLACE_SECRET_KEY, whatever is set.
 """
 
 import base64
@@ -18,8 +19,8 @@ class SealedOtherwise(Exception):
 
     def __init__(self, what: str) -> None:
         super().__init__(
-            f"{what} was encrypted with none of MARKETPLACE_ENCRYPTION_KEYS. Add the key that was in use when it was "
-            "stored (MARKETPLACE_SECRET_KEY, if no other was set) to the end of the list."
+            f"{what} was encrypted with none of MARKETPLACE_ENCRYPTION_KEYS, nor with MARKETPLACE_SECRET_KEY. Add the "
+            "key that was in use when it was stored to the end of the list."
         )
 
 

@@ -73,11 +73,12 @@ if not SECRET_KEY:
     SECRET_KEY = _development_key()
 
 # What is stored encrypted is written with the first of these, and read with any: see sealing.
-ENCRYPTION_KEYS = env.list("MARKETPLACE_ENCRYPTION_KEYS", default=[]) or [SECRET_KEY]
-if any(len(key) < 32 for key in ENCRYPTION_KEYS) and not DEVELOPMENT:
+ENCRYPTION_KEYS = env.list("MARKETPLACE_ENCRYPTION_KEYS", default=[])
+if any(len(key) < 32 for key in ENCRYPTION_KEYS):
     raise ImproperlyConfigured(
         "A key in MARKETPLACE_ENCRYPTION_KEYS has less than 32 characters. Make each with: openssl rand -hex 32"
     )
+ENCRYPTION_KEYS.append(SECRET_KEY)
 
 MARKETPLACE_URL = env.str("MARKETPLACE_URL", default="http://localhost:8001" if DEVELOPMENT else "").rstrip("/")
 _address = urlsplit(MARKETPLACE_URL)

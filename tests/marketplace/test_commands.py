@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.marketplace.conftest import refusing
-from tests.marketplace.server import REPOSITORY, SECRET_KEY, Marketplace, Requester, Worker
+from tests.marketplace.server import REPOSITORY, Marketplace, Requester, Worker
 
 
 def refused(marketplace: Marketplace, *command: str) -> str:
@@ -37,34 +37,45 @@ def test_an_operator_sets_a_requester_up(marketplace: Marketplace) -> None:
 
 def test_keys_are_encrypted_anew_and_stay_what_they_are(marketplace: Marketplace) -> None:
     account_id = marketplace.run("create_requester", "A lab that rotates")
-    pairs = [re.findall(r"aws_\w+ = (\S+)", marketplace.run("issue_key", account_id)) for _again in range(2)]
-    new = "a new key, for these tests, and long enough"
+    key_id, secret = re.findall(r"aws_\w+ = (\S+)", marketplace.run("issue_key", account_id))
+    first, second = "a first key for tests and long enough", "a second key for tests and long enough"
 
-    def sealed() -> list[str]:
-        rows = marketplace.sql("SELECT sealed_secret FROM marketplace_accesskey ORDER BY id")
-        return [secret for (secret,) in rows]
+    def stored() -> dict[int, str]:
+        return dict(marketplace.sql("SELECT id, sealed_secret FROM marketplace_accesskey"))
 
-    def rotate(keys: str, *options: str) -> str:
-        return marketplace.start("rotate_keys", *options, MARKETPLACE_ENCRYPTION_KEYS=keys)
+    def rotate(*options: str, **environment: str) -> str:
+        return marketplace.start("rotate_keys", *options, **environment)
 
-    before = sealed()
-    assert not any(secret in stored for stored in before for _key_id, secret in pairs)
+    before = stored()
+    assert secret not in before.values()
     with pytest.raises(AssertionError, match="was encrypted with none of MARKETPLACE_ENCRYPTION_KEYS"):
-        rotate(new)
-    counted = rotate(f"{new},{SECRET_KEY}", "--dry-run")
+        rotate(MARKETPLACE_ENCRYPTION_KEYS=first, MARKETPLACE_SECRET_KEY="another one")
+    counted = rotate("--dry-run", MARKETPLACE_ENCRYPTION_KEYS=first)
     assert counted == f"{len(before)} would be encrypted with the first key; 0 are already."
-    assert sealed() == before
+    assert stored() == before
 
-    assert rotate(f"{new},{SECRET_KEY}") == f"{len(before)} were encrypted with the first key; 0 are already."
-    assert rotate(new) == f"0 were encrypted with the first key; {len(before)} are already."
-    assert not set(sealed()) & set(before)
-    with refusing("ServiceFault"):  # of servers that have the old key only
-        marketplace.client(*pairs[0]).get_account_balance()
-    assert f"The secret of the access key {pairs[0][0]} was encrypted with none" in marketplace.log()
+    try:
+        said = rotate(MARKETPLACE_ENCRYPTION_KEYS=first)
+        assert said == f"{len(before)} were encrypted with the first key; 0 are already."
+        both = {"MARKETPLACE_ENCRYPTION_KEYS": f"{second},{first}", "MARKETPLACE_SECRET_KEY": "another one"}
+        assert rotate(**both) == f"{len(before)} were encrypted with the first key; 0 are already."
+        assert rotate(**both) == f"0 were encrypted with the first key; {len(before)} are already."
+        read = ("shell", "--no-imports", "-c", SECRET.format(key_id=key_id))
+        assert marketplace.start(*read, MARKETPLACE_ENCRYPTION_KEYS=second) == secret
+        with refusing("ServiceFault"):  # of servers that have neither
+            marketplace.client(key_id, secret).get_account_balance()
+        assert f"The secret of the access key {key_id} was encrypted with none" in marketplace.log()
+    finally:
+        for pk, sealed in before.items():
+            marketplace.sql("UPDATE marketplace_accesskey SET sealed_secret = %s WHERE id = %s", sealed, pk)
+    assert marketplace.client(key_id, secret).get_account_balance()["AvailableBalance"] == "0.00"
 
-    rotate(f"{SECRET_KEY},{new}")
-    for key_id, secret in pairs:
-        assert marketplace.client(key_id, secret).get_account_balance()["AvailableBalance"] == "0.00"
+
+SECRET = """
+from marketplace.models import AccessKey
+from marketplace.services.keys import key_secret
+print(key_secret(AccessKey.objects.get(key_id='{key_id}')))
+"""
 
 
 def test_an_invitation_is_printed_once(marketplace: Marketplace) -> None:
