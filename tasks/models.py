@@ -189,7 +189,8 @@ class Assignment(models.Model):
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="assignments")
     hit = models.ForeignKey(Hit, on_delete=models.PROTECT, related_name="assignments")
-    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="assignments")
+    # The only index that begins with the worker is assignment_of_worker, so the planner cannot choose a worse one.
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="assignments", db_index=False)
     state = models.CharField(max_length=10, choices=State, default=State.ACTIVE)
     verdict = models.CharField(max_length=10, choices=Verdict, default=Verdict.PENDING)
     taken_at = models.DateTimeField()
@@ -239,6 +240,8 @@ class Assignment(models.Model):
             models.Index(fields=["hit", "leased_until"], condition=Q(verdict="pending"), name="assignment_leases"),
             # judgments.selectors: a campaign's assignments, newest first
             models.Index(fields=["campaign", "-id"], name="assignment_newest_first"),
+            # tasks.selectors.next_hit(): whether a worker has taken a HIT, and their last ones
+            models.Index(fields=["worker", "campaign", "hit"], name="assignment_of_worker"),
         ]
 
     def __str__(self) -> str:

@@ -6,11 +6,10 @@ from decimal import Decimal
 from math import ceil
 from random import Random
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import connection
-from django.db.backends.utils import CursorWrapper
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
@@ -29,6 +28,9 @@ SAMPLED = 1_000
 PACE_ENOUGH = 10  # accepted assignments that an expected time may be the median of
 PACE_FROM = 200
 PACE_HITS = 10
+# HITs among which next_hit() chooses, and HITs of a worker, those with the highest numbers, whose test pairs it avoids
+LOOKED_AT = 100
+REMEMBERED = 100
 
 
 def confirmed_tests(campaign: Campaign) -> QuerySet[TestPair]:
@@ -325,83 +327,78 @@ def finished_assignments(worker: Worker, campaign: Campaign) -> QuerySet[Assignm
     )
 
 
-# A HIT that needs more work than is out on running leases, and is none of %(not_these)s.
-_WAITING = """
+# Whether the worker has taken a HIT: a scalar, so that the planner looks it up HIT by HIT, however much they have done.
+_TAKEN = """
+  coalesce((SELECT true FROM tasks_assignment own
+            WHERE own.worker_id = %(worker)s AND own.campaign_id = {campaign} AND own.hit_id = {hit} LIMIT 1), false)
+"""
+# A HIT of the campaign that needs more work than is out on running leases, and that the worker has not taken.
+_WAITING = f"""
   hit.campaign_id = %(campaign)s AND hit.needed > 0
   AND hit.needed > (
     SELECT count(*) FROM tasks_assignment lease
     WHERE lease.hit_id = hit.id AND lease.verdict = 'pending' AND lease.leased_until > %(at)s)
-  AND hit.id NOT IN (SELECT unnest(%(not_these)s::bigint[]))
-"""
-_NEXT = f"SELECT hit.id FROM tasks_hit hit WHERE {_WAITING} ORDER BY hit.number LIMIT 1"  # noqa: S608
-_NEXT_BY_MET_TESTS = f"""
-SELECT hit.id
-FROM tasks_hit hit
-  LEFT JOIN (
-    SELECT item.hit_id, count(*) AS count FROM tasks_item item WHERE item.test_id = ANY(%(met_tests)s) GROUP BY 1
-  ) met ON met.hit_id = hit.id
-WHERE {_WAITING}
-ORDER BY coalesce(met.count, 0), hit.number
+  AND NOT {_TAKEN.format(campaign="hit.campaign_id", hit="hit.id")}
+"""  # noqa: S608
+# No HIT that the worker has taken, in whatever campaign, asks what this one asks: the same query, the same passages.
+_NO_PAIR_MET = f"""
+  NOT coalesce((
+    SELECT true
+    FROM tasks_item item
+      JOIN pools_pair pair ON pair.id = item.pair_id
+      JOIN pools_pool pool ON pool.id = pair.pool_id
+      JOIN pools_pool other_pool ON other_pool.query_id = pool.query_id
+      JOIN pools_pair other_pair
+        ON other_pair.pool_id = other_pool.id AND other_pair.a_id = pair.a_id AND other_pair.b_id = pair.b_id
+      JOIN tasks_item other_item ON other_item.pair_id = other_pair.id
+    WHERE item.hit_id = hit.id AND {_TAKEN.format(campaign="other_pool.campaign_id", hit="other_item.hit_id")}
+    LIMIT 1), false)
+"""  # noqa: S608
+_AMONG_THE_NEXT = f"""
+WITH met_test AS MATERIALIZED (
+  SELECT DISTINCT item.test_id AS id
+  FROM (SELECT hit_id FROM tasks_assignment own
+        WHERE own.worker_id = %(worker)s AND own.campaign_id = %(campaign)s
+        ORDER BY own.hit_id DESC LIMIT %(remembered)s) own
+    JOIN tasks_item item ON item.hit_id = own.hit_id
+  WHERE item.test_id IS NOT NULL),
+waiting AS MATERIALIZED (
+  SELECT hit.id, hit.number FROM tasks_hit hit WHERE {_WAITING} ORDER BY hit.number LIMIT %(looked_at)s),
+counted AS MATERIALIZED (
+  SELECT waiting.id, waiting.number, (
+    SELECT count(*) FROM tasks_item item
+    WHERE item.hit_id = waiting.id AND item.test_id IN (SELECT id FROM met_test)) AS met
+  FROM waiting ORDER BY met, number)
+SELECT hit.id FROM counted JOIN tasks_hit hit ON hit.id = counted.id
+WHERE {_NO_PAIR_MET}
+ORDER BY counted.met, counted.number
 LIMIT 1
 """  # noqa: S608
-# Other HITs of the campaign with a pair of these, which are HITs of the campaign too.
-_SHARING_A_PAIR = """
-SELECT DISTINCT other.hit_id
-FROM tasks_item item JOIN tasks_item other ON other.pair_id = item.pair_id
-WHERE item.hit_id = ANY(%(hits)s) AND other.hit_id <> item.hit_id
-"""
-# HITs of the campaign with a pair of the same passages, for the same query, as these HITs of other campaigns.
-_ASKING_THE_SAME = """
-SELECT DISTINCT other.hit_id
-FROM tasks_item item
-  JOIN pools_pair pair ON pair.id = item.pair_id
-  JOIN pools_pool pool ON pool.id = pair.pool_id
-  JOIN pools_pool other_pool ON other_pool.query_id = pool.query_id AND other_pool.campaign_id = %(campaign)s
-  JOIN pools_pair other_pair
-    ON other_pair.pool_id = other_pool.id AND other_pair.a_id = pair.a_id AND other_pair.b_id = pair.b_id
-  JOIN tasks_item other ON other.pair_id = other_pair.id
-WHERE item.hit_id = ANY(%(hits)s)
-"""
+_FIRST_OF_ALL = f"""
+SELECT hit.id FROM tasks_hit hit WHERE {_WAITING} AND {_NO_PAIR_MET} ORDER BY hit.number LIMIT 1
+"""  # noqa: S608
 
 
 def next_hit(worker: Worker, campaign: Campaign, at: datetime, *, lock: bool = False) -> int | None:
     """The id of the HIT that this worker should get next, or None if there is none that they may do.
 
-    None of its pairs did the worker meet in this collection before, in whatever campaign. HITs whose test pairs they
-    have not met come first, then those with the fewest met ones. With `lock` (inside a transaction) the HIT is
-    locked, and HITs that others hold are passed over.
+    The worker has met none of its pairs in this collection, in whatever campaign. Among the first LOOKED_AT HITs that
+    wait, by number, it is the one with the fewest test pairs that they met in their last REMEMBERED HITs; if none of
+    these will do, it is the first that does. With `lock` (inside a transaction) the HIT is locked, and HITs that others
+    hold are passed over.
 
-    What the worker met is gathered first, and handed on as values, so that the planner knows how much it is: in one
-    query it takes a thousand HITs for ten.
+    What this costs depends neither on how many HITs there are nor on how many the worker has done.
     """
     suffix = " FOR UPDATE OF hit SKIP LOCKED" if lock else ""
+    arguments: dict[str, int | datetime] = {"worker": worker.pk, "campaign": campaign.pk, "at": at}
+    arguments |= {"looked_at": LOOKED_AT, "remembered": REMEMBERED}
     with connection.cursor() as cursor:
-        met, met_tests = _met(cursor, worker, campaign)
-        arguments: dict[str, Any] = {"campaign": campaign.pk, "at": at}
-        arguments |= {"not_these": list(met), "met_tests": list(met_tests)}
-        # A worker who met all test pairs meets as many in every HIT: all HITs have the same number.
-        by_number = not met_tests or not confirmed_tests(campaign).exclude(pk__in=met_tests).exists()
-        cursor.execute((_NEXT if by_number else _NEXT_BY_MET_TESTS) + suffix, arguments)
-        row = cursor.fetchone()
-    return None if row is None else int(row[0])
-
-
-def _met(cursor: CursorWrapper, worker: Worker, campaign: Campaign) -> tuple[set[int], set[int]]:
-    """The HITs that a worker did or that ask what they have met, of all campaigns, and the test pairs they met."""
-    here: list[int] = []
-    elsewhere: list[int] = []
-    for hit_id, campaign_id in Assignment.objects.filter(worker=worker).values_list("hit_id", "campaign_id"):
-        (here if campaign_id == campaign.pk else elsewhere).append(hit_id)
-    conflicting: set[int] = set()
-    tests: set[int] = set()
-    for query, hits in ((_SHARING_A_PAIR, here), (_ASKING_THE_SAME, elsewhere)):
-        if hits:
-            cursor.execute(query, {"hits": hits, "campaign": campaign.pk})
-            conflicting.update(hit_id for (hit_id,) in cursor.fetchall())
-    if here:  # test pairs belong to one campaign
-        met = Item.objects.filter(hit__in=here, test__isnull=False)
-        tests.update(met.order_by().values_list("test_id", flat=True).distinct())
-    return conflicting.union(here), tests
+        for query in (_AMONG_THE_NEXT, _FIRST_OF_ALL):
+            cursor.execute(query + suffix, arguments)
+            row = cursor.fetchone()
+            if row is not None:
+                return int(row[0])
+    return None
 
 
 def leases_running(hit_id: int, at: datetime) -> int:

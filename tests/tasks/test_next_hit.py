@@ -1,40 +1,52 @@
-"""Which HIT a worker gets next: the rule as one plain query is the reference, on random worlds."""
+"""Which HIT a worker gets next: the rule as one plain query is the reference, on random worlds. Nobody waits for it."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from random import Random
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from core.models import Lab
 from pools.models import Campaign, Candidate, Collection, Pair, Passage, Pool, Query
+from tasks import selectors as task_selectors
+from tasks import services as task_services
 from tasks.models import Assignment, Hit, Item, TestPair, Worker
 from tasks.selectors import next_hit
 
-# HITs that need more work than is out, without a pair that the worker met in whatever campaign; those with the fewest
-# test pairs that the worker met come first.
+# Of the first HITs that need more work than is out and that the worker has not taken, those without a pair that the
+# worker met in whatever campaign, and of these the one with the fewest test pairs of their last HITs. If there is none,
+# the first after them.
 RULE = """
 WITH met AS (
   SELECT item.* FROM tasks_assignment own JOIN tasks_item item ON item.hit_id = own.hit_id
-  WHERE own.worker_id = %(worker)s)
+  WHERE own.worker_id = %(worker)s),
+remembered AS (
+  SELECT item.test_id FROM tasks_item item WHERE item.test_id IS NOT NULL AND item.hit_id IN (
+    SELECT own.hit_id FROM tasks_assignment own
+    WHERE own.worker_id = %(worker)s AND own.campaign_id = %(campaign)s
+    ORDER BY own.hit_id DESC LIMIT %(remembered)s)),
+waiting AS (
+  SELECT hit.*, row_number() OVER (ORDER BY hit.number) AS place FROM tasks_hit hit
+  WHERE hit.campaign_id = %(campaign)s
+    AND hit.needed > (
+      SELECT count(*) FROM tasks_assignment lease
+      WHERE lease.hit_id = hit.id AND lease.verdict = 'pending' AND lease.leased_until > %(at)s)
+    AND NOT EXISTS (SELECT 1 FROM tasks_assignment own WHERE own.hit_id = hit.id AND own.worker_id = %(worker)s))
 SELECT hit.id
-FROM tasks_hit hit
-WHERE hit.campaign_id = %(campaign)s
-  AND hit.needed > (
-    SELECT count(*) FROM tasks_assignment lease
-    WHERE lease.hit_id = hit.id AND lease.verdict = 'pending' AND lease.leased_until > %(at)s)
-  AND NOT EXISTS (SELECT 1 FROM tasks_assignment own WHERE own.hit_id = hit.id AND own.worker_id = %(worker)s)
-  AND NOT EXISTS (
+FROM waiting hit
+WHERE NOT EXISTS (
     SELECT 1
     FROM tasks_item item JOIN pools_pair pair ON pair.id = item.pair_id JOIN pools_pool pool ON pool.id = pair.pool_id
     WHERE item.hit_id = hit.id AND (pool.query_id, pair.a_id, pair.b_id) IN (
       SELECT met_pool.query_id, met_pair.a_id, met_pair.b_id
       FROM met JOIN pools_pair met_pair ON met_pair.id = met.pair_id
         JOIN pools_pool met_pool ON met_pool.id = met_pair.pool_id))
-ORDER BY (
-    SELECT count(*) FROM tasks_item item
-    WHERE item.hit_id = hit.id AND item.test_id IN (SELECT test_id FROM met WHERE test_id IS NOT NULL)),
+ORDER BY
+  greatest(place - %(looked_at)s, 0),
+  (SELECT count(*) FROM tasks_item item
+   WHERE item.hit_id = hit.id AND item.test_id IN (SELECT test_id FROM remembered)),
   hit.number
 LIMIT 1
 """
@@ -42,7 +54,8 @@ LIMIT 1
 
 def by_the_rule(worker: Worker, campaign: Campaign, at: object) -> int | None:
     with connection.cursor() as cursor:
-        cursor.execute(RULE, {"campaign": campaign.pk, "worker": worker.pk, "at": at})
+        bounds = {"looked_at": task_selectors.LOOKED_AT, "remembered": task_selectors.REMEMBERED}
+        cursor.execute(RULE, {"campaign": campaign.pk, "worker": worker.pk, "at": at, **bounds})
         row = cursor.fetchone()
     return row and row[0]
 
@@ -83,9 +96,11 @@ def make_world(random: Random, lab: Lab, number: int) -> list[Campaign]:
     return campaigns
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_the_next_hit_is_the_one_that_the_rule_names(lab: Lab, seed: int) -> None:
+@pytest.mark.parametrize("seed", range(24))
+def test_the_next_hit_is_the_one_that_the_rule_names(lab: Lab, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
+    monkeypatch.setattr(task_selectors, "LOOKED_AT", random.choice([1, 2, 3, 100]))
+    monkeypatch.setattr(task_selectors, "REMEMBERED", random.choice([1, 2, 100]))
     at = timezone.now()
     campaigns = make_world(random, lab, seed)
     workers = [Worker.objects.create(lab=lab) for _worker in range(4)]
@@ -109,3 +124,48 @@ def test_the_next_hit_is_the_one_that_the_rule_names(lab: Lab, seed: int) -> Non
             verdict=random.choice(["pending", "accepted", "excluded"]),
         )
     assert given > 3
+
+
+@pytest.fixture
+def eight(db: None, lab: Lab) -> Campaign:
+    """An open campaign of eight HITs, each of which needs one more assignment."""
+    campaign = Campaign.objects.create(
+        lab=lab, collection=Collection.objects.create(lab=lab, name="eight"), name="eight", state="open"
+    )
+    Hit.objects.bulk_create(Hit(campaign=campaign, number=number, needed=1) for number in range(1, 9))
+    return campaign
+
+
+def take_in_thread(worker: Worker, campaign: Campaign) -> int | None:
+    """The number of the HIT that a worker takes through a connection of their own; None if none is left."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '5s'")
+        return task_services.assignment_take(worker=worker, campaign=campaign, at=timezone.now()).hit.number
+    except task_services.NoWork:
+        return None
+    finally:
+        connection.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_who_come_at_once_get_a_hit_each(eight: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task_selectors, "LOOKED_AT", 2)
+    workers = [Worker.objects.create(lab=eight.lab) for _worker in range(10)]
+    with ThreadPoolExecutor(len(workers)) as threads:
+        taken = list(threads.map(lambda worker: take_in_thread(worker, eight), workers))
+    assert sorted(number for number in taken if number is not None) == list(range(1, 9))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_waits_for_those_who_hold_every_hit_that_is_looked_at(
+    eight: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_selectors, "LOOKED_AT", 2)
+    worker = Worker.objects.create(lab=eight.lab)
+    with transaction.atomic():
+        held = list(Hit.objects.filter(number__in=[1, 2, 4]).order_by("number").select_for_update())
+        with ThreadPoolExecutor(1) as thread:
+            assert thread.submit(take_in_thread, worker, eight).result() == 3
+    assert [hit.number for hit in held] == [1, 2, 4]
+    assert Assignment.objects.get().worker == worker
