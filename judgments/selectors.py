@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from decimal import Decimal
 from typing import NamedTuple, cast
 
 from django.db import connection
@@ -13,7 +14,7 @@ from core.version import VERSION
 from evaluation.files.preferences import Preference
 from evaluation.judging.tournament import Derived, Method, derive
 from judgments.models import Acceptance, Decision, Export, Judgment, StoredFile
-from platforms.models import Payment
+from platforms.models import Payment, listed_reward
 from pools.models import Campaign, Candidate, Pair, Pool
 from tasks.models import Assignment, Item, Worker
 
@@ -27,11 +28,6 @@ def effective(assignment: Assignment) -> dict[int, Judgment]:
 def judged_count(assignment: Assignment) -> int:
     """How many items of an assignment have been judged."""
     return Judgment.objects.filter(assignment=assignment).values("item").distinct().count()
-
-
-def latest(assignment: Assignment, item: Item) -> Judgment | None:
-    """The newest judgment of one item of an assignment."""
-    return Judgment.objects.filter(assignment=assignment, item=item).order_by("-id").first()
 
 
 def failed_tests(assignment: Assignment) -> list[Judgment]:
@@ -451,13 +447,90 @@ def duration_of(judgment: Judgment) -> float:
     return (judgment.made_at - judgment.shown_at).total_seconds()
 
 
-def item_of(assignment: Assignment, position: int) -> Item | None:
-    """One item of an assignment with all that its page shows."""
-    return (
-        Item.objects.filter(hit_id=assignment.hit_id, position=position)
-        .select_related("pair__a", "pair__b", "pair__pool__query", "test")
-        .first()
+class Terms(NamedTuple):
+    """Where work came through, and how it is paid there: of its publication, what judging pages need."""
+
+    platform: str
+    pay: str
+    listed: Decimal
+
+
+class ShownItem(NamedTuple):
+    """All that the page of one item shows. `preferred` is the newest judgment on it; `answered` counts judged items."""
+
+    question: str
+    question_language: str
+    language: str
+    query: str
+    left: str
+    right: str
+    preferred: str | None
+    answered: int
+    total: int
+    campaign_id: int
+    reward: Decimal
+    leased_until: datetime
+    terms: Terms | None
+
+
+# One statement for the page that is asked for most. The texts are scalars: planning as many joins would take longer.
+_SHOWN_ITEM = """SELECT campaign.question, campaign.language,
+  (SELECT language FROM pools_collection WHERE id = campaign.collection_id),
+  test.question, test.relevant_text, test.off_topic_text,
+  (SELECT text FROM pools_query WHERE id = (SELECT query_id FROM pools_pool WHERE id = pair.pool_id)),
+  (SELECT text FROM pools_passage WHERE id = pair.a_id),
+  (SELECT text FROM pools_passage WHERE id = pair.b_id),
+  item.a_left,
+  (SELECT preferred FROM judgments_judgment
+   WHERE assignment_id = assignment.id AND item_id = item.id ORDER BY id DESC LIMIT 1),
+  (SELECT count(DISTINCT item_id) FROM judgments_judgment WHERE assignment_id = assignment.id),
+  (SELECT count(*) FROM tasks_item WHERE hit_id = assignment.hit_id),
+  campaign.id, campaign.reward, assignment.leased_until,
+  publication.platform, publication.pay, publication.base
+FROM tasks_assignment assignment
+  JOIN tasks_item item ON item.hit_id = assignment.hit_id AND item.position = %(position)s
+  JOIN pools_campaign campaign ON campaign.id = assignment.campaign_id
+  LEFT JOIN pools_pair pair ON pair.id = item.pair_id
+  LEFT JOIN tasks_testpair test ON test.id = item.test_id
+  LEFT JOIN platforms_publication publication
+    ON publication.campaign_id = campaign.id AND assignment.platform_assignment_id <> ''
+WHERE assignment.id = %(assignment)s AND assignment.worker_id = %(worker)s AND assignment.hit_id = %(hit)s
+  AND assignment.state = 'active'
+"""
+
+
+def shown_item(*, assignment_id: int, worker_id: int, hit_id: int, position: int) -> ShownItem | None:
+    """What the page of one item shows; None unless the assignment is active and has an item at this position."""
+    keys = {"assignment": assignment_id, "worker": worker_id, "hit": hit_id, "position": position}
+    with connection.cursor() as cursor:
+        cursor.execute(_SHOWN_ITEM, keys)
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    question, question_language, language, *texts, a_left, preferred, answered, total = row[:13]
+    campaign_id, reward, leased_until, platform, pay, base = row[13:]
+    query, first, second = texts[:3] if texts[0] is not None else texts[3:]
+    left, right = (first, second) if a_left else (second, first)
+    return ShownItem(
+        question=question,
+        question_language=question_language,
+        language=language,
+        query=query,
+        left=left,
+        right=right,
+        preferred=preferred,
+        answered=answered,
+        total=total,
+        campaign_id=campaign_id,
+        reward=reward,
+        leased_until=leased_until,
+        terms=terms_of(platform, pay, base, reward),
     )
+
+
+def terms_of(platform: str | None, pay: str, base: Decimal, reward: Decimal) -> Terms | None:
+    """The terms in a row that was joined with a publication; None where there is none."""
+    return None if platform is None else Terms(platform, pay, listed_reward(pay, base, reward))
 
 
 def unjudged_positions(assignment: Assignment) -> list[int]:

@@ -7,8 +7,10 @@ frame's address, and nobody's word alone puts judgments into a campaign or has a
 import logging
 from collections.abc import Iterable
 from datetime import datetime
+from decimal import Decimal
+from typing import NamedTuple
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -28,28 +30,61 @@ from tasks.models import Assignment, CampaignAlarm, Hit, Item, Worker
 log = logging.getLogger(__name__)
 
 
-@transaction.atomic
-def judgment_save(
-    *, assignment: Assignment, position: int, preferred: str, shown_at: datetime, at: datetime
-) -> Judgment:
+class Saved(NamedTuple):
+    """How far the worker is once a choice is saved. `terms` are those of the platform that the work came through."""
+
+    answered: int
+    total: int
+    reward: Decimal
+    terms: judgment_selectors.Terms | None
+
+
+# Sent as one message, which PostgreSQL carries out as one transaction. The second statement begins once the lock is
+# held, so it sees what was saved by a click at the same time.
+_SAVE = """
+SELECT FROM tasks_assignment WHERE id = %(assignment)s FOR NO KEY UPDATE;
+WITH chosen AS (
+  SELECT assignment.id AS assignment_id, item.id AS item_id, assignment.hit_id, assignment.campaign_id,
+    assignment.platform_assignment_id,
+    (SELECT preferred FROM judgments_judgment
+     WHERE assignment_id = assignment.id AND item_id = item.id ORDER BY id DESC LIMIT 1) AS before
+  FROM tasks_assignment assignment
+    JOIN tasks_item item ON item.hit_id = assignment.hit_id AND item.position = %(position)s
+  WHERE assignment.id = %(assignment)s AND assignment.state = 'active'),
+saved AS (
+  INSERT INTO judgments_judgment (assignment_id, item_id, preferred, shown_at, made_at)
+  SELECT assignment_id, item_id, %(preferred)s, least(%(shown_at)s, %(at)s), %(at)s
+  FROM chosen WHERE before IS DISTINCT FROM %(preferred)s)
+SELECT
+  (SELECT count(DISTINCT item_id) FROM judgments_judgment WHERE assignment_id = chosen.assignment_id)
+    + (before IS NULL)::int,
+  (SELECT count(*) FROM tasks_item WHERE hit_id = chosen.hit_id),
+  campaign.reward, publication.platform, publication.pay, publication.base
+FROM chosen
+  JOIN pools_campaign campaign ON campaign.id = chosen.campaign_id
+  LEFT JOIN platforms_publication publication
+    ON publication.campaign_id = campaign.id AND chosen.platform_assignment_id <> ''
+"""
+
+
+def judgment_save(*, assignment_id: int, position: int, preferred: str, shown_at: datetime, at: datetime) -> Saved:
     """Store what the worker prefers on one item. Saying the same again (a double click, a reload) adds nothing.
 
     Work that comes after the lease is stored like any other; after the end of the assignment nothing is.
     """
     if preferred not in Judgment.Side.values:
         raise BadRequest(_("The answer must be “left” or “right”, not “%(value)s”.") % {"value": preferred[:20]})
-    assignment = _lock(assignment)
-    if assignment.state != Assignment.State.ACTIVE:
-        raise NotNow(_("You have already finished this task, so its answers can no longer be changed."))
-    item = Item.objects.filter(hit_id=assignment.hit_id, position=position).first()
-    if item is None:
+    choice: dict[str, int | str | datetime] = {"assignment": assignment_id, "position": position}
+    choice |= {"preferred": preferred, "shown_at": shown_at, "at": at}
+    with connection.cursor() as cursor:
+        cursor.execute(_SAVE, choice)
+        row = cursor.fetchone()
+    if row is None:
+        if Assignment.objects.filter(pk=assignment_id).exclude(state=Assignment.State.ACTIVE).exists():
+            raise NotNow(_("You have already finished this task, so its answers can no longer be changed."))
         raise NotYours(_("This task has no question %(position)d.") % {"position": position})
-    last = judgment_selectors.latest(assignment, item)
-    if last is not None and last.preferred == preferred:
-        return last
-    return Judgment.objects.create(
-        assignment=assignment, item=item, preferred=preferred, shown_at=min(shown_at, at), made_at=at
-    )
+    answered, total, reward, platform, pay, base = row
+    return Saved(answered, total, reward, judgment_selectors.terms_of(platform, pay, base, reward))
 
 
 @transaction.atomic

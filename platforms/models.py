@@ -97,14 +97,18 @@ class Publication(models.Model):
     @property
     def listed(self) -> Decimal:
         """The reward that the platform lists, and pays when an assignment is approved."""
-        reward = self.campaign.reward
-        return min(self.base, reward) if self.pay == self.Pay.BASE_AND_BONUS else reward
+        return listed_reward(self.pay, self.base, self.campaign.reward)
 
     @property
     def longest_time(self) -> timedelta:
         """What any of its terms so far gave a worker for a HIT: work keeps the time that it was accepted with."""
         seconds = self.terms.values_list("values__assignment_duration", flat=True)
         return max([self.assignment_duration, *(timedelta(seconds=float(given)) for given in seconds if given)])
+
+
+def listed_reward(pay: str, base: Decimal, reward: Decimal) -> Decimal:
+    """What a platform lists for HITs of this reward, by a publication's terms."""
+    return min(base, reward) if pay == Publication.Pay.BASE_AND_BONUS else reward
 
 
 class TermsVersion(models.Model):

@@ -37,6 +37,14 @@ class Expired(NotYours):
             self.way_out = None
 
 
+class Keys(NamedTuple):
+    """What the token of an assignment's pages names."""
+
+    assignment_id: int
+    worker_id: int
+    hit_id: int
+
+
 class Home(NamedTuple):
     """A worker in a campaign."""
 
@@ -46,7 +54,12 @@ class Home(NamedTuple):
 
 def home_token(worker: Worker, campaign: Campaign) -> str:
     """The signed token of a worker's home in a campaign."""
-    return signing.dumps([worker.pk, campaign.pk], salt=_HOME)
+    return home_token_of(worker.pk, campaign.pk)
+
+
+def home_token_of(worker_id: int, campaign_id: int) -> str:
+    """The same, for the keys of worker and campaign."""
+    return signing.dumps([worker_id, campaign_id], salt=_HOME)
 
 
 def home_of(token: str) -> Home:
@@ -67,15 +80,27 @@ def assignment_token(assignment: Assignment) -> str:
     return signing.dumps([assignment.pk, assignment.worker_id, assignment.hit_id], salt=_ASSIGNMENT)
 
 
+def assignment_keys(token: str) -> Keys:
+    """The keys that a token was made for. Raises what `assignment_of` does.
+
+    Nothing is looked up, unless the token is so old that whether it is still good depends on the lease.
+    """
+    try:
+        return Keys(*signing.loads(token, salt=_ASSIGNMENT, max_age=PAGES_LAST))
+    except signing.BadSignature:
+        assignment = assignment_of(token)
+        return Keys(assignment.pk, assignment.worker_id, assignment.hit_id)
+
+
 def assignment_of(token: str) -> Assignment:
     """The assignment that a token was made for. Raises NotYours for any other text, and Expired for an old token.
 
     A token lasts for as long as the lease, and PAGES_LAST.
     """
-    pk, worker_id, hit_id = _loads(token, _ASSIGNMENT, 3)
+    keys = Keys(*_loads(token, _ASSIGNMENT, 3))
     assignment = (
         Assignment.objects.select_related("campaign__collection", "campaign__lab", "hit", "worker")
-        .filter(pk=pk, worker_id=worker_id, hit_id=hit_id)
+        .filter(pk=keys.assignment_id, worker_id=keys.worker_id, hit_id=keys.hit_id)
         .first()
     )
     if assignment is None:

@@ -153,7 +153,7 @@ def judge(
             continue
         wants_a = not fail_tests if item.test_id is not None else prefer == "a"
         judgment_services.judgment_save(
-            assignment=assignment,
+            assignment_id=assignment.pk,
             position=item.position,
             preferred="left" if wants_a == item.a_left else "right",
             shown_at=at - timedelta(seconds=9),

@@ -60,15 +60,16 @@ class SaveJudgment(APIView):
         choice = ChoiceSerializer(data=request.data)
         if not choice.is_valid():
             raise ParseError(_("“preferred” and “shown” are required."))
-        assignment = links.assignment_of(token)
-        judgment = judgment_services.judgment_save(
-            assignment=assignment,
+        keys = links.assignment_keys(token)
+        preferred = choice.validated_data["preferred"]
+        saved = judgment_services.judgment_save(
+            assignment_id=keys.assignment_id,
             position=position,
-            preferred=choice.validated_data["preferred"],
-            shown_at=worker_pages.shown_from(choice.validated_data["shown"], assignment, position),
+            preferred=preferred,
+            shown_at=worker_pages.shown_from(choice.validated_data["shown"], keys.assignment_id, position),
             at=timezone.now(),
         )
-        return Response(worker_pages.saved_context(assignment, judgment))
+        return Response(worker_pages.saved_context(preferred, saved))
 
     def handle_exception(self, exc: Exception) -> Response:
         """Answer every refusal with a sentence as `error`."""

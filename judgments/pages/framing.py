@@ -1,6 +1,7 @@
 """Pages inside a platform's frame: only that platform may frame them, and they may post to it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 from urllib.parse import urlsplit
@@ -8,17 +9,18 @@ from urllib.parse import urlsplit
 from django.http import HttpRequest, HttpResponse
 
 from core.errors import Refused
+from judgments.selectors import Terms
 from platforms.models import Publication
-from platforms.registry import adapter_of
+from platforms.registry import adapter_named
 from tasks import links
 from tasks.models import Assignment
 
 View = Callable[..., HttpResponse]
 
 
-def submit_host(publication: Publication) -> str:
+def submit_host(terms: Publication | Terms) -> str:
     """Where finished work is posted: from settings, never from the frame's address."""
-    return adapter_of(publication).submit_host
+    return adapter_named(terms.platform).submit_host
 
 
 def platform_of(assignment: Assignment) -> Publication | None:
@@ -41,6 +43,17 @@ def allow_frame(response: HttpResponse, platform: str) -> HttpResponse:
     return response
 
 
+@contextmanager
+def expiring_in_frame() -> Iterator[None]:
+    """Let a platform show, in its frame, that the address of work that came through it has expired."""
+    try:
+        yield
+    except links.Expired as expired:
+        publication = None if expired.assignment is None else platform_of(expired.assignment)
+        expired.framed_by = None if publication is None else submit_host(publication)
+        raise
+
+
 def in_platforms_frame(view: View) -> View:
     """For pages of an assignment, which is looked up once and handed to the view before its token.
 
@@ -49,12 +62,8 @@ def in_platforms_frame(view: View) -> View:
 
     @wraps(view)
     def framed(request: HttpRequest, token: str, *arguments: Any, **named: Any) -> HttpResponse:
-        try:
+        with expiring_in_frame():
             assignment = links.assignment_of(token)
-        except links.Expired as expired:
-            publication = None if expired.assignment is None else platform_of(expired.assignment)
-            expired.framed_by = None if publication is None else submit_host(publication)
-            raise
         publication = platform_of(assignment)
         if publication is None:
             return view(request, assignment, token, *arguments, **named)

@@ -28,16 +28,15 @@ from core.models import Lab
 from core.money import dollars, owed
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
-from judgments.models import Judgment
 from judgments.pages.example import worked_example
-from judgments.pages.framing import in_platforms_frame, platform_of, submit_host
+from judgments.pages.framing import allow_frame, expiring_in_frame, in_platforms_frame, platform_of, submit_host
 from platforms.models import Publication
 from pools.models import Campaign
 from tasks import links
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.default_texts import default_consent
-from tasks.models import Assignment, ConsentText, Item, Worker
+from tasks.models import Assignment, ConsentText, Worker
 
 _SHOWN = "bestknown.shown"
 _JOIN = "bestknown.join"
@@ -225,27 +224,45 @@ def instructions(request: HttpRequest, assignment: Assignment, token: str) -> Ht
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@in_platforms_frame
-def item(request: HttpRequest, assignment: Assignment, token: str, position: int) -> HttpResponse:
-    """One comparison. Without a script, choosing posts here and comes back to the marked page."""
+def item(request: HttpRequest, token: str, position: int) -> HttpResponse:
+    """One comparison. Without a script, choosing posts here and comes back to the marked page.
+
+    No page is asked for as often, so one statement reads all that it shows.
+    """
     if request.method == "POST":
-        preferred = request.POST.get("preferred", "")
-        shown_at = shown_from(request.POST.get("shown", ""), assignment, position)
-        try:
-            judgment_services.judgment_save(
-                assignment=assignment, position=position, preferred=preferred, shown_at=shown_at, at=timezone.now()
-            )
-        except NotNow as refused:
-            refused.way_out = (reverse("judging:done", args=[token]), _("See your receipt"))
-            raise
-        return see_other("judging:item", token, position)
+        return _choose(request, token, position)
+    with expiring_in_frame():
+        keys = links.assignment_keys(token)
+    shown = judgment_selectors.shown_item(**keys._asdict(), position=position)
+    if shown is None:
+        return _without_item(request, token, position)
+    page = render(request, "judgments/pages/item.html", _item_context(keys, token, position, shown))
+    return page if shown.terms is None else allow_frame(page, submit_host(shown.terms))
+
+
+@in_platforms_frame
+def _choose(request: HttpRequest, assignment: Assignment, token: str, position: int) -> HttpResponse:
+    shown_at = shown_from(request.POST.get("shown", ""), assignment.pk, position)
+    try:
+        judgment_services.judgment_save(
+            assignment_id=assignment.pk,
+            position=position,
+            preferred=request.POST.get("preferred", ""),
+            shown_at=shown_at,
+            at=timezone.now(),
+        )
+    except NotNow as refused:
+        refused.way_out = (reverse("judging:done", args=[token]), _("See your receipt"))
+        raise
+    return see_other("judging:item", token, position)
+
+
+@in_platforms_frame
+def _without_item(request: HttpRequest, assignment: Assignment, token: str, position: int) -> HttpResponse:
+    """What is answered where no item can be shown: the receipt, or that there is none at this position."""
     if assignment.state != Assignment.State.ACTIVE:
         return see_other("judging:done", token)
-    shown = judgment_selectors.item_of(assignment, position)
-    if shown is None:
-        raise NotYours(_("This task has no question %(position)d.") % {"position": position})
-    judgment = judgment_selectors.latest(assignment, shown)
-    return render(request, "judgments/pages/item.html", _item_context(assignment, token, shown, judgment))
+    raise NotYours(_("This task has no question %(position)d.") % {"position": position})
 
 
 @csrf_exempt
@@ -336,94 +353,87 @@ class TooMany(Refused):
     title = "One moment, please"
 
 
-def shown_token(assignment: Assignment, position: int, at: datetime) -> str:
+def shown_token(assignment_id: int, position: int, at: datetime) -> str:
     """The time at which an item was shown, signed, so that it can travel through the worker's page."""
-    return signing.dumps([assignment.pk, position, at.timestamp()], salt=_SHOWN)
+    return signing.dumps([assignment_id, position, at.timestamp()], salt=_SHOWN)
 
 
-def shown_from(token: str, assignment: Assignment, position: int) -> datetime:
+def shown_from(token: str, assignment_id: int, position: int) -> datetime:
     """The time in a token made for this item. Raises BadRequest for any other text."""
     try:
         pk, number, timestamp = signing.loads(token, salt=_SHOWN)
     except (signing.BadSignature, ValueError, TypeError):
         raise BadRequest(_("This page is incomplete. Please reload it.")) from None
-    if (pk, number) != (assignment.pk, position):
+    if (pk, number) != (assignment_id, position):
         raise BadRequest(_("This page belongs to another question. Please reload it."))
     return datetime.fromtimestamp(timestamp, tz=timezone.get_default_timezone())
 
 
-def pay_for(publication: Publication | None, earned: Decimal, answered: int) -> Decimal:
-    """What a worker is paid, in dollars, for these earnings and answers: nothing without an answer, "
-    "and at a platform by its terms, once the work is submitted."""
-    if not answered or publication is None or publication.pay == Publication.Pay.RETURN_AND_COMPENSATE:
+def pay_for(terms: Publication | judgment_selectors.Terms | None, earned: Decimal, answered: int) -> Decimal:
+    """What a worker is paid, in dollars, for these earnings and answers: nothing without an answer, and at a platform
+    by its terms, once the work is submitted.
+    """
+    if not answered or terms is None or terms.pay == Publication.Pay.RETURN_AND_COMPENSATE:
         return earned
-    return max(earned, publication.listed)
+    return max(earned, terms.listed)
 
 
-def saved_context(assignment: Assignment, judgment: Judgment) -> dict[str, Any]:
+def saved_context(preferred: str, saved: judgment_services.Saved) -> dict[str, Any]:
     """The answer to the page's script once a choice is saved."""
-    answered, total = judgment_selectors.judged_count(assignment), assignment.hit.items.count()
+    earned = owed(saved.reward, saved.answered, saved.total)
     return {
         "saved": True,
-        "preferred": judgment.preferred,
-        "answered": answered,
-        "total": total,
-        "owed": dollars(pay_for(platform_of(assignment), owed(assignment.campaign.reward, answered, total), answered)),
+        "preferred": preferred,
+        "answered": saved.answered,
+        "total": saved.total,
+        "owed": dollars(pay_for(saved.terms, earned, saved.answered)),
     }
 
 
-def _item_context(assignment: Assignment, token: str, shown: Item, judgment: Judgment | None) -> dict[str, Any]:
-    campaign = assignment.campaign
-    publication = platform_of(assignment)
-    total = assignment.hit.items.count()
-    answered = judgment_selectors.judged_count(assignment)
-    if shown.pair is not None:
-        query, first, second = shown.pair.pool.query.text, shown.pair.a.text, shown.pair.b.text
-    else:
-        assert shown.test is not None  # the database holds that an item is a pair or a test pair
-        query, first, second = shown.test.question, shown.test.relevant_text, shown.test.off_topic_text
-    left, right = (first, second) if shown.a_left else (second, first)
-    lang = campaign.collection.language
+def _item_context(keys: links.Keys, token: str, position: int, shown: judgment_selectors.ShownItem) -> dict[str, Any]:
     now = timezone.now()
-    last = shown.position == total
-    seconds_left = (assignment.leased_until - now).total_seconds()
+    last = position == shown.total
+    seconds_left = (shown.leased_until - now).total_seconds()
+    earned = owed(shown.reward, shown.answered, shown.total)
+    framed = shown.terms is not None
+    home_token = links.home_token_of(keys.worker_id, shown.campaign_id)
     return {
-        "task": task_context(campaign),
+        "task": {"question": shown.question, "lang": shown.question_language},
         "item": {
-            "position": shown.position,
-            "total": total,
-            "query": query,
-            "left": {"text": left, "lang": lang},
-            "right": {"text": right, "lang": lang},
-            "preferred": judgment.preferred if judgment else None,
-            "lang": lang,
+            "position": position,
+            "total": shown.total,
+            "query": shown.query,
+            "left": shown.left,
+            "right": shown.right,
+            "preferred": shown.preferred,
+            "lang": shown.language,
         },
-        "answered": answered,
+        "answered": shown.answered,
         "form": {
-            "action": reverse("judging:item", args=[token, shown.position]),
-            "shown": shown_token(assignment, shown.position, now),
-            "save_url": reverse("judging:save", args=[token, shown.position]),
-            "name": f"{assignment.pk}/{shown.position}",  # the same in all tabs, whatever token they came with
+            "action": reverse("judging:item", args=[token, position]),
+            "shown": shown_token(keys.assignment_id, position, now),
+            "save_url": reverse("judging:save", args=[token, position]),
+            "name": f"{keys.assignment_id}/{position}",  # the same in all tabs, whatever token they came with
         },
-        "prev_url": reverse("judging:item", args=[token, shown.position - 1]) if shown.position > 1 else None,
+        "prev_url": reverse("judging:item", args=[token, position - 1]) if position > 1 else None,
         "next_url": reverse("judging:finish", args=[token])
         if last
-        else reverse("judging:item", args=[token, shown.position + 1]),
+        else reverse("judging:item", args=[token, position + 1]),
         "last": last,
         "instructions_url": reverse("judging:instructions", args=[token]),
         "leave_url": reverse("judging:leave", args=[token]),
-        "home_url": _home_of(assignment) if publication is None else "",
+        "home_url": "" if framed else reverse("judging:home", args=[home_token]),
         "receipt_url": reverse("judging:done", args=[token]),
         # A platform counts from when the task was accepted there, and shows that itself.
-        "deadline": {
-            "iso": assignment.leased_until.isoformat(),
+        "deadline": None
+        if framed
+        else {
+            "iso": shown.leased_until.isoformat(),
             "minutes_left": max(0, int(seconds_left // 60)),
             "late": seconds_left < 0,
-        }
-        if publication is None
-        else None,
-        "owed_now": dollars(pay_for(publication, owed(campaign.reward, answered, total), answered)),
-        "framed": publication is not None,
+        },
+        "owed_now": dollars(pay_for(shown.terms, earned, shown.answered)),
+        "framed": framed,
     }
 
 
@@ -513,7 +523,7 @@ def _submission(assignment: Assignment, publication: Publication) -> dict[str, s
 
 
 def _home_of(assignment: Assignment) -> str:
-    return reverse("judging:home", args=[links.home_token(assignment.worker, assignment.campaign)])
+    return reverse("judging:home", args=[links.home_token_of(assignment.worker_id, assignment.campaign_id)])
 
 
 def _campaign(link: str) -> Campaign:

@@ -48,7 +48,7 @@ def judge_all(campaign: Campaign, preferences: Iterable[Preference] | None = Non
                 pair = item.pair
                 wants_a = answers.preferred(pair.pool.query.qid, pair.a.pid, pair.b.pid) == pair.a.pid
             judgment_services.judgment_save(
-                assignment=assignment,
+                assignment_id=assignment.pk,
                 position=item.position,
                 preferred="left" if wants_a == item.a_left else "right",
                 shown_at=now - timedelta(seconds=5 + item.position),

@@ -1,9 +1,10 @@
 """Saving, finishing, excluding, redoing: what happens to work, and what must not."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from core.errors import BadRequest, NotNow
@@ -74,11 +75,37 @@ def test_saying_the_same_again_adds_nothing_and_a_changed_mind_adds_a_row(campai
     assignment = factories.take(alice, campaign)
     now = timezone.now()
     for side in ("left", "left", "right", "right", "left", "right"):
-        judgment_services.judgment_save(assignment=assignment, position=1, preferred=side, shown_at=now, at=now)
+        judgment_services.judgment_save(assignment_id=assignment.pk, position=1, preferred=side, shown_at=now, at=now)
     sides = list(Judgment.objects.order_by("id").values_list("preferred", flat=True))
     assert sides == ["left", "right", "left", "right"]
     (judgment,) = judgment_selectors.effective(assignment).values()
     assert judgment.preferred == "right"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_clicks_at_the_same_moment_are_stored_once(campaign: Campaign, alice: Worker) -> None:
+    assignment = factories.take(alice, campaign)
+    now = timezone.now()
+
+    def click(_number: int) -> int:
+        try:
+            saved = judgment_services.judgment_save(
+                assignment_id=assignment.pk, position=1, preferred="left", shown_at=now, at=now
+            )
+            return saved.answered
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as threads:
+        with transaction.atomic(), connection.cursor() as cursor:
+            Assignment.objects.select_for_update().get(pk=assignment.pk)
+            clicks = [threads.submit(click, number) for number in range(2)]
+            waiting = 0
+            while waiting < 2 and not any(each.done() for each in clicks):  # for the lock that is held here
+                cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+                (waiting,) = cursor.fetchone()
+        assert [each.result() for each in clicks] == [1, 1]
+    assert Judgment.objects.count() == 1
 
 
 @pytest.mark.parametrize("fails_first", [True, False])
@@ -143,7 +170,9 @@ def test_nothing_is_stored_for_what_is_not_an_answer(campaign: Campaign, alice: 
     assignment = factories.take(alice, campaign)
     now = timezone.now()
     with pytest.raises(BadRequest, match="“left” or “right”, not “middle”"):
-        judgment_services.judgment_save(assignment=assignment, position=1, preferred="middle", shown_at=now, at=now)
+        judgment_services.judgment_save(
+            assignment_id=assignment.pk, position=1, preferred="middle", shown_at=now, at=now
+        )
     assert not Judgment.objects.exists()
 
 

@@ -300,7 +300,7 @@ def test_the_workers_page_and_the_results_agree_on_sides_and_times(
     for item in assignment.hit.items.filter(pair__isnull=False):
         for side, seconds in (("left", 50), ("right", 3)):  # a changed mind
             judgment_services.judgment_save(
-                assignment=assignment,
+                assignment_id=assignment.pk,
                 position=item.position,
                 preferred=side,
                 shown_at=at,

@@ -349,7 +349,7 @@ def bad_tokens(good: str) -> dict[str, str]:
 def test_a_forged_or_truncated_token_gets_a_kind_page_and_stores_nothing(work: Assignment, token: str) -> None:
     before = stored()
     place = links.home_token(work.worker, work.campaign)
-    shown = worker_pages.shown_token(work, 1, timezone.now())
+    shown = worker_pages.shown_token(work.pk, 1, timezone.now())
     for what, bad in bad_tokens(token).items():
         answers = [ask(f"/j/{bad}/{page}") for page in ("", "1/", "finish/", "leave/", "done/")]
         answers += [
@@ -378,7 +378,7 @@ def test_a_link_that_leads_nowhere_gets_a_kind_page(campaign: Campaign, link: st
 
 def test_a_token_of_one_kind_is_no_token_of_another(work: Assignment, token: str) -> None:
     place = links.home_token(work.worker, work.campaign)
-    shown = worker_pages.shown_token(work, 1, timezone.now())
+    shown = worker_pages.shown_token(work.pk, 1, timezone.now())
     for path in (f"/j/{place}/", f"/j/{shown}/", f"/w/{token}/", f"/w/{shown}/"):
         assert ask(path).status_code == 404
 
@@ -499,7 +499,7 @@ def test_oversized_bodies_are_refused(token: str) -> None:
 
 def test_there_is_no_comparison_beyond_the_last(work: Assignment, token: str) -> None:
     for position in (0, 14, 32768, 10**12, 10**40):
-        sent = {"preferred": "left", "shown": worker_pages.shown_token(work, position, timezone.now())}
+        sent = {"preferred": "left", "shown": worker_pages.shown_token(work.pk, position, timezone.now())}
         assert ask(address("item", token, position)).status_code == 404
         assert send(address("item", token, position), sent).status_code == 404
         assert save(address("save", token, position), sent).status_code == 404
@@ -796,12 +796,26 @@ def questions(path: str) -> list[str]:
     return [query["sql"] for query in asked.captured_queries]
 
 
-def test_a_judging_page_looks_its_assignment_and_publication_up_once(work: Assignment) -> None:
-    Publication.objects.create(campaign=work.campaign, state="open", title="t", description="d")
-    Assignment.objects.filter(pk=work.pk).update(platform_assignment_id="A1")
-    asked = questions(address("item", links.assignment_token(work), 1))
-    assert sum('FROM "tasks_assignment"' in sql for sql in asked) == 1
-    assert sum('FROM "platforms_publication"' in sql for sql in asked) == 1
+@pytest.mark.parametrize("framed", [False, True])
+def test_showing_an_item_and_saving_a_choice_are_one_statement_each(work: Assignment, token: str, framed: bool) -> None:
+    if framed:
+        Publication.objects.create(campaign=work.campaign, state="open", title="t", description="d")
+        Assignment.objects.filter(pk=work.pk).update(platform_assignment_id="A1")
+    shown = shown_on(token, 1)
+    assert len(questions(address("item", token, 1))) == 1
+    for side, rows in (("left", 1), ("left", 1), ("right", 2)):
+        with CaptureQueriesContext(connection) as asked:
+            assert save(address("save", token, 1), {"preferred": side, "shown": shown}).status_code == 200
+        assert len(asked) == 1
+        assert Judgment.objects.count() == rows
+
+
+def test_without_a_script_the_assignment_is_looked_up_once(work: Assignment, token: str) -> None:
+    action, hidden = form_of(address("item", token, 1))
+    with CaptureQueriesContext(connection) as asked:
+        send(action, {**hidden, "preferred": "left"})
+    assert len(asked) == 2
+    assert Judgment.objects.count() == 1
 
 
 def test_a_workers_home_asks_as_much_for_many_receipts_as_for_one_and_pages_them(
@@ -814,7 +828,7 @@ def test_a_workers_home_asks_as_much_for_many_receipts_as_for_one_and_pages_them
     for _hit in range(2):
         last = factories.do(alice, campaign)
     Hit.objects.filter(campaign=campaign).update(needed=1)  # as many wait as before
-    assert len(questions(home)) <= one + 1  # how many pages there are
+    assert len(questions(home)) <= one + 2  # how many pages there are, and a second look for a HIT
     shown = ask(home).content.decode()
     first = Assignment.objects.order_by("id").first()
     assert first is not None
