@@ -114,6 +114,7 @@ class PersonAdmin(_UserAdmin):
         (gettext_lazy("Important dates"), {"fields": ("last_login", "date_joined")}),
     )
     list_filter = ("is_staff", "is_superuser", "is_active")
+    list_per_page = 50
     filter_horizontal = ()
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
@@ -129,8 +130,25 @@ class PersonAdmin(_UserAdmin):
 
 @admin.register(Lab)
 class LabAdmin(_Admin):
-    """Labs and their members."""
+    """Labs. Their members are under Memberships, which has pages."""
 
     list_display = ["name"]
-    search_fields = ["name", "members__username"]
-    filter_horizontal = ["members"]
+    search_fields = ["name"]
+    exclude = ["members"]
+    list_per_page = 50
+
+
+Membership = Lab.members.through
+Membership._meta.verbose_name = gettext_lazy("membership")
+Membership._meta.verbose_name_plural = gettext_lazy("memberships")
+
+
+@admin.register(Membership)
+class MembershipAdmin(_Admin):
+    """Who belongs to which lab."""
+
+    list_display = ["lab", "user"]
+    list_select_related = ["lab", "user"]
+    search_fields = ["lab__name", "user__username"]
+    raw_id_fields = ["lab", "user"]
+    list_per_page = 50

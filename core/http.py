@@ -1,18 +1,11 @@
 """What all of the researcher's pages share."""
 
-from collections.abc import Sequence
-from typing import Any
-
 from django import forms
-from django.core.paginator import Page, Paginator
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
 from core.errors import Refused
 from core.models import User
-
-ROWS = 50
 
 
 class Request(HttpRequest):
@@ -26,13 +19,6 @@ def see_other(name: str, *arguments: object, fragment: str = "") -> HttpResponse
     response = HttpResponseRedirect(reverse(name, args=arguments) + (f"#{fragment}" if fragment else ""))
     response.status_code = 303
     return response
-
-
-def page_of(
-    request: HttpRequest, rows: QuerySet[Any] | Sequence[Any], size: int = ROWS, key: str = "page"
-) -> Page[Any]:
-    """The page of rows that `?page=` (or another key) asks for; the nearest where there is no such page."""
-    return Paginator(rows, size).get_page(request.GET.get(key))
 
 
 def refuse_in(form: forms.BaseForm, error: Refused) -> int:

@@ -294,13 +294,9 @@ class PoolRow(NamedTuple):
     waiting: int
 
 
-def pool_keys(campaign: Campaign, search: str = "") -> QuerySet[Pool]:
-    """A campaign's pools by query id; with `search`, those whose question holds it, or whose id it is."""
-    pools = Pool.objects.filter(campaign=campaign)
-    search = search.replace("\0", "")
-    if search:
-        pools = pools.filter(Q(query__text__icontains=search) | Q(query__qid=search))
-    return pools.order_by("query__qid")
+def pools_by_query(campaign: Campaign) -> QuerySet[Pool]:
+    """A campaign's pools by query id."""
+    return Pool.objects.filter(campaign=campaign).order_by("query__qid")
 
 
 def pool_rows(pools: Iterable[Pool], overlap: int) -> list[PoolRow]:
@@ -404,14 +400,19 @@ ORDER BY judgment.assignment_id, judgment.item_id, judgment.id DESC
 MEDIAN_SECONDS = "percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)"
 
 
-def worker_keys(campaign: Campaign) -> QuerySet[Assignment, int]:
-    """Keys of the workers who took work in a campaign, in their order."""
-    workers = campaign.assignments.order_by("worker_id").values_list("worker_id", flat=True)
-    return workers.distinct()
+def workers_with_work(campaign: Campaign) -> QuerySet[Worker]:
+    """The workers who took work in a campaign, in the order of their keys: how much, and what became of it."""
+    verdicts = Assignment.Verdict
+    workers = Worker.objects.filter(assignments__campaign=campaign).annotate(
+        assignment_count=Count("assignments"),
+        accepted_count=Count("assignments", filter=Q(assignments__verdict=verdicts.ACCEPTED)),
+        excluded_count=Count("assignments", filter=Q(assignments__verdict=verdicts.EXCLUDED)),
+    )
+    return workers.order_by("pk")
 
 
 def worker_rows(campaign: Campaign, workers: Sequence[int]) -> list[WorkerRow]:
-    """What these workers did in a campaign, in the order of their keys: work, exclusions, and over pairs the share of
+    """What these workers did in a campaign, in the order given: work, exclusions, and over pairs the share of
     the left side and the median seconds of one comparison.
     """
     with connection.cursor() as cursor:
@@ -431,14 +432,14 @@ def worker_rows(campaign: Campaign, workers: Sequence[int]) -> list[WorkerRow]:
             FROM tasks_assignment assignment JOIN tasks_worker worker ON worker.id = assignment.worker_id
               LEFT JOIN behaviour ON behaviour.worker_id = worker.id
             WHERE assignment.campaign_id = %(campaign)s AND worker.id = ANY(%(workers)s::bigint[])
-            GROUP BY worker.id, behaviour.left_share, behaviour.seconds ORDER BY worker.id
+            GROUP BY worker.id, behaviour.left_share, behaviour.seconds
             """,  # noqa: S608
             {"campaign": campaign.pk, "workers": list(workers)},
         )
-        rows = cursor.fetchall()
+        found = {row[0]: row for row in cursor.fetchall()}
     return [
         WorkerRow(pk, taken, accepted, excluded, judged, None if left is None else float(left), median, barred)
-        for pk, taken, accepted, excluded, judged, left, median, barred in rows
+        for pk, taken, accepted, excluded, judged, left, median, barred in (found[pk] for pk in workers if pk in found)
     ]
 
 

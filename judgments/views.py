@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -16,15 +17,17 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kombu.exceptions import OperationalError
 
 from core.errors import NotYours, Refused
-from core.http import ROWS, Request, page_of, refuse_in, see_other
+from core.http import Request, refuse_in, see_other
+from core.lists import Listing
 from core.money import dollars
 from core.progress import progress_of
 from judgments import detail, exports
 from judgments import jobs as judgment_jobs
+from judgments import lists as judgment_lists
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.downloads import file_response
-from judgments.models import StoredFile
+from judgments.models import Decision, StoredFile
 from platforms.bills import campaign_bill
 from platforms.models import Alarm
 from platforms.publishing import publication_likely
@@ -37,7 +40,9 @@ from tasks import campaign_alarms, links
 from tasks import selectors as task_selectors
 from tasks.models import Assignment, Worker
 
-LATEST = 10
+LATEST = 10  # decisions that the campaign's page shows
+DECISIONS = 20  # that a page of a list of them shows
+RUNS_NAMED = 20
 log = logging.getLogger(__name__)
 
 
@@ -60,7 +65,8 @@ def campaign(request: Request, pk: int) -> HttpResponse:
     context: dict[str, Any] = {
         "campaign": found,
         "draft": draft,
-        "runs": found.runs.order_by("name"),
+        "runs": found.runs.order_by("name")[:RUNS_NAMED],
+        "run_count": found.runs.count(),
         "sizes": sizes,
         "histogram": size_histogram(sizes),
         "bill": campaign_bill(publication_likely(found)),
@@ -150,13 +156,12 @@ def _in_words(found: Campaign, name: str) -> object:
 def queries(request: Request, pk: int) -> HttpResponse:
     """A campaign's queries, with a search."""
     found = campaign_of(request, pk)
-    search = request.GET.get("q", "").strip()
-    page = page_of(request, judgment_selectors.pool_keys(found, search))
+    pools = judgment_selectors.pools_by_query(found)
+    listing = Listing(request, pools, sorts=judgment_lists.QUERY_SORTS, narrow=judgment_lists.QueryFilter)
     context = {
         "campaign": found,
-        "search": search,
-        "page": page,
-        "rows": judgment_selectors.pool_rows(page.object_list, found.overlap),
+        "listing": listing,
+        "rows": judgment_selectors.pool_rows(listing.page.object_list, found.overlap),
         "lang": found.collection.language,
     }
     return render(request, "judgments/queries.html", context)
@@ -170,24 +175,33 @@ def queries(request: Request, pk: int) -> HttpResponse:
 def work(request: Request, pk: int) -> HttpResponse:
     """Who did what: assignments, and workers."""
     found = campaign_of(request, pk)
-    verdict, state = request.GET.get("verdict", ""), request.GET.get("state", "")
-    assignments = judgment_selectors.assignments_of(found)
-    if verdict in Assignment.Verdict.values:
-        assignments = assignments.filter(verdict=verdict)
-    if state in Assignment.State.values:
-        assignments = assignments.filter(state=state)
-    worker_page = page_of(request, judgment_selectors.worker_keys(found), key="workers")
+    workers = Listing(
+        request,
+        judgment_selectors.workers_with_work(found),
+        sorts=judgment_lists.WORKER_SORTS,
+        narrow=judgment_lists.WorkerFilter,
+        key="workers",
+    )
     context = {
         "campaign": found,
-        "page": page_of(request, assignments),
-        "worker_page": worker_page,
-        "workers": judgment_selectors.worker_rows(found, list(worker_page)),
-        "verdict": verdict,
-        "state": state,
-        "verdicts": Assignment.Verdict.choices,
-        "states": Assignment.State.choices,
+        "listing": _assignments(request, judgment_selectors.assignments_of(found)),
+        "workers": workers,
+        "rows": judgment_selectors.worker_rows(found, [worker.pk for worker in workers.page]),
+        "decisions": _decisions(request, judgment_selectors.decisions(found)),
     }
     return render(request, "judgments/work.html", context)
+
+
+def _assignments(request: Request, assignments: QuerySet[Assignment]) -> Listing:
+    """The assignments of a campaign, or of one worker in it."""
+    sorts, narrow = judgment_lists.ASSIGNMENT_SORTS, judgment_lists.AssignmentFilter
+    return Listing(request, assignments, sorts=sorts, narrow=narrow)
+
+
+def _decisions(request: Request, decisions: QuerySet[Decision]) -> Listing:
+    """The decisions in a campaign, about a worker, or about an assignment."""
+    sorts, narrow = judgment_lists.DECISION_SORTS, judgment_lists.DecisionFilter
+    return Listing(request, decisions, sorts=sorts, narrow=narrow, key="decisions", size=DECISIONS)
 
 
 @login_required
@@ -228,7 +242,7 @@ def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponse:
         "campaign": found,
         "assignment": one,
         "items": detail.item_details(one),
-        "decisions": one.decisions.select_related("by").order_by("-id"),
+        "decisions": _decisions(request, one.decisions.select_related("campaign", "by").order_by("-id")),
         "form": form,
         "lang": found.collection.language,
     }
@@ -255,8 +269,8 @@ def worker(request: Request, pk: int, worker_pk: int) -> HttpResponse:
         "campaign": found,
         "worker": person,
         "row": rows[0] if rows else None,
-        "page": page_of(request, judgment_selectors.assignments_of(found).filter(worker=person)),
-        "decisions": judgment_selectors.decisions_on(person)[:ROWS],
+        "listing": _assignments(request, judgment_selectors.assignments_of(found).filter(worker=person)),
+        "decisions": _decisions(request, judgment_selectors.decisions_on(person)),
         "form": form,
     }
     return render(request, "judgments/worker.html", context, status=status)

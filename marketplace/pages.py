@@ -70,9 +70,14 @@ def read_query(request: HttpRequest, name: str = "words") -> str:
     return request.GET.get(name, "").replace("\0", "")[:200]
 
 
-def paginate(request: HttpRequest, rows: QuerySet[Any] | Sequence[Any], size: int = ROWS) -> Page[Any]:
-    """Return the page of rows that `?page=` asks for; the nearest where there is no such page."""
-    return Paginator(rows, size).get_page(request.GET.get("page"))
+def paginate(
+    request: HttpRequest, rows: QuerySet[Any] | Sequence[Any], size: int = ROWS, key: str = "page"
+) -> Page[Any]:
+    """Return the page of rows that `?page=` asks for; the nearest where there is no such page.
+
+    Where a page of the site has several lists, each has another `key`, which its heading has as its id.
+    """
+    return Paginator(rows, size).get_page(request.GET.get(key))
 
 
 def client_address(request: HttpRequest) -> str:

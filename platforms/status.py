@@ -1,7 +1,7 @@
 """The status of a publication: the numbers, calls and alarms that its pages show."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -238,11 +238,11 @@ def terms_compared(before: Publication, after: Publication, names: Iterable[str]
     return [Change(str(TERM_NAMES[name]), _term(name, before), _term(name, after)) for name in names]
 
 
-def terms_history(publication: Publication) -> list[VersionRow]:
-    """Every version of the terms, newest first."""
-    rows: list[VersionRow] = []
-    before: TermsVersion | None = None
-    for version in publication.terms.select_related("by").order_by("version"):
+def terms_history(publication: Publication, versions: Sequence[TermsVersion]) -> list[VersionRow]:
+    """What some versions of the terms, one after another and the newest first, changed."""
+    first = publication.terms.filter(version=versions[-1].version - 1).first() if versions else None
+    rows = []
+    for version, before in zip(versions, [*versions[1:], first], strict=True):
         changes = []
         if before is not None:
             changes = [
@@ -255,8 +255,7 @@ def terms_history(publication: Publication) -> list[VersionRow]:
                 if value != before.values.get(name)
             ]
         rows.append(VersionRow(version, changes))
-        before = version
-    return rows[::-1]
+    return rows
 
 
 TERM_NAMES = {

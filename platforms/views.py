@@ -3,15 +3,15 @@
 import hashlib
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -26,9 +26,11 @@ from django_ratelimit.decorators import ratelimit
 from kombu.exceptions import OperationalError
 
 from core.errors import BadRequest, NotNow, NotYours, Refused
-from core.http import Request, page_of, refuse_in, see_other
+from core.http import Request, refuse_in, see_other
+from core.lists import Listing
 from core.money import dollars
 from platforms import jobs as platform_jobs
+from platforms import lists as platform_lists
 from platforms import publishing, replacing_terms, reviewing
 from platforms import status as platform_status
 from platforms.account import Balance, balance_look, platform_refusals
@@ -37,7 +39,7 @@ from platforms.demands import PAPER, Demands
 from platforms.forms import DecideForm, ExtendForm, PublishForm, ReplaceForm, TermsForm
 from platforms.ledger import ledger_lines, ledger_payments, ledger_rows, totals
 from platforms.ledger_comparison import comparison_last
-from platforms.models import Alarm, Payment, Publication, Submission
+from platforms.models import Alarm, Payment, Publication, Submission, TermsVersion
 from platforms.outbox import operation_retry
 from platforms.reach import reach_look
 from platforms.registry import adapter_named, adapter_of
@@ -48,7 +50,8 @@ from pools.views import campaign_of
 from tasks.models import Platform
 
 log = logging.getLogger(__name__)
-LISTED = 20  # alarms, and calls in trouble, that the page lists; all are counted
+LISTED = 20  # alarms, and calls in trouble, on a page
+VERSIONS = 10  # of the terms, on a page
 HEARD_RATE = "600/m"  # notifications that are looked at from one address; those beyond it are told again later
 MOST_BYTES = 64 * 1024  # of a notification
 DEMANDS = {"paper": PAPER, "none": Demands()}  # what one press fills into the demands on workers
@@ -105,11 +108,14 @@ def terms(request: Request, pk: int) -> HttpResponse:
                     request, _("The terms have been saved. Nothing has been sent. Check what would be sent.")
                 )
                 return see_other("platforms:publish", pk)
+    saved = TermsVersion.objects.filter(publication=stored).select_related("by").order_by("-version")
+    versions = Listing(request, saved, key="versions", size=VERSIONS)
     context = {
         "campaign": campaign,
         "publication": publication,
         "stored": stored,
-        "history": [] if draft else terms_history(publication),
+        "versions": versions,
+        "history": terms_history(publication, list(versions.page)),
         "draft": draft,
         "bill": remaining_bill(publication) if draft else None,
         "form": form,
@@ -350,10 +356,10 @@ class AlarmRow(NamedTuple):
     address: str
 
 
-def _alarm_rows(publication: Publication) -> list[AlarmRow]:
+def _alarm_rows(publication: Publication, alarms: Iterable[Alarm]) -> list[AlarmRow]:
     pk = publication.campaign_id
     rows = []
-    for alarm in platform_status.open_alarms(publication)[:LISTED]:
+    for alarm in alarms:
         advice = ADVICE.get(alarm.kind, OTHER)
         address = ""
         if advice.page == "submission" and alarm.submission_id is not None:
@@ -373,7 +379,7 @@ def state(request: Request, pk: int) -> HttpResponse:
     if found is None or found.state == State.DRAFT:
         return see_other("platforms:terms", pk)
     found.campaign = campaign
-    return render(request, "platforms/state.html", _state_context(found, ExtendForm()))
+    return render(request, "platforms/state.html", _state_context(request, found, ExtendForm()))
 
 
 @login_required
@@ -381,28 +387,36 @@ def state(request: Request, pk: int) -> HttpResponse:
 def progress(request: Request, pk: int) -> HttpResponse:
     """The part of the publication's page that shows what needs attention, and how far it is."""
     publication = _publication_of(campaign_of(request, pk))
-    return render(request, "platforms/_progress.html", _progress_context(publication))
+    return render(request, "platforms/_progress.html", _progress_context(request, publication))
 
 
-def _progress_context(publication: Publication) -> dict[str, Any]:
+def _progress_context(request: Request, publication: Publication) -> dict[str, Any]:
     at = timezone.now()
+    alarms = Listing(request, platform_status.open_alarms(publication), key="alarms", size=LISTED)
     return {
         "campaign": publication.campaign,
         "publication": publication,
         "counted_at": at,
         "status": platform_status.count_status(publication, at),
-        "alarms": _alarm_rows(publication),
-        "alarm_count": platform_status.open_alarms(publication).count(),
+        "alarms": alarms,
+        "alarm_rows": _alarm_rows(publication, alarms.page),
         "sums": totals(publication),
     }
 
 
-def _state_context(publication: Publication, form: ExtendForm) -> dict[str, Any]:
-    context = _progress_context(publication)
+def _state_context(request: Request, publication: Publication, form: ExtendForm) -> dict[str, Any]:
+    context = _progress_context(request, publication)
     open_now = publishing.open_published_hits(publication, context["counted_at"])
     return context | {
         "calls": platform_status.calls(publication),
-        "troubled": platform_status.calls_in_trouble(publication)[:LISTED],
+        "troubled": Listing(
+            request,
+            platform_status.calls_in_trouble(publication),
+            sorts=platform_lists.CALL_SORTS,
+            narrow=platform_lists.CallFilter,
+            key="calls",
+            size=LISTED,
+        ),
         "open_until": open_now.aggregate(last=Max("expires_at"))["last"],
         "form": form,
         "hears": bool(settings.MARKETPLACE_NOTIFICATION_SECRET) and publication.platform == Platform.MARKETPLACE,
@@ -475,7 +489,7 @@ def extend(request: Request, pk: int) -> HttpResponse:
             said = ngettext("%(count)d HIT stays open longer.", "%(count)d HITs stay open longer.", count)
             messages.success(request, said % {"count": count})
             return see_other("platforms:publication", pk)
-    return render(request, "platforms/state.html", _state_context(publication, form), status=status)
+    return render(request, "platforms/state.html", _state_context(request, publication, form), status=status)
 
 
 @login_required
@@ -524,33 +538,19 @@ def listen(request: Request, pk: int) -> HttpResponse:
 # --- submitted work
 
 
-FILTERS: dict[str, Promise] = {
-    "waiting": gettext_lazy("needing review"),
-    "all": gettext_lazy("all"),
-    "rejected": gettext_lazy("rejected"),
-}  # fmt: skip
-
-
 @login_required
 @require_GET
 def submissions(request: Request, pk: int) -> HttpResponse:
     """What was submitted at the platform: what waits for a person, all, or what was rejected."""
     campaign = campaign_of(request, pk)
     publication = _publication_of(campaign)
-    chosen = request.GET.get("show", "waiting")
-    rows = platform_status.submissions_of(publication)
-    waiting = platform_status.for_a_person(rows)
-    if chosen == "rejected":
-        rows = rows.filter(status=Submission.Status.REJECTED) | rows.filter(decision=Submission.Decision.REJECT)
-    elif chosen != "all":
-        chosen, rows = "waiting", waiting.order_by("submitted_at", "id")
+    submissions = platform_status.submissions_of(publication)
+    sorts, narrow = platform_lists.SUBMISSION_SORTS, platform_lists.SubmissionFilter
     context = {
         "campaign": campaign,
         "publication": publication,
-        "page": page_of(request, rows),
-        "waiting": waiting.count(),
-        "shown": chosen,
-        "filters": FILTERS,
+        "listing": Listing(request, submissions, sorts=sorts, narrow=narrow),
+        "waiting": platform_status.for_a_person(submissions).count(),
     }
     return render(request, "platforms/submissions.html", context)
 
@@ -616,12 +616,14 @@ def compensations(request: Request, pk: int) -> HttpResponse:
     """Work that was done here and not submitted at the platform."""
     campaign = campaign_of(request, pk)
     publication = _publication_of(campaign)
-    page = page_of(request, platform_status.compensations_of(publication))
+    compensations = platform_status.compensations_of(publication)
+    sorts, narrow = platform_lists.COMPENSATION_SORTS, platform_lists.CompensationFilter
+    listing = Listing(request, compensations, sorts=sorts, narrow=narrow)
     context = {
         "campaign": campaign,
         "publication": publication,
-        "page": page,
-        "rows": platform_status.compensation_rows(list(page.object_list)),
+        "listing": listing,
+        "rows": platform_status.compensation_rows(list(listing.page)),
     }
     return render(request, "platforms/compensations.html", context)
 
@@ -663,13 +665,13 @@ def ledger(request: Request, pk: int) -> HttpResponse:
     """Every amount, the sums, and how they compare with the platform's own books."""
     campaign = campaign_of(request, pk)
     publication = _publication_of(campaign)
-    page = page_of(request, ledger_payments(publication).reverse())
-    shown = publication.payments.filter(pk__in=[payment.pk for payment in page.object_list]).order_by("-id")
+    payments = ledger_payments(publication).reverse()
+    listing = Listing(request, payments, sorts=platform_lists.PAYMENT_SORTS, narrow=platform_lists.PaymentFilter)
     context = {
         "campaign": campaign,
         "publication": publication,
-        "page": page,
-        "rows": list(ledger_rows(publication, shown)),
+        "listing": listing,
+        "rows": list(ledger_rows(publication, cast("QuerySet[Payment]", listing.page.object_list))),
         "purposes": dict(Payment.Purpose.choices),
         "states": dict(Payment.State.choices),
         "sums": platform_status.ledger_sums(publication),

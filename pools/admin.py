@@ -17,8 +17,7 @@ class CollectionAdmin(Annotated):
 
     changeable = ("name",)
     list_display = ["name", "lab", "language", "created_at"]
-    list_filter = ["lab"]
-    search_fields = ["name"]
+    search_fields = ["name", "lab__name"]
     list_select_related = ["lab"]
 
     def save_model(self, request: HttpRequest, obj: Collection, form: Any, change: bool) -> None:
@@ -34,8 +33,7 @@ class RunAdmin(Annotated):
     changeable = ("team", "notes")
     hidden = ("original", "artifact")  # they are in file storage, which has no addresses
     list_display = ["name", "collection", "team", "lab", "imported_at"]
-    list_filter = ["lab"]
-    search_fields = ["name", "team"]
+    search_fields = ["name", "team", "lab__name"]
     list_select_related = ["collection", "lab"]
 
 
@@ -45,8 +43,8 @@ class CampaignAdmin(Annotated):
 
     changeable = ("name",)
     list_display = ["name", "state", "collection", "lab", "created_at"]
-    list_filter = ["state", "lab"]
-    search_fields = ["name"]
+    list_filter = ["state"]
+    search_fields = ["name", "lab__name"]
     list_select_related = ["collection", "lab"]
     actions = None
 

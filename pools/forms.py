@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.conf import settings
-from django.db.models import Model
+from django.db.models import Model, Q
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -25,6 +25,7 @@ else:
 
 
 MEGABYTE = 1_000_000
+OFFERED = 100  # collections or runs that a form offers; of more, each is found by its name
 
 # What each setting of a campaign is called, wherever it is asked for or shown.
 LABELS: dict[str, Promise] = {
@@ -114,7 +115,14 @@ class RunUploadForm(forms.Form):
         super().__init__(*args, **kwargs)
         choice = self.fields["collection"]
         assert isinstance(choice, forms.ModelChoiceField)
-        choice.queryset = pool_selectors.collections_of(user)
+        collections = pool_selectors.collections_of(user)
+        self.must_choose = False  # whether the collection has to be chosen on a page of its own first
+        if collections[OFFERED:].exists():
+            chosen = str((self.data if self.is_bound else self.initial).get("collection") or "")
+            known = chosen.isdecimal() and len(chosen) < 19  # what a key can be
+            collections = collections.filter(pk=int(chosen)) if known else collections.none()
+            self.must_choose = not collections.exists()
+        choice.queryset = collections
 
     def clean_file(self) -> object:
         """Refuse what is larger than a run can be."""
@@ -220,7 +228,11 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
     """Every setting of a new campaign over one collection."""
 
     groups: ClassVar = (
-        (gettext_lazy("What is judged"), ["name", "runs", "design", "selection", "sample_size", "query_list"], False),
+        (
+            gettext_lazy("What is judged"),
+            ["name", "runs", "more_runs", "design", "selection", "sample_size", "query_list"],
+            False,
+        ),
         (gettext_lazy("Pool settings"), ["order", "depth", "qrel_policy", "min_grade", "seed", "method"], True),
         (gettext_lazy("How it is judged"), ["overlap", "pairs_per_hit", "tests_per_hit", "minutes_per_hit"], False),
         (
@@ -237,6 +249,12 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         widget=forms.CheckboxSelectMultiple,
         label=gettext_lazy("Runs"),
         error_messages={"required": gettext_lazy("Choose at least one run.")},
+    )
+    more_runs = forms.CharField(
+        label=gettext_lazy("More runs"),
+        required=False,
+        help_text=gettext_lazy("The names of runs that are not listed above, one per line."),
+        widget=forms.Textarea(attrs={"rows": 3}),
     )
     fee_rate = PercentField(
         label=gettext_lazy("Fee, in percent"),
@@ -277,13 +295,21 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         super().__init__(*args, **kwargs)
         self.collection = collection
         choice = self.fields["runs"]
-        assert isinstance(choice, forms.ModelMultipleChoiceField)
-        choice.queryset = Run.objects.filter(collection=collection).order_by("name")
+        assert isinstance(choice, RunChoiceField)
+        runs = choice.queryset = Run.objects.filter(collection=collection).order_by("name")
+        if runs[OFFERED:].exists():
+            posted = choice.widget.value_from_datadict(self.data, self.files, "runs") or self.initial.get("runs") or []
+            ticked = [key for key in posted[:OFFERED] if str(key).isdecimal()]
+            offered = [*runs.filter(pk__in=ticked), *runs.exclude(pk__in=ticked)[:OFFERED]]
+            choice.required = False
+            choice.widget.choices = [(run.pk, choice.label_from_instance(run)) for run in offered[:OFFERED]]
+        else:
+            del self.fields["more_runs"]
 
     def fieldsets(self) -> Iterator[Group]:
         """The fields in the order in which a researcher decides."""
         for title, names, folded in self.groups:
-            yield Group(title, [self[name] for name in names], folded)
+            yield Group(title, [self[name] for name in names if name in self.fields], folded)
 
     def clean_name(self) -> str:
         """Names are unique within a lab."""
@@ -292,9 +318,23 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
             raise forms.ValidationError(_("The lab already has a campaign with this name."))
         return name
 
+    def clean_more_runs(self) -> list[str]:
+        """Names of runs of the collection."""
+        names = [line.strip() for line in self.cleaned_data["more_runs"].splitlines() if line.strip()]
+        known = set(Run.objects.filter(collection=self.collection, name__in=names).values_list("name", flat=True))
+        if unknown := [name for name in names if name not in known]:
+            text = _("The collection has no run with this name: %(names)s.")
+            raise forms.ValidationError(text % {"names": ", ".join(unknown[:10])})
+        return names
+
     def clean(self) -> dict[str, Any]:
-        """A list needs its queries, a sample its size."""
+        """One run at least; a list needs its queries, a sample its size."""
         data = super().clean() or self.cleaned_data
+        if "runs" in data and data.get("more_runs"):
+            either = Q(pk__in=[run.pk for run in data["runs"]]) | Q(name__in=data["more_runs"])
+            data["runs"] = Run.objects.filter(either, collection=self.collection).order_by("name")
+        if "runs" in data and not data["runs"] and "more_runs" not in self.errors:
+            self.add_error("runs", _("Choose at least one run."))
         if data.get("selection") == Campaign.Selection.LIST and not data.get("query_list"):
             self.add_error("query_list", _("Enter at least one query."))
         if data.get("selection") == Campaign.Selection.SAMPLE and not data.get("sample_size"):
@@ -303,4 +343,4 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
 
     def settings(self) -> dict[str, Any]:
         """The settings as pools.services.campaign_create takes them."""
-        return {name: value for name, value in self.cleaned_data.items() if name not in ("name", "runs")}
+        return {name: value for name, value in self.cleaned_data.items() if name not in ("name", "runs", "more_runs")}

@@ -32,10 +32,10 @@ def jobs_of(user: User) -> QuerySet[Job]:
 
 
 def jobs_shown(jobs: QuerySet[Job], at: datetime) -> QuerySet[Job]:
-    """Those of them that are in progress, or came to nothing within the last day: ten at most."""
+    """Those of them that are in progress, or came to nothing within the last day."""
     open_jobs = Q(state__in=[Job.State.RECEIVING, Job.State.WAITING])
     in_vain = Q(state__in=[Job.State.REFUSED, Job.State.FAILED], ended_at__gt=at - timedelta(days=1))
-    return jobs.filter(open_jobs | in_vain)[:10]
+    return jobs.filter(open_jobs | in_vain)
 
 
 class CampaignRow(NamedTuple):

@@ -1,6 +1,7 @@
 """The researcher's pages about collections, runs and campaigns, and the log-in."""
 
 import logging
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -17,18 +18,22 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kombu.exceptions import OperationalError
 
 from core.errors import NotYours, Refused
-from core.http import Request, page_of, refuse_in, see_other
+from core.http import Request, refuse_in, see_other
+from core.lists import Listing
+from core.models import Lab
 from core.progress import progress_of
 from evaluation.files.metadata import flatten
 from evaluation.files.runs import run_name
 from pools import background
 from pools import jobs as pool_jobs
+from pools import lists as pool_lists
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.census import census_sentences
 from pools.forms import MEGABYTE, CampaignForm, CollectionFilesForm, RunUploadForm, too_large
 from pools.models import Campaign, Collection, Job, Run
 
+JOBS = 10  # in progress, or without success, on a page
 FORM_BYTES = MEGABYTE  # what an upload's other fields may add to its file
 log = logging.getLogger(__name__)
 
@@ -66,14 +71,28 @@ def _run_of(request: Request, pk: int) -> Run:
 @require_GET
 def collections(request: Request) -> HttpResponse:
     """Every collection of the user's labs."""
-    page = page_of(request, pool_selectors.collections_of(request.user))
-    context = {
-        "page": page,
+    context = _collections_context(request) | {
+        "labs": _first_labs(request),
         "jobs": _jobs_shown(request, kind=Job.Kind.COLLECTION),
-        "rows": pool_selectors.collection_rows(page.object_list),
-        "labs": pool_selectors.labs_of(request.user).order_by("name"),
     }
     return render(request, "pools/collections.html", context)
+
+
+def _collections_context(request: Request) -> dict[str, Any]:
+    collections = pool_selectors.collections_of(request.user)
+    listing = Listing(request, collections, sorts=pool_lists.COLLECTION_SORTS, narrow=pool_lists.CollectionFilter)
+    return {"listing": listing, "rows": pool_selectors.collection_rows(listing.page.object_list)}
+
+
+def _choose_collection(request: Request, heading: str, target: str) -> HttpResponse:
+    """The collections, each of which leads on to a page that needs one."""
+    context = _collections_context(request) | {"heading": heading, "target": target}
+    return render(request, "pools/choose_collection.html", context)
+
+
+def _first_labs(request: Request) -> list[Lab]:
+    """A page asks no more than whether there are labs, and several."""
+    return list(pool_selectors.labs_of(request.user).order_by("name")[:2])
 
 
 @login_required
@@ -84,11 +103,24 @@ def collection(request: Request, pk: int) -> HttpResponse:
     context = {
         "collection": found,
         "size": pool_selectors.collection_size(found),
-        "runs": found.runs.order_by("name"),
-        "campaigns": found.campaigns.order_by("-id"),
+        "runs": Listing(
+            request,
+            found.runs.order_by("name"),
+            sorts=pool_lists.RUN_SORTS,
+            narrow=pool_lists.CollectionRunFilter,
+            key="runs",
+        ),
+        "campaigns": _campaigns(request, found.campaigns.order_by("-id")),
         "jobs": _jobs_shown(request, collection=found),
     }
     return render(request, "pools/collection.html", context)
+
+
+def _campaigns(request: Request, campaigns: QuerySet[Campaign]) -> Listing:
+    """The campaigns of a collection, or of a run."""
+    return Listing(
+        request, campaigns, sorts=pool_lists.CAMPAIGN_SORTS, narrow=pool_lists.CampaignFilter, key="campaigns"
+    )
 
 
 @csrf_exempt  # as of run_upload
@@ -150,8 +182,9 @@ def _collection_files_checked(request: Request, found: Collection | None) -> Htt
 @require_GET
 def runs(request: Request) -> HttpResponse:
     """Every run of the user's labs."""
+    runs = pool_selectors.runs_of(request.user)
     context = {
-        "page": page_of(request, pool_selectors.runs_of(request.user)),
+        "listing": Listing(request, runs, sorts=pool_lists.RUN_SORTS, narrow=pool_lists.RunFilter),
         "jobs": _jobs_shown(request, kind=Job.Kind.RUN),
     }
     return render(request, "pools/runs.html", context)
@@ -166,7 +199,7 @@ def run(request: Request, pk: int) -> HttpResponse:
         "run": found,
         "sentences": census_sentences(found.census),
         "metadata": list(flatten(found.metadata)),
-        "campaigns": found.campaigns.order_by("-id"),
+        "campaigns": _campaigns(request, found.campaigns.order_by("-id")),
         "file_name": str(found.original.name).rpartition("/")[2],
         "file_size": pool_selectors.file_size(found),
     }
@@ -202,6 +235,8 @@ def _run_upload_checked(request: Request) -> HttpResponse:
         if before is not None:
             initial = {"collection": before.collection_id, "name": before.name, **before.request}
         form = RunUploadForm(user=request.user, initial=initial)
+        if form.must_choose:
+            return _choose_collection(request, _("Upload a run: to which collection?"), "pools:run_upload")
         return render(request, "pools/run_upload.html", {"form": form})
     form = RunUploadForm(request.POST, request.FILES, user=request.user)
     status = 400
@@ -263,8 +298,9 @@ def _progress_context(found: Job) -> dict[str, object]:
     return {"job": found, "progress": progress_of(background.progress_key(found))}
 
 
-def _jobs_shown(request: Request, **which: object) -> QuerySet[Job]:
-    return pool_selectors.jobs_shown(pool_selectors.jobs_of(request.user).filter(**which), timezone.now())
+def _jobs_shown(request: Request, **which: object) -> Listing:
+    jobs = pool_selectors.jobs_shown(pool_selectors.jobs_of(request.user).filter(**which), timezone.now())
+    return Listing(request, jobs, key="jobs", size=JOBS)
 
 
 def _job_of(request: Request, pk: int) -> Job:
@@ -323,12 +359,13 @@ def _lead_on(request: Request, done: Job) -> HttpResponse:
 @require_GET
 def campaigns(request: Request) -> HttpResponse:
     """Every campaign of the user's labs."""
-    page = page_of(request, pool_selectors.campaigns_of(request.user))
+    campaigns = pool_selectors.campaigns_of(request.user)
+    listing = Listing(request, campaigns, sorts=pool_lists.CAMPAIGN_SORTS, narrow=pool_lists.CampaignFilter)
     context = {
-        "page": page,
+        "listing": listing,
+        "rows": pool_selectors.campaign_rows(listing.page.object_list),
+        "labs": _first_labs(request),
         "jobs": _jobs_shown(request, kind=Job.Kind.CAMPAIGN),
-        "rows": pool_selectors.campaign_rows(page.object_list),
-        "labs": pool_selectors.labs_of(request.user).order_by("name"),
     }
     return render(request, "pools/campaigns.html", context)
 
@@ -339,8 +376,7 @@ def campaign_new(request: Request) -> HttpResponse:
     """A new campaign: first its collection, then its runs and settings."""
     chosen = request.GET.get("collection")
     if chosen is None:
-        rows = pool_selectors.collection_rows(pool_selectors.collections_of(request.user))
-        return render(request, "pools/campaign_collection.html", {"rows": rows})
+        return _choose_collection(request, _("New campaign: which collection?"), "pools:campaign_new")
     found = _collection_of(request, chosen)
     if request.method == "GET":
         before = _job_asked_again(request, Job.Kind.CAMPAIGN)

@@ -1,6 +1,7 @@
 """What the page of one query shows: its pool, who beat whom, and the judgments behind each pair."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -53,6 +54,13 @@ class JudgmentDetail(NamedTuple):
     status: str
 
 
+class JudgmentLine(NamedTuple):
+    """One line of the list of judgments: None if nobody has judged the pair."""
+
+    pair: PairDetail
+    judgment: JudgmentDetail | None
+
+
 class MatrixCell(NamedTuple):
     """How often the row's passage was preferred over the column's, of how many accepted judgments."""
 
@@ -71,14 +79,16 @@ class Round(NamedTuple):
 
 @dataclass(frozen=True)
 class PoolDetail:
-    """A pool: its candidates (most wins first), who beat whom, and whether a best known answer follows already.
+    """A pool: its candidates (most wins first), its pairs, and whether a best known answer follows already.
+
+    `wins` says how often the first passage of two was preferred to the second, by their ids.
 
     `rounds` are the tournament's, while there is a winner and that is the method. `certainty` is the share of draws of
     the judgments in which the best known answers stay, as of the stored results.
     """
 
     candidates: Sequence[CandidateDetail]
-    matrix: Sequence[tuple[CandidateDetail, Sequence[MatrixCell | None]]]
+    wins: Mapping[tuple[str, str], int]
     pairs: Sequence[PairDetail]
     complete: bool
     filled: int
@@ -91,14 +101,24 @@ class PoolDetail:
         """The best known answers; none while pairs wait."""
         return [candidate for candidate in self.candidates if candidate.best]
 
+    @property
+    def lines(self) -> list[JudgmentLine]:
+        """Every judgment beside its pair, pair by pair; a pair without any has one line."""
+        nobody: Sequence[JudgmentDetail | None] = [None]
+        return [JudgmentLine(pair, judgment) for pair in self.pairs for judgment in pair.judgments or nobody]
+
+    def matrix(self, candidates: Sequence[CandidateDetail]) -> list[tuple[CandidateDetail, list[MatrixCell | None]]]:
+        """Who beat whom among some of the candidates: a row for each, with a cell for each."""
+        asked = {frozenset((pair.a.passage.pid, pair.b.passage.pid)) for pair in self.pairs}
+        return [(row, [_cell(row, column, self.wins, asked) for column in candidates]) for row in candidates]
+
 
 def pool_detail(pool: Pool) -> PoolDetail:
     """Everything about one pool: the candidates, who beat whom, the winners, and the judgments behind each pair."""
     campaign = pool.campaign
-    pairs = list(Pair.objects.filter(pool=pool).select_related("a", "b"))
+    pairs = list(Pair.objects.filter(pool=pool).values_list("a__pid", "b__pid"))
     preferences = judgment_selectors.accepted_preferences(campaign, pool)
-    passages = [row.passage for row in pool.candidates.select_related("passage")]
-    pids = [passage.pid for passage in passages]
+    passages = list(Passage.objects.filter(candidacies__pool=pool).defer("text"))
     outcome = judgment_selectors.derived(campaign, pool)
     best = {pid for _query, pid in outcome.qrels}
     tops = result_selectors.tops_of(pool)
@@ -110,8 +130,10 @@ def pool_detail(pool: Pool) -> PoolDetail:
         loser = preference.b if preference.preferred == preference.a else preference.a
         key = (str(preference.preferred), loser)
         wins[key] = wins.get(key, 0) + 1
-    totals = {pid: sum(count for (winner, _loser), count in wins.items() if winner == pid) for pid in pids}
-    lost = {pid: sum(count for (_winner, loser), count in wins.items() if loser == pid) for pid in pids}
+    totals, lost = Counter[str](), Counter[str]()
+    for (winner, loser), count in wins.items():
+        totals[winner] += count
+        lost[loser] += count
     passages.sort(key=lambda passage: (passage.pid not in best, -totals[passage.pid], passage.pid))
     candidates = [
         CandidateDetail(
@@ -129,20 +151,18 @@ def pool_detail(pool: Pool) -> PoolDetail:
     behind: dict[tuple[str | None, str | None], list[JudgmentDetail]] = {}
     for row in judgment_selectors.judgment_rows(campaign, pool):
         behind.setdefault((row.a, row.b), []).append(_judgment(row, by_pid))
-    asked = {frozenset((pair.a.pid, pair.b.pid)) for pair in pairs}
     details = []
     for pair in pairs:
-        a, b = sorted((by_pid[pair.a.pid], by_pid[pair.b.pid]), key=lambda candidate: candidate.number)
+        a, b = sorted((by_pid[pid] for pid in pair), key=lambda candidate: candidate.number)
         for_a = wins.get((a.passage.pid, b.passage.pid), 0)
         for_b = wins.get((b.passage.pid, a.passage.pid), 0)
-        details.append(PairDetail(a, b, for_a, for_b, behind.get((pair.a.pid, pair.b.pid), [])))
+        details.append(PairDetail(a, b, for_a, for_b, behind.get(pair, [])))
     details.sort(key=lambda pair: (pair.a.number, pair.b.number))
-    matrix = [(row, [_cell(row, column, wins, asked) for column in candidates]) for row in candidates]
     filled = sum(pair.for_a + pair.for_b for pair in details)
     settled = bool(best) and len(candidates) > 1 and campaign.method == Campaign.Method.TOURNAMENT
     return PoolDetail(
         candidates=candidates,
-        matrix=matrix,
+        wins=wins,
         pairs=details,
         complete=not outcome.incomplete,
         filled=filled,
@@ -173,7 +193,7 @@ def _rounds(candidates: dict[str, CandidateDetail], wins: dict[tuple[str, str], 
 
 
 def _cell(
-    row: CandidateDetail, column: CandidateDetail, wins: dict[tuple[str, str], int], asked: set[frozenset[str]]
+    row: CandidateDetail, column: CandidateDetail, wins: Mapping[tuple[str, str], int], asked: set[frozenset[str]]
 ) -> MatrixCell | None:
     if row is column:
         return None

@@ -51,14 +51,17 @@ class Table:
         known.sort(key=lambda row: _sort_key(row[at]), reverse=down)
         return replace(self, rows=known + rest)
 
-    def only(self, run: str) -> "Table":
-        """The rows that are about a run."""
+    def only(self, words: str) -> "Table":
+        """The rows about a run of this name; where there is none, about runs with these words in their name."""
         at = [self.at(key) for key in self.per_run]
-        return replace(self, rows=[row for row in self.rows if run in [row[number] for number in at]])
+        if words in self.runs():
+            return replace(self, rows=[row for row in self.rows if words in [row[number] for number in at]])
+        words = words.casefold()
+        return replace(self, rows=[row for row in self.rows if any(words in row[number].casefold() for number in at)])
 
-    def runs(self) -> list[str]:
-        """The runs that it can be narrowed to, by name."""
-        return sorted({row[self.at(key)] for key in self.per_run for row in self.rows})
+    def runs(self) -> set[str]:
+        """The runs that it can be narrowed to."""
+        return {row[self.at(key)] for key in self.per_run for row in self.rows}
 
 
 def _sort_key(value: Value) -> Any:

@@ -15,11 +15,12 @@ from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
 from core.errors import NotYours
-from core.http import Request, page_of, see_other
+from core.http import Request, see_other
+from core.lists import Listing
 from judgments import selectors as judgment_selectors
 from judgments.downloads import file_response
 from judgments.models import StoredFile
-from pools.models import Campaign
+from pools.models import Campaign, Passage
 from pools.views import campaign_of
 from results import figures, planning, tables
 from results import jobs as result_jobs
@@ -34,6 +35,7 @@ from results.tables import Table
 
 log = logging.getLogger(__name__)
 
+CANDIDATES = 25  # passages with their texts on a page
 LONGEST, SHORT = 30, 10
 """A table of more rows than the first is cut to the second on the page of all results; its own page has the others."""
 # The figures that show the numbers of each table.
@@ -150,27 +152,25 @@ def compute(request: Request, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def table(request: Request, pk: int, name: str) -> HttpResponse:
-    """One table as a whole: sorted, narrowed to a run, page by page."""
+    """One table as a whole: sorted, narrowed to runs, page by page."""
     campaign = campaign_of(request, pk)
     whole = _table_of(result_selectors.stored_data(campaign), name)
-    runs = whole.runs()
-    run, order = request.GET.get("run", ""), request.GET.get("sort", "")
-    chosen = whole.only(run) if run in runs else whole
+    run, order = request.GET.get("run", "").strip(), request.GET.get("sort", "")
+    chosen = whole.only(run) if run and whole.per_run else whole
     chosen = chosen.sorted_by(order)
-    page = page_of(request, chosen.rows)
-    kept = {"run": run} if run in runs else {}
+    listing = Listing(request, chosen.rows)
+    kept = {"run": run} if run else {}
     shown = Shown(
         chosen,
         heads(chosen, order, lambda key: f"?{urlencode(kept | {'sort': key})}"),
-        _rows(campaign, chosen, page.object_list),
+        _rows(campaign, chosen, listing.page.object_list),
         len(chosen.rows),
     )
     context = {
         "campaign": campaign,
         "status": result_selectors.result_status(campaign),
         "shown": shown,
-        "page": page,
-        "runs": runs,
+        "listing": listing,
         "run": run,
         "order": order,
     }
@@ -240,10 +240,18 @@ def query(request: Request, pk: int, pool_pk: int) -> HttpResponse:
     pool = campaign.pools.select_related("query", "campaign").filter(pk=pool_pk).first()
     if pool is None:
         raise NotYours(_("This campaign has no such query."))
+    detail = pool_detail(pool)
+    candidates = Listing(request, detail.candidates, key="passages", size=CANDIDATES)
+    shown = list(candidates.page)
+    texts = Passage.objects.in_bulk([candidate.passage.pk for candidate in shown])
     context = {
         "campaign": campaign,
         "pool": pool,
-        "detail": pool_detail(pool),
+        "detail": detail,
+        "candidates": candidates,
+        "passages": [(candidate, texts[candidate.passage.pk].text) for candidate in shown],
+        "matrix": detail.matrix(shown),
+        "judgments": Listing(request, detail.lines, key="judgments"),
         "lang": campaign.collection.language,
     }
     return render(request, "results/query.html", context)

@@ -16,8 +16,8 @@ class WorkerAdmin(Annotated):
 
     changeable = ("label",)
     list_display = ["id", "label", "lab", "platform", "came_at", "barred_at"]
-    list_filter = ["lab", "platform"]
-    search_fields = ["label"]
+    list_filter = ["platform"]
+    search_fields = ["label", "lab__name"]
     list_select_related = ["lab"]
 
 

@@ -226,20 +226,20 @@ def measure_tests(campaign: Campaign) -> HowFound:
     """Measure a campaign's test pairs: those in its HITs, or of a draft all that were not declined."""
     hits = Hit.objects.filter(campaign=campaign).count()
     tests = campaign.test_pairs.order_by("id")
-    shown: list[ShownItem] = []
+    shown: dict[int, int]  # in how many HITs each test pair is, by key
     if hits:
-        packed = tests.annotate(held=Count("items")).filter(held__gt=0)
-        shown = [ShownItem(t.question, t.relevant_text, t.off_topic_text, t.held) for t in packed]
+        shown = dict(tests.annotate(held=Count("items")).filter(held__gt=0).values_list("pk", "held"))
     else:
         hits = hit_count(campaign.pair_count, campaign.pairs_per_hit)
-        rows = list(tests.exclude(state=TestPair.State.DECLINED))
-        each, more = divmod(hits * campaign.tests_per_hit, len(rows) or 1)
-        shown = [
-            ShownItem(t.question, t.relevant_text, t.off_topic_text, each + (number < more))
-            for number, t in enumerate(rows)
-        ]
-    counts = [item.hits for item in shown] or [0]
-    sample = [item for item in shown if item.hits][:SAMPLED]
+        keys = list(tests.exclude(state=TestPair.State.DECLINED).values_list("pk", flat=True))
+        each, more = divmod(hits * campaign.tests_per_hit, len(keys) or 1)
+        shown = {key: each + (number < more) for number, key in enumerate(keys)}
+    chosen = [key for key, count in shown.items() if count][:SAMPLED]
+    rows = tests.in_bulk(chosen)
+    sample = [
+        ShownItem(rows[key].question, rows[key].relevant_text, rows[key].off_topic_text, shown[key]) for key in chosen
+    ]
+    counts = list(shown.values()) or [0]
     return HowFound(recognition(sample, sampled_pairs(campaign)), len(shown), hits, min(counts), max(counts))
 
 

@@ -16,19 +16,22 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kombu.exceptions import OperationalError
 
 from core.errors import NotYours, Refused
-from core.http import Request, page_of, refuse_in, see_other
+from core.http import Request, refuse_in, see_other
+from core.lists import Listing
 from pools import services as pool_services
 from pools.models import Campaign
 from pools.views import campaign_of
 from tasks import jobs as task_jobs
 from tasks import links
+from tasks import lists as task_lists
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.default_texts import default_consent
 from tasks.forms import ConsentForm, InviteForm, SuggestForm, TestPairForm, WordsForm
 from tasks.models import TestPair
 
-SUGGESTIONS = 20
+SUGGESTIONS = 20  # test pairs with their texts on a page
+VERSIONS = 10
 log = logging.getLogger(__name__)
 
 
@@ -122,14 +125,21 @@ def test_decide(request: Request, pk: int, test_pk: int) -> HttpResponse:
 
 def _tests_context(request: Request, campaign: Campaign, form: TestPairForm, suggest: SuggestForm) -> dict[str, Any]:
     pairs = campaign.test_pairs.select_related("query", "relevant", "off_topic", "decided_by").order_by("id")
-    suggested = list(pairs.filter(state=TestPair.State.SUGGESTED)[:SUGGESTIONS])
+    suggestions = Listing(request, pairs.filter(state=TestPair.State.SUGGESTED), key="suggested", size=SUGGESTIONS)
     return {
         "campaign": campaign,
         "draft": campaign.state == Campaign.State.DRAFT,
         "counts": task_selectors.test_counts(campaign),
-        "suggested": [(test, task_selectors.words_shared(test)) for test in suggested],
+        "suggestions": suggestions,
+        "suggested": [(test, task_selectors.words_shared(test)) for test in suggestions.page],
         "recognition": task_selectors.measure_tests(campaign),
-        "page": page_of(request, pairs.exclude(state=TestPair.State.SUGGESTED)),
+        "reviewed": Listing(
+            request,
+            pairs.exclude(state=TestPair.State.SUGGESTED),
+            narrow=task_lists.ReviewedFilter,
+            key="reviewed",
+            size=SUGGESTIONS,
+        ),
         "form": form,
         "suggest": suggest,
         "lang": campaign.collection.language,
@@ -172,7 +182,7 @@ def wording(request: Request, pk: int) -> HttpResponse:
         "current": current,
         "consent": consent,
         "words": words,
-        "versions": campaign.consent_texts.order_by("-version"),
+        "versions": Listing(request, campaign.consent_texts.order_by("-version"), key="versions", size=VERSIONS),
     }
     return render(request, "tasks/wording.html", context, status=status)
 
@@ -193,14 +203,19 @@ def panel(request: Request, pk: int) -> HttpResponse:
             have = ngettext("%(count)d person now has a link.", "%(count)d people now have a link.", len(invited))
             messages.success(request, have % {"count": len(invited)})
             return see_other("tasks:panel", pk)
-    page = page_of(request, task_selectors.invitations_of(campaign))
-    places = [(row, links.home_address(row.worker, campaign)) for row in task_selectors.panel_rows(campaign, page)]
+    listing = Listing(
+        request,
+        task_selectors.invitations_of(campaign),
+        sorts=task_lists.PANEL_SORTS,
+        narrow=task_lists.PanelFilter,
+    )
+    members = task_selectors.panel_rows(campaign, listing.page)
     context = {
         "campaign": campaign,
         "address": links.campaign_address(campaign),
         "form": form,
-        "places": places,
-        "page": page,
+        "members": [(row, links.home_address(row.worker, campaign)) for row in members],
+        "listing": listing,
     }
     return render(request, "tasks/panel.html", context, status=400 if form.errors else 200)
 

@@ -5,8 +5,11 @@ from datetime import datetime
 from django import template
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
+
+from core.lists import Listing
 
 register = template.Library()
 
@@ -66,3 +69,16 @@ def of_hundred(part: int, whole: int) -> int:
 def size(value: int) -> str:
     """`1.2 MB`."""
     return filesizeformat(value)
+
+
+@register.simple_tag
+def sort_head(listing: Listing, column: str, label: str, kind: str = "") -> str:
+    """The head of a column that a list can be sorted by. `kind` is `number` for a column of numbers."""
+    sorted_as = listing.sorted_as(column)
+    return format_html(
+        '<th scope="col"{}{}><a class="sort" href="{}">{}</a></th>',
+        format_html(' class="{}"', kind) if kind else "",
+        format_html(' aria-sort="{}"', sorted_as) if sorted_as else "",
+        listing.sort_address(column),
+        label,
+    )

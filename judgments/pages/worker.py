@@ -23,7 +23,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_ratelimit.decorators import ratelimit
 
 from core.errors import BadRequest, NotNow, NotYours, Refused
-from core.http import page_of
+from core.lists import Listing
 from core.models import Lab
 from core.money import dollars, owed
 from judgments import selectors as judgment_selectors
@@ -136,7 +136,7 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
     if not reason and assignment is None and task_selectors.next_hit(worker, campaign, timezone.now()) is None:
         reason = task_services.nothing_left_reason(campaign)
     finished = task_selectors.finished_assignments(worker, campaign)
-    page = page_of(request, finished.annotate(items=Count("hit__items")), RECEIPTS)
+    listing = Listing(request, finished.annotate(items=Count("hit__items")), size=RECEIPTS)
     context = {
         "task": offer_context(campaign),
         "bookmark_url": links.home_address(worker, campaign) or request.build_absolute_uri(),
@@ -144,8 +144,8 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
         "take_url": reverse("judging:take", args=[token]),
         "available": not reason,
         "none_reason": reason,
-        "page": page,
-        "receipts": [_receipt(done, done.items) for done in page],
+        "listing": listing,
+        "receipts": [_receipt(done, done.items) for done in listing.page],
         "total_owed": dollars(finished.aggregate(total=Sum("owed", default=Decimal(0)))["total"]),
     }
     return render(request, "judgments/pages/home.html", context)

@@ -9,7 +9,7 @@ from marketplace.operator.pages import for_operator, show_operator_page
 from marketplace.pages import paginate, read_query
 from marketplace.selectors.audit import audit_all
 from marketplace.selectors.payouts import owed_all
-from marketplace.selectors.requesters import requester_rows
+from marketplace.selectors.requesters import requester_rows, requesters_matching
 from marketplace.selectors.upkeep import daily_run, due_failures
 from marketplace.selectors.workers import workers_matching
 
@@ -18,7 +18,7 @@ from marketplace.selectors.workers import workers_matching
 @for_operator
 def home(request: HttpRequest, _operator: Account) -> HttpResponse:
     """What is waiting for the operator, and the money in sums."""
-    rows, owed = requester_rows(), owed_all()
+    rows, owed = requester_rows(requesters_matching()), owed_all()
     context = {
         "requesters": len(rows),
         "available": sum((row.balance.available for row in rows), ZERO),

@@ -9,6 +9,7 @@ import secrets
 
 from django.contrib import messages
 from django.db import transaction
+from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import add_never_cache_headers
 from django.utils.text import slugify
@@ -21,8 +22,8 @@ from marketplace.models import Account, AuditEvent, Entry
 from marketplace.money import ZERO
 from marketplace.operator.forms import BounceForm
 from marketplace.operator.pages import for_operator, show_operator_page
-from marketplace.pages import read_query, see_other
-from marketplace.selectors.payouts import owed_all, payout_by_pk, payout_lists, payouts_of
+from marketplace.pages import paginate, read_query, see_other
+from marketplace.selectors.payouts import owed_all, payout_by_pk, payout_lists, payout_lists_all, payouts_of
 from marketplace.services.accounts import audit_note
 from marketplace.services.ledger import payout_bounce, payouts_make
 
@@ -33,7 +34,8 @@ def payouts(request: HttpRequest, operator: Account) -> HttpResponse:
     """What workers are owed; a list to pay from takes it off the books, and can be downloaded again."""
     owed = owed_all()
     total = sum((row.amount for row in owed), ZERO)
-    context = {"owed": owed, "total": total, "lists": payout_lists()}
+    lists = paginate(request, payout_lists_all(), key="lists")
+    context = {"total": total, "page": paginate(request, owed), "lists": lists, "rows": payout_lists(lists)}
     if request.method == "GET":
         return show_operator_page(request, "payouts.html", context)
     if request.POST.get("total") != str(total):
@@ -54,7 +56,8 @@ def payouts(request: HttpRequest, operator: Account) -> HttpResponse:
             )
     if changed:
         owed = owed_all()
-        context |= {"owed": owed, "total": sum((row.amount for row in owed), ZERO), "changed": True}
+        total = sum((row.amount for row in owed), ZERO)
+        context |= {"page": paginate(request, owed), "total": total, "changed": True}
         return show_operator_page(request, "payouts_confirm.html", context)
     if not paid:
         messages.warning(request, _("Nobody is owed anything now, so no list was made."))
@@ -71,9 +74,11 @@ def payouts(request: HttpRequest, operator: Account) -> HttpResponse:
 def payout(request: HttpRequest, _operator: Account) -> HttpResponse:
     """One list of payouts."""
     reference = read_query(request, "reference")
-    rows = list(payouts_of(reference))
-    context = {"reference": reference, "rows": rows, "total": -sum((row.earned for row in rows), ZERO)}
-    return show_operator_page(request, "payout.html", context, status=200 if rows else 404)
+    rows = payouts_of(reference)
+    page = paginate(request, rows)
+    total = -(rows.aggregate(total=Sum("earned"))["total"] or ZERO)
+    context = {"reference": reference, "page": page, "rows": page.object_list, "total": total}
+    return show_operator_page(request, "payout.html", context, status=200 if page.paginator.count else 404)
 
 
 @require_GET

@@ -59,7 +59,10 @@ def requesters(request: HttpRequest, operator: Account) -> HttpResponse:
         else:
             messages.success(request, _("%(name)s can publish once it has a key and money.") % {"name": created.name})
             return see_other("operator:requester", created.account_id)
-    context = {"rows": requester_selectors.requester_rows(), "form": form}
+    words = read_query(request)
+    page = paginate(request, requester_selectors.requesters_matching(words))
+    rows = requester_selectors.requester_rows(page.object_list)
+    context = {"page": page, "rows": rows, "words": words, "form": form}
     return show_operator_page(request, "requesters.html", context, status=400 if form.is_bound else 200)
 
 
@@ -72,8 +75,8 @@ def requester(request: HttpRequest, _operator: Account, account_id: str) -> Http
         "requester": owner,
         "balance": requester_selectors.requester_balance(owner),
         "rejections": requester_selectors.requester_rejections(owner),
-        "keys": requester_selectors.requester_keys(owner),
-        "messages_to": messages_to(owner)[:20],
+        "keys": paginate(request, requester_selectors.requester_keys(owner), 20, "keys"),
+        "messages_to": paginate(request, messages_to(owner), 20, "messages"),
         "undecided": 0 if owner.is_active else requester_selectors.work_undecided(owner).count(),
         "page": paginate(request, requester_selectors.requester_entries(owner)),
         "deposit": DepositForm(),

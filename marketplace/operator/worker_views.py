@@ -49,7 +49,7 @@ def workers(request: HttpRequest, _operator: Account) -> HttpResponse:
     context = {
         "page": paginate(request, workers_matching(words)),
         "words": words,
-        "invitations": invitations_all()[:50],
+        "invitations": paginate(request, invitations_all(), key="invitations"),
         "form": InvitationForm(),
     }
     return show_operator_page(request, "workers.html", context)

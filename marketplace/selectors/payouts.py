@@ -1,5 +1,6 @@
 """What workers are owed, and the lists that they were paid from."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
@@ -35,14 +36,19 @@ def owed_all() -> list[Owed]:
     return sorted((Owed(workers[pk], amount) for pk, amount in amounts.items()), key=lambda row: -row.amount)
 
 
-def payout_lists() -> list[ListRow]:
+def payout_lists_all() -> QuerySet[PayoutList]:
     """All lists of payouts, newest first."""
+    return PayoutList.objects.order_by("-made_at", "-pk")
+
+
+def payout_lists(lists: Iterable[PayoutList]) -> list[ListRow]:
+    """Some lists of payouts in sums, in their order."""
     rows = PayoutList.objects.annotate(
         workers=Count("payouts"), amount=-Sum("payouts__earned"), came_back=Sum("payouts__bounce__earned")
-    )
+    ).in_bulk([row.pk for row in lists])
     return [
         ListRow(row.reference, row.made_at, row.workers, row.amount, row.came_back)
-        for row in rows.order_by("-made_at", "-pk")
+        for row in (rows[one.pk] for one in lists)
     ]
 
 

@@ -1,5 +1,6 @@
 """Requesters, and what belongs to them beside HITs and qualifications."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from django.db.models import Count, Q, QuerySet
@@ -27,19 +28,26 @@ class Rejections(NamedTuple):
     without_reason: int
 
 
-def requester_rows() -> list[RequesterRow]:
-    """All requesters by name."""
-    open_hits = Hit.objects.filter(status=Hit.Status.ASSIGNABLE).order_by().values_list("requester")
-    counts = dict(open_hits.annotate(hits=Count("pk")))
+def requesters_matching(words: str = "") -> QuerySet[Requester]:
+    """Requesters by name: all, or those with these words in their name, or with this account id."""
+    rows = Requester.objects.order_by("name")
+    words = words.strip()
+    return rows.filter(Q(name__icontains=words) | Q(account_id=words)) if words else rows
+
+
+def requester_rows(requesters: Iterable[Requester]) -> list[RequesterRow]:
+    """What some requesters have, in their order."""
+    requesters = list(requesters)
+    keys = [requester.pk for requester in requesters]
+    open_hits = Hit.objects.filter(status=Hit.Status.ASSIGNABLE, requester__in=keys).order_by()
+    counts = dict(open_hits.values_list("requester").annotate(hits=Count("pk")))
     newest = {
         entry.requester_id: Balance(entry.available_after or ZERO, entry.on_hold_after or ZERO)
-        for entry in Entry.objects.filter(requester__isnull=False)
-        .order_by("requester", "-number")
-        .distinct("requester")
+        for entry in Entry.objects.filter(requester__in=keys).order_by("requester", "-number").distinct("requester")
     }
     return [
         RequesterRow(requester, newest.get(requester.pk, Balance(ZERO, ZERO)), counts.get(requester.pk, 0))
-        for requester in Requester.objects.order_by("name")
+        for requester in requesters
     ]
 
 

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from django import template
 from django.utils.formats import date_format
@@ -83,3 +84,11 @@ def when(moment: datetime | None) -> SafeString | str:
         date_format(moment, "j M Y, H:i"),
         relative,
     )
+
+
+@register.simple_tag(takes_context=True)
+def page_address(context: dict[str, Any], number: int, key: str = "") -> str:
+    """The present URL with another page of a list; below the list's heading if the list has a key."""
+    query = context["request"].GET.copy()
+    query[key or "page"] = str(number)
+    return f"?{query.urlencode()}" + (f"#{key}" if key else "")

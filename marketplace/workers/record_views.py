@@ -32,13 +32,14 @@ def earnings(request: HttpRequest, worker: Worker) -> HttpResponse:
 @for_worker
 def qualifications(request: HttpRequest, worker: Worker) -> HttpResponse:
     """The qualifications that the worker has, is waiting for, and may request."""
-    held = list(qualification_selectors.qualifications_of(worker))
+    states = QualificationRequest.State
+    held = qualification_selectors.qualifications_of(worker)
     requests = qualification_selectors.qualification_requests_of(worker)
-    waiting = list(requests.filter(state=QualificationRequest.State.PENDING))
-    refused = list(requests.filter(state=QualificationRequest.State.REJECTED)[:20])
-    granted = [qualification for qualification in held if qualification.status == Qualification.Status.GRANTED]
-    not_offered = {row.qualification_type_id for row in granted} | {row.qualification_type_id for row in waiting}
+    granted = held.filter(status=Qualification.Status.GRANTED).order_by()
+    waiting = requests.filter(state=states.PENDING).order_by()
     requestable = qualification_selectors.qualification_types_requestable()
+    requestable = requestable.exclude(pk__in=granted.values("qualification_type"))
+    requestable = requestable.exclude(pk__in=waiting.values("qualification_type"))
     values = values_of(worker, SYSTEM)
     context = {
         "record": [
@@ -46,10 +47,9 @@ def qualifications(request: HttpRequest, worker: Worker) -> HttpResponse:
             for type_id in SYSTEM
             if values[type_id] is not None
         ],
-        "held": held,
-        "waiting": waiting,
-        "refused": refused,
-        "page": paginate(request, requestable.exclude(pk__in=not_offered)),
+        "held": paginate(request, held, 20, "held"),
+        "requests": paginate(request, requests.filter(state__in=[states.PENDING, states.REJECTED]), 20, "requests"),
+        "page": paginate(request, requestable),
     }
     return show_page(request, "workers/qualifications.html", context)
 

@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from core.lists import Listing
 from core.models import Lab, User
 from judgments import exports
 from judgments import jobs as judgment_jobs
@@ -163,7 +164,7 @@ def test_queries_are_found_by_their_words_and_ids(page: Client, campaign: Campai
     assert "snail" in found
     assert "australia" not in found
     assert "australia" in page.get(address, {"q": "q2"}).content.decode()
-    assert "No query of this campaign matches" in page.get(address, {"q": "nowhere"}).content.decode()
+    assert "Nothing matches." in page.get(address, {"q": "nowhere"}).content.decode()
 
 
 def test_a_query_shows_who_beat_whom_and_the_judgments_behind_it(
@@ -316,7 +317,7 @@ def test_the_workers_page_and_the_results_agree_on_sides_and_times(
 def test_workers_are_listed_page_by_page(
     page: Client, campaign: Campaign, accepted: Assignment, failed: Assignment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pools.views.page_of.__defaults__", (1, "page"))
+    monkeypatch.setitem(Listing.__init__.__kwdefaults__, "size", 1)
     by_key = [pseudonym(campaign, pk) for pk in sorted([accepted.worker_id, failed.worker_id])]
     for number, name in enumerate(by_key, start=1):
         answer = page.get(reverse("judgments:work", args=[campaign.pk]), {"workers": number}).content.decode()

@@ -278,7 +278,7 @@ def test_the_list_shows_how_far_campaigns_are(page: Client, campaign: Campaign) 
     text = page.get(reverse("pools:campaigns")).content.decode()
     assert "pilot" in text
     assert "of 3 (0 %)" in text
-    assert 'data-value="7">7</td>' in text
+    assert '<td class="number">7</td>' in text
 
 
 # --- logging in

@@ -272,7 +272,9 @@ def test_pairs_are_paged_and_narrowed_to_a_run(researcher: Client, demo: Campaig
     assert p == sorted(p, reverse=True)
     verdicts = {row[shown.table.at("verdict")].text for row in shown.rows}
     assert verdicts == {"minilm, by doing no harm", "neither"}
-    assert researcher.get(f"{where}?run=nobody&sort=nothing").context["shown"].total == 55
+    assert researcher.get(f"{where}?sort=nothing").context["shown"].total == 55
+    assert researcher.get(f"{where}?run=MINI").context["shown"].total == 10
+    assert "No run of this table has these words" in researcher.get(f"{where}?run=nobody").content.decode()
 
 
 def test_the_least_certain_queries_come_first_and_lead_to_their_pages(researcher: Client, demo: Campaign) -> None:

@@ -1,0 +1,140 @@
+"""Lists of rows on pages: narrowed by a filter, sorted by a column, a page at a time. The address says all three."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.core.paginator import Page, Paginator
+from django.db.models import Count, IntegerField, Model, OuterRef, QuerySet, Subquery
+from django.db.models.expressions import Expression, F, OrderBy
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
+from django_filters import CharFilter, ChoiceFilter, FilterSet
+
+ROWS = 50
+Sort = str | F | Expression  # what a column is sorted by: a field's path, or an expression
+
+
+class ListFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
+    """The filter of a list. `given` is what counts where the address says nothing."""
+
+    given: Mapping[str, str] = {}
+
+    def __init__(self, data: Any = None, *arguments: Any, **named: Any) -> None:
+        data = data.copy()
+        for name, value in self.given.items():
+            data.setdefault(name, value)
+        super().__init__(data, *arguments, **named)
+
+    def is_narrowing(self) -> bool:
+        """Whether it leaves rows out because somebody asked for it."""
+        values = self.form.cleaned_data
+        return any(value != self.given.get(name, "") for name, value in values.items() if value not in (None, ""))
+
+
+def choice_filter(label: Any, choices: Any, **options: Any) -> Any:
+    """A filter by one of a field's values."""
+    return ChoiceFilter(label=label, choices=choices, **{"empty_label": gettext_lazy("any")} | options)
+
+
+def search_filter(label: Any, **options: Any) -> Any:
+    """A filter by words."""
+    widget = forms.TextInput(attrs={"type": "search"})
+    return CharFilter(label=label, widget=widget, max_length=200, **{"lookup_expr": "icontains"} | options)
+
+
+def count_of(model: type[Model], relation: str, **only: Any) -> Coalesce:
+    """How many rows of a model belong to a row, for sorting by it."""
+    rows = model._default_manager.filter(**{relation: OuterRef("pk")}, **only).order_by()
+    counts = rows.values(relation).annotate(count=Count("pk")).values("count")
+    return Coalesce(Subquery(counts, output_field=IntegerField()), 0)
+
+
+class Listing:
+    """One list of a page, as its templates show it: core/list_filter.html, `sort_head`, core/list_pages.html.
+
+    `sorts` are the columns that it can be sorted by; as long as nobody asks for one, the rows keep their order. Where a
+    page has several lists, all but one have a `key`, which begins the names of their parameters and is the id of their
+    heading. Where there is no such page, the nearest is shown.
+    """
+
+    def __init__(
+        self,
+        request: HttpRequest,
+        rows: QuerySet[Any] | Sequence[Any],
+        *,
+        sorts: Mapping[str, Sort] | None = None,
+        narrow: type[ListFilter] | None = None,
+        key: str = "",
+        size: int = ROWS,
+    ) -> None:
+        self._asked = request.GET
+        self.key = key
+        self.sorts = sorts or {}
+        self.filter = None if narrow is None else narrow(request.GET, queryset=rows, prefix=key or None)
+        if self.filter is not None:
+            rows = self.filter.qs
+        asked = request.GET.get(self._name("sort"), "")
+        self.sort = asked if asked.removeprefix("-") in self.sorts else ""
+        if self.sort and isinstance(rows, QuerySet):
+            rows = rows.order_by(*self._ordering())
+        self.page: Page[Any] = Paginator(rows, size).get_page(request.GET.get(self._page_name))
+
+    def _name(self, name: str) -> str:
+        return f"{self.key}-{name}" if self.key else name
+
+    @property
+    def _page_name(self) -> str:
+        return self.key or "page"
+
+    def _ordering(self) -> list[OrderBy]:
+        """By the column, rows without a value last; rows alike keep one order, so that no page repeats another's."""
+        column, down = self.sorts[self.sort.removeprefix("-")], self.sort.startswith("-")
+        by = F(column) if isinstance(column, str) else column
+        return [OrderBy(by, descending=down, nulls_last=True), OrderBy(F("pk"), descending=down)]
+
+    def _address(self, **changed: str | int | None) -> str:
+        """The page's address with other values of this list's parameters; None leaves one out."""
+        asked = self._asked.copy()
+        for name, value in changed.items():
+            asked.pop(name, None)
+            if value is not None:
+                asked[name] = str(value)
+        return f"?{asked.urlencode()}" + (f"#{self.key}" if self.key else "")
+
+    def sort_address(self, column: str) -> str:
+        """Where the list is sorted by a column; the other way round where it is sorted by it now."""
+        following = f"-{column}" if self.sort == column else column
+        return self._address(**{self._name("sort"): following, self._page_name: None})
+
+    def sorted_as(self, column: str) -> str:
+        """`ascending`, `descending`, or empty if the list is not sorted by the column."""
+        return {column: "ascending", f"-{column}": "descending"}.get(self.sort, "")
+
+    @property
+    def previous(self) -> str:
+        """The address of the page before."""
+        return self._address(**{self._page_name: self.page.previous_page_number()})
+
+    @property
+    def next(self) -> str:
+        """The address of the page after."""
+        return self._address(**{self._page_name: self.page.next_page_number()})
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether the filter leaves rows out because somebody asked for it."""
+        return self.filter is not None and self.filter.is_narrowing()
+
+    @property
+    def everything(self) -> str:
+        """The address of the list without its filter."""
+        names = [] if self.filter is None else [field.html_name for field in self.filter.form]
+        return self._address(**dict.fromkeys([*names, self._page_name]))
+
+    @property
+    def kept(self) -> list[tuple[str, str]]:
+        """What the filter's form must hand on: the order, and whatever the page's other lists are at."""
+        own = {self._page_name} | (set() if self.filter is None else {field.html_name for field in self.filter.form})
+        return [(name, value) for name, values in self._asked.lists() if name not in own for value in values]

@@ -1,0 +1,94 @@
+"""How the lists of a campaign's queries, work and decisions can be narrowed and sorted."""
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils.translation import gettext_lazy
+
+from core.lists import ListFilter, Sort, choice_filter, count_of, search_filter
+from judgments.models import Acceptance, Decision
+from pools.models import Candidate, Pair, Pool
+from tasks.models import Assignment, Worker
+
+
+class QueryFilter(ListFilter):
+    """Queries by their words or id, and by whether all of their pairs are judged."""
+
+    q = search_filter(gettext_lazy("Words of a query, or its id"), method="find")
+    judged = choice_filter(
+        gettext_lazy("Judged"),
+        [
+            ("waiting", gettext_lazy("pairs left")),
+            ("all", gettext_lazy("all")),
+            ("none", gettext_lazy("not needed")),
+        ],
+        method="by_judged",
+    )
+
+    def find(self, pools: QuerySet[Pool], _name: str, words: str) -> QuerySet[Pool]:
+        """Those whose question has the words, or whose id they are."""
+        return pools.filter(Q(query__text__icontains=words) | Q(query__qid=words))
+
+    def by_judged(self, pools: QuerySet[Pool], _name: str, wanted: str) -> QuerySet[Pool]:
+        """Those with pairs that wait for judgments, those without, or those without pairs."""
+        pairs = Pair.objects.filter(pool=OuterRef("pk"))
+        if wanted == "none":
+            return pools.filter(~Exists(pairs))
+        filled = count_of(Acceptance, "pair")
+        waiting = Exists(pairs.annotate(filled=filled).filter(filled__lt=OuterRef("campaign__overlap")))
+        return pools.filter(waiting) if wanted == "waiting" else pools.filter(~waiting, Exists(pairs))
+
+
+QUERY_SORTS: dict[str, Sort] = {
+    "id": "query__qid",
+    "query": "query__text",
+    "passages": count_of(Candidate, "pool"),
+    "pairs": count_of(Pair, "pool"),
+}
+
+
+class AssignmentFilter(ListFilter):
+    """Assignments by their state, and by what became of their data."""
+
+    state = choice_filter(gettext_lazy("State"), Assignment.State.choices)
+    verdict = choice_filter(gettext_lazy("Data"), Assignment.Verdict.choices)
+
+
+ASSIGNMENT_SORTS: dict[str, Sort] = {
+    "assignment": "pk",
+    "hit": "hit__number",
+    "state": "state",
+    "verdict": "verdict",
+    "owed": "owed",
+    "taken": "taken_at",
+    "ended": "finished_at",
+}
+
+
+class WorkerFilter(ListFilter):
+    """Workers by whether they are barred."""
+
+    barred = choice_filter(
+        gettext_lazy("Status"),
+        [("yes", gettext_lazy("barred")), ("no", gettext_lazy("not barred"))],
+        method="by_bar",
+    )
+
+    def by_bar(self, workers: QuerySet[Worker], _name: str, wanted: str) -> QuerySet[Worker]:
+        """Those who are barred, or who are not."""
+        return workers.filter(barred_at__isnull=wanted == "no")
+
+
+WORKER_SORTS: dict[str, Sort] = {
+    "assignments": F("assignment_count"),
+    "accepted": F("accepted_count"),
+    "excluded": F("excluded_count"),
+    "status": "barred_at",
+}
+
+
+class DecisionFilter(ListFilter):
+    """Decisions by kind."""
+
+    kind = choice_filter(gettext_lazy("Decision"), Decision.Kind.choices)
+
+
+DECISION_SORTS: dict[str, Sort] = {"when": "at", "decision": "kind", "who": "by__username"}

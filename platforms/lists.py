@@ -1,0 +1,85 @@
+"""How the lists of a publication's submissions, payments, calls and problems can be narrowed and sorted."""
+
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext_lazy
+
+from core.lists import ListFilter, Sort, choice_filter
+from platforms import status as platform_status
+from platforms.models import Operation, Payment, Submission
+
+
+class SubmissionFilter(ListFilter):
+    """Submissions that need a review, all, or those that were rejected."""
+
+    given = {"show": "waiting"}
+    show = choice_filter(
+        gettext_lazy("Show"),
+        [
+            ("waiting", gettext_lazy("needing review")),
+            ("all", gettext_lazy("all")),
+            ("rejected", gettext_lazy("rejected")),
+        ],
+        empty_label=None,
+        method="by_decision",
+    )
+
+    def by_decision(self, submissions: QuerySet[Submission], _name: str, wanted: str) -> QuerySet[Submission]:
+        """Those that wait for a person (the oldest first), or that somebody rejected, here or there."""
+        if wanted == "waiting":
+            return platform_status.for_a_person(submissions).order_by("submitted_at", "id")
+        if wanted == "rejected":
+            rejected = Q(status=Submission.Status.REJECTED) | Q(decision=Submission.Decision.REJECT)
+            return submissions.filter(rejected)
+        return submissions
+
+
+SUBMISSION_SORTS: dict[str, Sort] = {
+    "submission": "pk",
+    "hit": "published_hit__hit__number",
+    "status": "status",
+    "decision": "decision",
+    "submitted": "submitted_at",
+    "approval": "auto_approval_at",
+}
+
+
+class CompensationFilter(ListFilter):
+    """Compensations by what became of the payment."""
+
+    state = choice_filter(gettext_lazy("State"), Payment.State.choices)
+
+
+class PaymentFilter(ListFilter):
+    """Payments by purpose and state."""
+
+    purpose = choice_filter(gettext_lazy("Purpose"), Payment.Purpose.choices)
+    state = choice_filter(gettext_lazy("State"), Payment.State.choices)
+
+
+PAYMENT_SORTS: dict[str, Sort] = {
+    "payment": "pk",
+    "purpose": "purpose",
+    "amount": "amount",
+    "fee": "fee",
+    "state": "state",
+    "assignment": "assignment",
+    "owed": "owed_at",
+    "paid": "paid_at",
+}
+COMPENSATION_SORTS: dict[str, Sort] = {
+    "assignment": "assignment",
+    "amount": "amount",
+    "fee": "fee",
+    "judged": "assignment__judged",
+    "ended": "assignment__finished_at",
+}
+
+
+class CallFilter(ListFilter):
+    """Calls that failed, by kind and state."""
+
+    kind = choice_filter(gettext_lazy("Call"), Operation.Kind.choices)
+    state = choice_filter(gettext_lazy("State"), Operation.State.choices)
+
+
+CALL_SORTS: dict[str, Sort] = {"call": "kind", "state": "state", "tries": "attempts", "next": "next_try"}

@@ -1,0 +1,79 @@
+"""How the lists of campaigns, collections and runs can be narrowed and sorted."""
+
+from typing import Any
+
+from django import forms
+from django.db.models import BigIntegerField, Q, QuerySet
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
+from django.utils.translation import gettext_lazy
+from django_filters import NumberFilter
+
+from core.lists import ListFilter, Sort, choice_filter, count_of, search_filter
+from pools.models import Campaign, Query, Run
+
+
+class CampaignFilter(ListFilter):
+    """Campaigns by name and state."""
+
+    name = search_filter(gettext_lazy("Name"))
+    state = choice_filter(gettext_lazy("State"), Campaign.State.choices)
+
+
+CAMPAIGN_SORTS: dict[str, Sort] = {
+    "name": "name",
+    "state": "state",
+    "pairs": "pair_count",
+    "collection": "collection__name",
+    "lab": "lab__name",
+    "created": "created_at",
+}
+
+
+class CollectionFilter(ListFilter):
+    """Collections by name."""
+
+    name = search_filter(gettext_lazy("Name"))
+
+
+COLLECTION_SORTS: dict[str, Sort] = {
+    "name": "name",
+    "queries": count_of(Query, "collection"),
+    "runs": count_of(Run, "collection"),
+    "campaigns": count_of(Campaign, "collection"),
+    "language": "language",
+    "lab": "lab__name",
+    "created": "created_at",
+}
+
+
+class RunFilter(ListFilter):
+    """Runs by words of their name or team, and those of one campaign."""
+
+    name = search_filter(gettext_lazy("Name or team"), method="find")
+    campaign = NumberFilter(field_name="campaigns", min_value=1, widget=forms.HiddenInput)
+
+    def find(self, runs: QuerySet[Run], _name: str, words: str) -> QuerySet[Run]:
+        """Those with the words in their name or team."""
+        return runs.filter(Q(name__icontains=words) | Q(team__icontains=words))
+
+
+class CollectionRunFilter(RunFilter):
+    """The runs of one collection by words of their name or team."""
+
+    campaign = None
+
+
+def _counted(name: str) -> Any:
+    return Cast(KT(f"census__{name}"), BigIntegerField())
+
+
+RUN_SORTS: dict[str, Sort] = {
+    "name": "name",
+    "team": "team",
+    "collection": "collection__name",
+    "queries": _counted("queries"),
+    "hits": _counted("hits"),
+    "conflicts": _counted("rank_score_conflicts"),
+    "imported": "imported_at",
+}

@@ -1,0 +1,444 @@
+"""Every list of the site with 5,000 rows, and with one: its pages stay small, and ask as few queries as with one row.
+
+Each address of the site must be named here, so a list cannot be forgotten.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import timedelta
+from decimal import Decimal
+from itertools import combinations, islice
+from typing import Any, NamedTuple
+
+import pytest
+from django.contrib import admin
+from django.db import connection, models, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext, ContextList
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
+
+from core.lists import Listing
+from core.models import Lab, User
+from core.version import VERSION
+from evaluation.files.runs import Census
+from judgments.models import Acceptance, Decision, Export, Judgment
+from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
+from pools.forms import OFFERED, CampaignForm
+from pools.models import Campaign, Candidate, Collection, Job, Pair, Passage, Pool, Query, Run
+from results.inputs import FORMAT, SOFTWARE
+from results.models import Result
+from tasks import links
+from tasks.models import (
+    Assignment,
+    Consent,
+    ConsentText,
+    Hit,
+    Invitation,
+    Item,
+    Platform,
+    TestPair,
+    Worker,
+)
+from tests.results.sample_results import sample
+
+pytestmark = pytest.mark.django_db
+MANY = 5_000
+CANDIDATES = 101  # of the one large pool: with 5,050 pairs
+MOST_BYTES = 200_000
+MOST_QUERIES = 40
+
+# Which lists each page has: by the name of the address, the keys of its lists ("" for the one without a key).
+LISTS: dict[str, tuple[str, ...]] = {
+    "pools:campaigns": ("", "jobs"),
+    "pools:campaign_new": ("",),
+    "pools:collections": ("", "jobs"),
+    "pools:collection": ("runs", "campaigns", "jobs"),
+    "pools:runs": ("", "jobs"),
+    "pools:run": ("campaigns",),
+    "pools:run_upload": ("",),
+    "tasks:tests": ("suggested", "reviewed"),
+    "tasks:wording": ("versions",),
+    "tasks:panel": ("",),
+    "platforms:publication": ("alarms", "calls"),
+    "platforms:progress": ("alarms",),
+    "platforms:terms": ("versions",),
+    "platforms:submissions": ("",),
+    "platforms:compensations": ("",),
+    "platforms:ledger": ("",),
+    "judgments:queries": ("",),
+    "judgments:work": ("", "workers", "decisions"),
+    "judgments:assignment": ("decisions",),
+    "judgments:worker": ("", "decisions"),
+    "results:query": ("passages", "judgments"),
+    "results:table": ("",),
+    "judging:home": ("",),
+}
+# Lists whose rows are few by their nature are looked at for their size alone.
+FEW = {("results:query", "passages")}
+MOST_VISITED = (
+    *("pools:campaigns", "pools:collection", "pools:runs", "tasks:tests", "judgments:campaign", "judgments:queries"),
+    *("judgments:work", "judgments:worker", "judgments:progress", "platforms:publication", "platforms:submissions"),
+    *("platforms:ledger", "results:query", "results:results", "judging:home"),
+)
+# Pages without a list of rows: they must be small all the same.
+OTHER_PAGES = {
+    *("judgments:campaign", "judgments:progress", "judgments:exports", "results:results", "results:status"),
+    *("results:plan", "platforms:submission", "platforms:compared", "pools:campaign_delete"),
+    *("pools:collection_new", "pools:collection_add", "pools:job", "pools:job_progress"),
+}
+# Addresses that answer with a redirect, a file or one thing, take forms alone, or belong to a worker's task.
+NOT_PAGES = {
+    *(
+        "healthz",
+        "healthz_all",
+        "login",
+        "logout",
+        "",
+        "judgments:make_exports",
+        "judgments:export",
+        "tasks:tests_suggest",
+    ),
+    *("tasks:tests_decide", "tasks:test_decide", "tasks:launch", "tasks:move", "tasks:panel_links", "pools:run_delete"),
+    *("platforms:publish", "platforms:pause", "platforms:resume", "platforms:expire", "platforms:stop"),
+    *("platforms:extend", "platforms:listen", "platforms:retry", "platforms:set_aside", "platforms:compensate"),
+    *("platforms:decline", "platforms:ledger_csv", "platforms:compare", "platforms:notifications"),
+    *("results:compute", "results:report", "results:file", "results:figure"),
+    *("judging:preview", "judging:join", "judging:declined", "judging:declined_in_frame", "judging:arrive"),
+    *("judging:consent", "judging:take", "judging:instructions", "judging:item", "judging:save", "judging:finish"),
+    *("judging:leave", "judging:done"),
+}
+
+
+class World(NamedTuple):
+    """What the addresses need."""
+
+    count: int
+    rita: User
+    ada: User
+    collection: Collection
+    run: Run
+    campaign: Campaign
+    draft: Campaign
+    pool: Pool
+    worker: Worker
+    assignment: Assignment
+    submission: Submission
+    job: Job
+
+    def address(self, name: str) -> str:
+        """The address of a page."""
+        campaign = self.draft if name in ("tasks:tests", "pools:campaign_delete") else self.campaign
+        arguments: dict[str, list[Any]] = {
+            "pools:campaigns": [],
+            "pools:campaign_new": [],
+            "pools:collections": [],
+            "pools:runs": [],
+            "pools:run_upload": [],
+            "pools:collection": [self.collection.pk],
+            "pools:collection_new": [],
+            "pools:collection_add": [self.collection.pk],
+            "pools:job": [self.job.pk],
+            "pools:job_progress": [self.job.pk],
+            "pools:run": [self.run.pk],
+            "judgments:assignment": [campaign.pk, self.assignment.pk],
+            "judgments:worker": [campaign.pk, self.worker.pk],
+            "platforms:submission": [campaign.pk, self.submission.pk],
+            "results:query": [campaign.pk, self.pool.pk],
+            "results:table": [campaign.pk, "stability"],
+            "judging:home": [links.home_token(self.worker, campaign)],
+        }
+        return reverse(name, args=arguments.get(name, [campaign.pk]))
+
+
+def multiply(row: Any, count: int, **different: str) -> None:
+    """Write a row down again until there are `count` like it, the keys of which follow its own.
+
+    `different` are SQL expressions for what they do not share; `n` counts from 1 on.
+    """
+    fields = [field for field in row._meta.concrete_fields if not field.primary_key]
+    values = [different.pop(field.name, f'"{field.column}"') for field in fields]
+    assert not different
+    columns = ", ".join(f'"{field.column}"' for field in fields)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f'INSERT INTO "{row._meta.db_table}" ({columns}) SELECT {", ".join(values)} '
+            f'FROM "{row._meta.db_table}", generate_series(1, %s) n WHERE id = %s',
+            [count - 1, row.pk],
+        )
+
+
+def make(count: int) -> World:
+    """A site with that many of everything, written down without services, which take one at a time."""
+    at = timezone.now()
+    unique = "md5(random()::text || n)"
+    passage_text = "A passage goes on for a while, and then it ends. " * 8
+
+    rita = User.objects.create(username=f"rita of {count}")
+    ada = User.objects.create(username=f"ada of {count}", is_staff=True, is_superuser=True)
+    person = User.objects.create(username=f"person of {count}")
+    multiply(person, count, username="'person ' || n")
+    multiply(Lab.objects.create(name=f"Lab of {count}"), count, name="'lab ' || n")
+    lab = Lab.objects.create(name=f"Rita's lab of {count}")
+    lab.members.add(rita)
+    membership = Lab.members.through.objects.create(lab=lab, user=person)
+    multiply(membership, count, user=f"{person.pk} + n")
+
+    collection = Collection.objects.create(lab=lab, name="collection")
+    multiply(collection, count, name="'collection ' || n")
+    census = asdict(Census(lines=8, queries=4, hits=8))
+    run = Run.objects.create(
+        lab=lab, collection=collection, name="run", census=census, sha256="0", original="a", artifact="a"
+    )
+    multiply(run, count, name="'run ' || n")
+    for kind in Job.Kind:
+        job = Job.objects.create(lab=lab, kind=kind, name="job", collection=collection, asked_at=at)
+        multiply(job, count)
+    draft = Campaign.objects.create(lab=lab, collection=collection, name="campaign", pair_count=5_050)
+    multiply(draft, count, name="'campaign ' || n", link=unique)
+    campaign = Campaign.objects.create(
+        lab=lab, collection=collection, name="judged", state="open", pair_count=5_050, pool_histogram={"2": 10}
+    )
+    uses = Campaign.runs.through
+    multiply(uses.objects.create(campaign=campaign, run=run), count, run=f"{run.pk} + n")
+    multiply(uses.objects.create(campaign=draft, run=run), count, campaign=f"{draft.pk} + n")
+
+    passage = Passage.objects.create(collection=collection, pid="p", text=passage_text)
+    multiply(passage, count + CANDIDATES, pid="'p' || n")
+    query = Query.objects.create(collection=collection, qid="q", text="what is it")
+    multiply(query, count, qid="'q' || n")
+    pool = Pool.objects.create(campaign=campaign, query=query)
+    multiply(pool, count, query=f"{query.pk} + n")
+    candidates = CANDIDATES if count > 1 else 2
+    multiply(Candidate.objects.create(pool=pool, passage=passage), candidates, passage=f"{passage.pk} + n")
+    pids = [passage.pk + n for n in range(candidates)]
+    pairs = Pair.objects.bulk_create(Pair(pool=pool, a_id=a, b_id=b) for a, b in islice(combinations(pids, 2), count))
+
+    text = ConsentText.objects.create(campaign=campaign, version=1, text="What you agree to.")
+    multiply(text, count, version="n + 1")
+    worker = Worker.objects.create(lab=lab, platform="panel", label="Person")
+    multiply(worker, count, label="'Person ' || n")
+    multiply(Invitation.objects.create(campaign=campaign, worker=worker), count, worker=f"{worker.pk} + n")
+    consent = Consent.objects.create(worker=worker, text_id=text.pk + count - 1)
+    multiply(consent, count, worker=f"{worker.pk} + n")
+    for state in ("suggested", "confirmed"):
+        texts = {"relevant_text": passage_text, "off_topic_text": passage_text}
+        test = TestPair.objects.create(
+            campaign=draft, question="test", state=state, decided_at=at, decided_by=rita, **texts
+        )
+        multiply(test, count, question="'test ' || n")
+    hit = Hit.objects.create(campaign=campaign, number=1, needed=0)
+    multiply(hit, count, number="n + 1")
+    item = Item.objects.create(hit=hit, position=1, pair=pairs[0], a_left=True)
+    multiply(item, count, hit=f"{hit.pk} + n", pair=f"{pairs[0].pk} + n")
+    work = {"campaign": campaign, "hit": hit, "worker": worker, "state": "submitted", "verdict": "accepted"}
+    work |= {"taken_at": at, "leased_until": at, "finished_at": at, "judged": 1, "owed": Decimal("0.20")}
+    assignment = Assignment.objects.create(**work)
+    multiply(assignment, count, hit=f"{hit.pk} + n", worker=f"{worker.pk} + n")
+    again = Assignment.objects.create(**work, platform_assignment_id="A")
+    multiply(again, count, platform_assignment_id="'A' || n")
+    judgment = Judgment.objects.create(assignment=assignment, item=item, preferred="left", shown_at=at, made_at=at)
+    multiply(judgment, count, assignment=f"{assignment.pk} + n", item=f"{item.pk} + n")
+    acceptance = Acceptance.objects.create(
+        pair=pairs[0], slot=1, judgment=judgment, worker=worker, assignment=assignment
+    )
+    accepted = {"pair": pairs[0], "judgment": judgment, "worker": worker, "assignment": assignment}
+    multiply(acceptance, count, **{name: f"{row.pk} + n" for name, row in accepted.items()})
+    about = {"campaign": campaign, "worker": worker, "assignment": assignment, "by": rita, "at": at}
+    multiply(Decision.objects.create(**about, kind="restored", why="It was fine after all."), count)
+    submission = _publish(campaign, count, hit, assignment, unique)
+
+    data = sample(16)
+    data["version"] = FORMAT
+    data["stability"] = [{"qid": f"q{n}", "best": [f"p{n}"], "share": n / count} for n in range(count)]
+    moment: dict[str, Any] = {"campaign": campaign, "revision": 0, "seconds": 1, "rests_until": at}
+    Result.objects.create(**moment, software=SOFTWARE, computed_at=at, data=data, figures={}, tops={})
+    judging = {"pairs": 5_050, "done": 5_000, "accepted": 5_000, "unused": 0}
+    counts = {"judging": judging, "pools": 1, "single": 1, "deadlocks": [], "incomplete": 0}
+    Export.objects.create(**moment, software=VERSION, newest_assignment=0, newest_judgment=0, counts=counts, made_at=at)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    return World(count, rita, ada, collection, run, campaign, draft, pool, worker, assignment, submission, job)
+
+
+def _publish(campaign: Campaign, count: int, hit: Hit, assignment: Assignment, unique: str) -> Submission:
+    at = timezone.now()
+    publication = Publication.objects.create(
+        campaign=campaign, state="open", platform=Platform.MARKETPLACE, title="Mine", description="Mine"
+    )
+    terms = TermsVersion.objects.create(publication=publication, version=1, values={"title": "Mine"}, at=at)
+    multiply(terms, count, version="n + 1", values="jsonb_build_object('title', 'Mine ' || n)")
+    published = PublishedHit.objects.create(
+        publication=publication, hit=hit, max_assignments=1, platform_hit_id="H", posted_at=at,
+        expires_at=at + timedelta(days=1),
+    )  # fmt: skip
+    multiply(published, count, hit=f"{hit.pk} + n", platform_hit_id="'H' || n")
+    submission = Submission.objects.create(
+        publication=publication, published_hit=published, platform_assignment_id="S", platform_worker_id="W",
+        status="Submitted", submitted_at=at, why_unmatched="Nothing stored here matches it.",
+    )  # fmt: skip
+    multiply(submission, count, published_hit=f"{published.pk} + n", platform_assignment_id="'S' || n")
+    for purpose in ("reward", "compensation"):
+        money = {"amount": Decimal("0.20"), "fee": Decimal("0.04"), "owed_at": at}
+        payment = Payment.objects.create(publication=publication, assignment=assignment, purpose=purpose, **money)
+        multiply(payment, count, assignment=f"{assignment.pk} + n", token=unique)
+    operation = Operation.objects.create(
+        publication=publication, kind="approve", submission=submission, state="refused", next_try=at, ended_at=at,
+        error="The platform refused it.",
+    )  # fmt: skip
+    multiply(operation, count, submission=f"{submission.pk} + n", token=unique)
+    alarm = Alarm.objects.create(
+        publication=publication, kind="refused", operation=operation, text="Refused.", raised_at=at
+    )
+    multiply(alarm, count, operation=f"{operation.pk} + n")
+    return submission
+
+
+def in_a_world(count: int, blocker: Any) -> Iterator[World]:
+    """A world of its own, which leaves nothing behind."""
+    with blocker.unblock(), transaction.atomic():
+        yield make(count)
+        transaction.set_rollback(True)
+
+
+@pytest.fixture(scope="module")
+def many(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
+    """Five thousand of everything."""
+    yield from in_a_world(MANY, django_db_blocker)
+
+
+@pytest.fixture(scope="module")
+def browser(many: World) -> Client:
+    """Rita's browser."""
+    client = Client()
+    client.force_login(many.rita)
+    return client
+
+
+def listings(answer: Any) -> dict[str, Listing]:
+    """The lists that a page was rendered with, by their keys."""
+    contexts = answer.context if isinstance(answer.context, ContextList) else [answer.context]
+    values = [value for context in contexts for layer in context.dicts for value in layer.values()]
+    return {value.key: value for value in values if isinstance(value, Listing)}
+
+
+def names(patterns: list[Any], space: str = "") -> set[str]:
+    """The names of all addresses, but for the admin site's."""
+    found: set[str] = set()
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            if pattern.namespace != "admin":
+                found |= names(pattern.url_patterns, f"{pattern.namespace}:" if pattern.namespace else space)
+        elif isinstance(pattern, URLPattern):
+            found.add(space + (pattern.name or getattr(pattern.callback, "__name__", "")))
+    return found
+
+
+def test_every_address_is_looked_at_or_known_to_show_no_list() -> None:
+    known = set(LISTS) | OTHER_PAGES | NOT_PAGES
+    there = {name.replace("view", "") if name == "view" else name for name in names(get_resolver().url_patterns)}
+    assert there - known == set()
+    assert known - there == set()
+
+
+@pytest.mark.parametrize("name", [*LISTS, *sorted(OTHER_PAGES)])
+def test_a_page_stays_small_with_five_thousand_of_everything(name: str, many: World, browser: Client) -> None:
+    with CaptureQueriesContext(connection) as asked:
+        answer = browser.get(many.address(name))
+    assert answer.status_code == 200
+    assert len(answer.content) < MOST_BYTES
+    assert len(asked) <= MOST_QUERIES
+    shown = listings(answer)
+    assert set(shown) == set(LISTS.get(name, ()))
+    for key, listing in shown.items():
+        assert len(listing.page) <= 50
+        assert (name, key) in FEW or listing.page.paginator.count >= MANY
+        assert listing.page.paginator.num_pages > 1
+        assert listing.next in answer.content.decode().replace("&amp;", "&")
+
+
+@pytest.mark.parametrize("name", MOST_VISITED)
+def test_a_page_asks_as_many_queries_with_many_rows_as_with_one(name: str, many: World, browser: Client) -> None:
+    one = make(1)
+    other = Client()
+    other.force_login(one.rita)
+    asked = []
+    for client, address in ((other, one.address(name)), (browser, many.address(name))):
+        client.get(address)  # what is remembered from page to page is asked for here
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get(address).status_code == 200
+        asked.append([query["sql"][:200] for query in queries])
+    assert len(asked[0]) == len(asked[1]), asked
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_goes_on_on_its_next_page_and_sorts_and_narrows(name: str, many: World, browser: Client) -> None:
+    address = many.address(name)
+    first = listings(browser.get(address))
+    for key, listing in first.items():
+        following = listings(browser.get(address + listing.next.partition("#")[0]))
+        assert [listing.page.number, following[key].page.number] == [1, 2]
+        assert not set(map(str, map(_key, listing.page))) & set(map(str, map(_key, following[key].page)))
+        for column in listing.sorts:
+            up = address + listing.sort_address(column).partition("#")[0]
+            with CaptureQueriesContext(connection) as asked:
+                there = listings(browser.get(up))[key]
+            assert there.sorted_as(column) == "ascending"
+            assert len(asked) <= MOST_QUERIES
+            back = listings(browser.get(address + there.sort_address(column).partition("#")[0]))[key]
+            assert back.sorted_as(column) == "descending"
+            assert [_key(row) for row in there.page] != [_key(row) for row in back.page]
+        for field in [] if listing.filter is None else listing.filter.form:
+            choices = [value for value, _label in getattr(field.field, "choices", [("5", "")]) if value]
+            for value in choices:
+                chosen = browser.get(address, {field.html_name: value})
+                assert chosen.status_code == 200
+                assert len(chosen.content) < MOST_BYTES
+
+
+def _key(row: Any) -> Any:
+    return row.pk if isinstance(row, models.Model) else row
+
+
+def test_forms_offer_a_hundred_of_many_and_take_the_others_by_their_names(many: World, browser: Client) -> None:
+    answer = browser.get(reverse("pools:campaign_new"), {"collection": many.collection.pk})
+    assert len(answer.content) < MOST_BYTES
+    form = answer.context["form"]
+    assert len(form.fields["runs"].widget.choices) == OFFERED
+    entered = {name: form[name].value() for name in form.fields} | {"name": "new", "runs": [many.run.pk]}
+    entered = {name: "" if value is None else value for name, value in entered.items()}
+
+    chosen = CampaignForm(entered | {"more_runs": "run 4998\n\nrun 4999\n"}, collection=many.collection)
+    assert chosen.is_valid(), chosen.errors
+    assert {run.name for run in chosen.cleaned_data["runs"]} == {"run", "run 4998", "run 4999"}
+    unknown = CampaignForm(entered | {"more_runs": "run 4998\nnobody"}, collection=many.collection)
+    assert unknown.errors["more_runs"] == ["The collection has no run with this name: nobody."]
+    nothing = CampaignForm(entered | {"runs": [], "more_runs": ""}, collection=many.collection)
+    assert nothing.errors["runs"] == ["Choose at least one run."]
+
+
+def test_a_run_is_uploaded_to_a_collection_that_was_chosen_before(many: World, browser: Client) -> None:
+    assert browser.get(reverse("pools:run_upload")).context["target"] == "pools:run_upload"
+    answer = browser.get(reverse("pools:run_upload"), {"collection": many.collection.pk})
+    assert len(answer.content) < MOST_BYTES
+    assert list(answer.context["form"].fields["collection"].queryset) == [many.collection]
+    assert browser.get(reverse("pools:run_upload"), {"collection": "0"}).context["target"] == "pools:run_upload"
+
+
+@pytest.mark.parametrize("model", admin.site._registry, ids=lambda model: model._meta.label_lower)
+def test_the_admin_sites_lists_stay_small_too(model: type[models.Model], many: World, browser: Client) -> None:
+    client = Client()
+    client.force_login(many.ada)
+    label = f"{model._meta.app_label}_{model._meta.model_name}"
+    for address in [reverse(f"admin:{label}_changelist"), *_one_row(model, label)]:
+        with CaptureQueriesContext(connection) as asked:
+            answer = client.get(address)
+        assert answer.status_code == 200
+        assert len(answer.content) < MOST_BYTES
+        assert len(asked) <= MOST_QUERIES
+
+
+def _one_row(model: type[models.Model], label: str) -> list[str]:
+    """The address of the first row's page."""
+    first = model._default_manager.order_by("pk").first()
+    return [] if first is None else [reverse(f"admin:{label}_change", args=[first.pk])]
