@@ -256,6 +256,9 @@ def test_the_clock_the_worker_and_the_jobs_write_down_what_they_did(db: None, tm
         jobs.terminate()
         jobs.communicate(timeout=60)
     assert [kind.what for kind in status.kinds] == ["pack campaigns"]
+    (total,) = status.totals
+    assert (total.job, total.outcome) == ("tasks.jobs.pack_waiting_campaigns", "succeeded")
+    assert total.ended >= 1 and 0 < total.seconds < 60
 
 
 def test_a_check_that_does_not_exist_is_refused() -> None:
