@@ -8,6 +8,7 @@ PARTS = (
     "benchmarks.comparing",
     "benchmarks.certainty",
     "benchmarks.packing",
+    "benchmarks.jobs",
     "benchmarks.pages",
     "benchmarks.results",
     "benchmarks.platform",

@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -26,7 +27,7 @@ from benchmarks.packing import PAIRS, QUERIES, sizes
 
 if TYPE_CHECKING:
     from local.supervisor import Site
-    from pools.models import Campaign
+    from pools.models import Campaign, Collection
 
 RUNS = 16
 DEPTH = 10
@@ -91,7 +92,7 @@ def _judged(folder: Path, queries: int, pairs: int) -> "Campaign":
         folder,
         in_lab=factories.lab("bench"),
         qrels={f"q{query}": [f"q{query}-0"] for query in range(queries)},
-        tops={f"run{number}": dict(_ranked(number, pool_sizes)) for number in range(RUNS)},
+        tops={f"run{number}": dict(ranked(number, pool_sizes)) for number in range(RUNS)},
         texts=False,
     )
     campaign = factories.campaign(collection, tests=0, start=False)
@@ -108,7 +109,7 @@ def _judged(folder: Path, queries: int, pairs: int) -> "Campaign":
     return campaign
 
 
-def _ranked(number: int, pool_sizes: list[int]) -> Iterator[tuple[str, list[str]]]:
+def ranked(number: int, pool_sizes: list[int]) -> Iterator[tuple[str, list[str]]]:
     """A run that puts a passage of the pool first, and others of it and of its own below."""
     random = Random(number)
     for query, size in enumerate(pool_sizes):
@@ -191,15 +192,15 @@ def _compute(campaign: "Campaign") -> None:
         print("stored: {:,} bytes of data, {:,} of figures, {:,} of tops".format(*cursor.fetchone()))
 
 
-def _cookie(campaign: "Campaign", name: str) -> str:
-    """The cookie of a member of the campaign's lab who has logged in."""
+def cookie_of(of: "Campaign | Collection", name: str) -> str:
+    """The cookie of a member of the lab who has logged in."""
     from django.conf import settings
     from django.test import Client
 
     from tests import factories
 
     member = factories.user(name)
-    campaign.lab.members.add(member)
+    of.lab.members.add(member)
     browser = Client()
     browser.force_login(member)
     return f"{settings.SESSION_COOKIE_NAME}={browser.cookies[settings.SESSION_COOKIE_NAME].value}"
@@ -210,24 +211,24 @@ def _cold(port: int, campaign: "Campaign", site: "Site") -> int:
 
     from judgments import exports
 
-    cookie, path = _cookie(campaign, "early"), f"/campaigns/{campaign.pk}/"
+    cookie, path = cookie_of(campaign, "early"), f"/campaigns/{campaign.pk}/"
     files = [f"{path}exports/{name}" for name in (*exports.NAMES, exports.ARCHIVE)]
-    web, database = site.pids()["web"], _postmaster()
+    web, database = site.pids()["web"], postmaster()
     for _time in range(20):  # each web process has loaded what every page needs
         _asked(port, "/campaigns/", cookie, count=1, unseen=0)
     cache.clear()
-    before, memory = _cpu(web, database), _largest(web)
+    before, memory = cpu_of(web, database), largest_of(web)
     _asked(port, path, cookie, count=1, unseen=0)
-    seconds, megabytes = _cpu(web, database) - before, _largest(web) - memory
+    seconds, megabytes = cpu_of(web, database) - before, largest_of(web) - memory
     good = seconds <= LIMIT_CPU and megabytes <= LIMIT_MEGABYTES
     print(
-        f"{_verdict(good)}: the campaign's page with cold caches: {seconds:.2f} s of CPU, "
+        f"{verdict(good)}: the campaign's page with cold caches: {seconds:.2f} s of CPU, "
         f"{megabytes} MB more in the largest process"
     )
     health = statistics.median(_asked(port, "/healthz", cookie))
     slowest = max(_start(port, file, cookie) for file in files)
     started = slowest <= max(LIMIT_START, LIMIT_HEALTH * health)
-    print(f"{_verdict(started)}: the slowest of {len(files)} exports starts after {slowest * 1000:.0f} ms")
+    print(f"{verdict(started)}: the slowest of {len(files)} exports starts after {slowest * 1000:.0f} ms")
     unnoticed = _judging_beside_viewers(port, campaign, cookie, [path, *files])
     return 0 if good and started and unnoticed else 1
 
@@ -254,7 +255,7 @@ def _judging_beside_viewers(port: int, campaign: "Campaign", cookie: str, looked
         pages = sum(looking)
     ratio = statistics.median(beside) / statistics.median(alone)
     print(
-        f"{_verdict(ratio <= LIMIT_JUDGING)}: a judging page takes {_times(alone)}; beside {VIEWERS} viewers, "
+        f"{verdict(ratio <= LIMIT_JUDGING)}: a judging page takes {_times(alone)}; beside {VIEWERS} viewers, "
         f"who asked {pages} times, {_times(beside)}: {ratio:.1f} times as long"
     )
     return ratio <= LIMIT_JUDGING
@@ -291,34 +292,37 @@ def _start(port: int, path: str, cookie: str) -> float:
     return seconds
 
 
-def _verdict(good: bool) -> str:
+def verdict(good: bool) -> str:
     return "PASS" if good else "FAIL"
 
 
-def _postmaster() -> int:
+def postmaster() -> int:
     """The process of the database's server."""
     (file,) = Path(os.environ["BESTKNOWN_VAR"]).rglob("postmaster.pid")
     return int(file.read_text().split()[0])
 
 
-def _cpu(*roots: int) -> float:
-    """Seconds of CPU that processes, and all below them, have used."""
+def cpu_of(*roots: int) -> float:
+    """Seconds of CPU that processes, and all below them, have used: those that have ended since, too."""
     ticks = 0
     for pid in (pid for root in roots for pid in _family(root)):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        ticks += int(fields[11]) + int(fields[12])
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended, and its parent counts it
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def _largest(root: int) -> int:
+def largest_of(root: int) -> int:
     """The most that one of these processes has had in memory, in MB."""
     return max(_most_memory(pid) for pid in _family(root))
 
 
 def _family(pid: int) -> list[int]:
     """A process and all below it."""
-    listed = Path(f"/proc/{pid}/task").glob("*/children")
-    children = [int(child) for each in listed for child in each.read_text().split()]
+    children: list[int] = []
+    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            children += map(int, listed.read_text().split())
     return [pid, *(below for child in children for below in _family(child))]
 
 
@@ -329,7 +333,7 @@ def _most_memory(pid: int) -> int:
 
 
 def _pages(port: int, campaign: "Campaign") -> int:
-    cookie = _cookie(campaign, "member")
+    cookie = cookie_of(campaign, "member")
     pool = campaign.pools.latest("id")
     own = f"/campaigns/{campaign.pk}/results/"
     health = _asked(port, "/healthz", cookie)
