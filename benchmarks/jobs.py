@@ -123,6 +123,7 @@ def _measure(port: int, web: int, collection: "Collection", folder: Path) -> int
     passed &= asking.judge("starting it", "POST", f"{page}start/", [b""])
     passed &= asking.judge("its page while it waits for packing", "GET", page)
     mine = _cpu_here(lambda: task_services.campaign_pack(campaign_id=campaign.pk))
+    _analyze()
     print(f"packing {campaign.hits.count():,} HITs: {mine:.1f} s of CPU in the job")
     passed &= asking.judge("its page once it is open", "GET", page)
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
@@ -218,6 +219,7 @@ def _vacuum_nothing() -> None:
 
 
 def _analyze() -> None:
+    """What PostgreSQL does by itself within a minute."""
     from django.db import connection
 
     with connection.cursor() as cursor:

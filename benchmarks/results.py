@@ -1,4 +1,7 @@
-"""The results of a campaign of 16 runs and 6,980 queries: how long the job takes, and how fast its pages answer.
+"""The results of a campaign of 16 runs and 6,980 queries: what the job costs, and how fast its pages answer.
+
+The job computes the results and makes all their files, in a process of its own. What is judged is that it costs in
+proportion: CPU (of that process and PostgreSQL) and peak memory are compared with those of a campaign a tenth as large.
 
 The pages are asked one after the other on the site as production runs it. The peers are the campaign's own page and the
 health page. What is judged is the time of an answer in the median; on a busy machine, beside the health page's.
@@ -12,6 +15,7 @@ import argparse
 import http.client
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -32,6 +36,9 @@ if TYPE_CHECKING:
 RUNS = 16
 DEPTH = 10
 ASKED = 40
+TENTH = 10
+LIMIT_GROWTH = 12  # times the CPU, for ten times the campaign
+LIMIT_MEMORY_GROWTH = 5
 LIMIT_SECONDS = 0.3
 LIMIT_HEALTH = 100  # health pages, where the machine is too busy for the seconds
 LIMIT_CPU = 0.2  # seconds for a campaign page with cold caches
@@ -42,6 +49,15 @@ VIEWERS = 6
 JUDGED = 60  # judging pages that are asked for, without and with the viewers
 PAUSE = 0.2  # seconds between what a viewer asks for
 WORKERS = 100
+COMPUTE = """
+import resource, time
+import django
+django.setup()
+from pools.models import Campaign
+from results import refreshing
+assert refreshing.result_refresh(campaign=Campaign.objects.get(pk={}))
+print(time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
 
 
 def main(arguments: list[str]) -> int:
@@ -66,7 +82,8 @@ def main(arguments: list[str]) -> int:
         from tests.ports import free_port
 
         call_command("migrate", verbosity=0)
-        campaign = _judged(Path(folder), QUERIES // share, PAIRS // share)
+        tenth = _judged(Path(folder), QUERIES // share // TENTH, PAIRS // share // TENTH, "tenth")
+        campaign = _judged(Path(folder), QUERIES // share, PAIRS // share, "largest")
         _export(campaign)
         port = free_port()
         site = Site(port, with_jobs=False)
@@ -74,15 +91,14 @@ def main(arguments: list[str]) -> int:
         try:
             site.wait_until_ready()
             cold = _cold(port, campaign, site)
-            _compute(campaign)
-            return _pages(port, campaign) or cold
+            computed = _compute(tenth, campaign)
+            return _pages(port, campaign) or computed or cold
         finally:
             site.stop()
 
 
-def _judged(folder: Path, queries: int, pairs: int) -> "Campaign":
+def _judged(folder: Path, queries: int, pairs: int, name: str) -> "Campaign":
     """A packed campaign, each of its pairs judged once."""
-    from pools.models import Campaign
     from tasks import services as task_services
     from tasks.models import TestPair
     from tests import factories
@@ -93,16 +109,18 @@ def _judged(folder: Path, queries: int, pairs: int) -> "Campaign":
         in_lab=factories.lab("bench"),
         qrels={f"q{query}": [f"q{query}-0"] for query in range(queries)},
         tops={f"run{number}": dict(ranked(number, pool_sizes)) for number in range(RUNS)},
+        name=name,
         texts=False,
     )
-    campaign = factories.campaign(collection, tests=0, start=False)
+    campaign = factories.campaign(collection, name, tests=0, start=False)
     TestPair.objects.bulk_create(
         TestPair(
             campaign=campaign, question=f"test {n}", relevant_text=f"r{n}", off_topic_text=f"o{n}", state="confirmed"
         )
         for n in range(30)
     )
-    Campaign.objects.update(state="packing")
+    campaign.state = "packing"
+    campaign.save(update_fields=["state"])
     task_services.campaign_pack(campaign_id=campaign.pk)
     _judge(campaign)
     campaign.refresh_from_db()
@@ -173,23 +191,40 @@ def _export(campaign: "Campaign") -> None:
     print(f"{len(files)} export files of {size / 1e6:,.0f} MB made in {time.process_time() - started:.1f} s of CPU")
 
 
-def _compute(campaign: "Campaign") -> None:
+def _compute(tenth: "Campaign", campaign: "Campaign") -> int:
     from django.db import connection
 
-    from results import refreshing
-
-    started = time.perf_counter()
-    assert refreshing.result_refresh(campaign=campaign)
-    seconds = time.perf_counter() - started
-    result = campaign.result
-    data = result.data
+    small_cpu, small_memory = _computed(tenth)
+    cpu, memory = _computed(campaign)
+    data = campaign.result.data
     print(
-        f"{len(data['leaderboard'])} runs, {data['queries']:,} queries, {data['judgments']:,} judgments: results "
-        f"computed in {seconds:.1f} s"
+        f"{len(data['leaderboard'])} runs, {data['queries']:,} queries, {data['judgments']:,} judgments: results and "
+        f"their {campaign.files.filter(kind='result').count()} files take {cpu:.0f} s of CPU and {memory} MB; a tenth "
+        f"of it takes {small_cpu:.0f} s and {small_memory} MB"
+    )
+    good = cpu <= LIMIT_GROWTH * small_cpu and memory <= LIMIT_MEMORY_GROWTH * small_memory
+    print(
+        f"{verdict(good)}: ten times as much takes {cpu / small_cpu:.1f} times the CPU (at most {LIMIT_GROWTH}) and "
+        f"{memory / small_memory:.1f} times the memory (at most {LIMIT_MEMORY_GROWTH})"
     )
     with connection.cursor() as cursor:
-        cursor.execute("SELECT length(data::text), length(figures::text), length(tops::text) FROM results_result")
+        cursor.execute(
+            "SELECT length(data::text), length(figures::text), length(tops::text) FROM results_result "
+            "WHERE campaign_id = %s",
+            [campaign.pk],
+        )
         print("stored: {:,} bytes of data, {:,} of figures, {:,} of tops".format(*cursor.fetchone()))
+    return 0 if good else 1
+
+
+def _computed(campaign: "Campaign") -> tuple[float, int]:
+    """Let a process of its own compute the results: its CPU with PostgreSQL's in seconds, its peak memory in MB."""
+    before = cpu_of(postmaster())
+    child = subprocess.run(
+        [sys.executable, "-c", COMPUTE.format(campaign.pk)], check=True, stdout=subprocess.PIPE, text=True
+    )
+    seconds, kilobytes = child.stdout.split()[-2:]
+    return float(seconds) + cpu_of(postmaster()) - before, int(kilobytes) // 1024
 
 
 def cookie_of(of: "Campaign | Collection", name: str) -> str:

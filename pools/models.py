@@ -40,6 +40,8 @@ class Query(models.Model):
     class Meta:
         verbose_name_plural = "queries"
         constraints = [models.UniqueConstraint(fields=["collection", "qid"], name="query_once_per_collection")]
+        # pools.selectors.missing_texts()
+        indexes = [models.Index(fields=["collection"], condition=models.Q(text=""), name="query_without_text")]
 
     def __str__(self) -> str:
         return f"{self.qid}: {self.text}"
@@ -54,6 +56,8 @@ class Passage(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["collection", "pid"], name="passage_once_per_collection")]
+        # pools.selectors.missing_texts()
+        indexes = [models.Index(fields=["collection"], condition=models.Q(text=""), name="passage_without_text")]
 
     def __str__(self) -> str:
         return self.pid

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -194,9 +194,13 @@ class Missing(NamedTuple):
 
 def missing_texts(campaign: Campaign, shown: int = 20) -> Missing:
     """Pooled passages, and queries of pools with pairs, that have no text yet."""
-    pools = Pool.objects.filter(campaign=campaign, pairs__isnull=False)
-    passages = Passage.objects.filter(candidacies__pool__in=pools, text="").distinct().order_by("pid")
-    queries = Query.objects.filter(pools__in=pools, text="").distinct().order_by("qid")
+    asked = Exists(Pair.objects.filter(pool=OuterRef("pk")))
+    pools = Pool.objects.filter(asked, campaign=campaign)
+    pooled = Candidate.objects.filter(passage=OuterRef("pk"), pool__campaign=campaign)
+    pooled = pooled.filter(Exists(Pair.objects.filter(pool=OuterRef("pool"))))
+    without = {"collection": campaign.collection_id, "text": ""}
+    passages = Passage.objects.filter(Exists(pooled), **without).order_by("pid")
+    queries = Query.objects.filter(Exists(pools.filter(query=OuterRef("pk"))), **without).order_by("qid")
     return Missing(
         passages.count(),
         queries.count(),
