@@ -18,16 +18,18 @@ from core.errors import BadRequest, NotNow, NotYours
 from core.models import User
 from judgments import selectors as judgment_selectors
 from judgments.models import Acceptance, Decision, Judgment
+from platforms import alarms as platform_alarms
 from platforms.arriving import leaves_alarm
 from platforms.finishing import worker_publications_reopen
-from platforms.models import Publication
+from platforms.models import Alarm, Publication
 from pools import services as pool_services
 from pools.models import Campaign, Pair
 from tasks import campaign_alarms
 from tasks import services as task_services
-from tasks.models import Assignment, CampaignAlarm, Hit, Item, Worker
+from tasks.models import Assignment, Hit, Item, Worker
 
 log = logging.getLogger(__name__)
+UNCHECKED = "unchecked"  # the alarm on work that cannot be checked
 
 
 class Saved(NamedTuple):
@@ -135,32 +137,38 @@ def _end(assignment: Assignment, *, left: bool, at: datetime) -> Assignment:
 def confirmed_check_all(*, at: datetime, campaign: Campaign | None = None) -> int:
     """Check all work that platforms have confirmed (of one campaign, or of all), first finished first. How much it was.
 
-    Work that cannot be checked raises an alarm, is tried again the next time, and keeps no other waiting.
+    Work that cannot be checked raises an alarm, is tried again later and less often, and keeps no other waiting.
     """
-    waiting = judgment_selectors.confirmed_unchecked().order_by("finished_at", "id")
+    failed = platform_alarms.resting(kind=UNCHECKED, at=at).filter(assignment__isnull=False)
+    waiting = judgment_selectors.confirmed_unchecked().exclude(pk__in=failed.values("assignment"))
     if campaign is not None:
         waiting = waiting.filter(campaign=campaign)
     checked = 0
-    failed: dict[int, tuple[int, Exception]] = {}
-    campaigns = dict(waiting.values_list("id", "campaign_id"))
-    for pk, campaign_id in campaigns.items():
+    for pk in list(waiting.order_by("finished_at", "id").values_list("id", flat=True)):
         try:
             checked += confirmed_check(assignment_id=pk, at=at)
         except Exception as error:
             log.exception("Assignment %s could not be checked", pk)
-            failed.setdefault(campaign_id, (pk, error))
-    kind = CampaignAlarm.Kind.CHECKING
-    for campaign_id, (pk, reason) in failed.items():
-        text = _(
-            "Assignment %(id)d could not be checked (%(error)s), so its judgments do not count yet. "
-            "Other work is still checked. This is tried again every minute; if it persists, show this to "
-            "the person who runs this site."
-        ) % {"id": pk, "error": campaign_alarms.in_words(reason)}
-        campaign_alarms.alarm_raise(campaign_id=campaign_id, kind=kind, text=text, at=at)
-    ringing = CampaignAlarm.objects.filter(kind=kind, settled_at=None).exclude(campaign_id__in=failed)
-    for alarm in ringing if campaign is None else ringing.filter(campaign=campaign):
-        campaign_alarms.alarm_settle(campaign_id=alarm.campaign_id, kind=kind, at=at)
+            _raise_unchecked(pk, error, at)
+    raised = Alarm.objects.filter(kind=UNCHECKED, settled_at=None)
+    raised.exclude(assignment__verdict=Assignment.Verdict.PENDING).update(settled_at=at)
     return checked
+
+
+def _raise_unchecked(assignment_id: int, error: Exception, at: datetime) -> None:
+    assignment = Assignment.objects.get(pk=assignment_id)
+    text = _(
+        "Assignment %(id)d could not be checked (%(error)s), so its judgments do not count yet. Other work is still "
+        "checked. This is tried again automatically; if it persists, show this to the person who runs this site."
+    ) % {"id": assignment_id, "error": campaign_alarms.in_words(error)}
+    platform_alarms.alarm_raise(
+        publication=Publication.objects.get(campaign=assignment.campaign_id),
+        kind=UNCHECKED,
+        assignment=assignment,
+        text=text,
+        at=at,
+        retried=True,
+    )
 
 
 @transaction.atomic

@@ -12,13 +12,17 @@ from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from judgments.models import StoredFile
 from pools.models import Campaign
+from tasks import campaign_alarms
+from tasks.models import CampaignAlarm
 
 GRACE = timedelta(hours=1)  # a download of a replaced file may still be running
 ABANDONED = timedelta(days=1)  # whoever was writing a file for so long is gone
 BATCH = 500
+MOST_FAILED = 3  # campaigns, before the rest is left to the next time
 State = StoredFile.State
 log = logging.getLogger(__name__)
 
@@ -60,19 +64,36 @@ def files_publish(*, campaign: Campaign, kind: str, rows: list[StoredFile], at: 
 def replaced_delete(*, at: datetime) -> int:
     """Delete files that were replaced a while ago, and those that were never finished. How many.
 
-    The file goes before its row: whatever is left by a kill is deleted the next time.
+    The file goes before its row: whatever is left by a kill is deleted the next time. A file that cannot be deleted
+    raises an alarm, and those of its campaign rest; if that happens to several campaigns, storage is away.
     """
+    kind, failed = campaign_alarms.Kind.FILES, set[int]()
     replaced = Q(state=State.REPLACED, replaced_at__lt=at - GRACE)
     abandoned = Q(state=State.WRITING, made_at__lt=at - ABANDONED)
+    due = StoredFile.objects.filter(replaced | abandoned)
+    due = due.exclude(campaign__in=campaign_alarms.resting(kind=kind, at=at))
+    tried = set(
+        CampaignAlarm.objects.filter(kind=kind, settled_at=None, retry_at__lte=at).values_list("campaign", flat=True)
+    )
     deleted = 0
-    for row in StoredFile.objects.filter(replaced | abandoned).order_by("made_at", "id")[:BATCH]:
+    for row in due.order_by("made_at", "id")[:BATCH]:
+        if row.campaign_id in failed:
+            continue
         try:
             row.file.delete(save=False)
         except (OSError, BotoCoreError, ClientError) as error:
             log.warning("The replaced file %s stays for now: %s", row.file.name, error)
-            break
+            failed.add(row.campaign_id)
+            text = _("A replaced file could not be deleted from storage (%(error)s). It is tried again automatically.")
+            said = text % {"error": campaign_alarms.in_words(error)}
+            campaign_alarms.alarm_raise(campaign_id=row.campaign_id, kind=kind, text=said, at=at)
+            if len(failed) == MOST_FAILED:
+                break
+            continue
         row.delete()
         deleted += 1
+    for campaign_id in tried - failed:
+        campaign_alarms.alarm_settle(campaign_id=campaign_id, kind=kind, at=at)
     return deleted
 
 

@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from platforms.models import Alarm, Operation, Publication, PublishedHit, Submission
+from tasks.campaign_alarms import rest_after
 from tasks.models import Assignment, Worker
 
 
@@ -20,14 +21,26 @@ class About(TypedDict, total=False):
     job: str
 
 
-def alarm_raise(*, publication: Publication, kind: str, text: str, at: datetime, **about: Unpack[About]) -> Alarm:
-    """Raise an alarm, once for each kind and what it is about; one that was settled is raised again."""
+def alarm_raise(
+    *, publication: Publication, kind: str, text: str, at: datetime, retried: bool = False, **about: Unpack[About]
+) -> Alarm:
+    """Raise an alarm, once for each kind and what it is about; one that was settled is raised again.
+
+    What is `retried` rests before it is tried again, and twice as long each time that it fails.
+    """
     alarm, new = Alarm.objects.get_or_create(
         publication=publication, kind=kind, **_columns(about), defaults={"text": text, "raised_at": at}
     )
-    if not new and (alarm.settled_at is not None or alarm.text != text):
+    changed = new or alarm.settled_at is not None or alarm.text != text
+    if alarm.settled_at is not None:
+        alarm.failures = 0
+    if changed:
         alarm.text, alarm.raised_at, alarm.settled_at = text, at, None
-        alarm.save(update_fields=["text", "raised_at", "settled_at"])
+    if retried:
+        alarm.retry_at = at + rest_after(alarm.failures)
+        alarm.failures += 1
+    if changed or retried:
+        alarm.save(update_fields=["text", "raised_at", "settled_at", "failures", "retry_at"])
     return alarm
 
 
@@ -35,6 +48,11 @@ def alarm_settle(*, publication: Publication, kind: str, at: datetime, **about: 
     """The reason for an alarm is gone. Returns whether it was raised."""
     raised = Alarm.objects.filter(publication=publication, kind=kind, settled_at=None, **_columns(about))
     return bool(raised.update(settled_at=at))
+
+
+def resting(*, kind: str, at: datetime) -> QuerySet[Alarm]:
+    """The alarms of this kind about what failed, and is not to be tried again yet."""
+    return Alarm.objects.filter(kind=kind, settled_at=None, retry_at__gt=at)
 
 
 def open_alarms() -> dict[str, int]:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from core.errors import Refused
 from platforms import finishing, ledger_comparison
-from platforms.alarms import alarm_raise, alarm_settle
+from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.attention import attention_check
 from platforms.models import Publication
 from platforms.outbox import operations_run
@@ -129,16 +129,20 @@ IN_WORDS = {
 def _each(job: str, what: str, act: Callable[[Publication], int], chosen: QuerySet[Publication] | None = None) -> str:
     """Do something for every publication that is not finished, or for the chosen ones.
 
-    What fails for one raises an alarm, and keeps no other waiting.
+    What fails for one raises an alarm, and keeps no other waiting. It is tried again the next time; a failure that
+    nobody expected rests, longer each time.
     """
     done = 0
-    every = finishing.unfinished() if chosen is None else chosen
-    published = every.exclude(state=Publication.State.DRAFT).order_by("id")
+    if chosen is None:
+        failed = resting(kind="job", at=timezone.now()).filter(job=job)
+        chosen = finishing.unfinished().exclude(pk__in=failed.values("publication"))
+    published = chosen.exclude(state=Publication.State.DRAFT).order_by("id")
     for publication in published.select_related("campaign__lab"):
         try:
             done += act(publication)
         except Exception as error:
-            if isinstance(error, (Refused, *CALL_ERRORS)):
+            expected = isinstance(error, (Refused, *CALL_ERRORS))  # the platform is away, or refuses us
+            if expected:
                 log.warning("Publication %s, %s: %s", publication.pk, job, error)
             else:
                 log.exception("Publication %s, %s", publication.pk, job)
@@ -146,7 +150,9 @@ def _each(job: str, what: str, act: Callable[[Publication], int], chosen: QueryS
                 "job": IN_WORDS[job],
                 "error": campaign_alarms.in_words(error),
             }
-            alarm_raise(publication=publication, kind="job", job=job, text=text, at=timezone.now())
+            alarm_raise(
+                publication=publication, kind="job", job=job, text=text, at=timezone.now(), retried=not expected
+            )
         else:
             alarm_settle(publication=publication, kind="job", job=job, at=timezone.now())
     return f"{what}: {done}"

@@ -449,7 +449,9 @@ class Alarm(models.Model):
     assignment = models.ForeignKey(Assignment, null=True, on_delete=models.CASCADE, related_name="alarms")
     job = models.CharField(max_length=16, blank=True, help_text=_("The background job that failed."))
     text = models.TextField()
+    failures = models.PositiveIntegerField(default=0, help_text=_("In a row, of what is tried again."))
     raised_at = models.DateTimeField()
+    retry_at = models.DateTimeField(null=True, blank=True, help_text=_("What failed is not tried again before."))
     settled_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

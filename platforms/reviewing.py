@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 
 from core.errors import BadRequest, NotNow
 from core.models import User
-from platforms.alarms import alarm_raise, alarm_settle
-from platforms.models import Operation, Payment, Publication, PublishedHit, Submission
+from platforms.alarms import alarm_raise, alarm_settle, resting
+from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
 from platforms.payments import COMPENSATION_TIME
 from platforms.planning import end_plan, operation_plan, published_hits_plan
 from platforms.registry import adapter_of
@@ -25,6 +25,7 @@ from tasks.models import Assignment, Worker
 Kind, Purpose, Decision, Status = Operation.Kind, Payment.Purpose, Submission.Decision, Submission.Status
 BATCH = 200
 GRACE = timedelta(hours=1)
+UNDECIDED = "undecided"  # the alarm on a submission that cannot be decided on
 log = logging.getLogger(__name__)
 
 
@@ -50,11 +51,12 @@ def _settle_batch(publication: Publication, at: datetime, failed: dict[int, Exce
         .filter(assignment__judged__gt=0, decision=Decision.NONE, submitted_at__lte=at - publication.approve_after)
         .exclude(assignment__verdict=Assignment.Verdict.PENDING)
         .exclude(pk__in=list(failed))
+        .exclude(pk__in=_resting(at))
         .select_related("assignment", "published_hit", "publication__campaign")
         .order_by("submitted_at", "id")[:BATCH]
     )
     decided = sum(_alone(_settle, submission, at, failed) for submission in waiting)
-    for submission in _decided_there(publication, failed):
+    for submission in _decided_there(publication, failed, at):
         _alone(_settle_as_there, submission, at, failed)
     return decided, len(waiting) == BATCH
 
@@ -75,11 +77,16 @@ def _alone(
 
 def _raise_undecided(publication: Publication, failed: dict[int, Exception], at: datetime) -> None:
     for submission in publication.submissions.filter(pk__in=failed):
-        text = _("Some submitted work could not be reviewed or paid (%(error)s). It is tried again every minute.")
+        text = _("Some submitted work could not be reviewed or paid (%(error)s). It is tried again automatically.")
         said = text % {"error": in_words(failed[submission.pk])}
-        alarm_raise(publication=publication, kind="undecided", submission=submission, text=said, at=at)
-    raised = publication.alarms.filter(kind="undecided", settled_at=None)
-    raised.exclude(submission__in=list(failed)).update(settled_at=at)
+        alarm_raise(publication=publication, kind=UNDECIDED, submission=submission, text=said, at=at, retried=True)
+    tried = publication.alarms.filter(kind=UNDECIDED, settled_at=None).exclude(retry_at__gt=at)
+    tried.exclude(submission__in=list(failed)).update(settled_at=at)
+
+
+def _resting(at: datetime) -> QuerySet[Alarm, Any]:
+    """Keys of the submissions that failed, and are not to be tried again yet."""
+    return resting(kind=UNDECIDED, at=at).filter(submission__isnull=False).values("submission")
 
 
 def _settle(submission: Submission, at: datetime) -> None:
@@ -107,13 +114,14 @@ def _reject_as_there(submission: Submission, at: datetime) -> None:
     _settle_alarms(submission, at)
 
 
-def _decided_there(publication: Publication, failed: Collection[int]) -> list[Submission]:
+def _decided_there(publication: Publication, failed: Collection[int], at: datetime) -> list[Submission]:
     """Work that waits for a person here, and that the platform's clock has paid, or a person there has rejected."""
     return list(
         publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True)
         .filter(Q(assignment=None) | Q(assignment__judged=0), published_hit__hit__isnull=False, decision=Decision.NONE)
         .exclude(status=Status.SUBMITTED)
         .exclude(pk__in=list(failed))
+        .exclude(pk__in=_resting(at))
         .select_related("published_hit", "publication__campaign")[:BATCH]
     )
 

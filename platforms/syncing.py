@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce, Least
 from django.utils.translation import gettext as _
 
 from platforms.adapter import Adapter, Trouble, Work
-from platforms.alarms import alarm_raise, alarm_settle
+from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.models import Operation, Payment, Publication, PublishedHit, Submission
 from platforms.payments import payment_settle
 from platforms.planning import end_plan
@@ -112,7 +112,15 @@ def _poll_alone(
         log.exception("HIT %s of publication %s", published_hit.platform_hit_id, published_hit.publication_id)
         text = _("Work submitted on HIT %(hit)s could not be stored (%(error)s). It is tried again automatically.")
         said = text % {"hit": published_hit.platform_hit_id, "error": in_words(error)}
-        alarm_raise(publication=published_hit.publication, kind="job", published_hit=published_hit, text=said, at=at)
+        alarm = alarm_raise(
+            publication=published_hit.publication,
+            kind="job",
+            published_hit=published_hit,
+            text=said,
+            at=at,
+            retried=True,
+        )
+        PublishedHit.objects.filter(pk=published_hit.pk).update(next_poll_at=alarm.retry_at)
         return None
     if published_hit.pk in raised:
         alarm_settle(publication=published_hit.publication, kind="job", published_hit=published_hit, at=at)
@@ -133,7 +141,12 @@ def batches(ids: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _hint(published_hits: QuerySet[PublishedHit], at: datetime) -> int:
-    return published_hits.filter(next_poll_at__gt=at).update(next_poll_at=at)
+    failed = resting(kind="job", at=at).filter(published_hit__isnull=False)
+    return (
+        published_hits.filter(next_poll_at__gt=at)
+        .exclude(pk__in=failed.values("published_hit"))
+        .update(next_poll_at=at)
+    )
 
 
 def _incomplete(publication: Publication, at: datetime) -> QuerySet[PublishedHit]:

@@ -38,7 +38,7 @@ from platforms.bills import Bill, campaign_bill, remaining_bill
 from platforms.demands import PAPER, Demands
 from platforms.forms import DecideForm, ExtendForm, PublishForm, ReplaceForm, TermsForm
 from platforms.ledger import ledger_lines, ledger_payments, ledger_rows, totals
-from platforms.ledger_comparison import comparison_last
+from platforms.ledger_comparison import comparison_last, left_to_compare
 from platforms.models import Alarm, Payment, Publication, Submission, TermsVersion
 from platforms.outbox import operation_retry
 from platforms.reach import reach_look
@@ -332,6 +332,9 @@ ADVICE = {
     ),
     "job": Advice(
         gettext_lazy("This disappears once the job succeeds. If it persists, show it to the person who runs this site.")
+    ),
+    "unchecked": Advice(
+        gettext_lazy("This disappears once the work could be checked. Its judgments do not count until then.")
     ),
     "doubt": Advice(
         gettext_lazy(
@@ -677,6 +680,7 @@ def ledger(request: Request, pk: int) -> HttpResponse:
         "sums": platform_status.ledger_sums(publication),
         "totals": totals(publication),
         "compared": comparison_last(publication),
+        "left": left_to_compare(publication),
     }
     return render(request, "platforms/ledger.html", context)
 
@@ -686,7 +690,11 @@ def ledger(request: Request, pk: int) -> HttpResponse:
 def compared(request: Request, pk: int) -> HttpResponse:
     """The part of the ledger's page that shows how it compares with the platform's."""
     publication = _publication_of(campaign_of(request, pk))
-    context = {"campaign": publication.campaign, "compared": comparison_last(publication)}
+    context = {
+        "campaign": publication.campaign,
+        "compared": comparison_last(publication),
+        "left": left_to_compare(publication),
+    }
     return render(request, "platforms/_compared.html", context)
 
 

@@ -71,9 +71,9 @@ def certainty_of(pool: Pool, best: Collection[str]) -> float | None:
             """
             SELECT answer->'best' = %s::jsonb, (answer->>'share')::float FROM results_result,
               jsonb_path_query(data, '$.stability[*] ? (@.qid == $qid)', jsonb_build_object('qid', %s::text)) answer
-            WHERE campaign_id = %s
+            WHERE campaign_id = %s AND data @> %s::jsonb
             """,
-            [json.dumps(sorted(best)), pool.query.qid, pool.campaign_id],
+            [json.dumps(sorted(best)), pool.query.qid, pool.campaign_id, json.dumps({"version": FORMAT})],
         )
         row = cursor.fetchone()
     return row[1] if row is not None and row[0] else None

@@ -26,11 +26,15 @@ def alarm_raise(*, campaign_id: int, kind: str, text: str, at: datetime, retried
     )
     if alarm.settled_at is not None:
         alarm.raised_at, alarm.settled_at, alarm.failures = at, None, 0
-    rest = min(LONGEST_REST, FIRST_REST * 2 ** min(alarm.failures, 10))
+    alarm.retry_at = at + rest_after(alarm.failures) if retried else None
     alarm.text, alarm.failures = text, alarm.failures + 1
-    alarm.retry_at = at + rest if retried else None
     alarm.save(update_fields=["text", "raised_at", "settled_at", "failures", "retry_at"])
     return alarm
+
+
+def rest_after(failures: int) -> timedelta:
+    """How long something rests that failed again after so many failures in a row: twice as long each time."""
+    return min(LONGEST_REST, FIRST_REST * (1 << min(failures, 10)))
 
 
 def alarm_settle(*, campaign_id: int, kind: str, at: datetime) -> bool:

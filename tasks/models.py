@@ -253,9 +253,9 @@ class CampaignAlarm(models.Model):
 
     class Kind(models.TextChoices):
         PACKING = "packing", _("packing the HITs")
-        CHECKING = "checking", _("checking work")
         RESULTS = "results", _("computing the results")
         EXPORTS = "exports", _("making the export files")
+        FILES = "files", _("deleting replaced files")
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="alarms")
     kind = models.CharField(max_length=10, choices=Kind)

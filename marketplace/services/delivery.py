@@ -125,6 +125,10 @@ class Sender:
             except SealedOtherwise as error:
                 self._record(attempt, str(error))
                 continue
+            except Exception as error:  # its body is damaged: the others are sent
+                log.exception("Notification %s could not be prepared", attempt.row.pk)
+                self._record(attempt, type(error).__name__)
+                continue
             self._flying[pool.submit(_send, *prepared, times, self._reach, self._seconds)] = attempt
         finished, _ = wait(self._flying, timeout=POLL, return_when=FIRST_COMPLETED) if self._flying else ((), None)
         for future in finished:

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,39 @@ def test_what_was_not_heard_is_told_again(marketplace: Marketplace, rosa: Reques
 
     assert ear.events() == ["Ping", "Ping"]
     assert ear.heard[0][1] == ear.heard[1][1]
+
+
+def test_a_damaged_notification_is_logged_rests_longer_each_time_and_stops_no_other(
+    marketplace: Marketplace, rosa: Requester, omar: Requester, ear: Ear
+) -> None:
+    ping(rosa, ear.url)
+    ((key, body),) = marketplace.sql("SELECT id, body FROM marketplace_notification ORDER BY id DESC LIMIT 1")
+    marketplace.sql("UPDATE marketplace_notification SET body = '{}' WHERE id = %s", key)
+    ping(omar, ear.url)
+    marketplace.test("deliver")
+    assert len(ear.heard) == 1
+    assert f"Notification {key} could not be prepared" in marketplace.log()
+
+    def waits() -> tuple[int, timedelta]:
+        ((tries, pause),) = marketplace.sql(
+            "SELECT tries, next_try_at - now() - (SELECT coalesce(max(ahead), '0') FROM marketplace_testclock)"
+            " FROM marketplace_notification WHERE id = %s",
+            key,
+        )
+        return tries, pause
+
+    pauses = []
+    for tries in (1, 2, 3):
+        counted, pause = waits()
+        assert counted == tries
+        pauses.append(pause)
+        marketplace.advance(seconds=pause.total_seconds() + 1)
+        marketplace.test("deliver")
+    assert pauses[0] < pauses[1] < pauses[2]
+    marketplace.sql("UPDATE marketplace_notification SET body = %s WHERE id = %s", json.dumps(body), key)
+    marketplace.advance(hours=1)
+    marketplace.test("deliver")
+    assert len(ear.heard) == 2
 
 
 def test_notifications_can_be_lost_and_doubled_on_order(marketplace: Marketplace, rosa: Requester, ear: Ear) -> None:

@@ -48,7 +48,7 @@ def test_a_campaign_is_finished_once_its_hits_are_done_and_its_files_are_made(do
     assert "finished</span>" not in member.get(page).content.decode()
     assert turn(done)
     assert "finished</span>" in member.get(page).content.decode()
-    assert "Everything is done" in member.get(page).content.decode()
+    assert "This campaign is finished" in member.get(page).content.decode()
     assert "finished</span>" in member.get(reverse("pools:campaigns")).content.decode()
     assert result_jobs.finish_campaigns() == "campaigns finished: 0"  # it is not looked at again
 
@@ -65,7 +65,7 @@ def lease(campaign: Campaign) -> None:
 
 def alarm(campaign: Campaign) -> None:
     """A job failed."""
-    CampaignAlarm.objects.create(campaign=campaign, kind="checking", text="Look.", raised_at=timezone.now())
+    CampaignAlarm.objects.create(campaign=campaign, kind="packing", text="Look.", raised_at=timezone.now())
 
 
 def want(campaign: Campaign) -> None:

@@ -205,6 +205,8 @@ def test_one_publications_trouble_rings_and_stops_no_other(
     assert (alarm.publication, alarm.kind, alarm.job) == (first, "job", "settle")
     assert "KeyError: 'SubmitTime'" in alarm.text and "decide on submitted work and pay" in alarm.text
     broken.clear()
+    assert platform_jobs._each("settle", "decided", settle) == "decided: 1"  # the first rests
+    Alarm.objects.update(retry_at=timezone.now())
     assert platform_jobs._each("settle", "decided", settle) == "decided: 2"
     assert not Alarm.objects.filter(settled_at=None).exists()
 
@@ -234,10 +236,13 @@ def test_work_that_cannot_be_checked_keeps_no_other_waiting(
     assert of_bob.verdict == Assignment.Verdict.ACCEPTED
     client = Client()
     client.force_login(rita)
-    assert f"Assignment {of_alice.pk} could not be checked" in client.get(f"/campaigns/{campaign.pk}/").content.decode()
+    page = client.get(f"/campaigns/{campaign.pk}/platform/").content.decode()
+    assert f"Assignment {of_alice.pk} could not be checked" in page
     monkeypatch.undo()
+    assert judgment_jobs.check() == "checked: 0"  # it rests
+    Alarm.objects.update(retry_at=timezone.now())
     assert judgment_jobs.check() == "checked: 1"
-    assert not campaign_alarms.alarms_raised(campaign).exists()
+    assert not Alarm.objects.filter(settled_at=None).exists()
 
 
 def confirm(assignment: Assignment) -> None:
@@ -310,7 +315,8 @@ def test_a_submission_that_cannot_be_decided_on_keeps_no_other_waiting(
     alarm = Alarm.objects.get(settled_at=None)
     assert alarm.submission == of_alice and "KeyError: 'poison'" in alarm.text
     monkeypatch.undo()
-    assert reviewing.publication_settle(publication=publication, at=at) == 1
+    assert reviewing.publication_settle(publication=publication, at=at) == 0  # it rests
+    assert reviewing.publication_settle(publication=publication, at=at + timedelta(minutes=1)) == 1
     assert not Alarm.objects.filter(settled_at=None).exists()
 
 

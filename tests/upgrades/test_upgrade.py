@@ -152,7 +152,7 @@ def test_the_ledgers_say_what_they_said(upgraded: Upgraded) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "least"), [("rita", 120), ("ruth", 20), ("ada", 60)])
+@pytest.mark.parametrize(("name", "least"), [("rita", 80), ("ruth", 20), ("ada", 60)])
 def test_every_page_and_download_that_somebody_can_reach_answers(upgraded: Upgraded, name: str, least: int) -> None:
     seen, left = {"/"}, deque(["/"])
     with closing(upgraded.browser(name)) as browser:
