@@ -12,6 +12,7 @@ urlpatterns = [
     path("", RedirectView.as_view(pattern_name="pools:campaigns")),
     path("healthz", healthz),
     path("healthz/all", healthz_all),
+    path("", include("judgments.pages.urls")),  # tried first, since nothing is asked for as often
     path("login/", LimitedLogin.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),
@@ -19,7 +20,6 @@ urlpatterns = [
     path("", include("tasks.urls")),
     path("", include("platforms.urls")),
     path("", include("judgments.urls")),
-    path("", include("judgments.pages.urls")),
     path("", include("results.urls")),
 ]
 handler400 = "core.error_pages.bad_request"

@@ -1,20 +1,15 @@
-"""The endpoint that saves choices."""
+"""The endpoint that saves choices. A plain view: nothing else here is asked for as often."""
 
-import io
-from collections.abc import Mapping
-from typing import IO, Any
+import json
+from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from rest_framework import serializers
-from rest_framework.exceptions import ParseError
-from rest_framework.parsers import JSONParser
-from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.views import APIView
+from django.views.decorators.csrf import csrf_exempt
 
-from core.errors import Refused
+from core.errors import BadRequest, Refused
 from judgments import services as judgment_services
 from judgments.pages import worker as worker_pages
 from tasks import links
@@ -22,61 +17,68 @@ from tasks import links
 LONGEST_BODY = 4096  # bytes; a choice takes some 150
 
 
-class ShortJSONParser(JSONParser):
-    """JSON that is no longer than a choice can be. Longer bodies are not read."""
+class TooLong(Refused):
+    """More was sent than may be read."""
 
-    def parse(
-        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
-        """The parsed body. Raises ParseError where it is too long, nested too deeply, or no JSON."""
-        body = stream.read(LONGEST_BODY + 1)
-        if len(body) > LONGEST_BODY:
-            raise ParseError(_("The request is too long."))
-        try:
-            return super().parse(io.BytesIO(body), media_type, parser_context)
-        except RecursionError:
-            raise ParseError(_("The request is not valid JSON.")) from None
+    status = 413
 
 
-class ChoiceSerializer(serializers.Serializer[None]):
-    """A worker's choice on one comparison, with the signed time at which it was shown."""
+class NotJson(Refused):
+    """The body is in another format."""
 
-    preferred = serializers.CharField(max_length=20)
-    shown = serializers.CharField(max_length=300)
+    status = 415
 
 
-class SaveJudgment(APIView):
+class OnlyPost(Refused):
+    """The address takes nothing but choices."""
+
+    status = 405
+
+
+@csrf_exempt
+def save(request: HttpRequest, token: str, position: int) -> JsonResponse:
     """Save one choice. The token in the address is the authority: no account, no cookie.
 
     200 says that the choice is stored, and nothing else does. 4xx answers carry a sentence as `error`.
     """
+    try:
+        return JsonResponse(_save(request, token, position))
+    except Refused as refused:
+        headers = {"Allow": "POST"} if isinstance(refused, OnlyPost) else {}
+        return JsonResponse({"error": str(refused)}, status=refused.status, headers=headers)
 
-    authentication_classes = ()
-    permission_classes = ()
-    parser_classes = (ShortJSONParser,)
 
-    def post(self, request: Request, token: str, position: int) -> Response:
-        """Store the choice and say how far the worker is."""
-        choice = ChoiceSerializer(data=request.data)
-        if not choice.is_valid():
-            raise ParseError(_("“preferred” and “shown” are required."))
-        keys = links.assignment_keys(token)
-        preferred = choice.validated_data["preferred"]
-        saved = judgment_services.judgment_save(
-            assignment_id=keys.assignment_id,
-            position=position,
-            preferred=preferred,
-            shown_at=worker_pages.shown_from(choice.validated_data["shown"], keys.assignment_id, position),
-            at=timezone.now(),
-        )
-        return Response(worker_pages.saved_context(preferred, saved))
+def _save(request: HttpRequest, token: str, position: int) -> dict[str, Any]:
+    preferred, shown = _read_choice(request)
+    keys = links.assignment_keys(token)
+    saved = judgment_services.judgment_save(
+        assignment_id=keys.assignment_id,
+        position=position,
+        preferred=preferred,
+        shown_at=worker_pages.shown_from(shown, keys.assignment_id, position),
+        at=timezone.now(),
+    )
+    return worker_pages.saved_context(preferred, saved)
 
-    def handle_exception(self, exc: Exception) -> Response:
-        """Answer every refusal with a sentence as `error`."""
-        if isinstance(exc, RequestDataTooBig):
-            return Response({"error": _("The request is too long.")}, status=413)
-        if isinstance(exc, Refused):
-            return Response({"error": str(exc)}, status=exc.status)
-        response = super().handle_exception(exc)
-        response.data = {"error": str(response.data["detail"])}
-        return response
+
+def _read_choice(request: HttpRequest) -> tuple[str, str]:
+    """What was chosen, and the signed time at which it was shown, from a JSON body no longer than they can be."""
+    if request.method != "POST":
+        raise OnlyPost(_("This address only takes choices."))
+    try:
+        body = request.body
+    except RequestDataTooBig:
+        raise TooLong(_("The request is too long.")) from None
+    if len(body) > LONGEST_BODY:
+        raise BadRequest(_("The request is too long."))
+    if body and request.content_type != "application/json":
+        raise NotJson(_("The request is not JSON."))
+    try:
+        choice = json.loads(body)
+    except (ValueError, RecursionError):
+        raise BadRequest(_("The request is not valid JSON.")) from None
+    if isinstance(choice, dict):
+        preferred, shown = choice.get("preferred"), choice.get("shown")
+        if isinstance(preferred, str) and isinstance(shown, str):
+            return preferred, shown
+    raise BadRequest(_("“preferred” and “shown” are required."))
