@@ -10,6 +10,7 @@ PARTS = (
     "benchmarks.packing",
     "benchmarks.jobs",
     "benchmarks.pages",
+    "benchmarks.turkle",
     "benchmarks.results",
     "benchmarks.platform",
 )
