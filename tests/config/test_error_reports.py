@@ -85,7 +85,7 @@ def test_a_page_that_fails_is_reported_by_its_route_and_names_nobody(
             with connection.cursor() as cursor:
                 cursor.execute("ALTER TABLE tasks_assignment_away RENAME TO tasks_assignment")
         assert answer.status == 500
-        ends = time.monotonic() + 30
+        ends = time.monotonic() + 60
         while not sink.reports() and time.monotonic() < ends:
             time.sleep(0.1)
     (report,) = sink.reports()

@@ -62,7 +62,7 @@ class Proxy:
         self._wait()
 
     def _wait(self) -> None:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             try:
                 if self.ask(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20), "GET")[0] == 200:

@@ -47,7 +47,7 @@ def main(hits: int) -> int:
     workers = subprocess.Popen([sys.executable, "-m", "tests.storm.jobs"], env=environment, start_new_session=True)
     outages = {hits // 4: "redis", hits // 2: "postgres"}
     died: list[str] = []
-    ends = time.monotonic() + 150
+    ends = time.monotonic() + 240
     done = 0
     try:
         while done < hits and time.monotonic() < ends:

@@ -25,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     yield made
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(420)
 def test_redis_and_postgres_die_while_publishing_and_every_hit_is_published_once(
     marketplace: Marketplace,
     folder: Path,
