@@ -3,7 +3,6 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any, cast
 
 from evaluation.files.artifact import Order
@@ -17,13 +16,11 @@ from evaluation.statistics.champion import champion_outcomes
 from evaluation.statistics.comparing import compare
 from evaluation.statistics.contributions import contributions
 from evaluation.statistics.leaderboards import (
-    Leaderboard,
     RunScore,
     common_queries,
     leaderboard,
     pairings,
     perfect_finds,
-    signed_rank_tests,
 )
 from evaluation.statistics.ranks import Board, Ranks
 from evaluation.statistics.significance import sign_test
@@ -59,7 +56,7 @@ def compute(inputs: Inputs) -> Json:
 
 
 _NO_SCORES: Json = {
-    "leaderboard": [], "perfect": None, "tau": None, "tau_ap": None, "neighbours": [], "neighbours_before": [],
+    "leaderboard": [], "perfect": None, "tau": None, "tau_ap": None, "neighbours": [],
     "bonferroni": None, "pairings": None, "wins": None, "compare": None, "compare_original": None, "contributions": [],
     "champion": None, "error_rate": None, "ranks": None, "stability": None, "agreement": None,
 }  # fmt: skip
@@ -141,7 +138,8 @@ def _scores(
         "perfect": {"preference": _score_columns(scores.perfect_score)},
         "tau": scores.tau,
         "tau_ap": scores.tau_ap,
-        **_neighbours(runs, scores, _in_order(after, runs)),
+        "neighbours": [one._asdict() for one in scores.neighbours],
+        "bonferroni": {"alpha": scores.alpha, "family": len(scores.neighbours), "threshold": scores.threshold},
         "pairings": {
             "preference": _share(pairings(preference.relevant(), judgments)),
             "original": _share(pairings(inputs.qrels.relevant("all", campaign.min_grade), judgments)),
@@ -246,29 +244,6 @@ def _in_order(ranks: Ranks, runs: Sequence[str]) -> Ranks:
 
 def _score_columns(score: RunScore) -> Json:
     return {"mean": score.mean, "t": score.t, "bootstrap": score.bootstrap}
-
-
-def _neighbours(runs: Sequence[str], scores: Leaderboard, after: Ranks) -> Json:
-    tests = signed_rank_tests(after, list(pairwise(range(len(runs)))))
-    return {
-        "neighbours": [
-            {
-                "above": above,
-                "below": below,
-                "swapped": scores.original[above].mean < scores.original[below].mean
-                and scores.preference[above].mean > scores.preference[below].mean,
-                "p": test.p,
-                "significant": test.p < scores.threshold and test.better > 0,
-            }
-            for (above, below), test in zip(pairwise(runs), tests, strict=True)
-        ],
-        "neighbours_before": [one._asdict() for one in scores.neighbours],
-        "bonferroni": {
-            "alpha": scores.alpha,
-            "family": len(scores.neighbours),
-            "threshold": scores.threshold,
-        },
-    }
 
 
 def _share(pairing: Any) -> Json:

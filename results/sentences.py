@@ -154,18 +154,18 @@ def _rise(row: Data) -> int:
 
 
 def _swaps(data: Data) -> Iterator[str]:
-    swapped = [one for one in data["neighbours"] if one["swapped"]]
+    swapped = [one for one in data["neighbours"] if one["changed"]]
     clear = [one for one in swapped if one["significant"]]
     if not swapped:
-        yield _("No two neighbours on the new leaderboard were in the opposite order before.")
+        yield _("No two neighbours on the original leaderboard changed ranks.")
         return
     told = ngettext(
-        "%(count)d of %(all)d pairs of neighbours on the new leaderboard were in the opposite order before",
-        "%(count)d of %(all)d pairs of neighbours on the new leaderboard were in the opposite order before",
+        "%(count)d of %(all)d pairs of neighbours on the original leaderboard changed ranks",
+        "%(count)d of %(all)d pairs of neighbours on the original leaderboard changed ranks",
         len(swapped),
     ) % {"count": len(swapped), "all": len(data["neighbours"])}
     if clear:
-        named = ", ".join(_("%(above)s above %(below)s") % one for one in clear[:MOST_NAMED])
+        named = ", ".join(_("%(lower)s above %(upper)s") % one for one in clear[:MOST_NAMED])
         yield _("%(told)s; significant in %(clear)d of them: %(named)s.") % {
             "told": told,
             "clear": len(clear),

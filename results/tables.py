@@ -120,17 +120,19 @@ def _leaderboard(data: Data) -> Table:
 
 def _neighbours(data: Data) -> Table:
     columns = [
-        Column("above", _("Above"), "name"),
-        Column("below", _("Below"), "name"),
-        Column("swapped", _("Opposite order before"), "yes"),
-        Column("p", _("p (signed rank)"), "p"),
+        Column("upper", _("Above before"), "name"),
+        Column("lower", _("Below before"), "name"),
+        Column("changed", _("Changed ranks"), "yes"),
+        Column("original_delta", _("RR apart before"), "change"),
+        Column("preference_delta", _("RR apart"), "change"),
+        Column("preference_p", _("p (signed rank)"), "p"),
         Column("significant", _("Significant"), "yes"),
     ]
     rows = [[one[column.key] for column in columns] for one in data["neighbours"]]
     bonferroni = data["bonferroni"]
     about = _(
-        "Runs that follow each other on the preference qrels. p-values are raw, from the signed-rank test on RR "
-        "there; "
+        "Runs that follow each other on the original qrels, and how far they are apart there and on the preference "
+        "qrels. p-values are raw, from the signed-rank test on RR on the preference qrels; "
         "significant is below %(threshold)s: %(alpha)s over %(family)d pairs of neighbours (Bonferroni)."
     ) % {
         "threshold": f"{bonferroni['threshold']:.3g}",

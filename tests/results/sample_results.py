@@ -30,8 +30,12 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
         ],
         "perfect": {"preference": _standing(0.332)}, "tau": 0.65, "tau_ap": 0.6,
         "neighbours": [
-            {"above": above, "below": below, "swapped": before[above] < before[below], "p": 0.2, "significant": False}
-            for above, below in pairwise(names)
+            {
+                "upper": upper, "lower": lower, "original_delta": before[upper] - before[lower], "original_p": 0.3,
+                "preference_delta": after[upper] - after[lower], "preference_p": 0.2,
+                "changed": before[upper] > before[lower] and after[upper] < after[lower], "significant": False,
+            }
+            for upper, lower in pairwise(original)
         ],
         "bonferroni": {"alpha": 0.05, "family": max(1, runs - 1), "threshold": 0.05 / max(1, runs - 1)},
         "pairings": {

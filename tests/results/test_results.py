@@ -67,7 +67,7 @@ def test_the_leaderboard_is_that_of_the_exported_files(demo: Campaign, printed: 
             assert row[qrels] == {name: there[qrels][name] for name in ("mean", "t", "bootstrap")}
             assert row[f"place_{qrels}"] == there[qrels]["place"]
     assert (data["tau"], data["tau_ap"]) == (found["tau"], found["tau_ap"])
-    assert data["neighbours_before"] == found["neighbours"]
+    assert data["neighbours"] == found["neighbours"]
     assert data["bonferroni"] == {name: found[name] for name in ("alpha", "family", "threshold")}
     assert data["perfect"]["preference"]["mean"] == found["perfect"]
     for qrels, pairing in found["pairings"].items():
