@@ -104,7 +104,7 @@ def test_win_ratios_are_those_of_the_exported_files(demo: Campaign, printed: Run
     }
 
 
-def test_places_and_best_known_answers_come_with_their_certainty(demo: Campaign) -> None:
+def test_places_and_best_known_answers_come_with_their_certainty(demo: Campaign, printed: Run) -> None:
     data = computed(demo)
     assert data["error_rate"] == 0.1  # as every pair was judged once, and nothing is known of errors
     assert [one["run"] for one in data["ranks"]] == [row["run"] for row in data["leaderboard"]]
@@ -116,6 +116,15 @@ def test_places_and_best_known_answers_come_with_their_certainty(demo: Campaign)
     answers = [(one["qid"], pid) for one in data["stability"] for pid in one["best"]]
     assert answers == best
     assert all(0.3 < one["share"] < 1 for one in data["stability"])
+    names = [row["run"] for row in data["leaderboard"]]
+    arguments = ["{files}/preferences.txt", "--error-rate", "0.1", "--seed", str(demo.seed)]
+    found = printed(demo, "certainty", *arguments, runs=names)
+    assert {one["qid"]: one["share"] for one in data["stability"]} == {
+        one["query"]: one["share"] for one in found["queries"]
+    }
+    assert [(one["low"], one["median"], one["high"], one["first"]) for one in data["ranks"]] == [
+        (one["first_place"], one["middle_place"], one["last_place"], one["first"]) for one in found["runs"]
+    ]
     Campaign.objects.update(method=Campaign.Method.MOST_WINS, revision=demo.revision + 1)
     demo.refresh_from_db()
     assert (computed(demo)["ranks"], computed(demo)["stability"]) == (None, None)
