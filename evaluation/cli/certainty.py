@@ -58,9 +58,9 @@ judged more than once, as the rate by which two people would agree just as often
    "runs": [{"run", "mean", "interval": [low, high], "first_place", "middle_place", "last_place", "first"}]}
 
 `first` is the share of resamples in which the run is first.""",
-        ["python -m evaluation certainty --pools pairs.tsv --error-rate 0.1 preferences.txt bm25.txt.gz dense.txt.gz"],
+        ["python -m evaluation certainty --error-rate 0.1 --preferences preferences.txt bm25.txt.gz dense.txt.gz"],
     )
-    command.add_argument("preferences", metavar="PREFERENCES", help="the judgments (query a b preferred)")
+    command.add_argument("--preferences", metavar="FILE", required=True, help="the judgments (query a b preferred)")
     command.add_argument("files", metavar="RUN", nargs="*", help="run files")
     command.add_argument("--pools", metavar="PAIRS.tsv", help=POOLS_HELP)
     command.add_argument(

@@ -64,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
   python -m evaluation compare --qrels preference-qrels.txt --k 10 bm25.txt.gz dense.txt.gz
   python -m evaluation wins --qrels qrels.txt --preferences preferences.txt bm25.txt.gz dense.txt.gz
   python -m evaluation leaderboard --qrels qrels.txt --preference-qrels preference-qrels.txt bm25.txt.gz dense.txt.gz
-  python -m evaluation certainty --error-rate 0.1 --pools pairs.tsv preferences.txt bm25.txt.gz dense.txt.gz
+  python -m evaluation certainty --error-rate 0.1 --preferences preferences.txt bm25.txt.gz dense.txt.gz
 
 `python -m evaluation COMMAND --help` tells more about each.
 """

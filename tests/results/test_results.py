@@ -117,7 +117,7 @@ def test_places_and_best_known_answers_come_with_their_certainty(demo: Campaign,
     assert answers == best
     assert all(0.3 < one["share"] < 1 for one in data["stability"])
     names = [row["run"] for row in data["leaderboard"]]
-    arguments = ["{files}/preferences.txt", "--error-rate", "0.1", "--seed", str(demo.seed)]
+    arguments = ["--preferences", "{files}/preferences.txt", "--error-rate", "0.1", "--seed", str(demo.seed)]
     found = printed(demo, "certainty", *arguments, runs=names)
     assert {one["qid"]: one["share"] for one in data["stability"]} == {
         one["query"]: one["share"] for one in found["queries"]
