@@ -32,7 +32,7 @@ RUN python -m compileall -q -j 0 /venv/lib /app \
     && SECRET_KEY=only-for-this-build ALLOWED_HOSTS=localhost python manage.py collectstatic --no-input
 USER bestknown
 EXPOSE 8000
-HEALTHCHECK --interval=30s --timeout=10s --start-period=60s --retries=3 CMD ["python", "docker/healthcheck.py"]
+HEALTHCHECK --interval=30s --timeout=25s --start-period=60s --retries=3 CMD ["python", "docker/healthcheck.py"]
 CMD ["gunicorn", "--config", "docker/gunicorn.conf.py", "config.wsgi:application"]
 
 FROM python:3.11.15-slim-bookworm AS marketplace-packages
@@ -60,7 +60,7 @@ RUN python -m compileall -q -j 0 /venv/lib /app \
     python -m marketplace collectstatic --no-input
 USER bestknown
 EXPOSE 8000
-HEALTHCHECK --interval=30s --timeout=10s --start-period=60s --retries=3 CMD ["python", "docker/healthcheck.py", "marketplace"]
+HEALTHCHECK --interval=30s --timeout=25s --start-period=60s --retries=3 CMD ["python", "docker/healthcheck.py", "marketplace"]
 CMD ["gunicorn", "--config", "docker/gunicorn.conf.py", "marketplace.wsgi:application"]
 
 FROM caddy:2.11.7-alpine AS proxy

@@ -46,6 +46,12 @@ def test_every_service_is_hardened_bounded_and_says_if_it_is_healthy(name: str) 
     assert once or "healthcheck" in service or name == "web"  # the image's own is for `web`
 
 
+def test_checks_that_start_a_program_leave_it_time_on_a_busy_machine() -> None:
+    checks = [service["healthcheck"] for service in COMPOSE["services"].values() if "healthcheck" in service]
+    allowed = [check["timeout"] for check in checks if check.get("test", [])[1:2] == ["python"]]
+    assert allowed and set(allowed) == {"25s"}, "three that start too late in a row would call a sound container ill"
+
+
 def test_each_image_is_built_by_one_service_and_has_the_projects_version() -> None:
     version = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
     builders: dict[str, list[str]] = {}
