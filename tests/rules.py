@@ -18,6 +18,7 @@ LONGEST_FIRST = (
     "tests/local/test_bad_luck.py",
     "tests/judgments/test_whole_campaign.py",
     "tests/marketplace/test_workers.py",
+    "tests/test_lists.py",
     "tests/journeys/test_journeys.py",
     "tests/simulation/test_at_platform.py",
     "tests/marketplace/test_operator.py",

@@ -385,9 +385,11 @@ def test_a_list_goes_on_on_its_next_page_and_sorts_and_narrows(name: str, many: 
                 there = listings(browser.get(up))[key]
             assert there.sorted_as(column) == "ascending"
             assert len(asked) <= MOST_QUERIES
-            back = listings(browser.get(address + there.sort_address(column).partition("#")[0]))[key]
-            assert back.sorted_as(column) == "descending"
-            assert [_key(row) for row in there.page] != [_key(row) for row in back.page]
+        for column in list(listing.sorts)[:1]:
+            up = listings(browser.get(address + listing.sort_address(column).partition("#")[0]))[key]
+            down = listings(browser.get(address + up.sort_address(column).partition("#")[0]))[key]
+            assert down.sorted_as(column) == "descending"
+            assert [_key(row) for row in up.page] != [_key(row) for row in down.page]
         for field in [] if listing.filter is None else listing.filter.form:
             choices = [value for value, _label in getattr(field.field, "choices", [("5", "")]) if value]
             for value in choices:
