@@ -40,6 +40,10 @@ class FileAway(Refused):
     title = "A file is missing"
 
 
+class FileMissing(FileAway):
+    """File storage answers, and does not have it."""
+
+
 class BadRequest(Refused):
     """What was sent cannot be understood."""
 

@@ -17,11 +17,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from core.snapshot import one_moment
 from core.version import VERSION
+from evaluation.files.artifact import Order
 from evaluation.files.preferences import Preference
+from evaluation.files.qrels import Entry, Qrels
 from evaluation.judging.tournament import Derived
 from judgments import selectors as judgment_selectors
 from judgments.models import Judgment
@@ -32,14 +34,19 @@ from tasks import selectors as task_selectors
 SETTINGS = (
     "order", "depth", "min_grade", "qrel_policy", "design", "selection", "query_list", "sample_size", "seed", "overlap",
     "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker", "leaves_per_worker",
-    "minutes_per_hit", "exclusion", "partial", "method", "reward", "fee_rate", "redo_rate", "language", "title",
-    "question", "instructions",
+    "minutes_per_hit", "exclusion", "partial", "method", "error_rate", "compare_depth", "reward",
+    "fee_rate", "redo_rate", "language", "title", "question", "instructions",
 )  # fmt: skip
 JUDGMENT_COLUMNS = (
     "judgment", "worker", "hit", "assignment", "position", "kind", "query", "a", "b", "left", "preferred", "shown_at",
     "made_at", "seconds", "verdict", "accepted", "superseded",
 )  # fmt: skip
 PAIR_COLUMNS = ("query", "a", "b", "a_preferred", "b_preferred", "needed")
+# With texts, as the paper's authors released theirs: `category` is A or B for a champion check, `qrel` says which of
+# the two is an original qrel (a, b, both or nothing), `preferred` which the majority preferred (a, b, or nothing).
+JUDGED_COLUMNS = (
+    "query", "query_text", "category", "qrel", "preferred", "a_preferred", "b_preferred", "a", "a_text", "b", "b_text",
+)  # fmt: skip
 # File names, in the order in which they are shown, with what they hold.
 NAMES = {
     "preference-qrels.txt": "preference qrels (TREC)",
@@ -48,6 +55,8 @@ NAMES = {
     "preferences.txt": "every judgment that counts: query, a, b, preferred",
     "pairs.tsv": "every pair with its outcome",
     "pairs.jsonl": "every pair with its outcome",
+    "judged-pairs.tsv": "every judged pair with its texts, and which passage is the qrel",
+    "judged-pairs.jsonl": "every judged pair with its texts, and which passage is the qrel",
     "judgments.tsv": "every judgment, with pseudonym, side shown and times",
     "judgments.jsonl": "every judgment, with pseudonym, side shown and times",
     "manifest.json": "settings, counts, hashes of the files, software version",
@@ -68,6 +77,30 @@ class Source:
     def preferences(self) -> list[Preference]:
         """Every judgment that counts."""
         return judgment_selectors.accepted_preferences(self.campaign)
+
+    @cached_property
+    def original_qrels(self) -> list[tuple[str, str, int]]:
+        """The original qrels, in the order of their file."""
+        return list(pool_selectors.collection_qrels(self.campaign.collection))
+
+    @cached_property
+    def categories(self) -> dict[str, str]:
+        """For a champion check, by query: A where the run's top passage is the first qrel, B where it is not."""
+        campaign = self.campaign
+        if campaign.design != Campaign.Design.CHAMPION_CHECK:
+            return {}
+        top = pool_selectors.load_artifact(campaign.runs.get()).top(cast(Order, campaign.order))
+        qrels = Qrels.of(Entry(*row) for row in self.original_qrels).relevant("first", campaign.min_grade)
+        return {query: "A" if top.get(query) == pids else "B" for query, pids in qrels.items() if pids}
+
+    @cached_property
+    def withheld(self) -> set[tuple[str, str]]:
+        """`(query id, passage id)` of passages that may not leave: only runs that are not for release brought them."""
+        return pool_selectors.withheld_passages(self.campaign)
+
+    def may_leave(self, query: str, *pids: str) -> bool:
+        """Whether all of these passages of a query may leave."""
+        return not any((query, pid) in self.withheld for pid in pids)
 
     @cached_property
     def derived(self) -> Derived:
@@ -139,19 +172,22 @@ def pseudonym(campaign: Campaign, worker_id: int) -> str:
 
 
 def _qrels(source: Source, between: str) -> Iterator[bytes]:
-    return _lines(between.join((query, "0", pid, "1")) for query, pid in source.derived.qrels)
+    qrels = (row for row in source.derived.qrels if source.may_leave(*row))
+    return _lines(between.join((query, "0", pid, "1")) for query, pid in qrels)
 
 
 def _merged(source: Source) -> Iterator[bytes]:
     """Original qrels in their own order, then the best known answers that were not among them, with grade 1."""
-    grades = {(query, pid): grade for query, pid, grade in pool_selectors.collection_qrels(source.campaign.collection)}
+    grades = {(query, pid): grade for query, pid, grade in source.original_qrels}
     for key in source.derived.qrels:
-        grades[key] = max(grades.get(key, 1), 1)
+        if source.may_leave(*key):
+            grades[key] = max(grades.get(key, 1), 1)
     return _lines(f"{query} 0 {pid} {grade}" for (query, pid), grade in grades.items())
 
 
 def _preferences(source: Source) -> Iterator[bytes]:
-    return _lines(f"{query} {a} {b} {preferred}" for query, a, b, preferred in source.preferences)
+    rows = (row for row in source.preferences if source.may_leave(row.query, row.a, row.b))
+    return _lines(f"{query} {a} {b} {preferred}" for query, a, b, preferred in rows)
 
 
 def _pair_records(source: Source) -> Iterator[dict[str, Any]]:
@@ -160,8 +196,39 @@ def _pair_records(source: Source) -> Iterator[dict[str, Any]]:
         wins.setdefault((query, a, b), [0, 0])[preferred == b] += 1
     for query, pairs in judgment_selectors.asked_pairs(source.campaign).items():
         for a, b in pairs:
+            if not source.may_leave(query, a, b):
+                continue
             for_a, for_b = wins.get((query, a, b), (0, 0))
             yield dict(zip(PAIR_COLUMNS, (query, a, b, for_a, for_b, source.campaign.overlap), strict=True))
+
+
+def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
+    campaign = source.campaign
+    qrels = {(query, pid) for query, pid, grade in source.original_qrels if grade >= campaign.min_grade}
+    judged = (row for row in _pair_records(source) if row["a_preferred"] or row["b_preferred"])
+    while rows := list(islice(judged, LINES)):
+        queries, passages = pool_selectors.texts_of(
+            campaign.collection,
+            qids={row["query"] for row in rows},
+            pids={row[side] for row in rows for side in "ab"},
+        )
+        for row in rows:
+            query, a, b = row["query"], row["a"], row["b"]
+            of_qrels = [side for side, pid in (("a", a), ("b", b)) if (query, pid) in qrels]
+            difference = row["a_preferred"] - row["b_preferred"]
+            yield {
+                "query": query,
+                "query_text": queries[query],
+                "category": source.categories.get(query, ""),
+                "qrel": "both" if len(of_qrels) > 1 else "".join(of_qrels),
+                "preferred": "a" if difference > 0 else "b" if difference else "",
+                "a_preferred": row["a_preferred"],
+                "b_preferred": row["b_preferred"],
+                "a": a,
+                "a_text": passages[a],
+                "b": b,
+                "b_text": passages[b],
+            }
 
 
 def _judgment_records(source: Source) -> Iterator[dict[str, Any]]:
@@ -174,6 +241,8 @@ def _judgment_records(source: Source) -> Iterator[dict[str, Any]]:
             query = test.query.qid if test.query else ""
             a = test.relevant.pid if test.relevant else f"test-{test.pk}-relevant"
             b = test.off_topic.pid if test.off_topic else f"test-{test.pk}-off-topic"
+        elif not source.may_leave(str(query), str(a), str(b)):
+            continue
         left_preferred = row.preferred == Judgment.Side.LEFT
         yield {
             "judgment": row.pk,
@@ -221,6 +290,7 @@ def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
                 "incomplete": len(derived.incomplete),
             },
         },
+        **({"withheld passages": len(source.withheld)} if source.withheld else {}),
         "files": {
             name: {"what": NAMES[name], "bytes": summary.bytes, "sha256": summary.sha256.hexdigest()}
             for name, summary in files.items()
@@ -261,6 +331,11 @@ def _tsv(columns: Sequence[str], records: Iterable[dict[str, Any]]) -> Iterator[
         buffer.truncate()
 
 
+def _on_one_line(record: dict[str, Any]) -> dict[str, Any]:
+    """The same with texts that hold no tab and no line break."""
+    return {name: " ".join(value.split()) if name.endswith("_text") else value for name, value in record.items()}
+
+
 def _tsv_value(value: object) -> object:
     return str(value).lower() if isinstance(value, bool) else value
 
@@ -276,6 +351,8 @@ _MAKE: dict[str, Callable[[Source], Iterator[bytes]]] = {
     "preferences.txt": _preferences,
     "pairs.tsv": lambda source: _tsv(PAIR_COLUMNS, _pair_records(source)),
     "pairs.jsonl": lambda source: _jsonl(_pair_records(source)),
+    "judged-pairs.tsv": lambda source: _tsv(JUDGED_COLUMNS, map(_on_one_line, _judged_records(source))),
+    "judged-pairs.jsonl": lambda source: _jsonl(_judged_records(source)),
     "judgments.tsv": lambda source: _tsv(JUDGMENT_COLUMNS, _judgment_records(source)),
     "judgments.jsonl": lambda source: _jsonl(_judgment_records(source)),
 }

@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from core.locks import alone
 from core.snapshot import one_moment
-from core.version import VERSION
 from judgments import exports, stored_files
 from judgments import selectors as judgment_selectors
 from judgments.models import Export, StoredFile
@@ -50,7 +49,7 @@ def export_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
                 campaign=campaign,
                 defaults={
                     **moment._asdict(),
-                    "software": VERSION,
+                    "software": judgment_selectors.SOFTWARE,
                     "counts": counts._asdict(),
                     "made_at": at,
                     "seconds": seconds,

@@ -18,6 +18,10 @@ from platforms.models import Payment, listed_reward
 from pools.models import Campaign, Candidate, Pair, Pool
 from tasks.models import Assignment, Item, Worker
 
+# What the export files hold. A new one makes all of them again.
+FORMAT = 2
+SOFTWARE = f"{VERSION}/{FORMAT}"
+
 
 def effective(assignment: Assignment) -> dict[int, Judgment]:
     """The newest judgment of each item of an assignment, by item key."""
@@ -220,7 +224,7 @@ def campaigns_to_export() -> QuerySet[Campaign]:
     going_on = ~Q(finished_revision=F("revision"), finished_revision__isnull=False)
     outdated = (
         Q(export=None)
-        | ~Q(export__revision=F("revision"), export__software=VERSION)
+        | ~Q(export__revision=F("revision"), export__software=SOFTWARE)
         | going_on & (Q(Exists(newer)) | Q(Exists(saved)))
     )
     started = Campaign.objects.exclude(state__in=[Campaign.State.DRAFT, Campaign.State.PACKING])

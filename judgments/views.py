@@ -123,7 +123,7 @@ def _made_context(found: Campaign) -> dict[str, Any]:
 
 def _exports_context(found: Campaign) -> dict[str, Any]:
     stored = judgment_selectors.stored_files(found, StoredFile.Kind.EXPORT)
-    files = [(name, what, stored.get(name)) for name, what in exports.NAMES.items()]
+    files = [(name, what, stored[name]) for name, what in exports.NAMES.items() if name in stored]
     return _made_context(found) | {"files": files, "archive": stored.get(exports.ARCHIVE)}
 
 
@@ -143,7 +143,9 @@ def _in_words(found: Campaign, name: str) -> object:
         return dollars(value)
     if name == "fee_rate" and value is None:
         return _("what the platform charges")
-    if name in ("fee_rate", "redo_rate"):
+    if name == "error_rate" and value is None:
+        return _("10 % are assumed")
+    if name in ("error_rate", "fee_rate", "redo_rate"):
         return _("%(percent)s %%") % {"percent": f"{float(value) * 100:g}"}
     return "–" if value in ("", None) else value
 

@@ -240,7 +240,9 @@ def terms_compared(before: Publication, after: Publication, names: Iterable[str]
 
 def terms_history(publication: Publication, versions: Sequence[TermsVersion]) -> list[VersionRow]:
     """What some versions of the terms, one after another and the newest first, changed."""
-    first = publication.terms.filter(version=versions[-1].version - 1).first() if versions else None
+    if not versions:
+        return []
+    first = publication.terms.filter(version=versions[-1].version - 1).first()
     rows = []
     for version, before in zip(versions, [*versions[1:], first], strict=True):
         changes = []

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django import forms
 from django.conf import settings
 from django.db.models import Model, Q
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -17,6 +16,8 @@ from pools import selectors as pool_selectors
 from pools.models import Campaign, Collection, Run, Upload
 
 if TYPE_CHECKING:  # the classes take parameters in their stubs alone
+    from django.utils.functional import _StrPromise
+
     _RunChoice = forms.ModelMultipleChoiceField[Run]
     _CampaignForm = forms.ModelForm[Campaign]
 else:
@@ -28,7 +29,7 @@ MEGABYTE = 1_000_000
 OFFERED = 100  # collections or runs that a form offers; of more, each is found by its name
 
 # What each setting of a campaign is called, wherever it is asked for or shown.
-LABELS: dict[str, Promise] = {
+LABELS: dict[str, "_StrPromise"] = {
     "name": gettext_lazy("Name"),
     "order": gettext_lazy("Order of the runs"),
     "depth": gettext_lazy("Depth"),
@@ -49,6 +50,8 @@ LABELS: dict[str, Promise] = {
     "exclusion": gettext_lazy("A failed test pair excludes"),
     "partial": gettext_lazy("Use work that was left early"),
     "method": gettext_lazy("How winners are found"),
+    "error_rate": gettext_lazy("Wrong judgments"),
+    "compare_depth": gettext_lazy("Compare runs to rank"),
     "reward": gettext_lazy("Reward per HIT"),
     "fee_rate": gettext_lazy("Fee rate"),
     "redo_rate": gettext_lazy("Share done again"),
@@ -57,7 +60,15 @@ LABELS: dict[str, Promise] = {
     "question": gettext_lazy("Question"),
     "instructions": gettext_lazy("Instructions"),
 }
-HELP: dict[str, Promise] = {
+HELP: dict[str, "_StrPromise"] = {
+    "error_rate": gettext_lazy(
+        "How often one judgment is wrong, where each pair is judged once. How certain ranks and best known answers are "
+        "follows from it. Leave it empty to assume 10%."
+    ),
+    "compare_depth": gettext_lazy(
+        "The k of RR@k, and how far down a passage counts as found, where two runs are compared. The paper takes 100. "
+        "The leaderboard stays at 10."
+    ),
     "name": gettext_lazy("For your own use. Workers do not see it."),
     "order": gettext_lazy("Which column of a run decides the order. In many runs, the two columns disagree."),
     "depth": gettext_lazy("How many top passages each run contributes to a pool. The method uses 1."),
@@ -224,6 +235,20 @@ class PercentField(forms.DecimalField):
         return None if percent is None else percent / 100
 
 
+class ErrorRateField(PercentField):
+    """How often one judgment is wrong; empty for what is assumed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            label=gettext_lazy("Wrong judgments, in percent"),
+            help_text=HELP["error_rate"],
+            required=False,
+            min_value=0,
+            max_value=50,
+            decimal_places=1,
+        )
+
+
 class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """Every setting of a new campaign over one collection."""
 
@@ -240,6 +265,7 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
             ["fill_last_hit", "hits_per_worker", "leaves_per_worker", "exclusion", "partial"],
             True,
         ),
+        (gettext_lazy("How results are read"), ["error_rate", "compare_depth"], True),
         (gettext_lazy("Cost"), ["reward", "fee_rate", "redo_rate"], False),
         (gettext_lazy("What workers read"), ["language", "title", "question", "instructions"], False),
     )
@@ -268,6 +294,7 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         max_value=999,
         decimal_places=1,
     )
+    error_rate = ErrorRateField()
     redo_rate = PercentField(
         label=gettext_lazy("Done again, in percent"),
         help_text=gettext_lazy("How many of a hundred HITs you expect to be done again. It only affects the bill."),

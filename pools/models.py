@@ -103,6 +103,12 @@ class Run(models.Model):
     metadata = models.JSONField(
         default=dict, blank=True, help_text=_("What the file's ir_metadata header says: evaluation.files.metadata.")
     )
+    scores = models.JSONField(
+        default=dict, blank=True, help_text=_("On the original qrels: mean `rr` at 10, and over how many `queries`.")
+    )
+    is_released = models.BooleanField(
+        default=True, help_text=_("Whether exports may have passages that only this run brought into a pool.")
+    )
     imported_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -207,6 +213,19 @@ class Campaign(models.Model):
     exclusion = models.CharField(max_length=10, choices=Exclusion, default=Exclusion.ASSIGNMENT)
     partial = models.CharField(max_length=10, choices=Partial, default=Partial.CHECKED)
     method = models.CharField(max_length=15, choices=Method, default=Method.TOURNAMENT)
+
+    # how the results are read; these two may change at any time
+    error_rate = models.DecimalField(
+        max_digits=4,
+        decimal_places=3,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal("0.5"))],
+        help_text=_("How often one judgment is wrong, where each pair is judged once. Empty: one in ten is assumed."),
+    )
+    compare_depth = models.PositiveSmallIntegerField(
+        default=10, validators=[MinValueValidator(1), MaxValueValidator(100)]
+    )
 
     # what it costs
     reward = models.DecimalField(

@@ -9,9 +9,9 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from core.errors import FileAway
+from core.errors import FileAway, FileMissing
 from core.models import Lab, User
-from evaluation.files.artifact import RunArtifact
+from evaluation.files.artifact import Order, RunArtifact
 from evaluation.judging.pooling import PoolSizes, sizes_of
 from pools.models import Campaign, Candidate, Collection, Job, Pair, Passage, Pool, Qrel, Query, Run
 
@@ -123,13 +123,13 @@ def runs_of(user: User) -> QuerySet[Run]:
 
 
 def load_artifact(run: Run) -> RunArtifact:
-    """A run's integer artifact, from file storage. Raises FileAway where that does not have it, or does not answer."""
+    """A run's integer artifact, from file storage. Raises FileMissing where that does not have it, else FileAway."""
     try:
         with run.artifact.open("rb") as file:
             return RunArtifact.load(cast(BinaryIO, file))
     except FileNotFoundError as error:
         text = _("The file of the run %(name)s is missing: file storage has no %(file)s. Run manage.py check_files.")
-        raise FileAway(text % {"name": run.name, "file": run.artifact.name}) from error
+        raise FileMissing(text % {"name": run.name, "file": run.artifact.name}) from error
     except (OSError, BotoCoreError, ClientError) as error:
         text = _("The file of the run %(name)s cannot be read at the moment: %(error)s")
         raise FileAway(text % {"name": run.name, "error": error}) from error
@@ -147,6 +147,35 @@ def collection_qrels(collection: Collection) -> Iterator[tuple[str, str, int]]:
     """`(query id, passage id, grade)` of every original qrel, in the order of the file."""
     rows = Qrel.objects.filter(collection=collection).order_by("position")
     return rows.values_list("query__qid", "passage__pid", "grade").iterator(chunk_size=10_000)
+
+
+def withheld_passages(campaign: Campaign) -> set[tuple[str, str]]:
+    """`(query id, passage id)` of what only runs that are not for release brought into the campaign's pools."""
+    confidential = list(campaign.runs.filter(is_released=False))
+    if not confidential:
+        return set()
+    depth = max(campaign.depth, 2) if campaign.design == Campaign.Design.CHAMPION_CHECK else campaign.depth
+    public = {(query, pid) for query, pid, _grade in collection_qrels(campaign.collection)}
+    brought = _brought(confidential, campaign, depth)
+    return brought - public - _brought(campaign.runs.filter(is_released=True), campaign, depth)
+
+
+def _brought(runs: Iterable[Run], campaign: Campaign, depth: int) -> set[tuple[str, str]]:
+    return {
+        (query, pid)
+        for run in runs
+        for query, pids in load_artifact(run).top(cast(Order, campaign.order), depth).items()
+        for pid in pids
+    }
+
+
+def texts_of(
+    collection: Collection, *, qids: Iterable[str], pids: Iterable[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The texts of some queries and of some passages, by id."""
+    queries = Query.objects.filter(collection=collection, qid__in=qids).values_list("qid", "text")
+    passages = Passage.objects.filter(collection=collection, pid__in=pids).values_list("pid", "text")
+    return dict(queries), dict(passages)
 
 
 def wanted_passages(collection: Collection, depth: int) -> set[str]:

@@ -6,6 +6,7 @@ from collections.abc import Collection as Some
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from os import PathLike
 from pathlib import Path
 from random import Random
@@ -24,19 +25,21 @@ from core.errors import NotNow, Refused
 from core.models import Lab, User
 from core.progress import Report, ReportedFile, silent
 from evaluation.errors import BadInput
-from evaluation.files.artifact import Order
+from evaluation.files.artifact import Order, RunArtifact
 from evaluation.files.preferences import Pair as IdPair
 from evaluation.files.qrels import Entry, Policy, Qrels, read_qrels
 from evaluation.files.runs import RunCheck, check_run
 from evaluation.files.textfiles import Source, name_of
 from evaluation.files.texts import read_passages, read_queries
 from evaluation.judging.pooling import all_pairs, champion_check, pool_queries, pool_sizes
+from evaluation.statistics.ranks import ranks_of
 from pools import selectors as pool_selectors
 from pools.models import Campaign, Candidate, Collection, Pair, Passage, Pool, Qrel, Query, Run
 
 ARTIFACT = "artifact.npz"
 ARTIFACT_DEPTH = 100
 KEEP_DEPTH = 10
+SCORED_DEPTH = 10
 
 
 class BadRun(Refused):
@@ -154,7 +157,7 @@ def _import_qrels(collection: Collection, source: Source, report: Report) -> int
     report(step, 0, len(rows), "rows")
     query_ids = _keys(Query, "qid", collection, dict.fromkeys(row.query for row in rows))
     passage_ids = _keys(Passage, "pid", collection, dict.fromkeys(row.passage for row in rows))
-    return copy_rows(
+    copied_rows = copy_rows(
         Qrel,
         ["collection", "query", "passage", "grade", "position"],
         (
@@ -163,6 +166,10 @@ def _import_qrels(collection: Collection, source: Source, report: Report) -> int
         ),
         lambda copied: report(step, copied, len(rows), "rows"),
     )
+    for run in collection.runs.all():
+        run.scores = _scores(collection, run.name, pool_selectors.load_artifact(run))
+        run.save(update_fields=["scores"])
+    return copied_rows
 
 
 def _import_passages(
@@ -259,6 +266,7 @@ def run_import(
     if check.artifact is None:
         raise BadRun(check)
     run.census, run.metadata = check.census.as_dict(), check.metadata
+    run.scores = _scores(collection, name, check.artifact)
     try:
         run.full_clean(exclude=["original", "artifact"])
     except ValidationError as error:
@@ -279,6 +287,7 @@ def run_import(
             Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
             _must_be_free(collection, name, run.sha256)
             run.save()
+            _mark_changed(collection)
     except Exception:
         if not stored:
             run.original.delete(save=False)
@@ -301,6 +310,29 @@ def _must_be_free(collection: Collection, name: str, sha256: str) -> None:
         raise Refused(_("The collection already has a run called %(name)s.") % {"name": name})
 
 
+def _mark_changed(collection: Collection) -> None:
+    """Mark that the runs to score have changed, for all campaigns of a collection."""
+    for campaign_id in collection.campaigns.order_by("id").values_list("id", flat=True):
+        campaign_mark_changed(campaign_id=campaign_id)
+
+
+def _scores(collection: Collection, name: str, artifact: RunArtifact) -> dict[str, float | int]:
+    """A run's mean RR@10 on the original qrels, by score, and over how many queries; nothing without qrels."""
+    qrels = Qrels.of(Entry(*row) for row in pool_selectors.collection_qrels(collection))
+    ranks = ranks_of({name: artifact}, qrels, SCORED_DEPTH, "score")
+    return {"rr": ranks.means()[name], "queries": len(ranks.queries)} if ranks.queries else {}
+
+
+@transaction.atomic
+def run_release(*, run: Run, is_released: bool) -> Run:
+    """Let exports have the passages that only this run brought into a pool, or hold these back."""
+    run.is_released = is_released
+    run.save(update_fields=["is_released"])
+    for campaign_id in run.campaigns.order_by("id").values_list("id", flat=True):
+        campaign_mark_changed(campaign_id=campaign_id)
+    return run
+
+
 @transaction.atomic
 def run_delete(*, run: Run) -> None:
     """Delete a run that no campaign uses, and its files. Raises NotNow naming the campaigns that use it."""
@@ -309,6 +341,7 @@ def run_delete(*, run: Run) -> None:
         raise NotNow(_("The run cannot be deleted, because campaigns use it: %(names)s.") % {"names": ", ".join(users)})
     files = [file for file in (run.original, run.artifact) if file.name]
     run.delete()
+    _mark_changed(run.collection)
 
     def delete_files() -> None:
         for file in files:
@@ -376,6 +409,19 @@ def campaign_reword(*, campaign: Campaign, title: str, question: str, instructio
     except ValidationError as error:
         raise Refused(_in_words(error)) from error
     campaign.save(update_fields=["title", "question", "instructions"])
+    return campaign
+
+
+@transaction.atomic
+def campaign_read_results(*, campaign: Campaign, error_rate: Decimal | None, compare_depth: int) -> Campaign:
+    """Change how the results are read: the error rate of single judgments, and k where runs are compared."""
+    campaign.error_rate, campaign.compare_depth = error_rate, compare_depth
+    try:
+        campaign.clean_fields(exclude={field.name for field in Campaign._meta.fields} - {"error_rate", "compare_depth"})
+    except ValidationError as error:
+        raise Refused(_in_words(error)) from error
+    campaign.save(update_fields=["error_rate", "compare_depth"])
+    campaign_mark_changed(campaign_id=campaign.pk)
     return campaign
 
 

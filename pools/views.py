@@ -216,6 +216,20 @@ def run_delete(request: Request, pk: int) -> HttpResponse:
     return see_other("pools:runs")
 
 
+@login_required
+@require_POST
+def run_release(request: Request, pk: int) -> HttpResponse:
+    """Let exports have what only this run brought, or hold it back."""
+    run = _run_of(request, pk)
+    pool_services.run_release(run=run, is_released=request.POST.get("is_released") == "yes")
+    if run.is_released:
+        said = _("Exports are made again, with what only “%(name)s” brought.")
+    else:
+        said = _("Exports are made again, without what only “%(name)s” brought.")
+    messages.success(request, said % {"name": run.name})
+    return see_other("pools:run", pk)
+
+
 @csrf_exempt  # the check would read the whole upload first; _run_upload_checked has it
 @login_required
 @require_http_methods(["GET", "POST"])

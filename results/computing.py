@@ -15,6 +15,7 @@ from evaluation.statistics.certainty import certainty
 from evaluation.statistics.champion import champion_outcomes
 from evaluation.statistics.comparing import compare
 from evaluation.statistics.contributions import contributions
+from evaluation.statistics.correlation import kendall_tau
 from evaluation.statistics.leaderboards import (
     RunScore,
     common_queries,
@@ -50,15 +51,19 @@ def compute(inputs: Inputs) -> Json:
     preference = Qrels.of(Entry(query, passage, 1) for query, passage in derived.qrels)
     data = _counts(inputs, derived, preference) | {"quality": _quality(inputs.behaviour)}
     queries = common_queries(inputs.qrels, preference)
-    data |= _scores(inputs, preference, queries, settled, judgments) if queries else _NO_SCORES
+    if inputs.campaign.design == Campaign.Design.CHAMPION_CHECK:
+        data |= _NO_SCORES | {"champion": _champion(inputs, judgments), "agreement": _agreement(inputs)}
+    else:
+        data |= _scores(inputs, preference, queries, settled, judgments) if queries else _NO_SCORES
     plain: Json = _plain(data)
     return plain
 
 
 _NO_SCORES: Json = {
-    "leaderboard": [], "perfect": None, "tau": None, "tau_ap": None, "neighbours": [],
-    "bonferroni": None, "pairings": None, "wins": None, "compare": None, "compare_original": None, "contributions": [],
-    "champion": None, "error_rate": None, "ranks": None, "stability": None, "agreement": None,
+    "leaderboard": [], "unreadable": [], "perfect": None, "queries_all": None, "tau_all": None, "tau": None,
+    "tau_ap": None, "neighbours": [], "bonferroni": None, "pairings": None, "wins":
+    None, "compare": None, "compare_original": None, "contributions": [], "champion": None, "error_rate": None,
+    "ranks": None, "stability": None, "agreement": None,
 }  # fmt: skip
 
 
@@ -87,6 +92,7 @@ def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
         "seed": inputs.campaign.seed,
         "queries": len(inputs.pools),
         "answered": len(best),
+        "preference_qrels": sum(map(len, best.values())),
         "incomplete": len(inputs.pools) - len(best),
         "pairs": inputs.pairs,
         "judgments": len(inputs.preferences),
@@ -108,26 +114,33 @@ def _scores(
     campaign, order = inputs.campaign, cast(Order, inputs.campaign.order)
     seed = campaign.seed % (1 << 63)
     board = Board(inputs.runs, inputs.k, order)
-    before = board.ranks(inputs.qrels, campaign.min_grade).only(queries)
+    everywhere = board.ranks(inputs.qrels, campaign.min_grade)
+    before = everywhere.only(queries)
     after = board.ranks(preference).only(queries)
     perfect = perfect_finds(inputs.qrels, preference, queries, campaign.min_grade)
     scores = leaderboard(before, after, perfect, alpha=ALPHA, seed=seed)
     runs = sorted(board.runs, key=lambda run: (-scores.preference[run].mean, run))
+    on_all = everywhere.means()
     lists = {run: inputs.runs[run].longest for run in runs}
-    compared, compared_before = (compare(_in_order(ranks, runs), ALPHA, lists=lists) for ranks in (after, before))
+    deep = board if campaign.compare_depth == inputs.k else Board(inputs.runs, campaign.compare_depth, order)
+    compared, compared_before = (
+        compare(_in_order(deep.ranks(qrels, grade).only(queries), runs), ALPHA, lists=lists)
+        for qrels, grade in ((preference, 1), (inputs.qrels, campaign.min_grade))
+    )
     tops = {run: inputs.runs[run].top(order) for run in runs}
     top = perfect_top(inputs.qrels, campaign.min_grade)
     wins = win_ratios(tops | {_NOBODY: top}, list(preference.queries), judgments, alpha=ALPHA)
-    brought = {run: inputs.runs[run].top(order, campaign.depth) for run in runs}
+    brought = {run: inputs.runs[run].top(order, campaign.depth) for run in runs if run in inputs.pooled}
     own = contributions(
         board, brought, inputs.qrels, pools, judgments,
         method=cast(Method, campaign.method), policy=cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade,
     )  # fmt: skip
-    champion = _champion(inputs, judgments)
     return {
         "leaderboard": [
             {
                 "run": run,
+                "pooled": run in inputs.pooled,
+                "original_all": on_all[run],
                 "original": _score_columns(scores.original[run]),
                 "preference": _score_columns(scores.preference[run]),
                 "place_original": scores.original[run].place,
@@ -135,7 +148,10 @@ def _scores(
             }
             for run in runs
         ],
+        "unreadable": inputs.unreadable,
         "perfect": {"preference": _score_columns(scores.perfect_score)},
+        "queries_all": len(everywhere.queries),
+        "tau_all": kendall_tau([on_all[run] for run in runs], [scores.original[run].mean for run in runs]),
         "tau": scores.tau,
         "tau_ap": scores.tau_ap,
         "neighbours": [one._asdict() for one in scores.neighbours],
@@ -160,16 +176,14 @@ def _scores(
             }
             for one in sorted(own, key=lambda one: runs.index(one.run))
         ],
-        "champion": champion,
+        "champion": None,
         "agreement": _agreement(inputs),
-        **_certainty(inputs, board, pools, judgments, runs, seed, champion),
+        **_certainty(inputs, board, pools, judgments, runs, seed),
     }
 
 
-def _champion(inputs: Inputs, judgments: Sequence[Preference]) -> Json | None:
+def _champion(inputs: Inputs, judgments: Sequence[Preference]) -> Json:
     campaign = inputs.campaign
-    if campaign.design != Campaign.Design.CHAMPION_CHECK:
-        return None
     (run,) = inputs.runs.values()
     asked = Qrels({query: grades for query, grades in inputs.qrels.grades.items() if query in inputs.pools})
     outcomes = champion_outcomes(
@@ -178,13 +192,22 @@ def _champion(inputs: Inputs, judgments: Sequence[Preference]) -> Json | None:
     decided = sum(outcomes.slices())
     return {
         **{
-            name: {"for_qrel": own.qrel, "against": own.other, "undecided": own.undecided, "p": own.p}
+            name: {
+                "for_qrel": own.qrel,
+                "against": own.other,
+                "undecided": own.undecided,
+                "queries": own.queries,
+                "share": own.other_share,
+                "interval": own.interval(),
+                "p": own.p,
+            }
             for name, own in (("a", outcomes.a), ("b", outcomes.b))
         },
         "slices": [
             {"name": name, "share": count / decided if decided else None}
             for name, count in zip(SLICES, outcomes.slices(), strict=True)
         ],
+        "run": next(iter(inputs.runs)),
         "unjudged": outcomes.unjudged,
         "crowd_error": outcomes.crowd_error,
     }
@@ -202,18 +225,15 @@ def _certainty(
     judgments: Sequence[Preference],
     runs: Sequence[str],
     seed: int,
-    champion: Json | None,
 ) -> Json:
     """How certain ranks and best known answers are; only known for the tournament.
 
-    Where each pair was judged once, judgments vary by a rate of error: that of the champion check, or an assumed one.
+    Where each pair was judged once, judgments vary by a rate of error: the campaign's, or an assumed one.
     """
     if inputs.campaign.method != Campaign.Method.TOURNAMENT:
         return {"error_rate": None, "ranks": None, "stability": None}
-    rate = None
-    if inputs.campaign.overlap == 1:
-        observed: float | None = champion["crowd_error"] if champion else None
-        rate = ASSUMED if observed is None else min(observed, 0.5)
+    entered = inputs.campaign.error_rate
+    rate = None if inputs.campaign.overlap > 1 else ASSUMED if entered is None else float(entered)
     found = certainty(pools, judgments, board=board, error_rate=rate, seed=seed)
     judged = Counter(row.query for row in judgments)
     return {

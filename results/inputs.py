@@ -1,8 +1,10 @@
 """What results are computed from, as of one moment."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from core.errors import FileMissing
 from core.version import VERSION
 from evaluation.files.artifact import RunArtifact
 from evaluation.files.preferences import Preference
@@ -14,6 +16,8 @@ from pools import selectors as pool_selectors
 from pools.models import Campaign
 from results.quality import Behaviour, behaviour
 
+log = logging.getLogger(__name__)
+
 # Of the stored data. A new one makes every stored result stale.
 FORMAT = 2
 # What computed results are: another version's are computed again.
@@ -24,14 +28,18 @@ K = 10
 class Inputs(NamedTuple):
     """Everything that the results of a campaign depend on.
 
-    `pools` are all pools by query. `waiting` are the queries that lack an accepted judgment. `preferences` is every
-    accepted judgment, on waiting queries too; `votes` are the same with who judged, sorted, where a pair is judged more
-    than once. `runs` are by name. `pairs` are those that the design asks about.
+    `runs` are all runs of the collection, by name: those that made the pools, whose names are `pooled`, and those
+    that are only scored. `unreadable` are the names of others whose file is missing. `pools` are all pools by
+    query. `waiting` are the queries that lack an accepted judgment. `preferences` is every accepted judgment, on
+    waiting queries too; `votes` are the same with who judged, sorted, where a pair is judged more than once.
+    `pairs` are those that the design asks about.
     """
 
     campaign: Campaign
     k: int
     runs: Mapping[str, RunArtifact]
+    pooled: frozenset[str]
+    unreadable: Sequence[str]
     qrels: Qrels
     pools: Mapping[str, tuple[str, ...]]
     waiting: frozenset[str]
@@ -42,11 +50,18 @@ class Inputs(NamedTuple):
 
 
 def inputs_of(campaign: Campaign) -> Inputs:
-    """Read them. Called within one moment, so that they belong together."""
+    """Read them. Called within one moment, so that they belong together.
+
+    Raises FileAway while file storage does not answer, or if it does not have a run that made the pools.
+    """
+    pooled = frozenset(campaign.runs.values_list("name", flat=True))
+    runs, unreadable = _runs_of(campaign, pooled)
     return Inputs(
         campaign=campaign,
         k=K,
-        runs={run.name: pool_selectors.load_artifact(run) for run in campaign.runs.order_by("name")},
+        runs=runs,
+        pooled=pooled,
+        unreadable=unreadable,
         qrels=Qrels.of(Entry(*row) for row in pool_selectors.collection_qrels(campaign.collection)),
         pools=judgment_selectors.pools_of(campaign),
         waiting=frozenset(judgment_selectors.waiting_queries(campaign)),
@@ -55,6 +70,21 @@ def inputs_of(campaign: Campaign) -> Inputs:
         votes=_votes(campaign) if campaign.overlap > 1 else [],
         behaviour=behaviour(campaign),
     )
+
+
+def _runs_of(campaign: Campaign, pooled: frozenset[str]) -> tuple[dict[str, RunArtifact], list[str]]:
+    """The runs to score, and the names of those that were not pooled and whose file is missing."""
+    is_champion_check = campaign.design == Campaign.Design.CHAMPION_CHECK  # that is about its one run
+    runs, unreadable = {}, []
+    for run in (campaign.runs if is_champion_check else campaign.collection.runs).order_by("name"):
+        try:
+            runs[run.name] = pool_selectors.load_artifact(run)
+        except FileMissing as error:
+            if run.name in pooled:
+                raise
+            log.warning("The results of campaign %s leave out the run %s: %s", campaign.pk, run.pk, error)
+            unreadable.append(run.name)
+    return runs, unreadable
 
 
 def _votes(campaign: Campaign) -> list[Vote]:

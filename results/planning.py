@@ -14,10 +14,13 @@ from platforms.bills import Bill, campaign_bill
 from platforms.publishing import publication_likely
 from pools import selectors as pool_selectors
 from pools.models import Campaign
+from results import selectors as result_selectors
 
 OVERLAPS = (1, 3, 5)
 # The share of right judgments by pure chance.
 WORST = 0.5
+# The newest champion checks of a collection in which an error rate is looked for.
+CHECKS = 5
 # Simulated for each number of judgments, over all pools, so that an answer takes well below a second.
 TOURNAMENTS = 10_000
 
@@ -40,8 +43,28 @@ class Observed(NamedTuple):
     source: str
 
 
-def observed_error(data: dict[str, Any]) -> Observed | None:
-    """What the champion check or the agreement of workers says about errors; None where neither says anything."""
+def observed_error(campaign: Campaign) -> Observed | None:
+    """What is known of errors: from the campaign's own results, else from a champion check of its collection.
+
+    None where neither says anything.
+    """
+    data = result_selectors.stored_data(campaign)
+    return (_own_error(data) if data else None) or _error_of_champion_check(campaign)
+
+
+def _error_of_champion_check(campaign: Campaign) -> Observed | None:
+    checks = Campaign.objects.filter(
+        collection=campaign.collection_id, lab=campaign.lab_id, design=Campaign.Design.CHAMPION_CHECK, overlap=1
+    ).order_by("-id")
+    for check in checks[:CHECKS]:
+        data = result_selectors.stored_data(check)
+        if data and data["champion"] and data["champion"]["crowd_error"] is not None:
+            return Observed(data["champion"]["crowd_error"], _("the champion check “%(name)s”") % {"name": check.name})
+    return None
+
+
+def _own_error(data: dict[str, Any]) -> Observed | None:
+    """What the campaign's own champion check, or the agreement of its workers, says."""
     champion, agreement = data["champion"], data["agreement"]
     # With several judgments a pair, the check speaks of their majority, which errs less than one of them.
     if data["overlap"] == 1 and champion is not None and champion["crowd_error"] is not None:

@@ -17,21 +17,30 @@ class Head(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """The content of a cell. `heading`: it says what the row is about. `address` is where it leads, or empty."""
+    """The content of a cell. `heading`: it says what the row is about. `address` is where it leads, or empty.
+
+    `significant`: it is marked so.
+    """
 
     text: str
     number: bool
     heading: bool
     address: str
+    significant: bool = False
 
 
 class Shown(NamedTuple):
-    """A table to show: some of its rows, `total` being how many it has."""
+    """A table to show: some of its rows, `total` being how many it has, and its foot."""
 
     table: Table
     heads: Sequence[Head]
     rows: Sequence[Sequence[Cell]]
     total: int
+
+    @property
+    def foot(self) -> Sequence[Sequence[Cell]]:
+        """The rows that stay last."""
+        return cells(self.table, self.table.foot, {})
 
 
 def heads(table: Table, order: str, address: Callable[[str], str]) -> list[Head]:
@@ -54,6 +63,7 @@ def cells(table: Table, rows: Sequence[Sequence[object]], links: Mapping[str, st
                 column.kind not in (*WORDS, "yes"),
                 number == heading,
                 links.get(str(value), "") if column.kind == "query" else "",
+                column.kind == "tested" and isinstance(value, list) and value[1],
             )
             for number, (column, value) in enumerate(zip(table.columns, row, strict=True))
         ]

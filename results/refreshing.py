@@ -40,12 +40,14 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
             if not anew and result is not None and result_selectors.is_in_step(result, campaign):
                 return False
             inputs = inputs_of(campaign)
-            exported = exports.write_files(exports.Source(campaign), folder / report.DATA)
+            source = exports.Source(campaign)
+            exported = exports.write_files(source, folder / report.DATA)
         data = compute(inputs)
-        files = report.write_result_files(data, folder)
+        released = report.without(data, source.withheld)
+        files = report.write_result_files(released, folder)
         drawn = {figure.name: files[f"figures/{figure.name}.svg"].read_text() for figure in figures.drawable(data)}
-        if data["leaderboard"]:
-            files[report.ARCHIVE] = report.write_archive(data, exported, files, folder)
+        if report.is_about_something(data):
+            files[report.ARCHIVE] = report.write_archive(released, exported, files, folder)
         kind, revision = StoredFile.Kind.RESULT, campaign.revision
         rows = stored_files.files_write(campaign=campaign, kind=kind, files=files, revision=revision, at=at)
         seconds = perf_counter() - started

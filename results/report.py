@@ -8,8 +8,9 @@ manifest.json                           what made it, and size and SHA-256 of ev
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 
 from django.template.loader import render_to_string
@@ -33,6 +34,8 @@ from results.writing import as_csv, as_tex
 ARCHIVE = "report.zip"
 # The folder of the exports.
 DATA = "data"
+# Judged pairs that the page shows with their texts, drawn by the campaign's seed.
+EXAMPLES = 3
 # Rows of a table on the page; all of them are in its CSV file.
 LONGEST = 200
 
@@ -64,10 +67,31 @@ def report_to(campaign: Campaign, folder: Path) -> list[Path]:
                 f"The results of “{campaign.name}” are older than its judgments. They are being computed again: "
                 "ask once more in a while."
             )
-        if not result.data["leaderboard"]:
+        if not is_about_something(result.data):
             raise Refused(f"No query of “{campaign.name}” is judged yet: there is nothing to report.")
-        exported = write_files(Source(campaign), folder / DATA)
-    return list(_write_report(result.data, exported, write_result_files(result.data, folder), folder).values())
+        source = Source(campaign)
+        exported = write_files(source, folder / DATA)
+    data = without(result.data, source.withheld)
+    return list(_write_report(data, exported, write_result_files(data, folder), folder).values())
+
+
+def without(data: dict[str, Any], withheld: Collection[tuple[str, str]]) -> dict[str, Any]:
+    """Results without the ids of passages that may not leave, given as `(query id, passage id)`."""
+    if not withheld or not data["stability"]:
+        return data
+    return data | {
+        "stability": [
+            answer | {"best": [pid for pid in answer["best"] if (answer["qid"], pid) not in withheld]}
+            for answer in data["stability"]
+        ]
+    }
+
+
+def is_about_something(data: dict[str, Any]) -> bool:
+    """Whether there are scores, or the decided pairs of a champion check, to report."""
+    return bool(data["leaderboard"]) or (
+        data["champion"] is not None and any(data["champion"][name]["queries"] for name in "ab")
+    )
 
 
 def write_result_files(data: dict[str, Any], folder: Path) -> dict[str, Path]:
@@ -109,6 +133,7 @@ def _write_report(
                 for figure in figures.drawable(data)
             ],
             "tables": [_shown_table(one) for one in _tables_of(data)],
+            "examples": _examples(folder / DATA / "judged-pairs.jsonl", data["seed"]),
             "exports": [(name, entry["what"]) for name, entry in about["files"].items()],
         }
         index = render_to_string("results/report/index.html", page).encode()
@@ -116,6 +141,15 @@ def _write_report(
     whole |= {f"{DATA}/{path.name}": path for path in exported}
     whole[f"{DATA}/results.json"] = write_whole(folder / DATA / "results.json", [_json(data)])
     return whole | {"manifest.json": write_whole(folder / "manifest.json", [_manifest(about, whole)])}
+
+
+def _examples(judged: Path, seed: int) -> list[dict[str, Any]]:
+    """Some judged pairs at random, in the order of the file."""
+    with judged.open("rb") as file:
+        count = sum(1 for _line in file)
+    drawn = set(Random(seed).sample(range(count), min(EXAMPLES, count)))
+    with judged.open("rb") as file:
+        return [json.loads(line) for number, line in enumerate(file) if number in drawn]
 
 
 def _tables_of(data: dict[str, Any]) -> list[Table]:

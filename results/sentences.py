@@ -1,11 +1,12 @@
 """What the results say, in sentences, and what they do not say."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from results.computing import ALPHA
 from results.writing import p_shown
 
 Data = dict[str, Any]
@@ -27,13 +28,21 @@ class Finding(NamedTuple):
 
 def findings(data: Data) -> list[Finding]:
     """Every question that the results have something to say to, in the order in which they are read."""
-    parts = (
-        ("field", _("Does the field beat the qrels?"), _field),
-        ("changes", _("What changed on the leaderboard?"), _changes),
-        ("certainty", _("How certain is that?"), _certainty),
-        ("crowd", _("How good are the judgments?"), _crowd),
-        ("limits", _("What this does not say"), _limits),
-    )
+    parts: tuple[tuple[str, str, Callable[[Data], Iterator[str]]], ...]
+    if data["champion"] is not None:
+        parts = (
+            ("champion", _("Does the run beat the qrels?"), _champion),
+            ("crowd", _("How good are the judgments?"), _crowd),
+            ("limits", _("What this does not say"), _champion_limits),
+        )
+    else:
+        parts = (
+            ("field", _("Does the field beat the qrels?"), _field),
+            ("changes", _("What changed on the leaderboard?"), _changes),
+            ("certainty", _("How certain is that?"), _certainty),
+            ("crowd", _("How good are the judgments?"), _crowd),
+            ("limits", _("What this does not say"), _limits),
+        )
     answers = (Finding(name, question, list(tell(data))) for name, question, tell in parts)
     return [finding for finding in answers if finding.sentences]
 
@@ -48,6 +57,7 @@ def percent(share: float) -> str:
 def _field(data: Data) -> Iterator[str]:
     if data["pairings"] is None:
         return
+    yield _answers(data)
     compared = data["compare"]["queries"]
     yield ngettext(
         "In %(changed)s of %(answered)s query, no original qrel is among the best known answers.",
@@ -84,26 +94,106 @@ def _field(data: Data) -> Iterator[str]:
             )
             % scores
         )
-    if data["champion"] is not None:
-        yield from _champion(data["champion"])
+    yield _beating_perfect(data["wins"])
+
+
+def _answers(data: Data) -> str:
+    """How many preference qrels there are, and for how many queries there is one, or a deadlock of several."""
+    answers = ngettext(
+        "There is %(qrels)s preference qrel for %(queries)s queries",
+        "There are %(qrels)s preference qrels for %(queries)s queries",
+        data["preference_qrels"],
+    ) % {"qrels": f"{data['preference_qrels']:,}", "queries": f"{data['answered']:,}"}
+    parts = []
+    for size, count in sorted(data["best"].items(), key=lambda entry: int(entry[0])):
+        if size == "1":
+            parts.append(_("%(count)s single") % {"count": f"{count:,}"})
+        else:
+            parts.append(_("%(count)s of %(size)s") % {"count": f"{count:,}", "size": size})
+    return _("%(answers)s: %(parts)s.") % {"answers": answers, "parts": ", ".join(parts)}
+
+
+def _beating_perfect(wins: Data) -> str:
+    """How many runs significantly beat the ranking that returns the original qrel first, by their top passages."""
+    perfect = len(wins["names"]) - 1
+    beating = [
+        name
+        for number, name in enumerate(wins["names"][:perfect])
+        if wins["won"][number][perfect] > wins["won"][perfect][number]
+        and wins["p"][number][perfect] < wins["threshold"]
+    ]
+    if not beating:
+        return _("By their top passages, no run significantly beats the perfect ranking.")
+    named = ", ".join(beating[:MOST_NAMED]) + (", …" if len(beating) > MOST_NAMED else "")
+    return ngettext(
+        "By its top passages, %(count)d run significantly beats the perfect ranking: %(named)s.",
+        "By their top passages, %(count)d runs significantly beat the perfect ranking: %(named)s.",
+        len(beating),
+    ) % {"count": len(beating), "named": named}
 
 
 def _of(pairing: Data) -> str:
     return _("%(won)s of %(of)s") % {"won": f"{pairing['won']:,.0f}", "of": f"{pairing['of']:,}"}
 
 
-def _champion(champion: Data) -> Iterator[str]:
+def _champion(data: Data) -> Iterator[str]:
+    champion = data["champion"]
     a, b = champion["a"], champion["b"]
-    if b["for_qrel"] + b["against"]:
+    yield _(
+        "%(run)s returns the qrel first in %(a)s of the %(all)s judged queries (category A), and another passage in "
+        "%(b)s (category B)."
+    ) % {
+        "run": champion["run"],
+        "a": f"{a['queries']:,}",
+        "b": f"{b['queries']:,}",
+        "all": f"{a['queries'] + b['queries']:,}",
+    }
+    if b["share"] is not None:
+        if b["p"] >= ALPHA:
+            verdict = _("that is not significantly different from one half")
+        elif b["share"] > 0.5:
+            verdict = _("there, the run is better than a ranking that returns the qrel first")
+        else:
+            verdict = _("there, a ranking that returns the qrel first is better than the run")
+        yield _("In category B, people preferred the run's passage to the qrel in %(often)s; %(verdict)s.") % {
+            "often": _how_often(b),
+            "verdict": verdict,
+        }
+    if a["share"] is not None:
         yield _(
-            "Where the run's top passage was not the qrel, people preferred the run's passage "
-            "%(against)s times and the qrel %(for)s times (p = %(p)s)."
-        ) % {"against": f"{b['against']:,}", "for": f"{b['for_qrel']:,}", "p": p_shown(b["p"])}
-    if a["for_qrel"] + a["against"]:
-        yield _(
-            "Where the two agreed, people preferred another passage %(against)s of %(all)s times: if the "
-            "qrel is the best answer there, that is how often people make mistakes."
-        ) % {"against": f"{a['against']:,}", "all": f"{a['for_qrel'] + a['against']:,}"}
+            "In category A, people preferred the run's second passage to the qrel in %(often)s. If the qrel is the "
+            "best answer there, that is how often people make mistakes."
+        ) % {"often": _how_often(a)}
+
+
+def _how_often(category: Data) -> str:
+    low, high = category["interval"]
+    decided = category["for_qrel"] + category["against"]
+    return ngettext(
+        "%(share)s of %(decided)s decided query (95 %% interval %(low)s to %(high)s, p = %(p)s)",
+        "%(share)s of %(decided)s decided queries (95 %% interval %(low)s to %(high)s, p = %(p)s)",
+        decided,
+    ) % {
+        "share": percent(category["share"]),
+        "decided": f"{decided:,}",
+        "low": percent(low),
+        "high": percent(high),
+        "p": p_shown(category["p"]),
+    }
+
+
+def _champion_limits(data: Data) -> Iterator[str]:
+    unjudged = data["champion"]["unjudged"]
+    if unjudged:
+        yield ngettext(
+            "%(count)s query still needs judgments and is not counted.",
+            "%(count)s queries still need judgments and are not counted.",
+            unjudged,
+        ) % {"count": f"{unjudged:,}"}
+    yield _(
+        "A champion check compares one run with the qrels. It gives no best known answers, and says nothing about "
+        "other runs."
+    )
 
 
 def _changes(data: Data) -> Iterator[str]:
@@ -144,6 +234,15 @@ def _changes(data: Data) -> Iterator[str]:
         ) % {
             "tau": data["tau"],
             "ap": data["tau_ap"],
+        }
+    if data["tau_all"] is not None and data["queries_all"] > data["compare"]["queries"]:
+        yield _(
+            "On the original qrels, the order of the runs over all %(all)s queries and that over the %(judged)s "
+            "queries scored here have a Kendall's tau of %(tau).2f."
+        ) % {
+            "all": f"{data['queries_all']:,}",
+            "judged": f"{data['compare']['queries']:,}",
+            "tau": data["tau_all"],
         }
     yield from _swaps(data)
 
@@ -250,8 +349,19 @@ def _limits(data: Data) -> Iterator[str]:
             "There are only %(answered)s queries. With so few, differences of the usual size do not "
             "show: if a test finds none, that is no evidence that there is none."
         ) % {"answered": f"{data['answered']:,}"}
+    scored = sum(not row["pooled"] for row in data["leaderboard"])
+    if scored:
+        yield ngettext(
+            "%(count)d run was not pooled, and is only scored: what only it ranks first was never judged.",
+            "%(count)d runs were not pooled, and are only scored: what only they rank first was never judged.",
+            scored,
+        ) % {"count": scored}
+    if data["unreadable"]:
+        yield _("Runs of the collection that are not scored, because their files are missing: %(names)s.") % {
+            "names": ", ".join(data["unreadable"])
+        }
     yield _(
-        "A best known answer is the best of the passages that these runs ranked first%(and_qrel)s. A "
+        "A best known answer is the best of the passages that the pooled runs ranked first%(and_qrel)s. A "
         "run that brings other passages is at a disadvantage until they are judged too."
     ) % {"and_qrel": _(" and of the original qrels") if data["qrel_policy"] != "none" else ""}
     own = [one for one in data["contributions"] if one["place_without"] != one["place"]]

@@ -8,9 +8,13 @@ from django.utils.translation import gettext as _
 
 from results.computing import PERFECT
 
-# What a column's values are: words, whole numbers, RR, a difference of RR, a share of 1, a p-value, `[low, high]`,
-# seconds, or True and False. None wherever there is no value.
-Kind = Literal["name", "text", "query", "count", "score", "change", "share", "p", "interval", "seconds", "yes"]
+# What a column's values are: words, whole numbers, RR, a difference of RR, a search length, a share of 1, such a share
+# with whether it is significant (`[share, True]`), a p-value, `[low, high]` of RR or of a share, seconds, or True and
+# False. None wherever there is no value.
+Kind = Literal[
+    "name", "text", "query", "count", "score", "change", "length", "share", "tested", "p", "interval", "shares",
+    "seconds", "yes",
+]  # fmt: skip
 
 Data = dict[str, Any]
 Value = Any
@@ -27,7 +31,10 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """`title` is its heading, `about` how to read it. `per_run`: columns by which it can be narrowed to one run."""
+    """`title` is its heading, `about` how to read it. `per_run`: columns by which it can be narrowed to one run.
+
+    `foot` are rows that stay last in every order. In a column of tested shares they have counts.
+    """
 
     name: str
     title: str
@@ -35,6 +42,7 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[Value]]
     per_run: Sequence[str] = ()
+    foot: Sequence[Sequence[Value]] = ()
 
     def at(self, key: str) -> int:
         """The number of a column. Raises StopIteration if there is none of this name."""
@@ -65,6 +73,8 @@ class Table:
 
 
 def _sort_key(value: Value) -> Any:
+    if isinstance(value, list):
+        return value[0]
     return value.casefold() if isinstance(value, str) else value
 
 
@@ -91,11 +101,13 @@ def _leaderboard(data: Data) -> Table:
     columns = [
         Column("place_preference", _("Rank"), "count"),
         Column("run", _("Run"), "name"),
+        Column("pooled", _("Pooled"), "yes"),
         Column("preference", _("RR"), "score"),
         Column("preference_t", _("95%, by t"), "interval"),
         Column("place_original", _("Rank before"), "count"),
         Column("original", _("RR before"), "score"),
         Column("original_t", _("95%, by t"), "interval"),
+        Column("original_all", _("RR before, all queries"), "score"),
         Column("change", _("Change"), "change"),
         Column("preference_bootstrap", _("95%, bootstrap"), "interval"),
         Column("original_bootstrap", _("before"), "interval"),
@@ -105,17 +117,23 @@ def _leaderboard(data: Data) -> Table:
         after, before = one["preference"], one["original"]
         rows.append(
             [
-                *(one["place_preference"], one["run"], after["mean"], after["t"]),
-                *(one["place_original"], before["mean"], before["t"]),
+                *(one["place_preference"], one["run"], one["pooled"], after["mean"], after["t"]),
+                *(one["place_original"], before["mean"], before["t"], one["original_all"]),
                 *(after["mean"] - before["mean"], after["bootstrap"], before["bootstrap"]),
             ]
         )
+    perfect, certain = data["perfect"]["preference"], [1.0, 1.0]
+    foot = [
+        None, perfect_name(), None, perfect["mean"], perfect["t"], None, 1.0, certain, 1.0, perfect["mean"] - 1,
+        perfect["bootstrap"], certain,
+    ]  # fmt: skip
     about = _(
         "Mean RR@%(k)d over the %(answered)s queries that have preference qrels: on these, and before, on the "
-        "original "
-        "qrels. Intervals are over queries: Student's t, and bootstrap percentiles."
-    ) % {"k": data["k"], "answered": f"{data['compare']['queries']:,}"}
-    return Table("leaderboard", _("The leaderboard, before and after"), about, columns, rows)
+        "original qrels; beside it, on all %(all)s queries with original qrels. Intervals are over queries: Student's "
+        "t, and bootstrap percentiles. The pools were made of "
+        "the runs marked as pooled; the others are only scored. The perfect ranking returns the original qrel first."
+    ) % {"k": data["k"], "answered": f"{data['compare']['queries']:,}", "all": f"{data['queries_all']:,}"}
+    return Table("leaderboard", _("The leaderboard, before and after"), about, columns, rows, foot=[foot])
 
 
 def _neighbours(data: Data) -> Table:
@@ -175,14 +193,13 @@ def _pairs(data: Data) -> Table:
         Column("b", _("Run b"), "name"),
         Column("verdict", _("Better"), "text"),
         Column("before", _("Better on the original qrels"), "text"),
-        Column("delta", _("RR of b minus a"), "change"),
+        Column("rr_a", _("RR of a"), "score"),
+        Column("rr_b", _("RR of b"), "score"),
+        Column("delta", _("b minus a"), "change"),
         Column("wsr", _("p, signed rank"), "p"),
         Column("wrs", _("p, rank sum"), "p"),
+        Column("wrs_tie_corrected", _("p, rank sum, ties corrected"), "p"),
         Column("t", _("p, t-test"), "p"),
-        Column("neither", _("Neither finds"), "count"),
-        Column("a_only", _("Only a"), "count"),
-        Column("b_only", _("Only b"), "count"),
-        Column("both", _("Both"), "count"),
         Column("outcomes", _("p, only a or only b"), "p"),
         Column("esl", _("p, search length"), "p"),
     ]
@@ -190,22 +207,23 @@ def _pairs(data: Data) -> Table:
     before = {frozenset((pair["a"], pair["b"])): pair for pair in data["compare_original"]["pairs"]}
     rows = []
     for pair in compared["pairs"]:
-        p, outcomes = pair["p"], pair["outcomes"]
+        p, means = pair["p"], compared["means"]
         rows.append(
             [
                 *(pair["a"], pair["b"], verdict(pair), verdict(before[frozenset((pair["a"], pair["b"]))])),
-                *(pair["delta"], p["wsr"], p["wrs"], p["t"]),
-                *(outcomes["neither"], outcomes["a_only"], outcomes["b_only"], outcomes["both"], outcomes["p"]),
-                pair["both"]["p"]["esl_wsr"],
+                *(means[pair["a"]], means[pair["b"]], pair["delta"]),
+                *(p["wsr"], p["wrs"], p["wrs_tie_corrected"], p["t"]),
+                *(pair["outcomes"]["p"], pair["both"]["p"]["esl_wsr"]),
             ]
         )
     about = _(
-        "Every two runs on the preference qrels, over %(queries)d queries. p-values are raw. A verdict takes "
-        "p < %(threshold)s as significant: %(alpha)s over %(family)d pairs of runs (Bonferroni). A "
+        "Every two runs on the preference qrels, over %(queries)d queries, by RR@%(k)d. p-values are raw. A verdict "
+        "takes p < %(threshold)s as significant: %(alpha)s over %(family)d pairs of runs (Bonferroni). A "
         "run is strictly better if it finds significantly more, and significantly sooner; it is "
         "better by doing no harm if it does one of these, at half that level, and is not significantly worse in the "
         "other. If one run finds significantly more and the other finds significantly sooner, that is a trade-off."
     ) % {
+        "k": compared["k"],
         "queries": compared["queries"],
         "threshold": f"{compared['threshold']:.3g}",
         "alpha": f"{compared['alpha']:g}",
@@ -218,6 +236,57 @@ def _pairs(data: Data) -> Table:
             "named": named,
         }
     return Table("pairs", _("Pairwise comparison of runs"), about, columns, rows, per_run=("a", "b"))
+
+
+def _outcomes(data: Data) -> Table:
+    return _outcomes_on(data["compare"], "outcomes", _("Who finds it, and how soon"), _("preference qrels"))
+
+
+def _outcomes_before(data: Data) -> Table:
+    title = _("Who finds it, and how soon, on the original qrels")
+    return _outcomes_on(data["compare_original"], "outcomes-original", title, _("original qrels"))
+
+
+def _outcomes_on(compared: Data, name: str, title: str, qrels: str) -> Table:
+    columns = [
+        Column("a", _("Run a"), "name"),
+        Column("b", _("Run b"), "name"),
+        Column("neither", _("Neither finds"), "count"),
+        Column("neither_share", _("Neither, share"), "share"),
+        Column("a_only", _("Only a"), "count"),
+        Column("a_only_share", _("Only a, share"), "share"),
+        Column("b_only", _("Only b"), "count"),
+        Column("b_only_share", _("Only b, share"), "share"),
+        Column("outcomes", _("p, only a or only b"), "p"),
+        Column("both", _("Both"), "count"),
+        Column("both_share", _("Both, share"), "share"),
+        Column("esl_a", _("ESL of a"), "length"),
+        Column("esl_b", _("ESL of b"), "length"),
+        Column("esl_wsr", _("ESL: p, signed rank"), "p"),
+        Column("esl_t", _("ESL: p, t-test"), "p"),
+        Column("rr_a", _("RR of a"), "score"),
+        Column("rr_b", _("RR of b"), "score"),
+        Column("rr_wsr", _("RR: p, signed rank"), "p"),
+        Column("rr_t", _("RR: p, t-test"), "p"),
+        Column("disagreement", _("ESL and RR disagree"), "yes"),
+    ]
+    rows = []
+    for pair in compared["pairs"]:
+        outcomes, both = pair["outcomes"], pair["both"]
+        row = [pair["a"], pair["b"]]
+        for outcome in ("neither", "a_only", "b_only", "both"):
+            row += [outcomes["p"]] if outcome == "both" else []
+            row += [outcomes[outcome], outcomes[outcome] / compared["queries"]]
+        for measure in ("esl", "rr"):
+            row += [both[f"{measure}_a"], both[f"{measure}_b"]]
+            row += [both["p"][f"{measure}_wsr"], both["p"][f"{measure}_t"]]
+        rows.append([*row, pair["disagreement"] is not None])
+    about = _(
+        "Every two runs on the %(qrels)s, over %(queries)s queries: which of them finds a relevant passage in its top "
+        "%(k)d; and where both do, how far down (ESL, the mean rank), and with what RR. p-values are raw: the exact "
+        "binomial test of only a against only b, the signed-rank test and the paired t-test."
+    ) % {"qrels": qrels, "queries": f"{compared['queries']:,}", "k": compared["k"]}
+    return Table(name, title, about, columns, rows, per_run=("a", "b"))
 
 
 def verdict(pair: Data) -> str:
@@ -256,14 +325,23 @@ def _win_totals(data: Data) -> Table:
 def _win_matrix(data: Data) -> Table:
     wins = data["wins"]
     names = [_wins_name(data, number) for number in range(len(wins["names"]))]
-    columns = [Column("run", _("Preferred"), "name")]
-    columns += [Column(f"against_{number}", name, "share") for number, name in enumerate(names, start=1)]
-    rows = [
-        [name, *(won / of if of else None for won, of in zip(wins["won"][row], wins["of"][row], strict=True))]
-        for row, name in enumerate(names)
-    ]
-    about = _("How often the run in the row was preferred to the run in the column.")
-    return Table("win-matrix", _("Who was preferred to whom"), about, columns, rows)
+    columns = [Column("run", _("Run"), "name")]
+    columns += [Column(f"preferred_{number}", name, "tested") for number, name in enumerate(names, start=1)]
+    every = range(len(names))
+    rows = [[name, *(_preferred(wins, column, row) for column in every)] for row, name in enumerate(names)]
+    foot = [_("Runs beaten"), *(total["beats"] for total in wins["row"])]
+    about = _(
+        "How often the top passage of the run in the column was preferred to that of the run in the row. A star, and "
+        "bold type, mark what is significant (p < %(threshold)s, see below). The last row counts the runs that the run "
+        "in the column beats: that were preferred to it less than half of the time."
+    ) % {"threshold": f"{wins['threshold']:.3g}"}
+    return Table("win-matrix", _("Who was preferred to whom"), about, columns, rows, foot=[foot])
+
+
+def _preferred(wins: Data, one: int, other: int) -> list[Value] | None:
+    """How often people preferred one run's top passage to that of the other, and whether that is significant."""
+    of = wins["of"][one][other]
+    return [wins["won"][one][other] / of, wins["p"][one][other] < wins["threshold"]] if of else None
 
 
 def _win_pairs(data: Data) -> Table:
@@ -318,18 +396,47 @@ def _contributions(data: Data) -> Table:
 def _champion(data: Data) -> Table:
     columns = [
         Column("case", _("The run's top passage"), "text"),
+        Column("queries", _("Queries judged"), "count"),
         Column("for_qrel", _("Qrel preferred"), "count"),
         Column("against", _("Other preferred"), "count"),
         Column("undecided", _("Undecided"), "count"),
+        Column("share", _("Other preferred, share"), "share"),
+        Column("interval", _("95%"), "shares"),
         Column("p", _("p (binomial)"), "p"),
     ]
     cases = (
-        ("a", _("is the qrel; the other passage is its second")),
-        ("b", _("is not the qrel; it is the other passage")),
+        ("a", _("A: is the qrel; the other passage is its second")),
+        ("b", _("B: is not the qrel; it is the other passage")),
     )
     rows = [[case, *(data["champion"][name][column.key] for column in columns[1:])] for name, case in cases]
-    about = _("Does the run's top passage beat the qrel? p-values are raw, from the exact two-sided binomial test.")
-    return Table("champion", _("Champion check"), about, columns, rows)
+    foot = [
+        _("All"),
+        *(sum(row[at] for row in rows) if column.kind == "count" else None for at, column in enumerate(columns) if at),
+    ]
+    about = _(
+        "Does the top passage of %(run)s beat the qrel? Shares are of the decided queries, with the exact 95%% "
+        "interval. p-values are raw, from the exact two-sided binomial test."
+    ) % {"run": data["champion"]["run"]}
+    return Table("champion", _("Champion check"), about, columns, rows, foot=[foot])
+
+
+def _champion_slices(data: Data) -> Table:
+    columns = [
+        Column("outcome", _("Outcome"), "text"),
+        Column("queries", _("Queries"), "count"),
+        Column("share", _("Share"), "share"),
+    ]
+    a, b = data["champion"]["a"], data["champion"]["b"]
+    decided = sum(case["for_qrel"] + case["against"] for case in (a, b))
+    outcomes = (
+        (_("B: they differ, and the run's passage is preferred"), b["against"]),
+        (_("B: they differ, and the qrel is preferred"), b["for_qrel"]),
+        (_("A: they agree, and the second passage is preferred"), a["against"]),
+        (_("A: they agree, and the top passage is preferred"), a["for_qrel"]),
+    )
+    rows = [[outcome, queries, queries / decided if decided else None] for outcome, queries in outcomes]
+    about = _("The decided queries, by whether run and qrels agree, and by what people preferred.")
+    return Table("champion-slices", _("Run and qrels, query by query"), about, columns, rows)
 
 
 # --- the crowd, the queries
@@ -386,7 +493,13 @@ _TABLES: dict[str, tuple[Callable[[Data], object], Callable[[Data], Table]]] = {
     "neighbours": (lambda data: data["neighbours"], _neighbours),
     "ranks": (lambda data: data["ranks"], _ranks),
     "champion": (lambda data: data["champion"], _champion),
+    "champion-slices": (lambda data: data["champion"], _champion_slices),
     "pairs": (lambda data: data["compare"] and data["compare"]["pairs"], _pairs),
+    "outcomes": (lambda data: data["compare"] and data["compare"]["pairs"], _outcomes),
+    "outcomes-original": (
+        lambda data: data["compare_original"] and data["compare_original"]["pairs"],
+        _outcomes_before,
+    ),
     "wins": (lambda data: data["wins"], _win_totals),
     "win-matrix": (lambda data: data["wins"], _win_matrix),
     "win-pairs": (lambda data: data["wins"], _win_pairs),

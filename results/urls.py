@@ -9,6 +9,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/queries/<int:pool_pk>/", views.query, name="query"),
     path("campaigns/<int:pk>/results/", views.results, name="results"),
     path("campaigns/<int:pk>/results/compute/", views.compute, name="compute"),
+    path("campaigns/<int:pk>/results/settings/", views.settings, name="settings"),
     path("campaigns/<int:pk>/results/status/", views.status, name="status"),
     path("campaigns/<int:pk>/results/plan/", views.plan, name="plan"),
     path("campaigns/<int:pk>/results/report.zip", views.report, name="report"),

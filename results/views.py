@@ -11,7 +11,7 @@ from django.http import FileResponse, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from kombu.exceptions import OperationalError
 
 from core.errors import NotYours
@@ -20,16 +20,18 @@ from core.lists import Listing
 from judgments import selectors as judgment_selectors
 from judgments.downloads import file_response
 from judgments.models import StoredFile
+from pools import services as pool_services
 from pools.models import Campaign, Passage
 from pools.views import campaign_of
 from results import figures, planning, tables
 from results import jobs as result_jobs
 from results import selectors as result_selectors
 from results.computing import ASSUMED
+from results.forms import SettingsForm
 from results.models import Result
 from results.pool_detail import pool_detail
 from results.presentation import Shown, cells, heads
-from results.report import ARCHIVE
+from results.report import ARCHIVE, is_about_something
 from results.sentences import findings
 from results.tables import Table
 
@@ -42,7 +44,7 @@ LONGEST, SHORT = 30, 10
 BESIDE = {
     "leaderboard": ("scatter", "intervals-original", "intervals-preference"),
     "ranks": ("ranks",),
-    "champion": ("champion",),
+    "champion-slices": ("champion",),
     "win-matrix": ("win-ratios",),
     "pool-sizes": ("pool-sizes",),
 }
@@ -62,6 +64,7 @@ def results(request: Request, pk: int) -> HttpResponse:
         data, drawn = result.data, result.figures
         context |= {
             "data": data,
+            "is_about_something": is_about_something(data),
             "findings": findings(data),
             "sections": _sections(campaign, data, drawn, request.GET.get("table", ""), request.GET.get("sort", "")),
         }
@@ -146,6 +149,21 @@ def compute(request: Request, pk: int) -> HttpResponse:
     return see_other("results:results", pk)
 
 
+@login_required
+@require_http_methods(["GET", "POST"])
+def settings(request: Request, pk: int) -> HttpResponse:
+    """How the results are read; saving has them computed again."""
+    campaign = campaign_of(request, pk)
+    stored = {"error_rate": campaign.error_rate, "compare_depth": campaign.compare_depth}
+    form = SettingsForm(request.POST or None, initial=stored)
+    if form.is_valid():
+        pool_services.campaign_read_results(campaign=campaign, **form.cleaned_data)
+        messages.success(request, _("Saved. The results are computed again, within a minute or two."))
+        return see_other("results:results", pk)
+    context = {"campaign": campaign, "form": form, "observed": planning.observed_error(campaign)}
+    return render(request, "results/settings.html", context, status=400 if form.is_bound else 200)
+
+
 # --- one table, one figure
 
 
@@ -219,7 +237,7 @@ def plan(request: Request, pk: int) -> HttpResponse:
     """What 1, 3 or 5 judgments a pair cost, and how sure the best known answers would be."""
     campaign = campaign_of(request, pk)
     data = result_selectors.stored_data(campaign)
-    observed = planning.observed_error(data) if data else None
+    observed = planning.observed_error(campaign)
     assumed = min(observed.rate, planning.WORST) if observed else ASSUMED
     first = {"error_rate": f"{100 * assumed:.0f}"}
     form = planning.PlanForm(request.GET if "error_rate" in request.GET else first)

@@ -25,14 +25,20 @@ def shown(column: Column, value: Value) -> str:
             return f"{value:,g}" if isinstance(value, float) else f"{value:,}"
         case "score":
             return f"{value:.4f}"
+        case "length":
+            return f"{value:.2f}"
         case "change":
             return f"{value:+.4f}".replace("-", "−")
+        case "tested":
+            return f"{value:,}" if isinstance(value, int) else _tested_shown(*value)
         case "share":
             return _("%(percent).1f %%") % {"percent": 100 * value}
         case "p":
             return p_shown(value)
         case "interval":
             return _("%(low).4f to %(high).4f") % {"low": value[0], "high": value[1]}
+        case "shares":
+            return _("%(low).1f to %(high).1f %%") % {"low": 100 * value[0], "high": 100 * value[1]}
         case "seconds":
             return _("%(seconds).1f s") % {"seconds": value}
         case "yes":
@@ -41,13 +47,19 @@ def shown(column: Column, value: Value) -> str:
             return str(value)
 
 
+def _tested_shown(share: float, is_significant: bool) -> str:
+    return (_("%(percent).1f %%*") if is_significant else _("%(percent).1f %%")) % {"percent": 100 * share}
+
+
 def p_shown(value: float) -> str:
     """`0.0312`, `2.1e-05`, `1`."""
     return f"{value:.4f}" if 0.001 <= value < 0.99995 else f"{value:.2g}"
 
 
 def as_csv(table: Table) -> str:
-    """All rows with full precision; an interval is two columns, `_low` and `_high`. CRLF line ends, as RFC 4180.
+    """All rows with full precision. CRLF line ends, as RFC 4180.
+
+    An interval is two columns, `_low` and `_high`; a tested share is two, itself and `_significant`.
 
     Words that a spreadsheet would take for a formula are preceded by an apostrophe.
     """
@@ -55,15 +67,23 @@ def as_csv(table: Table) -> str:
     writer = csv.writer(buffer)
     head: list[str] = []
     for column in table.columns:
-        head += [f"{column.key}_low", f"{column.key}_high"] if column.kind == "interval" else [_csv_name(column)]
+        name = _csv_name(column)
+        if column.kind in ("interval", "shares"):
+            head += [f"{name}_low", f"{name}_high"]
+        elif column.kind == "tested":
+            head += [name, f"{name}_significant"]
+        else:
+            head.append(name)
     writer.writerow(head)
-    for row in table.rows:
+    for row in (*table.rows, *table.foot):
         cells: list[object] = []
         for column, value in zip(table.columns, row, strict=True):
-            if column.kind == "interval":
+            if column.kind in ("interval", "shares"):
                 cells += value or [None, None]
+            elif column.kind == "tested":
+                cells += [value[0], str(value[1]).lower()] if isinstance(value, list) else [value, None]
             elif column.kind == "yes":
-                cells.append(str(value).lower())
+                cells.append(None if value is None else str(value).lower())
             else:
                 cells.append(_harmless(value) if isinstance(value, str) else value)
         writer.writerow(cells)
@@ -72,7 +92,7 @@ def as_csv(table: Table) -> str:
 
 def _csv_name(column: Column) -> str:
     """A run's own column is named after it."""
-    return _harmless(column.label) if column.key.startswith("against_") else column.key
+    return _harmless(column.label) if column.key.startswith("preferred_") else column.key
 
 
 def _harmless(text: str) -> str:
@@ -83,8 +103,10 @@ def as_tex(table: Table) -> str:
     """A plain `tabular` with what the page shows, and the table's reading as a comment. Needs no package."""
     lines = [f"% {table.title}. {table.about}", rf"\begin{{tabular}}{{{_alignment(table.columns)}}}", r"\hline"]
     lines += [_tex_row([column.label for column in table.columns]), r"\hline"]
-    lines += [_tex_row([shown(*cell) for cell in zip(table.columns, row, strict=True)]) for row in table.rows]
-    lines += [r"\hline", r"\end{tabular}"]
+    for rows in (table.rows, table.foot):
+        lines += [_tex_row(*zip(*map(_tex_cell, table.columns, row), strict=True)) for row in rows]
+        lines += [r"\hline"] if rows else []
+    lines += [r"\end{tabular}"]
     return "\n".join(lines) + "\n"
 
 
@@ -92,8 +114,17 @@ def _alignment(columns: Sequence[Column]) -> str:
     return "".join("l" if column.kind in (*WORDS, "yes") else "r" for column in columns)
 
 
-def _tex_row(cells: Sequence[str]) -> str:
-    row = " & ".join(map(tex_escape, cells)) + r" \\"
+def _tex_cell(column: Column, value: Value) -> tuple[str, bool]:
+    """What the page shows, and whether it is bold."""
+    return shown(column, value), column.kind == "tested" and isinstance(value, list) and value[1]
+
+
+def _tex_row(cells: Sequence[str], bold: Sequence[bool] = ()) -> str:
+    escaped = [tex_escape(cell) for cell in cells]
+    for number, is_bold in enumerate(bold):
+        if is_bold:
+            escaped[number] = rf"\textbf{{{escaped[number]}}}"
+    row = " & ".join(escaped) + r" \\"
     return "{}" + row if row[0] in "[*" else row  # after the end of a row, LaTeX would take these for its options
 
 

@@ -100,9 +100,20 @@ def run(of: Collection, name: str, ranked: Mapping[str, Iterable[str]]) -> Run:
     return pool_services.run_import(collection=of, name=name, source=source, filename=f"{name}.txt")
 
 
-def campaign(of: Collection, name: str = "pilot", *, tests: int = 6, start: bool = True, **settings: Any) -> Campaign:
-    """A campaign over all runs of a collection, with confirmed test pairs, packed and open unless told otherwise."""
-    made = pool_services.campaign_create(lab=of.lab, collection=of, runs=of.runs.all(), name=name, **settings)
+def campaign(
+    of: Collection,
+    name: str = "pilot",
+    *,
+    runs: Iterable[str] | None = None,
+    tests: int = 6,
+    start: bool = True,
+    **settings: Any,
+) -> Campaign:
+    """A campaign over all runs of a collection, or those named; with confirmed test pairs, packed and open unless told
+    otherwise.
+    """
+    pooled = of.runs.all() if runs is None else of.runs.filter(name__in=runs)
+    made = pool_services.campaign_create(lab=of.lab, collection=of, runs=pooled, name=name, **settings)
     for number in range(tests):
         task_services.test_pair_write(
             campaign=made,

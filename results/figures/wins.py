@@ -32,7 +32,7 @@ def description(data: dict[str, Any]) -> str:
     significant = sum(_significant(found, row, column) for row in range(last + 1) for column in range(row))
     told = (
         f"Heat map of {counted(last, 'run', 'runs')} and the {PERFECT_NAME} against each other: the share of queries, "
-        f"of those with different top passages, in which that of the row was preferred to that of the column. "
+        f"of those with different top passages, in which that of the column was preferred to that of the row. "
         f"{counted(significant, 'difference is', 'differences are')} significant. "
     )
     if not above:
@@ -41,13 +41,16 @@ def description(data: dict[str, Any]) -> str:
 
 
 def draw(canvas: Canvas, data: dict[str, Any]) -> None:
-    """A cell for each row and column with the row's share in percent; significant ones are bold and framed."""
+    """A cell for each row and column with the column's share in percent; significant ones are bold and framed.
+
+    As in the paper, the last row counts the runs that the column beats.
+    """
     found, labels = data["wins"], names(data)
     size = len(labels)
-    axes = canvas.axes(_CELL * size, _CELL * size)
+    axes = canvas.axes(_CELL * size, _CELL * (size + 1))
     axes.set_xlim(-0.5, size - 0.5)
-    axes.set_ylim(size - 0.5, -0.5)
-    axes.set_yticks(range(size), labels)
+    axes.set_ylim(size + 0.5, -0.5)
+    axes.set_yticks(range(size + 1), [*labels, "runs beaten"])
     axes.set_xticks(range(size), labels, rotation=90)
     axes.tick_params(length=0, bottom=False, top=False, labeltop=True, labelbottom=False)
     for spine in axes.spines.values():
@@ -55,9 +58,11 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
     for row in range(size):
         for column in range(size):
             _cell(axes, found, row, column)
+    for column, total in enumerate(found["row"]):
+        axes.text(column, size, f"{total['beats']}", ha="center", va="center", size=_SMALL)
     threshold = found["threshold"]
     axes.set_xlabel(
-        "Percent of meetings that the row wins against the column.\n"
+        "Percent of meetings that the column wins against the row.\n"
         + (f"Framed and bold: significant (p < {threshold:.2g})." if threshold else ""),
         loc="left",
     )
@@ -66,7 +71,7 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
 def _cell(axes: Any, found: dict[str, Any], row: int, column: int) -> None:
     from matplotlib.patches import Rectangle
 
-    ratio = None if row == column else _ratio(found, row, column)
+    ratio = None if row == column else _ratio(found, column, row)
     significant = ratio is not None and _significant(found, row, column)
     words = ("·" if row == column else "–") if ratio is None else f"{ratio * 100:.0f}"
     cell = [

@@ -21,4 +21,6 @@ def _cell(cell: Cell) -> SafeString:
     content = format_html('<a href="{}">{}</a>', cell.address, cell.text) if cell.address else cell.text
     if cell.heading:
         return format_html('<th scope="row">{}</th>', content)
+    if cell.significant:
+        content = format_html("<strong>{}</strong>", content)
     return format_html('<td class="number">{}</td>' if cell.number else "<td>{}</td>", content)

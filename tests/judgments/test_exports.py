@@ -4,6 +4,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ from django.core.management import call_command
 from core.models import Lab
 from judgments import exports
 from pools.models import Campaign
-from pools.services import campaign_create
+from pools.services import campaign_create, run_release
+from results.refreshing import result_refresh
+from results.report import report_to
 from tasks.models import Worker
 from tests import factories
 
@@ -104,6 +107,72 @@ def test_every_pair_is_there_with_its_outcome(judged: Campaign) -> None:
     records = rows(factories.exported(judged)["pairs.tsv"])
     assert len(records) == 7
     assert all((record["a_preferred"], record["b_preferred"]) == ("1", "0") for record in records)
+
+
+def test_every_judged_pair_is_there_with_its_texts_and_which_is_the_qrel(
+    campaign: Campaign, alice: Worker, bob: Worker
+) -> None:
+    passage = campaign.collection.passages.get(pid="p1")
+    passage.text = "Two lines,\nand\ta tab."
+    passage.save()
+    factories.do(alice, campaign)
+    files = factories.exported(campaign)
+    records = rows(files["judged-pairs.tsv"])
+    assert len(records) == 3  # of the seven that are asked, as four are not judged
+    for record in records:
+        assert (record["preferred"], record["category"]) == ("a", "")
+        assert record["qrel"] == ("a" if record["a"] in ("p1", "p4", "p7") else "")
+        query = campaign.collection.queries.get(qid=record["query"])
+        assert record["query_text"] == query.text
+        for side in "ab":
+            stored = campaign.collection.passages.get(pid=record[side]).text
+            assert record[f"{side}_text"] == " ".join(stored.split())
+    whole = [json.loads(line) for line in files["judged-pairs.jsonl"].splitlines()]
+    assert [(row["a"], row["b"]) for row in whole] == [(row["a"], row["b"]) for row in records]
+    assert all(row["a_text"] == passage.text for row in whole if row["a"] == "p1")
+
+
+def test_the_judged_pairs_of_a_champion_check_have_the_papers_categories(lab: Lab, tmp_path: Path) -> None:
+    tops = {"only": {"q1": ["p1", "p2"], "q2": ["p3"], "q3": ["p5"]}}
+    qrels = {"q1": ["p1"], "q2": ["p4"], "q3": ["p6"]}
+    collection = factories.collection(tmp_path, in_lab=lab, qrels=qrels, tops=tops)
+    campaign = factories.campaign(collection, design=Campaign.Design.CHAMPION_CHECK)
+    factories.do(factories.worker(campaign, "Wim"), campaign, prefer="a")
+    records = rows(factories.exported(campaign)["judged-pairs.tsv"])
+    said = [(record["query"], record["category"], record["qrel"], record["preferred"]) for record in records]
+    assert said == [("q1", "A", "a", "a"), ("q2", "B", "b", "a"), ("q3", "B", "b", "a")]
+
+
+def test_what_only_a_run_given_in_confidence_brought_stays(judged: Campaign, tmp_path: Path) -> None:
+    before = factories.exported(judged)
+    red, (revision,) = judged.runs.get(name="red"), [Campaign.objects.get(pk=judged.pk).revision]
+    run_release(run=red, is_released=False)  # it alone brought p2 for q1 and p5 for q2
+    assert Campaign.objects.get(pk=judged.pk).revision > revision
+    files = factories.exported(judged)
+    manifest = json.loads(files.pop("manifest.json"))
+    assert manifest["withheld passages"] == 2
+    for name, content in files.items():
+        assert not re.search(rb"\bp[25]\b", content), name
+    assert len(rows(files["pairs.tsv"])) == 3  # of 7: p1 p3, p4 p6, p7 p8
+    assert {record["kind"] for record in rows(files["judgments.tsv"])} == {"pair", "test"}
+
+    result_refresh(campaign=judged, anew=True)
+    for path in report_to(judged, tmp_path / "report"):
+        if path.suffix in (".csv", ".tex", ".html", ".json", ".txt", ".tsv", ".jsonl"):
+            assert not re.search(r"\bp[25]\b", path.read_text()), path
+    run_release(run=red, is_released=True)
+    assert factories.exported(judged) == before
+
+
+def test_a_best_known_answer_that_may_not_leave_is_in_no_qrels(campaign: Campaign, alice: Worker) -> None:
+    for _hit in range(3):
+        factories.do(alice, campaign, prefer="b")
+    run_release(run=campaign.runs.get(name="green"), is_released=False)  # it alone brought p3, p6 and p8, which won
+    files = factories.exported(campaign)
+    assert files["preference-qrels.txt"].decode().splitlines() == ["q4 0 p9 1"]
+    assert files["original-and-preference-qrels.txt"].decode().splitlines() == [
+        "q1 0 p1 1", "q2 0 p4 1", "q3 0 p7 1", "q4 0 p9 1",
+    ]  # fmt: skip
 
 
 def test_no_identity_leaves(judged: Campaign, alice: Worker) -> None:

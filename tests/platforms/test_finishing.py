@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from core.models import User
-from core.version import VERSION
 from judgments import jobs as judgment_jobs
+from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.models import Export
 from platforms import finishing
@@ -214,8 +214,8 @@ def finished(collection: Collection, name: str) -> None:
         lab=collection.lab, collection=collection, name=name, state=Campaign.State.OPEN, revision=7
     )
     Export.objects.create(
-        campaign=campaign, revision=7, software=VERSION, newest_assignment=0, newest_judgment=0, counts={},
-        made_at=now, seconds=0, rests_until=now,
+        campaign=campaign, revision=7, software=judgment_selectors.SOFTWARE, newest_assignment=0,
+        newest_judgment=0, counts={}, made_at=now, seconds=0, rests_until=now,
     )  # fmt: skip
     Result.objects.create(
         campaign=campaign, revision=7, software=SOFTWARE, data={"version": FORMAT}, figures={}, tops={},

@@ -18,6 +18,7 @@ from core.models import Lab, User
 from core.templatetags.workplace import of_hundred
 from pools import forms
 from pools.models import Campaign, Collection, Job, Run
+from pools.services import collection_import
 from tests import factories
 
 RUN = b"q1 Q0 p2 1 9.5 t\nq1 Q0 p1 2 9.0 t\nq2 Q0 p5 1 3.0 t\n"
@@ -186,6 +187,39 @@ def test_an_upload_needs_the_csrf_token(rita: User, collection: Collection) -> N
 def test_a_run_cannot_be_put_into_another_labs_collection(stranger: Client, collection: Collection) -> None:
     assert upload(stranger, collection).status_code == 400
     assert collection.runs.count() == 3
+
+
+def test_a_runs_page_shows_its_score_and_lets_it_be_held_back(page: Client, collection: Collection) -> None:
+    run = collection.runs.get(name="red")  # finds q1's qrel second, q2's not, q3's and q4's first
+    assert run.scores == {"rr": 0.625, "queries": 4}
+    address = reverse("pools:run", args=[run.pk])
+    assert "0.6250" in page.get(address).content.decode()
+    hold = reverse("pools:run_release", args=[run.pk])
+    other = Client()
+    other.force_login(factories.user("other"))
+    assert other.post(hold, {"is_released": "no"}).status_code == 404
+    run.refresh_from_db()
+    assert run.is_released
+    answer = page.post(hold, {"is_released": "no"}, follow=True).content.decode()
+    assert "without what only “red” brought" in answer
+    assert "Not for release:" in answer
+    run.refresh_from_db()
+    assert not run.is_released
+    page.post(hold, {"is_released": "yes"})
+    run.refresh_from_db()
+    assert run.is_released
+
+
+def test_qrels_that_come_after_the_runs_give_these_their_scores(lab: Lab, tmp_path: Path) -> None:
+    queries, qrels = tmp_path / "queries.tsv", tmp_path / "qrels.txt"
+    queries.write_text("q1\tone\nq2\ttwo\n")
+    qrels.write_text("q1 0 p1 1\nq2 0 p2 1\n")
+    collection = collection_import(lab=lab, name="late qrels", queries=queries).collection
+    run = factories.run(collection, "red", {"q1": ["p9", "p1"], "q2": ["p2"]})
+    assert run.scores == {}
+    collection_import(lab=lab, name="late qrels", qrels=qrels)
+    run.refresh_from_db()
+    assert run.scores == {"rr": 0.75, "queries": 2}
 
 
 def test_an_unused_run_can_be_deleted_and_a_used_one_not(page: Client, collection: Collection) -> None:

@@ -17,18 +17,19 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
     after = dict(zip(names, (round(mean, 4) for mean in true), strict=True))
     original = sorted(names, key=lambda name: (-before[name], name))
     found: Json = {
-        "version": 2, "error_rate": 0.1,
-        "k": 10, "order": "score", "min_grade": 1, "overlap": 1, "seed": 1, "qrel_policy": "first",
-        "queries": queries, "answered": 480, "incomplete": 20,
+        "version": 2, "error_rate": 0.1, "k": 10, "order": "score", "min_grade": 1,
+        "overlap": 1, "seed": 1, "qrel_policy": "first",
+        "queries": queries, "answered": 480, "incomplete": 20, "preference_qrels": 572, "unreadable": [],
         "pairs": 4210, "judgments": 4210, "best": {"1": 434, "3": 46}, "changed": 300,
         "leaderboard": [
             {
-                "run": name, "original": _standing(before[name]), "preference": _standing(after[name]),
+                "run": name, "pooled": True, "original_all": before[name],
+                "original": _standing(before[name]), "preference": _standing(after[name]),
                 "place_original": original.index(name) + 1, "place_preference": place,
             }
             for place, name in enumerate(names, 1)
         ],
-        "perfect": {"preference": _standing(0.332)}, "tau": 0.65, "tau_ap": 0.6,
+        "perfect": {"preference": _standing(0.332)}, "queries_all": 6980, "tau_all": 0.95, "tau": 0.65, "tau_ap": 0.6,
         "neighbours": [
             {
                 "upper": upper, "lower": lower, "original_delta": before[upper] - before[lower], "original_p": 0.3,
@@ -67,7 +68,11 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
     }  # fmt: skip
     if champion:
         found["champion"] = {
-            "a": {"for_qrel": 88, "against": 46, "p": 0.0004}, "b": {"for_qrel": 152, "against": 214, "p": 0.001},
+            "run": names[0], "unjudged": 0,
+            "a": {"for_qrel": 88, "against": 46, "undecided": 0, "queries": 134, "share": 46 / 134,
+                  "interval": [0.26, 0.43], "p": 0.0004},
+            "b": {"for_qrel": 152, "against": 214, "undecided": 0, "queries": 366, "share": 214 / 366,
+                  "interval": [0.53, 0.64], "p": 0.001},
             "slices": [{"name": "b against", "share": 0.428}], "crowd_error": 0.343,
         }  # fmt: skip
     return found
@@ -113,7 +118,7 @@ def _compare(names: list[str], means: dict[str, float]) -> Json:
                 "esl_a": 2.1, "esl_b": 2.3, "rr_a": 0.61, "rr_b": 0.6,
                 "p": {"esl_wsr": 0.4, "esl_t": 0.41, "rr_wsr": 0.5, "rr_t": None},
             },
-            "identical": False, "significant": {"outcomes": None, "esl": None},
+            "identical": False, "disagreement": None, "significant": {"outcomes": None, "esl": None},
             "alignment": {"correlation": 0.6, "joint_misses": 1.4, "unrelated": False},
             "verdict": {
                 "strict": None, "do_no_harm": "a" if a == names[0] else None,

@@ -76,16 +76,17 @@ def test_the_slices_are_the_papers() -> None:
     assert sum(part.pairs for part in champion.slices(sample(1, champion=True))) == 500
 
 
-def test_a_cell_has_the_share_of_the_row_against_the_column() -> None:
+def test_a_cell_has_the_share_of_the_column_against_the_row_and_the_last_row_what_it_beats() -> None:
     data = sample(2)
     data["wins"] |= {
         "won": [[0, 30, 5], [10, 0, 4], [5, 6, 0]],
         "of": [[0, 40, 10], [40, 0, 10], [10, 10, 0]],
         "p": [[None, 0.001, 1.0], [0.001, None, 0.7], [1.0, 0.7, None]],
+        "row": [{"beats": 1}, {"beats": 0}, {"beats": 2}],
     }
     told = words(figures.svg("win-ratios", data))
     cells = [text for text in told if re.fullmatch(r"\d+|·|–", text)]
-    assert cells == ["·", "75", "50", "25", "·", "40", "50", "60", "·"]
+    assert cells == ["·", "25", "50", "75", "·", "60", "50", "40", "·", "1", "0", "2"]
 
 
 def test_what_is_significant_is_bold_and_framed() -> None:

@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -125,6 +126,14 @@ def test_it_has_every_figure_table_and_export_and_says_so_in_the_manifest(judged
         assert entry == {"bytes": len(files[name]), "sha256": hashlib.sha256(files[name]).hexdigest()}
     assert manifest["settings"]["overlap"] == judged.overlap
     assert manifest["software"].startswith("bestknown ")
+
+
+def test_it_shows_three_judged_pairs_with_their_texts_drawn_by_the_seed(judged: Campaign, reported: Files) -> None:
+    page, rows = reported["index.html"].decode(), reported["data/judged-pairs.jsonl"].splitlines()
+    shown = [row for row in map(json.loads, rows) if f"(query {row['query']})" in page and row["a_text"] in page]
+    assert page.count('<article class="example"') == 3
+    drawn = [json.loads(rows[number]) for number in sorted(Random(judged.seed).sample(range(len(rows)), 3))]
+    assert all(row in shown and f"<dt>{row['a']}" in page and row["b_text"] in page for row in drawn)
 
 
 def test_the_drawn_figures_are_those_that_were_stored_for_the_page(judged: Campaign, reported: Files) -> None:

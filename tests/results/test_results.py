@@ -18,6 +18,7 @@ from evaluation.files.runs import run_name
 from judgments import exports
 from judgments import services as judgment_services
 from judgments.models import Acceptance
+from pools import services as pool_services
 from pools.models import Campaign, Collection
 from results import jobs as result_jobs
 from results import refreshing
@@ -235,10 +236,53 @@ def test_a_run_whose_file_is_away_keeps_no_other_campaign_waiting(
     factories.do(factories.worker(other, "Olga"), other)
     collection.runs.get(name="red").artifact.delete(save=False)
     assert result_jobs.compute_results() == "results computed: 1"
-    assert Result.objects.get().campaign == other
+    result = Result.objects.get()
+    assert result.campaign == other
+    assert result.data["unreadable"] == ["red"]
+    assert "red" not in [row["run"] for row in result.data["leaderboard"]]
+
+
+def test_all_runs_of_the_collection_are_scored_and_only_pooled_ones_brought_something(
+    collection: Collection, tmp_path: Path
+) -> None:
+    campaign = factories.campaign(collection, "two runs", pairs_per_hit=3, tests_per_hit=2, runs=["blue", "red"])
+    judge_all(campaign, [])
+    pooled = set(campaign.runs.values_list("name", flat=True))
+    others = set(collection.runs.values_list("name", flat=True)) - pooled
+    assert len(pooled) == 2 and others
+    before = computed(campaign)
+    assert {row["run"]: row["pooled"] for row in before["leaderboard"]} == dict.fromkeys(pooled, True) | dict.fromkeys(
+        others, False
+    )
+    assert {one["run"] for one in before["contributions"]} == pooled
+    assert set(before["wins"]["names"]) == pooled | others | {"perfect"}
+
+    revision = revision_of(campaign)
+    factories.run(collection, "late", {"q1": ["p2", "p1"], "q2": ["p5"], "q3": ["p7"], "q4": ["p9"]})  # as red
+    assert revision_of(campaign) > revision
+    after = computed(campaign)
+    late, red = ({row["run"]: row for row in after["leaderboard"]}[name] for name in ("late", "red"))
+    assert not late["pooled"] and late["preference"]["mean"] == red["preference"]["mean"]
+    assert [{**one, "place": 0, "place_without": 0} for one in after["contributions"]] == [
+        {**one, "place": 0, "place_without": 0} for one in before["contributions"]
+    ]
+    pool_services.run_delete(run=collection.runs.get(name="late"))
+    assert computed(campaign) == before
 
 
 # --- what is there, and what is not yet
+
+
+def test_a_sample_is_set_beside_all_queries(collection: Collection) -> None:
+    campaign = factories.campaign(
+        collection, "sample", pairs_per_hit=3, tests_per_hit=2, selection=Campaign.Selection.SAMPLE, sample_size=2
+    )
+    judge_all(campaign, [])
+    data = computed(campaign)
+    assert (data["queries_all"], data["compare"]["queries"]) == (4, 2)
+    # red returns p2, p1 for q1 and p5 for q2, whose qrels are p1 and p4, and the qrel for q3 and q4
+    row = next(row for row in data["leaderboard"] if row["run"] == "red")
+    assert row["original_all"] == pytest.approx((1 / 2 + 0 + 1 + 1) / 4)
 
 
 def test_waiting_queries_stay_out_of_the_scores(campaign: Campaign, alice: Worker) -> None:

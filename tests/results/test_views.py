@@ -203,8 +203,19 @@ def test_a_champion_check_says_whether_the_qrels_are_beaten(page: Client, lab: L
     assert (champion["a"]["for_qrel"], champion["a"]["against"]) == (1, 0)
     assert (champion["b"]["for_qrel"], champion["b"]["against"]) == (0, 2)
     said = text_of(page, address("results", campaign))
-    assert "people preferred the run's passage 2 times and the qrel 0 times (p = 0.5000)" in said
+    assert "only returns the qrel first in 1 of the 3 judged queries (category A), and another passage in 2" in said
+    assert (
+        "In category B, people preferred the run's passage to the qrel in 100 % of 2 decided queries "
+        "(95 % interval 16 % to 100 %, p = 0.5000); that is not significantly different from one half."
+    ) in said
     assert "Champion check" in said
+    data = Result.objects.get().data
+    assert tables.tables(data) == ["champion", "champion-slices", "positions", "pool-sizes"]
+    assert "leaderboard" not in said
+    assert "best known answers stay" not in said
+    table = tables.table(data, "champion")
+    assert table is not None and list(table.foot[0][1:5]) == [3, 1, 2, 0]
+    assert page.get(address("report", campaign)).status_code == 200
 
 
 # --- what it says
@@ -214,8 +225,10 @@ def test_the_summary_comes_first_and_in_sentences(researcher: Client, demo: Camp
     said = text_of(researcher, address("results", demo))
     told = [
         "From 128 judgments: 27 of 27 queries have best known answers.",
+        "There are 31 preference qrels for 27 queries: 25 single, 2 of 3.",
         "In 12 of 27 queries, no original qrel is among the best known answers.",
         "The preference qrels won 92 % of their judgments",
+        "top passages, no run significantly beats the perfect ranking.",
         "minilm is now first; it was at rank 4 before. minilm-sentences was first and is now at rank 2.",
         "The rank correlation of the two orders is 0.56 by Kendall's tau",
         "39 of 39 test pairs were passed (100 %).",
@@ -291,8 +304,9 @@ def test_csv_has_every_row_with_full_precision(researcher: Client, demo: Campaig
     answer = researcher.get(address("file", demo, "leaderboard", "csv"))
     assert answer["Content-Disposition"] == 'attachment; filename="demo-leaderboard.csv"'
     rows = list(csv.DictReader(io.StringIO(answer.getvalue().decode())))
-    assert [row["run"] for row in rows] == [row["run"] for row in data["leaderboard"]]
-    for row, stored in zip(rows, data["leaderboard"], strict=True):
+    assert [row["run"] for row in rows] == [*(row["run"] for row in data["leaderboard"]), "perfect ranking"]
+    assert float(rows[-1]["preference"]) == data["perfect"]["preference"]["mean"]
+    for row, stored in zip(rows, data["leaderboard"], strict=False):
         assert float(row["preference"]) == stored["preference"]["mean"]
         assert [float(row["original_t_low"]), float(row["original_t_high"])] == stored["original"]["t"]
     pairs = researcher.get(address("file", demo, "pairs", "csv"))
@@ -330,6 +344,49 @@ def test_latex_is_escaped() -> None:
         r"\hline",
         r"\end{tabular}",
     ]
+
+
+TESTED = Table(
+    "win-matrix",
+    "Who",
+    "About.",
+    [Column("run", "Run", "name"), Column("preferred_1", "x", "tested"), Column("share", "Share", "shares")],
+    [["x", None, None], ["y", [0.75, True], [0.5, 0.9]], ["z", [0.5, False], None]],
+    foot=[["Runs beaten", 1, None]],
+)
+
+
+def test_significance_is_marked_in_every_form_and_the_foot_stays_last() -> None:
+    assert list(csv.reader(io.StringIO(as_csv(TESTED)))) == [
+        ["run", "x", "x_significant", "share_low", "share_high"],
+        ["x", "", "", "", ""],
+        ["y", "0.75", "true", "0.5", "0.9"],
+        ["z", "0.5", "false", "", ""],
+        ["Runs beaten", "1", "", "", ""],
+    ]
+    assert as_tex(TESTED).splitlines()[5:] == [
+        r"x & -- & -- \\",
+        r"y & \textbf{75.0 \%*} & 50.0 to 90.0 \% \\",
+        r"z & 50.0 \% & -- \\",
+        r"\hline",
+        r"Runs beaten & 1 & -- \\",
+        r"\hline",
+        r"\end{tabular}",
+    ]
+    (most, _least, none) = (row[0] for row in TESTED.sorted_by("-preferred_1").rows)
+    assert (most, none) == ("y", "x")
+
+
+def test_the_win_matrix_has_the_columns_share_against_the_row_as_in_the_paper(demo: Campaign) -> None:
+    data = Result.objects.get(campaign=demo).data
+    wins, table = data["wins"], tables.table(data, "win-matrix")
+    assert table is not None
+    for row in range(len(wins["names"])):
+        for column in range(len(wins["names"])):
+            of = wins["of"][row][column]
+            share = table.rows[row][column + 1]
+            assert (share and share[0]) == (wins["won"][column][row] / of if of else None)
+    assert list(table.foot[0][1:]) == [total["beats"] for total in wins["row"]]
 
 
 def test_names_of_runs_are_words_and_no_markup(page: Client, lab: Lab, tmp_path: Path) -> None:
@@ -395,7 +452,7 @@ def test_the_error_rate_is_taken_from_agreement(page: Client, collection: Any) -
     data = Result.objects.get().data
     assert data["agreement"]["raw"] == 1
     assert data["agreement"]["pairs"] == 7
-    observed = planning.observed_error(data)
+    observed = planning.observed_error(campaign)
     assert observed is not None
     assert observed.rate == 0
     assert "how far workers agree" in text_of(page, address("plan", campaign))
@@ -438,3 +495,56 @@ def test_beat_computes_results() -> None:
 def test_stored_data_are_plain_json(judged: Campaign) -> None:
     data = Result.objects.get(campaign=judged).data
     assert json.loads(json.dumps(data, allow_nan=False)) == data
+
+
+# --- how results are read
+
+
+def test_the_settings_of_results_can_be_changed_and_have_them_computed_again(
+    member: Client, judged: Campaign, client: Client
+) -> None:
+    where, before = address("settings", judged), Result.objects.get(campaign=judged).data
+    assert before["error_rate"] == 0.1
+    assert before["compare"]["k"] == 10
+    assert "Leave it empty to assume 10%." in text_of(member, where)
+    for wrong in ({"error_rate": "51", "compare_depth": "10"}, {"error_rate": "", "compare_depth": "101"}):
+        assert member.post(where, wrong).status_code == 400
+    judged.refresh_from_db()
+    assert (judged.error_rate, judged.compare_depth) == (None, 10)
+
+    revision = judged.revision
+    assert member.post(where, {"error_rate": "34.3", "compare_depth": "1"}).status_code == 303
+    judged.refresh_from_db()
+    assert judged.revision > revision
+    refreshing.result_refresh(campaign=judged)
+    after = Result.objects.get(campaign=judged).data
+    assert after["error_rate"] == 0.343
+    assert (after["compare"]["k"], after["compare_original"]["k"], after["k"]) == (1, 1, 10)
+    assert after["leaderboard"] == before["leaderboard"]
+    least = [min(answer["share"] for answer in data["stability"]) for data in (after, before)]
+    assert least[0] < least[1]
+    red, blue = (next(row for row in after["leaderboard"] if row["run"] == run) for run in ("red", "blue"))
+    assert after["compare_original"]["means"]["blue"] == blue["original"]["mean"]  # it finds all at rank 1
+    assert after["compare_original"]["means"]["red"] < red["original"]["mean"]
+
+    stranger = factories.user("stranger")
+    factories.lab("Elsewhere", stranger)
+    client.force_login(stranger)
+    assert client.get(where).status_code == 404
+
+
+def test_the_papers_second_table_is_whole_on_both_qrels(demo: Campaign) -> None:
+    data = Result.objects.get(campaign=demo).data
+    for stored, name in (("compare", "outcomes"), ("compare_original", "outcomes-original")):
+        table = tables.table(data, name)
+        assert table is not None
+        assert len(table.rows) == 55
+        for pair, row in zip(data[stored]["pairs"], table.rows, strict=True):
+            values = dict(zip((column.key for column in table.columns), row, strict=True))
+            assert (values["a"], values["b"]) == (pair["a"], pair["b"])
+            shares = [values[f"{outcome}_share"] for outcome in ("neither", "a_only", "b_only", "both")]
+            assert sum(shares) == pytest.approx(1)
+            assert values["both_share"] == pair["outcomes"]["both"] / 27
+            for name_of_test in ("esl_wsr", "esl_t", "rr_wsr", "rr_t"):
+                assert values[name_of_test] == pair["both"]["p"][name_of_test]
+            assert (values["esl_a"], values["rr_b"]) == (pair["both"]["esl_a"], pair["both"]["rr_b"])

@@ -21,8 +21,8 @@ from tasks.management.pay import pay_lines
 
 SETTINGS = (
     "order depth min_grade qrel_policy design selection sample_size seed overlap pairs_per_hit tests_per_hit "
-    "fill_last_hit hits_per_worker leaves_per_worker minutes_per_hit exclusion partial method reward fee_rate "
-    "redo_rate language title question"
+    "fill_last_hit hits_per_worker leaves_per_worker minutes_per_hit exclusion partial method error_rate "
+    "compare_depth reward fee_rate redo_rate language title question"
 ).split()
 
 

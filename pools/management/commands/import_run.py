@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from core.management.files import STANDARD_INPUT, input_path, open_file, refusals_as_errors, reporting_to
 from evaluation.files.runs import run_name
 from pools.management.lookup import collection_called
-from pools.services import BadRun, run_import
+from pools.services import BadRun, run_import, run_release
 
 
 class Command(BaseCommand):
@@ -27,6 +27,11 @@ class Command(BaseCommand):
         parser.add_argument("--name", help="the run's name (for one file); otherwise the file's name without endings")
         parser.add_argument("--team", default="")
         parser.add_argument("--notes", default="")
+        parser.add_argument(
+            "--not-for-release",
+            action="store_true",
+            help="hold back from every export what only this run brings into a pool",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Import each file; report all bad ones, then fail."""
@@ -50,6 +55,8 @@ class Command(BaseCommand):
                             notes=options["notes"],
                             report=report,
                         )
+                    if options["not_for_release"]:
+                        run_release(run=run, is_released=False)
                 except BadRun as error:
                     bad += 1
                     for line in error.check.errors:
