@@ -229,7 +229,7 @@ def _pairs(data: Data) -> Table:
         "alpha": f"{compared['alpha']:g}",
         "family": compared["family"],
     }
-    if short := {run: longest for run, longest in compared["lists"].items() if longest < compared["k"]}:
+    if short := {run: longest for run, longest in sorted(compared["lists"].items()) if longest < compared["k"]}:
         named = ", ".join(f"{run} ({longest})" for run, longest in short.items())
         about += " " + _("Some runs have lists shorter than %(k)d, and what is below counts as missed: %(named)s.") % {
             "k": compared["k"],
