@@ -45,7 +45,7 @@ def search_filter(label: Any, **options: Any) -> Any:
 
 
 def count_of(model: type[Model], relation: str, **only: Any) -> Coalesce:
-    """How many rows of a model belong to a row, for sorting by it."""
+    """How many rows of a model belong to a row, for a filter."""
     rows = model._default_manager.filter(**{relation: OuterRef("pk")}, **only).order_by()
     counts = rows.values(relation).annotate(count=Count("pk")).values("count")
     return Coalesce(Subquery(counts, output_field=IntegerField()), 0)

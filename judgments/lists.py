@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy
 
 from core.lists import ListFilter, Sort, choice_filter, count_of, search_filter
 from judgments.models import Acceptance, Decision
-from pools.models import Candidate, Pair, Pool
+from pools.models import Pair, Pool
 from tasks.models import Assignment, Worker
 
 
@@ -37,12 +37,7 @@ class QueryFilter(ListFilter):
         return pools.filter(waiting) if wanted == "waiting" else pools.filter(~waiting, Exists(pairs))
 
 
-QUERY_SORTS: dict[str, Sort] = {
-    "id": "query__qid",
-    "query": "query__text",
-    "passages": count_of(Candidate, "pool"),
-    "pairs": count_of(Pair, "pool"),
-}
+QUERY_SORTS: dict[str, Sort] = {"id": "query__qid", "query": "query__text"}
 
 
 class AssignmentFilter(ListFilter):

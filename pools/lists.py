@@ -9,8 +9,8 @@ from django.db.models.functions import Cast
 from django.utils.translation import gettext_lazy
 from django_filters import NumberFilter
 
-from core.lists import ListFilter, Sort, choice_filter, count_of, search_filter
-from pools.models import Campaign, Query, Run
+from core.lists import ListFilter, Sort, choice_filter, search_filter
+from pools.models import Campaign, Run
 
 
 class CampaignFilter(ListFilter):
@@ -38,9 +38,6 @@ class CollectionFilter(ListFilter):
 
 COLLECTION_SORTS: dict[str, Sort] = {
     "name": "name",
-    "queries": count_of(Query, "collection"),
-    "runs": count_of(Run, "collection"),
-    "campaigns": count_of(Campaign, "collection"),
     "language": "language",
     "lab": "lab__name",
     "created": "created_at",
