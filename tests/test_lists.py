@@ -1,4 +1,4 @@
-"""Every list of the site with 5,000 rows, and with one: its pages stay small, and ask as few queries as with one row.
+"""Every list of the site with 5,000 rows: its pages stay small, and ask no more queries than with a few.
 
 Each address of the site must be named here, so a list cannot be forgotten.
 """
@@ -358,17 +358,17 @@ def test_a_page_stays_small_with_five_thousand_of_everything(name: str, many: Wo
 
 
 @pytest.mark.parametrize("name", MOST_VISITED)
-def test_a_page_asks_as_many_queries_with_many_rows_as_with_one(name: str, many: World, browser: Client) -> None:
-    one = make(1)
+def test_a_page_asks_as_many_queries_with_many_rows_as_with_few(name: str, many: World, browser: Client) -> None:
+    few = make(10)  # of fewer assignments, the pace is estimated in another way
     other = Client()
-    other.force_login(one.rita)
+    other.force_login(few.rita)
     asked = []
-    for client, address in ((other, one.address(name)), (browser, many.address(name))):
+    for client, address in ((other, few.address(name)), (browser, many.address(name))):
         client.get(address)  # what is remembered from page to page is asked for here
         with CaptureQueriesContext(connection) as queries:
             assert client.get(address).status_code == 200
         asked.append([query["sql"][:200] for query in queries])
-    assert len(asked[0]) == len(asked[1]), asked
+    assert len(asked[1]) <= len(asked[0]), asked
 
 
 @pytest.mark.parametrize("name", LISTS)
