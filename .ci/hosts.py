@@ -29,16 +29,16 @@ def main() -> int:
     if listed.returncode:
         print("git does not list the project's files here, so they are not looked over for names of hosts.")
         return 0
-    found = 0
+    hits = 0
     for name in filter(None, listed.stdout.split("\0")):
         path = REPOSITORY / name
         if name.startswith("static/vendor/") or not path.is_file() or path.resolve() == Path(__file__).resolve():
             continue
         for number, line in enumerate(path.read_text(errors="replace").splitlines(), start=1):
             if place := NAMED.search(line):
-                found += 1
+                hits += 1
                 print(f"{name}, line {number}: {place[0]!r} names a registry's host or a folder of one machine.")
-    return 1 if found else 0
+    return 1 if hits else 0
 
 
 if __name__ == "__main__":

@@ -87,12 +87,12 @@ def _generated_ranks(scale: Scale, k: int) -> Ranks:
     return Ranks(k, tuple(f"run{number}" for number in range(scale.runs)), queries, places)
 
 
-def _by_scipy(ranks: Ranks, one: int, other: int) -> list[float]:
-    a, b = ranks.places[one], ranks.places[other]
+def _by_scipy(ranks: Ranks, first: int, second: int) -> list[float]:
+    a, b = ranks.places[first], ranks.places[second]
     x, y = reciprocals(ranks.k)[a], reciprocals(ranks.k)[b]
     both = (a > 0) & (b > 0)
     only = int((a > 0).sum() - both.sum()), int((b > 0).sum() - both.sum())
-    found = [
+    answers = [
         stats.ranksums(x, y).pvalue,
         stats.mannwhitneyu(x, y, use_continuity=False).pvalue,
         _signed_ranks(x, y),
@@ -100,22 +100,22 @@ def _by_scipy(ranks: Ranks, one: int, other: int) -> list[float]:
         stats.binomtest(only[0], sum(only)).pvalue,
     ]
     for left, right in ((a[both], b[both]), (x[both], y[both])):
-        found += [_signed_ranks(left, right), stats.ttest_rel(left, right).pvalue]
-    return found
+        answers += [_signed_ranks(left, right), stats.ttest_rel(left, right).pvalue]
+    return answers
 
 
 def _signed_ranks(x: NDArray[Any], y: NDArray[Any]) -> float:
-    found = stats.wilcoxon(x, y, zero_method="wilcox", correction=False, method="asymptotic")
-    return float(found.pvalue)
+    outcome = stats.wilcoxon(x, y, zero_method="wilcox", correction=False, method="asymptotic")
+    return float(outcome.pvalue)
 
 
 def _scoring(scale: Scale) -> tuple[str, float, float]:
     random = np.random.default_rng(0)
     candidates = random.integers(0, 8_800_000, (scale.queries, CANDIDATES))
-    own = [_generated_run(candidates, random) for _ in range(min(DISTINCT, scale.scored))]
-    runs = {f"run{number}": own[number % len(own)] for number in range(scale.scored)}
+    runs_ = [_generated_run(candidates, random) for _ in range(min(DISTINCT, scale.scored))]
+    runs = {f"run{number}": runs_[number % len(runs_)] for number in range(scale.scored)}
     boards: list[Board] = []
-    made = _seconds(lambda: boards.append(Board(runs, DEPTH, "score")))
+    took = _seconds(lambda: boards.append(Board(runs, DEPTH, "score")))
     qrels = [
         Qrels({str(query): {str(ids[place]): 1} for query, ids in enumerate(candidates)})
         for place in range(scale.rounds)
@@ -124,7 +124,7 @@ def _scoring(scale: Scale) -> tuple[str, float, float]:
     seconds = min(_seconds(partial(_score_once, runs, new)) for new in qrels)
     print(
         f"{scale.scored} runs on new qrels: {seconds:.2f} s from their artifacts; "
-        f"{made:.2f} s to bring their passages together, and {again:.2f} s each time then"
+        f"{took:.2f} s to bring their passages together, and {again:.2f} s each time then"
     )
     return f"scoring {scale.scored} runs on new qrels, seconds", seconds, RESCORE_SECONDS
 

@@ -76,9 +76,9 @@ def _reading(folder: Path, scale: Scale) -> list[tuple[str, float, float]]:
     print(f"a run of {scale.queries:,} queries x {HITS:,} hits, {path.stat().st_size / 1e6:,.0f} MB")
     usages: dict[str, list[Usage]] = {"peer": [], "check": []}
     for _ in range(ROUNDS):
-        for who, found in usages.items():
-            found.append(_measured(who, str(path)))
-    best = {who: Usage(*map(min, zip(*found, strict=True))) for who, found in usages.items()}
+        for who, measured in usages.items():
+            measured.append(_measured(who, str(path)))
+    best = {who: Usage(*map(min, zip(*measured, strict=True))) for who, measured in usages.items()}
     for who, label in (("peer", "the script's algorithm"), ("check", "check_run")):
         seconds, busy, megabytes = best[who]
         print(f"  {label:<24} {seconds:6.2f} s  ({busy:.2f} s of processor)  {megabytes:6.0f} MB")

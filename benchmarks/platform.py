@@ -47,10 +47,10 @@ def main(arguments: list[str]) -> int:
 
         marketplace = Marketplace(Path(folder))
         try:
-            made = marketplace.test("requester", name="bench", deposit="100000.00")
+            requester = marketplace.test("requester", name="bench", deposit="100000.00")
             os.environ.update(
-                AWS_ACCESS_KEY_ID=made["key_id"],
-                AWS_SECRET_ACCESS_KEY=made["secret"],
+                AWS_ACCESS_KEY_ID=requester["key_id"],
+                AWS_SECRET_ACCESS_KEY=requester["secret"],
                 MARKETPLACE_URL=marketplace.url,
                 SITE_URL="http://localhost:8000",
             )
@@ -145,10 +145,10 @@ def _publish(publication_id: int, _share: int) -> float:
     first = 0
     while True:
         publication_plan(publication_id=publication_id, at=timezone.now())
-        made = operations_run(publication=publication, limit=100)
-        first = first or (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss if made else 0)
+        calls = operations_run(publication=publication, limit=100)
+        first = first or (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss if calls else 0)
         publication.refresh_from_db()
-        if not made and not Operation.objects.filter(ended_at=None).exists() and not unposted(publication).exists():
+        if not calls and not Operation.objects.filter(ended_at=None).exists() and not unposted(publication).exists():
             return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (first or 1) if first else 1.0
 
 
@@ -197,15 +197,18 @@ def _submit(marketplace: str, publication: Any) -> None:
         )
         for number, published_hit in enumerate(published_hits)
     )
-    for one in done:
-        one.receipt = receipt_code(one)
+    for assignment in done:
+        assignment.receipt = receipt_code(assignment)
     Assignment.objects.bulk_update(done, ["receipt"], batch_size=2000)
     answer = (
         '<?xml version="1.0" encoding="UTF-8"?><QuestionFormAnswers xmlns="http://mechanicalturk.amazonaws.com/'
         'AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd"><Answer><QuestionIdentifier>receipt'
         "</QuestionIdentifier><FreeText>{}</FreeText></Answer></QuestionFormAnswers>"
     )
-    with psycopg2.connect(marketplace.replace("postgres://", "postgresql://", 1)) as there, there.cursor() as cursor:
+    with (
+        psycopg2.connect(marketplace.replace("postgres://", "postgresql://", 1)) as database,
+        database.cursor() as cursor,
+    ):
         cursor.execute("CREATE TEMP TABLE done (hit_id text, worker_id text, assignment_id text, answer text)")
         for number in range(0, len(done), 1000):
             values = [

@@ -370,13 +370,13 @@ def _most_memory(pid: int) -> int:
 def _pages(port: int, campaign: "Campaign") -> int:
     cookie = cookie_of(campaign, "member")
     pool = campaign.pools.latest("id")
-    own = f"/campaigns/{campaign.pk}/results/"
+    address = f"/campaigns/{campaign.pk}/results/"
     health = _asked(port, "/healthz", cookie)
     peer = _asked(port, f"/campaigns/{campaign.pk}/", cookie)
     print(f"the peers: the health page {_times(health)}; the campaign's page {_times(peer)}")
     passed = True
     for path in (
-        own, f"{own}tables/pairs/?run=run3&sort=-wsr", f"{own}tables/stability/?page=70", f"{own}plan/",
+        address, f"{address}tables/pairs/?run=run3&sort=-wsr", f"{address}tables/stability/?page=70", f"{address}plan/",
         f"/campaigns/{campaign.pk}/queries/{pool.pk}/",
     ):  # fmt: skip
         times = _asked(port, path, cookie)

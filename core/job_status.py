@@ -87,24 +87,24 @@ class JobStatus:
 
     def problems(self, now: float) -> list[str]:
         """Everything that keeps jobs from running, a sentence each."""
-        found = self.beat_problems(now)
+        problems = self.beat_problems(now)
         if not self.workers_alive(now):
             latest = max(self.workers.values(), default=None)
-            found.append(
+            problems.append(
                 "No worker has reported yet."
                 if latest is None
                 else f"No worker is alive: the last one reported {_ago(now - latest)}."
             )
         else:
             idle = [queue for queue in QUEUES if now - self.served.get(queue, 0) > WORKER_LATE]
-            found += [f"No worker takes jobs from the queue “{queue}”." for queue in idle]
+            problems += [f"No worker takes jobs from the queue “{queue}”." for queue in idle]
         for kind in self.kinds:
             since = max(kind.ended_at or 0, self.beat_started_at or 0)
             if now - since > JOB_LATE + 2 * kind.every:
                 last = "never ended well" if kind.ended_at is None else f"last ended well {_ago(now - kind.ended_at)}"
                 failed = "" if kind.failed_at is None else f" It failed {_ago(now - kind.failed_at)}: {kind.error}"
-                found.append(f"“{kind.what}” {last}; it is due every {_span(kind.every)}.{failed}")
-        return found
+                problems.append(f"“{kind.what}” {last}; it is due every {_span(kind.every)}.{failed}")
+        return problems
 
 
 def redis_at(url: str) -> "Redis":

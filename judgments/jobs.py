@@ -33,14 +33,14 @@ def make_exports(campaign_id: int | None = None) -> str:
         campaigns = Campaign.objects.filter(pk=campaign_id).exclude(
             state__in=[Campaign.State.DRAFT, Campaign.State.PACKING]
         )
-    made = 0
+    exports = 0
     for campaign in campaigns.select_related("collection"):
         with campaign_alarms.isolating(campaign_id=campaign.pk, kind=kind, words=_failed):
-            made += refreshing.export_refresh(campaign=campaign, anew=campaign_id is not None)
+            exports += refreshing.export_refresh(campaign=campaign, anew=campaign_id is not None)
         if time.monotonic() > ends:
             break
     stored_files.replaced_delete(at=at)
-    return f"exports made: {made}"
+    return f"exports made: {exports}"
 
 
 def _failed(error: Exception) -> str:

@@ -69,7 +69,7 @@ def failed_meanwhile(assignment: Assignment) -> Decision | None:
         assignment__verdict=Assignment.Verdict.EXCLUDED,  # a person may have taken it back
     )
     others = decisions.exclude(assignment=assignment).select_related("assignment").order_by("id")
-    return next((one for one in others if one.assignment is not None and failed_tests(one.assignment)), None)
+    return next((other for other in others if other.assignment is not None and failed_tests(other.assignment)), None)
 
 
 class Waiting(NamedTuple):
@@ -317,8 +317,8 @@ def pool_rows(pools: Iterable[Pool], overlap: int) -> list[PoolRow]:
     for pool_id, filled in slots:
         pairs[pool_id] += 1
         waiting[pool_id] += filled < overlap
-    found = {pk: PoolRow(pk, qid, text, passages, pairs[pk], waiting[pk]) for pk, qid, text, passages in rows}
-    return [found[pk] for pk in keys]
+    by_pk = {pk: PoolRow(pk, qid, text, passages, pairs[pk], waiting[pk]) for pk, qid, text, passages in rows}
+    return [by_pk[pk] for pk in keys]
 
 
 class JudgmentRow(NamedTuple):

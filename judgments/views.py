@@ -59,27 +59,27 @@ class ReasonForm(forms.Form):
 @require_GET
 def campaign(request: Request, pk: int) -> HttpResponse:
     """A campaign as it stands: what, how far, how good, how much, what next."""
-    found = campaign_of(request, pk)
-    draft = found.state == Campaign.State.DRAFT
-    sizes = pool_selectors.stored_sizes(found)
+    campaign = campaign_of(request, pk)
+    draft = campaign.state == Campaign.State.DRAFT
+    sizes = pool_selectors.stored_sizes(campaign)
     context: dict[str, Any] = {
-        "campaign": found,
+        "campaign": campaign,
         "draft": draft,
-        "runs": found.runs.order_by("name")[:RUNS_NAMED],
-        "run_count": found.runs.count(),
+        "runs": campaign.runs.order_by("name")[:RUNS_NAMED],
+        "run_count": campaign.runs.count(),
         "sizes": sizes,
         "histogram": size_histogram(sizes),
-        "bill": campaign_bill(publication_likely(found)),
-        "settings": _settings(found),
-        "address": links.campaign_address(found),
-        "tests": task_selectors.test_counts(found),
-        "alarms": campaign_alarms.alarms_raised(found),
-        "platform_alarms": Alarm.objects.filter(publication__campaign=found, settled_at=None).count(),
+        "bill": campaign_bill(publication_likely(campaign)),
+        "settings": _settings(campaign),
+        "address": links.campaign_address(campaign),
+        "tests": task_selectors.test_counts(campaign),
+        "alarms": campaign_alarms.alarms_raised(campaign),
+        "platform_alarms": Alarm.objects.filter(publication__campaign=campaign, settled_at=None).count(),
     }
     if draft:
-        context["obstacles"] = task_selectors.launch_obstacles(found)
+        context["obstacles"] = task_selectors.launch_obstacles(campaign)
     else:
-        context |= _exports_context(found) | _progress_context(found, found.state)
+        context |= _exports_context(campaign) | _progress_context(campaign, campaign.state)
     return render(request, "judgments/campaign.html", context)
 
 
@@ -127,14 +127,14 @@ def _exports_context(found: Campaign) -> dict[str, Any]:
     return _made_context(found) | {"files": files, "archive": stored.get(exports.ARCHIVE)}
 
 
-def _settings(found: Campaign) -> list[tuple[object, object]]:
+def _settings(campaign: Campaign) -> list[tuple[object, object]]:
     """Every setting with its label and its value in words."""
-    return [(LABELS[name], _in_words(found, name)) for name in exports.SETTINGS]
+    return [(LABELS[name], _in_words(campaign, name)) for name in exports.SETTINGS]
 
 
-def _in_words(found: Campaign, name: str) -> object:
-    value = getattr(found, name)
-    display: Callable[[], str] | None = getattr(found, f"get_{name}_display", None)
+def _in_words(campaign: Campaign, name: str) -> object:
+    value = getattr(campaign, name)
+    display: Callable[[], str] | None = getattr(campaign, f"get_{name}_display", None)
     if display is not None:
         return display()
     if isinstance(value, bool):
@@ -157,14 +157,14 @@ def _in_words(found: Campaign, name: str) -> object:
 @require_GET
 def queries(request: Request, pk: int) -> HttpResponse:
     """A campaign's queries, with a search."""
-    found = campaign_of(request, pk)
-    pools = judgment_selectors.pools_by_query(found)
+    campaign = campaign_of(request, pk)
+    pools = judgment_selectors.pools_by_query(campaign)
     listing = Listing(request, pools, sorts=judgment_lists.QUERY_SORTS, narrow=judgment_lists.QueryFilter)
     context = {
-        "campaign": found,
+        "campaign": campaign,
         "listing": listing,
-        "rows": judgment_selectors.pool_rows(listing.page.object_list, found.overlap),
-        "lang": found.collection.language,
+        "rows": judgment_selectors.pool_rows(listing.page.object_list, campaign.overlap),
+        "lang": campaign.collection.language,
     }
     return render(request, "judgments/queries.html", context)
 
@@ -176,20 +176,20 @@ def queries(request: Request, pk: int) -> HttpResponse:
 @require_GET
 def work(request: Request, pk: int) -> HttpResponse:
     """Who did what: assignments, and workers."""
-    found = campaign_of(request, pk)
+    campaign = campaign_of(request, pk)
     workers = Listing(
         request,
-        judgment_selectors.workers_with_work(found),
+        judgment_selectors.workers_with_work(campaign),
         sorts=judgment_lists.WORKER_SORTS,
         narrow=judgment_lists.WorkerFilter,
         key="workers",
     )
     context = {
-        "campaign": found,
-        "listing": _assignments(request, judgment_selectors.assignments_of(found)),
+        "campaign": campaign,
+        "listing": _assignments(request, judgment_selectors.assignments_of(campaign)),
         "workers": workers,
-        "rows": judgment_selectors.worker_rows(found, [worker.pk for worker in workers.page]),
-        "decisions": _decisions(request, judgment_selectors.decisions(found)),
+        "rows": judgment_selectors.worker_rows(campaign, [worker.pk for worker in workers.page]),
+        "decisions": _decisions(request, judgment_selectors.decisions(campaign)),
     }
     return render(request, "judgments/work.html", context)
 
@@ -210,24 +210,24 @@ def _decisions(request: Request, decisions: QuerySet[Decision]) -> Listing:
 @require_http_methods(["GET", "POST"])
 def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponse:
     """One assignment, item by item; POST excludes its data, or uses them again."""
-    found = campaign_of(request, pk)
-    one = judgment_selectors.assignments_of(found).filter(pk=assignment_pk).first()
-    if one is None:
+    campaign = campaign_of(request, pk)
+    assignment = judgment_selectors.assignments_of(campaign).filter(pk=assignment_pk).first()
+    if assignment is None:
         raise NotYours(_("This campaign has no such assignment."))
     form, status = ReasonForm(), 200
     if request.method == "POST":
         form = ReasonForm(request.POST)
         status = 400
         if form.is_valid():
-            decision = {"assignment": one, "by": request.user, "at": timezone.now(), **form.cleaned_data}
+            decision = {"assignment": assignment, "by": request.user, "at": timezone.now(), **form.cleaned_data}
             try:
                 if request.POST.get("decision") == "restore":
                     judgment_services.assignment_restore(**decision)
                     messages.success(request, _("The data are used again, for the pairs that still need a judgment."))
                 else:
                     judgment_services.assignment_exclude(**decision)
-                    waiting = judgment_selectors.waiting_pairs(one)
-                    told = ngettext(
+                    waiting = judgment_selectors.waiting_pairs(assignment)
+                    text = ngettext(
                         "The data are excluded, and %(count)d pair is waiting for another worker.",
                         "The data are excluded, and %(count)d pairs are waiting for other workers.",
                         waiting,
@@ -235,18 +235,18 @@ def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponse:
                     full = _(
                         "The data are excluded. No new judgments are needed, because others have judged all the pairs."
                     )
-                    messages.success(request, told % {"count": waiting} if waiting else full)
+                    messages.success(request, text % {"count": waiting} if waiting else full)
             except Refused as error:
                 status = refuse_in(form, error)
             else:
                 return see_other("judgments:assignment", pk, assignment_pk)
     context = {
-        "campaign": found,
-        "assignment": one,
-        "items": detail.item_details(one),
-        "decisions": _decisions(request, one.decisions.select_related("campaign", "by").order_by("-id")),
+        "campaign": campaign,
+        "assignment": assignment,
+        "items": detail.item_details(assignment),
+        "decisions": _decisions(request, assignment.decisions.select_related("campaign", "by").order_by("-id")),
         "form": form,
-        "lang": found.collection.language,
+        "lang": campaign.collection.language,
     }
     return render(request, "judgments/assignment.html", context, status=status)
 
@@ -255,8 +255,8 @@ def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def worker(request: Request, pk: int, worker_pk: int) -> HttpResponse:
     """One worker in a campaign; POST bars them from the lab's further HITs, or welcomes them again."""
-    found = campaign_of(request, pk)
-    person = task_selectors.workers_of(found).filter(pk=worker_pk).first()
+    campaign = campaign_of(request, pk)
+    person = task_selectors.workers_of(campaign).filter(pk=worker_pk).first()
     if person is None:
         raise NotYours(_("This campaign has no such worker."))
     form, status = ReasonForm(), 200
@@ -264,24 +264,24 @@ def worker(request: Request, pk: int, worker_pk: int) -> HttpResponse:
         form = ReasonForm(request.POST)
         status = 400
         if form.is_valid():
-            _decide_worker(request, found, person, form.cleaned_data["why"])
+            _decide_worker(request, campaign, person, form.cleaned_data["why"])
             return see_other("judgments:worker", pk, worker_pk)
-    rows = judgment_selectors.worker_rows(found, [person.pk])
+    rows = judgment_selectors.worker_rows(campaign, [person.pk])
     context = {
-        "campaign": found,
+        "campaign": campaign,
         "worker": person,
         "row": rows[0] if rows else None,
-        "listing": _assignments(request, judgment_selectors.assignments_of(found).filter(worker=person)),
+        "listing": _assignments(request, judgment_selectors.assignments_of(campaign).filter(worker=person)),
         "decisions": _decisions(request, judgment_selectors.decisions_on(person)),
         "form": form,
     }
     return render(request, "judgments/worker.html", context, status=status)
 
 
-def _decide_worker(request: Request, found: Campaign, person: Worker, why: str) -> None:
+def _decide_worker(request: Request, campaign: Campaign, person: Worker, why: str) -> None:
     decision: dict[str, Any] = {
         "worker": person,
-        "campaign": found,
+        "campaign": campaign,
         "why": why,
         "by": request.user,
         "at": timezone.now(),
@@ -301,21 +301,21 @@ def _decide_worker(request: Request, found: Campaign, person: Worker, why: str) 
 @require_GET
 def export(request: Request, pk: int, name: str) -> FileResponse:
     """One export file, or all of them in an archive, as they were last made."""
-    found = campaign_of(request, pk)
+    campaign = campaign_of(request, pk)
     if name != exports.ARCHIVE and name not in exports.NAMES:
         raise NotYours(_("There is no export with this name."))
-    return file_response(found, StoredFile.Kind.EXPORT, name)
+    return file_response(campaign, StoredFile.Kind.EXPORT, name)
 
 
 @login_required
 @require_POST
 def make_exports(request: Request, pk: int) -> HttpResponse:
     """Have the export files made now, in the background."""
-    found = campaign_of(request, pk)
+    campaign = campaign_of(request, pk)
     try:
-        judgment_jobs.make_exports.delay(found.pk)
+        judgment_jobs.make_exports.delay(campaign.pk)
     except OperationalError as error:
-        log.warning("The exports of campaign %s wait for the next round: %s", found.pk, error)
+        log.warning("The exports of campaign %s wait for the next round: %s", campaign.pk, error)
         messages.warning(request, _("The files cannot be asked for now. They are made by themselves."))
     else:
         messages.success(request, _("The files are being made. They appear here in a moment."))

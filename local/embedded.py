@@ -418,13 +418,13 @@ class Server(ABC):
                 return [number]
             return []
         program, folder = Path(self.command()[0]).name, os.path.realpath(self.data)
-        found = []
+        processes = []
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 links = [str((process / name).readlink()).removesuffix(" (deleted)") for name in ("exe", "cwd")]
                 if (Path(links[0]).name, links[1]) == (program, folder):
-                    found.append(int(process.name))
-        return found
+                    processes.append(int(process.name))
+        return processes
 
     def _end_of_log(self) -> str:
         lines = self.log.read_text(errors="replace").splitlines()[-8:] if self.log.exists() else []
@@ -490,10 +490,10 @@ class Postgres(Server):
             shutil.rmtree(leftover, ignore_errors=True)
         if not self.data.exists() or not any(self.data.iterdir()):
             self._initialize(account)
-        found = (self.data / "PG_VERSION").read_text().strip() if (self.data / "PG_VERSION").exists() else "unknown"
-        if found != self.version:
+        version = (self.data / "PG_VERSION").read_text().strip() if (self.data / "PG_VERSION").exists() else "unknown"
+        if version != self.version:
             raise EmbeddedServerError(
-                f"{self.data} holds data of PostgreSQL version {found}, and version {self.version} is installed. "
+                f"{self.data} holds data of PostgreSQL version {version}, and version {self.version} is installed. "
                 "Bring the data over with pg_dump and pg_restore, or move the folder away to start anew."
             )
         self._forget_old_process()
@@ -646,13 +646,13 @@ def open_log(path: Path) -> BinaryIO:
 
 def _package(name: str, variable: str) -> Path:
     """The folder of an installed package, without importing it: both do odd things when imported."""
-    found = importlib.util.find_spec(name)
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
         raise EmbeddedServerError(
             f"{variable} is not set, and the package with the embedded server ({name}) is not installed. "
             f"Install requirements.txt, or set {variable} to a server of yours."
         )
-    return Path(found.submodule_search_locations[0]).resolve()
+    return Path(spec.submodule_search_locations[0]).resolve()
 
 
 def _socket_folder(folder: Path, *, make: bool = True) -> Path:
@@ -671,13 +671,13 @@ def _socket_folder(folder: Path, *, make: bool = True) -> Path:
     if not make:
         return run
     for parent in dict.fromkeys((tempfile.gettempdir(), "/tmp")):  # noqa: S108 - a private folder is made there
-        made = Path(tempfile.mkdtemp(prefix="bestknown-", dir=parent)).resolve()
-        if _suits_sockets(made):
+        short = Path(tempfile.mkdtemp(prefix="bestknown-", dir=parent)).resolve()
+        if _suits_sockets(short):
             part = note.with_suffix(".part")
-            part.write_text(str(made))
+            part.write_text(str(short))
             part.replace(note)
-            return made
-        made.rmdir()
+            return short
+        short.rmdir()
     raise EmbeddedServerError(f"The paths of {run} and of the temporary folder are too long, or too odd, for sockets.")
 
 
@@ -760,10 +760,10 @@ def _give(path: Path, account: pwd.struct_passwd | None) -> None:
 def _open_way(path: Path, account: pwd.struct_passwd) -> None:
     """Let the account pass through the folders above `path` (not list them), and say where that was not so before."""
     for parent in path.resolve().parents:
-        found = parent.stat()
-        mine = found.st_mode & 0o100 if found.st_uid == account.pw_uid else found.st_mode & 0o001
+        status = parent.stat()
+        mine = status.st_mode & 0o100 if status.st_uid == account.pw_uid else status.st_mode & 0o001
         if not mine:
-            parent.chmod((found.st_mode & 0o7777) | 0o001)
+            parent.chmod((status.st_mode & 0o7777) | 0o001)
             if not parent.is_relative_to(tempfile.gettempdir()):
                 print(f"PostgreSQL does not run as root but as {account.pw_name}: chmod o+x {parent}", file=sys.stderr)
 

@@ -145,12 +145,12 @@ class LocalMarketplace:
         address = kept.get("operator", "")
         candidates = [] if address else [OPERATOR, f"operator-{secrets.token_hex(3)}@example.org"]
         for address in candidates:
-            made = self.run(
+            completed = self.run(
                 *("create_operator", address),
                 unless="An account with this email address already exists",
                 MARKETPLACE_OPERATOR_PASSWORD=kept["operator_password"],
             )
-            if made or not is_new:
+            if completed or not is_new:
                 break
         return address
 

@@ -170,14 +170,14 @@ def _main_job(data: Path, crowd: str, port: int, marketplace: LocalMarketplace, 
     columns = (TextColumn("{task.description:<26}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
         tasks: dict[str, TaskID] = {}
-        told: set[str] = set()
+        said: set[str] = set()
 
         def step(name: str, done: int, total: int) -> None:
             if name not in tasks:
                 tasks[name] = bars.add_task(name, total=total)
             bars.update(tasks[name], completed=done, total=total)
-            if done == total and not console.is_terminal and name not in told:
-                told.add(name)
+            if done == total and not console.is_terminal and name not in said:
+                said.add(name)
                 print(f"{name}: {done:,} of {total:,}", file=sys.stderr, flush=True)
 
         collection = demo.load(folder, step)

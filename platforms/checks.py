@@ -13,7 +13,7 @@ FLAGS = ("spends", "runs_while_paused", "runs_while_stopped")
 @register()
 def check_operations(**_options: Any) -> list[CheckMessage]:
     """An error for each platform without an adapter, kind without a class, and class that leaves something unsaid."""
-    found: list[CheckMessage] = [
+    messages: list[CheckMessage] = [
         Error(
             f"Campaigns can be published at {platform}, and platforms.registry has no adapter for it.",
             id="platforms.E001",
@@ -26,11 +26,11 @@ def check_operations(**_options: Any) -> list[CheckMessage]:
             handler = adapter.operations.get(kind)
             if handler is None or handler.kind != kind:
                 said = f"There is no class for operations of kind “{kind.value}” at {platform}."
-                found.append(Error(said, hint="Write it, beside the others of that platform.", id="platforms.E002"))
+                messages.append(Error(said, hint="Write it, beside the others of that platform.", id="platforms.E002"))
                 continue
-            found += [
+            messages += [
                 Error(f"{type(handler).__name__} does not say “{flag}”.", id="platforms.E003")
                 for flag in FLAGS
                 if not isinstance(getattr(handler, flag, None), bool)
             ]
-    return found
+    return messages

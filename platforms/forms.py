@@ -126,7 +126,9 @@ class RequirementsField(Told, forms.CharField):
         except (ValueError, RecursionError):
             raise forms.ValidationError("") from None
         needed = {"QualificationTypeId", "Comparator"}
-        if not isinstance(given, list) or not all(isinstance(one, dict) and needed <= one.keys() for one in given):
+        if not isinstance(given, list) or not all(
+            isinstance(requirement, dict) and needed <= requirement.keys() for requirement in given
+        ):
             raise forms.ValidationError("")
         return tuple(given)
 

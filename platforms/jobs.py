@@ -32,15 +32,15 @@ def publish() -> str:
     """Plan HITs and make planned calls, at each publication's rate. Safe to run many at once, and to be killed."""
 
     def one(publication: Publication) -> int:
-        made, ends = 0, time.monotonic() + SECONDS
+        calls_made, ends = 0, time.monotonic() + SECONDS
         at_once = max(1, min(100, int(publication.rate * 5)))
         while time.monotonic() < ends:
             publication_plan(publication_id=publication.pk, at=timezone.now())
             calls = operations_run(publication=publication, limit=at_once)
             if not calls:
                 break
-            made += calls
-        return made
+            calls_made += calls
+        return calls_made
 
     return _each("publish", "calls made", one)
 
@@ -60,7 +60,9 @@ def sync() -> str:
 @shared_task
 def settle() -> str:
     """Decide on submitted work, and plan what it is paid. Safe to run many at once."""
-    return _each("settle", "decided", lambda one: publication_settle(publication=one, at=timezone.now()))
+    return _each(
+        "settle", "decided", lambda publication: publication_settle(publication=publication, at=timezone.now())
+    )
 
 
 @shared_task

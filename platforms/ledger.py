@@ -58,7 +58,9 @@ def ledger_rows(publication: Publication, payments: QuerySet[Payment] | None = N
     chosen = rows.select_related("assignment__worker", "submission").prefetch_related("operations")
     for payment in chosen.iterator(chunk_size=500):
         offer = Operation.Kind.COMPENSATE
-        operations = [one for one in payment.operations.all() if one.kind != offer] or payment.operations.all()
+        operations = [
+            operation for operation in payment.operations.all() if operation.kind != offer
+        ] or payment.operations.all()
         platform_id = payment.submission.platform_assignment_id if payment.submission else ""
         yield LedgerRow(
             payment=payment.pk,

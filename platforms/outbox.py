@@ -72,15 +72,15 @@ def operations_run(
     """
     adapter = adapter_of(publication)
     client = adapter.client()
-    made, settled = 0, set[Trouble]()
-    while made < limit:
+    calls, settled = 0, set[Trouble]()
+    while calls < limit:
         taken = _take(publication, clock())
         if taken is None:
             break
         operation = taken.operation
         if taken.wait > 0:
             sleep(taken.wait)
-        made += 1
+        calls += 1
         adapter.assert_host(client)
         if _attempt(client, taken, clock):
             spends = adapter.operations[operation.kind].spends
@@ -88,7 +88,7 @@ def operations_run(
             for kind in over - settled:
                 alarm_settle(publication=publication, kind=kind, at=clock())
             settled |= over
-    return made
+    return calls
 
 
 def _sendable(publication: Publication, at: datetime) -> QuerySet[Operation]:
@@ -170,9 +170,9 @@ def _answer(client: Any, operation: Operation, at: datetime) -> Answer | None:
     first = operation.first_sent_at or at
     held_back = handler.is_sought and not handler.may_run(operation.publication.state)
     if operation.attempts > 1 and (held_back or at - first > adapter.token_life):
-        there = handler.find(client, operation)
-        if there is not None or held_back:
-            return there
+        recalled = handler.find(client, operation)
+        if recalled is not None or held_back:
+            return recalled
         # Not done, and the token's day is over: from here it counts anew.
         Operation.objects.filter(pk=operation.pk).update(first_sent_at=at)
     try:
@@ -182,9 +182,9 @@ def _answer(client: Any, operation: Operation, at: datetime) -> Answer | None:
         if trouble == Trouble.REPEATED:
             return handler.recall(client, error, operation)
         if trouble in (Trouble.STATE, Trouble.REFUSED):
-            there = handler.find(client, operation)
-            if there is not None:
-                return there
+            recalled = handler.find(client, operation)
+            if recalled is not None:
+                return recalled
         raise
 
 

@@ -301,13 +301,17 @@ def publication_extend(*, publication: Publication, until: datetime, at: datetim
     publication = publication_lock(publication)
     if publication.state != State.OPEN:
         raise NotNow(_("The publication is “%(state)s”. Resume it first.") % {"state": publication.state})
-    shorter = [one for one in _needed(publication) if one.expires_at is None or one.expires_at < until]
+    shorter = [
+        published_hit
+        for published_hit in _needed(publication)
+        if published_hit.expires_at is None or published_hit.expires_at < until
+    ]
     pending = set(
         Operation.objects.filter(publication=publication, kind=Kind.REOPEN, until=until, ended_at=None).values_list(
             "published_hit", flat=True
         )
     )
-    chosen = [one for one in shorter if one.pk not in pending]
+    chosen = [published_hit for published_hit in shorter if published_hit.pk not in pending]
     return reopen_plan(publication=publication, published_hits=chosen, until=until, at=at)
 
 
@@ -325,8 +329,8 @@ def open_published_hits(publication: Publication, at: datetime) -> QuerySet[Publ
 
 def open_or_needed(publication: Publication, at: datetime) -> QuerySet[PublishedHit]:
     """The campaign's HITs at the platform that are open, or need work and may be opened again."""
-    there = publication.published_hits.filter(hit__isnull=False).exclude(platform_hit_id="")
-    return there.filter(Q(hit__needed__gt=0) | Q(expires_at__gt=at))
+    posted = publication.published_hits.filter(hit__isnull=False).exclude(platform_hit_id="")
+    return posted.filter(Q(hit__needed__gt=0) | Q(expires_at__gt=at))
 
 
 def _to_end(publication: Publication, at: datetime, *, all_of_them: bool = False) -> QuerySet[PublishedHit]:
@@ -335,8 +339,8 @@ def _to_end(publication: Publication, at: datetime, *, all_of_them: bool = False
     """
     waiting = Operation.objects.filter(published_hit=OuterRef("pk"), ended_at=None)
     ending, opening = waiting.filter(kind=Kind.EXPIRE, turn=OuterRef("turn")), waiting.filter(kind=Kind.REOPEN)
-    there = publication.published_hits.exclude(platform_hit_id="")
-    published_hits = there.filter(Q(expires_at__gt=at) | Exists(opening)).exclude(Exists(ending))
+    posted = publication.published_hits.exclude(platform_hit_id="")
+    published_hits = posted.filter(Q(expires_at__gt=at) | Exists(opening)).exclude(Exists(ending))
     return published_hits if all_of_them else published_hits.filter(hit__isnull=False)
 
 

@@ -311,7 +311,7 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
     same = {"hit": OuterRef("hit"), "worker": OuterRef("worker")}
     settled = Assignment.objects.filter(Q(submission__isnull=False) | Q(payments__purpose=Purpose.COMPENSATION), **same)
     lost = lost.exclude(Exists(waiting)).exclude(Exists(settled)).exclude(state=Assignment.State.ACTIVE)
-    found = 0
+    planned = 0
     for assignment in lost.order_by("hit", "worker", "id").distinct("hit", "worker"):
         _payment_row, new = Payment.objects.get_or_create(
             assignment=assignment,
@@ -323,7 +323,7 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
                 "owed_at": at,
             },
         )
-        found += new
+        planned += new
         text = _("Assignment %(id)d was done here but not submitted at the platform. Offer a compensation.")
         alarm_raise(
             publication=publication,
@@ -332,7 +332,7 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
             text=text % {"id": assignment.pk},
             at=at,
         )
-    return found
+    return planned
 
 
 def _raise_lapsed(publication: Publication, at: datetime) -> None:

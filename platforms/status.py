@@ -42,10 +42,10 @@ class PublicationStatus(NamedTuple):
 def count_status(publication: Publication, at: datetime) -> PublicationStatus:
     """Count a publication's HITs and assignments."""
     published_hits = publication.published_hits.filter(hit__isnull=False)
-    there = published_hits.exclude(platform_hit_id="")
-    published = there.values("hit").distinct().count()
+    posted = published_hits.exclude(platform_hit_id="")
+    published = posted.values("hit").distinct().count()
     open_there = (
-        there.filter(expires_at__gt=at).annotate(taken=Count("submissions")).filter(taken__lt=F("max_assignments"))
+        posted.filter(expires_at__gt=at).annotate(taken=Count("submissions")).filter(taken__lt=F("max_assignments"))
     )
     work = submissions_of(publication)
     counts = work.aggregate(
@@ -154,15 +154,17 @@ class CompensationRow(NamedTuple):
 
 def compensations_of(publication: Publication) -> QuerySet[Payment]:
     """A publication's compensations: those that wait for an offer first, then the newest."""
-    found = publication.payments.filter(purpose=Payment.Purpose.COMPENSATION).annotate(offers=Count("operations"))
-    return found.select_related("assignment__worker").order_by("offers", "-id")
+    compensations = publication.payments.filter(purpose=Payment.Purpose.COMPENSATION).annotate(
+        offers=Count("operations")
+    )
+    return compensations.select_related("assignment__worker").order_by("offers", "-id")
 
 
 def compensation_rows(payments: list[Payment]) -> list[CompensationRow]:
     """Compensations with the state of their offers, in the order given."""
     offers = {
-        one.payment_id: one
-        for one in Operation.objects.filter(kind=Kind.COMPENSATE, payment__in=payments)
+        row.payment_id: row
+        for row in Operation.objects.filter(kind=Kind.COMPENSATE, payment__in=payments)
         .select_related("published_hit")
         .order_by("id")
     }
@@ -171,8 +173,8 @@ def compensation_rows(payments: list[Payment]) -> list[CompensationRow]:
     )
     ids = [payment.assignment.platform_assignment_id for payment in payments if payment.assignment]
     unmatched = {
-        (one.platform_assignment_id, one.platform_worker_id): one
-        for one in Submission.objects.filter(
+        (row.platform_assignment_id, row.platform_worker_id): row
+        for row in Submission.objects.filter(
             assignment=None, published_hit__hit__isnull=False, platform_assignment_id__in=ids
         )
     }
@@ -209,12 +211,12 @@ class Sums(NamedTuple):
 def ledger_sums(publication: Publication) -> list[Sums]:
     """A publication's payments by purpose and state, in the order in which those are listed in the model."""
     purposes, states = dict(Payment.Purpose.choices), dict(Payment.State.choices)
-    found = (
+    sums = (
         publication.payments.order_by()
         .values_list("purpose", "state")
         .annotate(count=Count("id"), amount=Sum("amount"), fees=Sum("fee"))
     )
-    order = sorted(found, key=lambda row: (list(purposes).index(row[0]), list(states).index(row[1])))
+    order = sorted(sums, key=lambda row: (list(purposes).index(row[0]), list(states).index(row[1])))
     return [Sums(str(purposes[row[0]]), str(states[row[1]]), *row[2:]) for row in order]
 
 

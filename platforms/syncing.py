@@ -64,9 +64,9 @@ def publication_sync(*, publication: Publication, at: datetime, limit: int = 200
             break
         for published_hit in published_hits:
             polled += 1
-            found = _poll_alone(adapter, client, published_hit, at, raised)
-            if found is not None:
-                new += found
+            changes = _poll_alone(adapter, client, published_hit, at, raised)
+            if changes is not None:
+                new += changes
                 stored.add(published_hit.platform_hit_id)
     if publication.state != Publication.State.STOPPED:
         _shorten_list(adapter, client, publication, reviewable, stored)

@@ -66,13 +66,13 @@ class NotPublished(NotNow):
 
 def _publication_of(campaign: Campaign) -> Publication:
     """The campaign's publication, once it has left the draft. Raises NotPublished."""
-    found = Publication.objects.filter(campaign=campaign).first()
-    if found is None or found.state == State.DRAFT:
+    publication = Publication.objects.filter(campaign=campaign).first()
+    if publication is None or publication.state == State.DRAFT:
         refused = NotPublished(_("The campaign is not published at a platform yet."))
         refused.way_out = (reverse("platforms:terms", args=[campaign.pk]), _("Go to the terms"))
         raise refused
-    found.campaign = campaign
-    return found
+    publication.campaign = campaign
+    return publication
 
 
 # --- terms, dry run, publishing
@@ -378,11 +378,11 @@ def _alarm_rows(publication: Publication, alarms: Iterable[Alarm]) -> list[Alarm
 def state(request: Request, pk: int) -> HttpResponse:
     """A publication: what needs attention, progress and next steps."""
     campaign = campaign_of(request, pk)
-    found = Publication.objects.filter(campaign=campaign).first()
-    if found is None or found.state == State.DRAFT:
+    publication = Publication.objects.filter(campaign=campaign).first()
+    if publication is None or publication.state == State.DRAFT:
         return see_other("platforms:terms", pk)
-    found.campaign = campaign
-    return render(request, "platforms/state.html", _state_context(request, found, ExtendForm()))
+    publication.campaign = campaign
+    return render(request, "platforms/state.html", _state_context(request, publication, ExtendForm()))
 
 
 @login_required
@@ -564,17 +564,19 @@ def submission(request: Request, pk: int, submission_pk: int) -> HttpResponse:
     """One submission beside what is stored here. POST approves or rejects it, with a reason."""
     campaign = campaign_of(request, pk)
     publication = _publication_of(campaign)
-    one = platform_status.submissions_of(publication).select_related("decided_by").filter(pk=submission_pk).first()
-    if one is None:
+    submission = (
+        platform_status.submissions_of(publication).select_related("decided_by").filter(pk=submission_pk).first()
+    )
+    if submission is None:
         raise NotYours(_("This publication has no such submission."))
-    one.publication = publication
+    submission.publication = publication
     form, status = DecideForm(), 200
     if request.method == "POST":
         form = DecideForm(request.POST)
         status = 400
         if form.is_valid():
             try:
-                _decide(request, one, form)
+                _decide(request, submission, form)
             except Refused as error:
                 status = refuse_in(form, error)
             else:
@@ -582,19 +584,20 @@ def submission(request: Request, pk: int, submission_pk: int) -> HttpResponse:
     context = {
         "campaign": campaign,
         "publication": publication,
-        "submission": one,
-        "stored": platform_status.stored_work(one),
-        "bonus": reviewing.bonus_owed(one),
-        "payments": one.payments.order_by("id"),
-        "may_decide": one.decision == Submission.Decision.NONE and one.status == Submission.Status.SUBMITTED,
+        "submission": submission,
+        "stored": platform_status.stored_work(submission),
+        "bonus": reviewing.bonus_owed(submission),
+        "payments": submission.payments.order_by("id"),
+        "may_decide": submission.decision == Submission.Decision.NONE
+        and submission.status == Submission.Status.SUBMITTED,
         "form": form,
     }
     return render(request, "platforms/submission.html", context, status=status)
 
 
-def _decide(request: Request, one: Submission, form: DecideForm) -> None:
+def _decide(request: Request, submission: Submission, form: DecideForm) -> None:
     given: dict[str, Any] = {
-        "submission": one,
+        "submission": submission,
         "by": request.user,
         "why": form.cleaned_data["why"],
         "at": timezone.now(),

@@ -455,10 +455,10 @@ def campaign_reopen(*, campaign_id: int) -> None:
 
 def _draft(campaign: Campaign, otherwise: str) -> Campaign:
     """The campaign, locked, if it is a draft; else NotNow with this sentence."""
-    found = Campaign.objects.select_for_update().filter(pk=campaign.pk, state=Campaign.State.DRAFT).first()
-    if found is None:
+    draft = Campaign.objects.select_for_update().filter(pk=campaign.pk, state=Campaign.State.DRAFT).first()
+    if draft is None:
         raise NotNow(otherwise)
-    return found
+    return draft
 
 
 def campaign_plan(campaign: Campaign, runs: Iterable[Run], report: Report | None = None) -> Plan:

@@ -99,19 +99,19 @@ def _first_labs(request: Request) -> list[Lab]:
 @require_GET
 def collection(request: Request, pk: int) -> HttpResponse:
     """One collection: what it holds, its runs and its campaigns."""
-    found = _collection_of(request, pk)
+    collection = _collection_of(request, pk)
     context = {
-        "collection": found,
-        "size": pool_selectors.collection_size(found),
+        "collection": collection,
+        "size": pool_selectors.collection_size(collection),
         "runs": Listing(
             request,
-            found.runs.order_by("name"),
+            collection.runs.order_by("name"),
             sorts=pool_lists.RUN_SORTS,
             narrow=pool_lists.CollectionRunFilter,
             key="runs",
         ),
-        "campaigns": _campaigns(request, found.campaigns.order_by("-id")),
-        "jobs": _jobs_shown(request, collection=found),
+        "campaigns": _campaigns(request, collection.campaigns.order_by("-id")),
+        "jobs": _jobs_shown(request, collection=collection),
     }
     return render(request, "pools/collection.html", context)
 
@@ -194,14 +194,14 @@ def runs(request: Request) -> HttpResponse:
 @require_GET
 def run(request: Request, pk: int) -> HttpResponse:
     """One run and its census."""
-    found = _run_of(request, pk)
+    run = _run_of(request, pk)
     context = {
-        "run": found,
-        "sentences": census_sentences(found.census),
-        "metadata": list(flatten(found.metadata)),
-        "campaigns": _campaigns(request, found.campaigns.order_by("-id")),
-        "file_name": str(found.original.name).rpartition("/")[2],
-        "file_size": pool_selectors.file_size(found),
+        "run": run,
+        "sentences": census_sentences(run.census),
+        "metadata": list(flatten(run.metadata)),
+        "campaigns": _campaigns(request, run.campaigns.order_by("-id")),
+        "file_name": str(run.original.name).rpartition("/")[2],
+        "file_size": pool_selectors.file_size(run),
     }
     return render(request, "pools/run.html", context)
 
@@ -210,9 +210,9 @@ def run(request: Request, pk: int) -> HttpResponse:
 @require_POST
 def run_delete(request: Request, pk: int) -> HttpResponse:
     """Delete a run that no campaign uses."""
-    found = _run_of(request, pk)
-    pool_services.run_delete(run=found)
-    messages.success(request, _("The run “%(name)s” has been deleted.") % {"name": found.name})
+    run = _run_of(request, pk)
+    pool_services.run_delete(run=run)
+    messages.success(request, _("The run “%(name)s” has been deleted.") % {"name": run.name})
     return see_other("pools:runs")
 
 
@@ -391,18 +391,18 @@ def campaign_new(request: Request) -> HttpResponse:
     chosen = request.GET.get("collection")
     if chosen is None:
         return _choose_collection(request, _("New campaign: which collection?"), "pools:campaign_new")
-    found = _collection_of(request, chosen)
+    collection = _collection_of(request, chosen)
     if request.method == "GET":
         before = _job_asked_again(request, Job.Kind.CAMPAIGN)
-        form = CampaignForm(collection=found)
-        if before is not None and before.collection_id == found.pk:
+        form = CampaignForm(collection=collection)
+        if before is not None and before.collection_id == collection.pk:
             entered = background.settings_of(before)
-            form = CampaignForm(collection=found, instance=entered, initial={"runs": before.request["runs"]})
-        return render(request, "pools/campaign_new.html", {"form": form, "collection": found})
-    form = CampaignForm(request.POST, collection=found)
+            form = CampaignForm(collection=collection, instance=entered, initial={"runs": before.request["runs"]})
+        return render(request, "pools/campaign_new.html", {"form": form, "collection": collection})
+    form = CampaignForm(request.POST, collection=collection)
     if form.is_valid():
         asked = background.campaign_ask(
-            collection=found,
+            collection=collection,
             runs=form.cleaned_data["runs"],
             name=form.cleaned_data["name"],
             settings=form.settings(),
@@ -410,16 +410,16 @@ def campaign_new(request: Request) -> HttpResponse:
             at=timezone.now(),
         )
         return _begin(request, asked)
-    return render(request, "pools/campaign_new.html", {"form": form, "collection": found}, status=400)
+    return render(request, "pools/campaign_new.html", {"form": form, "collection": collection}, status=400)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def campaign_delete(request: Request, pk: int) -> HttpResponse:
     """Delete a draft, after asking once."""
-    found = campaign_of(request, pk)
+    campaign = campaign_of(request, pk)
     if request.method == "GET":
-        return render(request, "pools/campaign_delete.html", {"campaign": found})
-    pool_services.campaign_delete(campaign=found)
-    messages.success(request, _("The draft “%(name)s” has been deleted.") % {"name": found.name})
+        return render(request, "pools/campaign_delete.html", {"campaign": campaign})
+    pool_services.campaign_delete(campaign=campaign)
+    messages.success(request, _("The draft “%(name)s” has been deleted.") % {"name": campaign.name})
     return see_other("pools:campaigns")

@@ -131,7 +131,7 @@ def _scores(
     top = perfect_top(inputs.qrels, campaign.min_grade)
     wins = win_ratios(tops | {_NOBODY: top}, list(preference.queries), judgments, alpha=ALPHA)
     brought = {run: inputs.runs[run].top(order, campaign.depth) for run in runs if run in inputs.pooled}
-    own = contributions(
+    own_contributions = contributions(
         board, brought, inputs.qrels, pools, judgments,
         method=cast(Method, campaign.method), policy=cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade,
     )  # fmt: skip
@@ -154,7 +154,7 @@ def _scores(
         "tau_all": kendall_tau([on_all[run] for run in runs], [scores.original[run].mean for run in runs]),
         "tau": scores.tau,
         "tau_ap": scores.tau_ap,
-        "neighbours": [one._asdict() for one in scores.neighbours],
+        "neighbours": [contribution._asdict() for contribution in scores.neighbours],
         "bonferroni": {"alpha": scores.alpha, "family": len(scores.neighbours), "threshold": scores.threshold},
         "pairings": {
             "preference": _share(pairings(preference.relevant(), judgments)),
@@ -165,16 +165,16 @@ def _scores(
         "compare_original": compared_before.as_dict(),
         "contributions": [
             {
-                "run": one.run,
-                "preference": one.mean,
-                "without_own": one.mean_without,
-                "change": one.mean_without - one.mean,
-                "own": one.own,
-                "won": one.won,
-                "place": one.place,
-                "place_without": one.place_without,
+                "run": contribution.run,
+                "preference": contribution.mean,
+                "without_own": contribution.mean_without,
+                "change": contribution.mean_without - contribution.mean,
+                "own": contribution.own,
+                "won": contribution.won,
+                "place": contribution.place,
+                "place_without": contribution.place_without,
             }
-            for one in sorted(own, key=lambda one: runs.index(one.run))
+            for contribution in sorted(own_contributions, key=lambda contribution: runs.index(contribution.run))
         ],
         "champion": None,
         "agreement": _agreement(inputs),
@@ -193,15 +193,15 @@ def _champion(inputs: Inputs, judgments: Sequence[Preference]) -> Json:
     return {
         **{
             name: {
-                "for_qrel": own.qrel,
-                "against": own.other,
-                "undecided": own.undecided,
-                "queries": own.queries,
-                "share": own.other_share,
-                "interval": own.interval(),
-                "p": own.p,
+                "for_qrel": half.qrel,
+                "against": half.other,
+                "undecided": half.undecided,
+                "queries": half.queries,
+                "share": half.other_share,
+                "interval": half.interval(),
+                "p": half.p,
             }
-            for name, own in (("a", outcomes.a), ("b", outcomes.b))
+            for name, half in (("a", outcomes.a), ("b", outcomes.b))
         },
         "slices": [
             {"name": name, "share": count / decided if decided else None}
@@ -240,13 +240,13 @@ def _certainty(
         "error_rate": rate,
         "ranks": [
             {
-                "run": one.run,
-                "low": one.first_place,
-                "median": one.middle_place,
-                "high": one.last_place,
-                "first": one.first,
+                "run": ranks.run,
+                "low": ranks.first_place,
+                "median": ranks.middle_place,
+                "high": ranks.last_place,
+                "first": ranks.first,
             }
-            for one in sorted(found.runs, key=lambda one: runs.index(one.run))
+            for ranks in sorted(found.runs, key=lambda ranks: runs.index(ranks.run))
         ],
         "stability": [
             {"qid": query, "best": sorted(shares), "share": min(shares.values())}
@@ -323,9 +323,9 @@ def _quality(behaviour: Behaviour) -> Json:
 def _plain(value: Any) -> Any:
     """The same in lists, dictionaries with text keys and plain numbers; what is not a number is None."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(own) for key, own in value.items()}
+        return {str(key): _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(own) for own in value]
+        return [_plain(part) for part in value]
     if isinstance(value, float):
         return None if math.isnan(value) else float(value)
     return value

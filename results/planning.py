@@ -119,12 +119,12 @@ def plan_for(campaign: Campaign, data: dict[str, Any] | None, error_rate: float)
     likely = publication_likely(campaign)
     rows = [
         Row(
-            one.overlap,
-            asked * one.overlap,
-            campaign_bill(likely, pairs=asked, overlap=one.overlap),
-            one.same,
-            one.kept,
+            price.overlap,
+            asked * price.overlap,
+            campaign_bill(likely, pairs=asked, overlap=price.overlap),
+            price.same,
+            price.kept,
         )
-        for one in prices
+        for price in prices
     ]
     return Planned(rows, len(sizes), draws)

@@ -197,9 +197,9 @@ def _cell(
 ) -> MatrixCell | None:
     if row is column:
         return None
-    here, there = row.passage.pid, column.passage.pid
-    won, lost = wins.get((here, there), 0), wins.get((there, here), 0)
-    return MatrixCell(column, won if frozenset((here, there)) in asked else None, won + lost)
+    row_pid, column_pid = row.passage.pid, column.passage.pid
+    won, lost = wins.get((row_pid, column_pid), 0), wins.get((column_pid, row_pid), 0)
+    return MatrixCell(column, won if frozenset((row_pid, column_pid)) in asked else None, won + lost)
 
 
 def _judgment(row: JudgmentRow, by_pid: dict[str, CandidateDetail]) -> JudgmentDetail:

@@ -97,14 +97,14 @@ def is_about_something(data: dict[str, Any]) -> bool:
 def write_result_files(data: dict[str, Any], folder: Path) -> dict[str, Path]:
     """Write every figure and every table into a folder. Returns their paths by name."""
     with translation.override("en"):
-        drawn, made = figures.drawable(data), _tables_of(data)
+        drawn, shown_tables = figures.drawable(data), _tables_of(data)
         files = {f"figures/{figure.name}.svg": figures.svg(figure.name, data) for figure in drawn}
         for figure in drawn:
             files[f"figures/{figure.name}.pdf"] = figures.pdf(figure.name, data)
             files[f"figures/{figure.name}.png"] = figures.png(figure.name, data)
-        for one in made:
-            files[f"tables/{one.name}.csv"] = as_csv(one).encode()
-            files[f"tables/{one.name}.tex"] = as_tex(one).encode()
+        for table_ in shown_tables:
+            files[f"tables/{table_.name}.csv"] = as_csv(table_).encode()
+            files[f"tables/{table_.name}.tex"] = as_tex(table_).encode()
         return {name: write_whole(folder / name, [content]) for name, content in files.items()}
 
 
@@ -132,7 +132,7 @@ def _write_report(
                 _shown_figure(figure, data, files[f"figures/{figure.name}.svg"].read_bytes())
                 for figure in figures.drawable(data)
             ],
-            "tables": [_shown_table(one) for one in _tables_of(data)],
+            "tables": [_shown_table(each) for each in _tables_of(data)],
             "examples": _examples(folder / DATA / "judged-pairs.jsonl", data["seed"]),
             "exports": [(name, entry["what"]) for name, entry in about["files"].items()],
         }

@@ -253,30 +253,30 @@ def _rise(row: Data) -> int:
 
 
 def _swaps(data: Data) -> Iterator[str]:
-    swapped = [one for one in data["neighbours"] if one["changed"]]
-    clear = [one for one in swapped if one["significant"]]
+    swapped = [pair for pair in data["neighbours"] if pair["changed"]]
+    clear = [pair for pair in swapped if pair["significant"]]
     if not swapped:
         yield _("No two neighbours on the original leaderboard changed ranks.")
         return
-    told = ngettext(
+    text = ngettext(
         "%(count)d of %(all)d pairs of neighbours on the original leaderboard changed ranks",
         "%(count)d of %(all)d pairs of neighbours on the original leaderboard changed ranks",
         len(swapped),
     ) % {"count": len(swapped), "all": len(data["neighbours"])}
     if clear:
-        named = ", ".join(_("%(lower)s above %(upper)s") % one for one in clear[:MOST_NAMED])
+        named = ", ".join(_("%(lower)s above %(upper)s") % pair for pair in clear[:MOST_NAMED])
         yield _("%(told)s; significant in %(clear)d of them: %(named)s.") % {
-            "told": told,
+            "told": text,
             "clear": len(clear),
             "named": named,
         }
     else:
-        yield _("%(told)s; in none of them is the difference significant.") % {"told": told}
+        yield _("%(told)s; in none of them is the difference significant.") % {"told": text}
 
 
 def _certainty(data: Data) -> Iterator[str]:
     if data["ranks"] and len(data["ranks"]) > 1:
-        first = max(data["ranks"], key=lambda one: one["first"])
+        first = max(data["ranks"], key=lambda row: row["first"])
         yield _(
             "When queries and judgments are resampled, %(run)s is first in %(share)s of the resamples; "
             "its rank is %(low)d to %(high)d with 95 %% confidence."
@@ -301,7 +301,7 @@ def _certainty(data: Data) -> Iterator[str]:
                 len(trades),
             ) % {"count": len(trades), "named": named + (", …" if len(trades) > MOST_NAMED else "")}
     if data["stability"]:
-        unsure = sum(one["share"] < 0.9 for one in data["stability"])
+        unsure = sum(row["share"] < 0.9 for row in data["stability"])
         yield ngettext(
             "When judgments are resampled, the best known answers of %(count)s query of %(all)s stay "
             "among the best in less than 90 %% of the resamples.",
@@ -364,14 +364,16 @@ def _limits(data: Data) -> Iterator[str]:
         "A best known answer is the best of the passages that the pooled runs ranked first%(and_qrel)s. A "
         "run that brings other passages is at a disadvantage until they are judged too."
     ) % {"and_qrel": _(" and of the original qrels") if data["qrel_policy"] != "none" else ""}
-    own = [one for one in data["contributions"] if one["place_without"] != one["place"]]
-    if own:
-        named = ", ".join(one["run"] for one in own[:MOST_NAMED])
+    changed = [
+        contribution for contribution in data["contributions"] if contribution["place_without"] != contribution["place"]
+    ]
+    if changed:
+        named = ", ".join(contribution["run"] for contribution in changed[:MOST_NAMED])
         yield ngettext(
             "The rank of %(named)s depends on passages that only this run brought.",
             "The ranks of %(count)d runs depend on passages that only the run itself brought: %(named)s.",
-            len(own),
-        ) % {"count": len(own), "named": named + (", …" if len(own) > MOST_NAMED else "")}
+            len(changed),
+        ) % {"count": len(changed), "named": named + (", …" if len(changed) > MOST_NAMED else "")}
     single = data["answered"] - len(data["stability"] or ()) if data["stability"] is not None else 0
     if single and data["error_rate"] is None:
         yield ngettext(

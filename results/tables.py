@@ -113,12 +113,12 @@ def _leaderboard(data: Data) -> Table:
         Column("original_bootstrap", _("before"), "interval"),
     ]
     rows = []
-    for one in data["leaderboard"]:
-        after, before = one["preference"], one["original"]
+    for entry in data["leaderboard"]:
+        after, before = entry["preference"], entry["original"]
         rows.append(
             [
-                *(one["place_preference"], one["run"], one["pooled"], after["mean"], after["t"]),
-                *(one["place_original"], before["mean"], before["t"], one["original_all"]),
+                *(entry["place_preference"], entry["run"], entry["pooled"], after["mean"], after["t"]),
+                *(entry["place_original"], before["mean"], before["t"], entry["original_all"]),
                 *(after["mean"] - before["mean"], after["bootstrap"], before["bootstrap"]),
             ]
         )
@@ -146,7 +146,7 @@ def _neighbours(data: Data) -> Table:
         Column("preference_p", _("p (signed rank)"), "p"),
         Column("significant", _("Significant"), "yes"),
     ]
-    rows = [[one[column.key] for column in columns] for one in data["neighbours"]]
+    rows = [[pair[column.key] for column in columns] for pair in data["neighbours"]]
     bonferroni = data["bonferroni"]
     about = _(
         "Runs that follow each other on the original qrels, and how far they are apart there and on the preference "
@@ -168,7 +168,7 @@ def _ranks(data: Data) -> Table:
         Column("high", _("Worst rank"), "count"),
         Column("first", _("Probability of being first"), "share"),
     ]
-    rows = [[one[column.key] for column in columns] for one in data["ranks"]]
+    rows = [[entry[column.key] for column in columns] for entry in data["ranks"]]
     about = _(
         "How certain the ranks are: queries and judgments are resampled many times (bootstrap). Best "
         "and worst are the ends of the rank's 95% interval."
@@ -312,9 +312,9 @@ def _win_totals(data: Data) -> Table:
     ]
     wins = data["wins"]
     rows = []
-    for number, one in enumerate(wins["row"]):
+    for number, total in enumerate(wins["row"]):
         name = _wins_name(data, number)
-        rows.append([name, one["beats"], one["beats_significantly"], one["won"], one["of"], one["share"]])
+        rows.append([name, total["beats"], total["beats_significantly"], total["won"], total["of"], total["share"]])
     about = _(
         "By top passages only: where those of two runs differ and people compared them, whose was "
         "preferred? The perfect ranking returns the original qrel first."
@@ -385,7 +385,7 @@ def _contributions(data: Data) -> Table:
         Column("place", _("Rank"), "count"),
         Column("place_without", _("Rank without them"), "count"),
     ]
-    rows = [[one[column.key] for column in columns] for one in data["contributions"]]
+    rows = [[entry[column.key] for column in columns] for entry in data["contributions"]]
     about = _(
         "Does a run owe its rank to what it brought into the pools? The preference qrels are derived "
         "again without the passages that only this run ranked first."
@@ -461,8 +461,8 @@ def _stability(data: Data) -> Table:
         Column("best", _("Best known answers"), "text"),
         Column("share", _("Stays"), "share"),
     ]
-    least = sorted(data["stability"], key=lambda one: (one["share"], one["qid"]))
-    rows = [[one["qid"], ", ".join(one["best"]), one["share"]] for one in least]
+    least = sorted(data["stability"], key=lambda entry: (entry["share"], entry["qid"]))
+    rows = [[entry["qid"], ", ".join(entry["best"]), entry["share"]] for entry in least]
     about = _(
         "In what share of the resamples of the judgments each best known answer stays among the best; for "
         "several answers, the lowest share. The least certain come first: if you judge any again, start with these."

@@ -98,11 +98,11 @@ def _sections(
     """Each table with the figures of its numbers. One of them may be sorted."""
     sections = []
     for name in tables.tables(data):
-        own = order if name == sorted_table else ""
-        table = _table_of(data, name).sorted_by(own)
+        table_order = order if name == sorted_table else ""
+        table = _table_of(data, name).sorted_by(table_order)
         shown = Shown(
             table,
-            heads(table, own, _sorting(name)),
+            heads(table, table_order, _sorting(name)),
             _rows(campaign, table, table.rows if len(table.rows) <= LONGEST else table.rows[:SHORT]),
             len(table.rows),
         )

@@ -76,7 +76,7 @@ def judge(
                     turn()
                     next_turn = time.monotonic() + SECONDS_A_TURN
                     places = crowd.free_assignments() if now.done < now.hits else 0
-                    searching = sum(one.searching for one in crowd.people)
+                    searching = sum(member.searching for member in crowd.people)
                     for _place in range(min(workers - len(running), places - searching)):
                         person = crowd.newcomer()
                         running.add(pool.submit(on_thread, person, person.come))

@@ -71,10 +71,10 @@ def tests_suggest(request: Request, pk: int) -> HttpResponse:
         campaign=campaign, count=count, seed=task_services.next_test_seed(campaign)
     )
     if suggested:
-        made = ngettext(
+        text = ngettext(
             "%(count)d test pair has been suggested.", "%(count)d test pairs have been suggested.", len(suggested)
         )
-        messages.success(request, made % {"count": len(suggested)} + " " + _("Read each one, then confirm or decline."))
+        messages.success(request, text % {"count": len(suggested)} + " " + _("Read each one, then confirm or decline."))
     else:
         messages.warning(request, _("No more test pairs can be suggested from the qrels. Write one yourself."))
     return see_other("tasks:tests", pk, fragment="suggested")

@@ -35,14 +35,14 @@ def arrive(request: HttpRequest, link: str, number: int) -> HttpResponse:
         campaign__link=link.replace("\0", "")
     )
     hit = Hit.objects.filter(campaign__link=link.replace("\0", ""), number=number).first()
-    found = publication.first()
-    if found is None or hit is None:
+    publication_ = publication.first()
+    if publication_ is None or hit is None:
         raise NotYours(_("There is no task at this address. Please return it; it does not count against you."))
-    platform = submit_host(found)
+    platform = submit_host(publication_)
     if request.method != "HEAD":
-        look_note(found, timezone.now())
+        look_note(publication_, timezone.now())
     try:
-        return allow_frame(_answer_arrival(request, found, hit), platform)
+        return allow_frame(_answer_arrival(request, publication_, hit), platform)
     except Refused as refused:
         refused.framed_by = platform
         raise

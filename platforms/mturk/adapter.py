@@ -83,8 +83,8 @@ class MTurkAdapter(Adapter):
         """At our own marketplace the whole reward is listed, so that workers see it. At Mechanical Turk, where a
         compensation takes a worker's attention, a base and a bonus.
         """
-        own = self.platform == Platform.MARKETPLACE
-        return Publication.Pay.RETURN_AND_COMPENSATE if own else Publication.Pay.BASE_AND_BONUS
+        is_marketplace = self.platform == Platform.MARKETPLACE
+        return Publication.Pay.RETURN_AND_COMPENSATE if is_marketplace else Publication.Pay.BASE_AND_BONUS
 
     def requirements_at_first(self) -> list[dict[str, Any]]:
         """The paper's requirements where workers have a record, none at our own marketplace."""

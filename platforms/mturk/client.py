@@ -93,15 +93,15 @@ def signed_post(endpoint: Endpoint, path: str, target: str, body: Answer, second
 
     Raises BotoCoreError or ClientError as a client does, and ValueError where the answer is not a JSON object.
     """
-    own = _own_key(endpoint)
+    own_key = _own_key(endpoint)
     session = _session(_aws_environment())
-    found = Credentials(*own) if own else session.get_credentials()
-    if found is None:
+    credentials = Credentials(*own_key) if own_key else session.get_credentials()
+    if credentials is None:
         raise NoCredentialsError
     address = f"{endpoint.url.rstrip('/')}{path}"
     headers = {"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": target}
     request = AWSRequest(method="POST", url=address, headers=headers, data=json.dumps(body))
-    SigV4Auth(found.get_frozen_credentials(), "mturk-requester", REGION).add_auth(request)
+    SigV4Auth(credentials.get_frozen_credentials(), "mturk-requester", REGION).add_auth(request)
     # whom the API's clients trust: AWS_CA_BUNDLE, or a profile's ca_bundle
     trusted = session._session.get_config_variable("ca_bundle") or True
     sender = URLLib3Session(trusted, get_environ_proxies(address), timeout=(CONNECT_SECONDS, seconds))
@@ -179,8 +179,8 @@ def trouble_of(error: Exception) -> Trouble:
 
 def existing_hit(error: Exception) -> str:
     """The id in `The HIT with ID "3ABC…" already exists…`; empty if the message names none."""
-    found = re.search(r'HIT with ID "?([A-Z0-9]{8,64})', str(error), re.IGNORECASE)
-    return found.group(1) if found else ""
+    match = re.search(r'HIT with ID "?([A-Z0-9]{8,64})', str(error), re.IGNORECASE)
+    return match.group(1) if match else ""
 
 
 # --- reading: repeating is free

@@ -42,10 +42,10 @@ def hit_ids(body: bytes) -> list[str]:
     """The platform's ids of the HITs that a notification is about. Raises BadRequest for what is no notification."""
     try:
         message = json.loads(json.loads(body)["Message"])
-        found = [event.get("HITId") for event in message["Events"]]
+        ids = [event.get("HITId") for event in message["Events"]]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise BadRequest(_("This is not a notification.")) from error
-    return [one for one in dict.fromkeys(found) if isinstance(one, str) and one]
+    return [hit_id for hit_id in dict.fromkeys(ids) if isinstance(hit_id, str) and hit_id]
 
 
 def notifications_ask(*, publication: Publication, address: str) -> None:

@@ -99,8 +99,8 @@ class ExclusionType(MTurkHandler):
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
         """The publication has its exclusion."""
-        made = answer["QualificationType"]["QualificationTypeId"]
-        Publication.objects.filter(pk=operation.publication_id, exclusion_id="").update(exclusion_id=made)
+        type_id = answer["QualificationType"]["QualificationTypeId"]
+        Publication.objects.filter(pk=operation.publication_id, exclusion_id="").update(exclusion_id=type_id)
 
 
 def make_own_qualification(client: Any, request: Answer) -> Answer:
@@ -117,7 +117,7 @@ def make_own_qualification(client: Any, request: Answer) -> Answer:
             MustBeRequestable=False,
             MustBeOwnedByCaller=True,
         )
-        ours = next((one for one in mine if one["Name"] == request["Name"]), None)
+        ours = next((qualification for qualification in mine if qualification["Name"] == request["Name"]), None)
         if ours is None:  # of that name, and not among those that are ours
             raise
         return {"QualificationType": ours}
@@ -223,10 +223,10 @@ class Posting(MTurkHandler):
         again = super().recall(client, error, operation)
         if hit_id := existing_hit(error):
             return again | {"HIT": {"HITId": hit_id}}
-        there = self.find(client, operation)
-        if there is None:
+        recalled = self.find(client, operation)
+        if recalled is None:
             raise error
-        return again | there
+        return again | recalled
 
     def store(self, operation: Operation, answer: Answer, *, lifetime: int, hit_type_id: str, at: datetime) -> None:
         """The HIT has its id and its end, and is asked about soon."""
@@ -317,11 +317,11 @@ class Compensate(Posting):
     def call(self, client: Any, operation: Operation) -> Answer:
         """Make and grant the qualification silently, then make type and HIT; what was made before is found."""
         given = operation.request
-        made = make_own_qualification(client, given["qualification"])["QualificationType"]["QualificationTypeId"]
+        type_id = make_own_qualification(client, given["qualification"])["QualificationType"]["QualificationTypeId"]
         client.associate_qualification_with_worker(
-            QualificationTypeId=made, WorkerId=given["worker"], IntegerValue=1, SendNotification=False
+            QualificationTypeId=type_id, WorkerId=given["worker"], IntegerValue=1, SendNotification=False
         )
-        only = {"QualificationTypeId": made, "Comparator": "Exists", "ActionsGuarded": "DiscoverPreviewAndAccept"}
+        only = {"QualificationTypeId": type_id, "Comparator": "Exists", "ActionsGuarded": "DiscoverPreviewAndAccept"}
         hit_type = client.create_hit_type(**given["hit_type"], QualificationRequirements=[only])["HITTypeId"]
         return dict(client.create_hit_with_hit_type(HITTypeId=hit_type, **given["hit"], **token_of(operation)))
 

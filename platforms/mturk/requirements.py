@@ -31,36 +31,40 @@ def countries_of(requirements: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 def requirements_of(demands: Demands) -> list[dict[str, Any]]:
     """The API's QualificationRequirements for these demands."""
-    made: list[dict[str, Any]] = []
+    requirements: list[dict[str, Any]] = []
     if demands.countries:
-        made.append(_locale(demands.countries))
+        requirements.append(_locale(demands.countries))
     if demands.approved is not None:
-        made.append(_number(NUMBER_APPROVED, "GreaterThan", demands.approved))
+        requirements.append(_number(NUMBER_APPROVED, "GreaterThan", demands.approved))
     if demands.percent is not None:
-        made.append(_number(PERCENT_APPROVED, "GreaterThanOrEqualTo", demands.percent))
-    return [*made, *demands.others]
+        requirements.append(_number(PERCENT_APPROVED, "GreaterThanOrEqualTo", demands.percent))
+    return [*requirements, *demands.others]
 
 
 def demands_of(requirements: list[dict[str, Any]]) -> Demands:
     """The demands behind requirements; what is not exactly of one of the three kinds is among `others`."""
-    found = Demands()
-    for one in requirements:
-        kind = one.get("QualificationTypeId")
-        countries = tuple(str(place.get("Country", "")) for place in one.get("LocaleValues") or [])
-        values = one.get("IntegerValues") or [None]
-        if kind == LOCALE and not found.countries and countries and one == _locale(countries):
-            found = found._replace(countries=countries)
-        elif kind == NUMBER_APPROVED and found.approved is None and one == _number(kind, "GreaterThan", values[0]):
-            found = found._replace(approved=values[0])
+    demands = Demands()
+    for requirement in requirements:
+        kind = requirement.get("QualificationTypeId")
+        countries = tuple(str(place.get("Country", "")) for place in requirement.get("LocaleValues") or [])
+        values = requirement.get("IntegerValues") or [None]
+        if kind == LOCALE and not demands.countries and countries and requirement == _locale(countries):
+            demands = demands._replace(countries=countries)
+        elif (
+            kind == NUMBER_APPROVED
+            and demands.approved is None
+            and requirement == _number(kind, "GreaterThan", values[0])
+        ):
+            demands = demands._replace(approved=values[0])
         elif (
             kind == PERCENT_APPROVED
-            and found.percent is None
-            and one == _number(kind, "GreaterThanOrEqualTo", values[0])
+            and demands.percent is None
+            and requirement == _number(kind, "GreaterThanOrEqualTo", values[0])
         ):
-            found = found._replace(percent=values[0])
+            demands = demands._replace(percent=values[0])
         else:
-            found = found._replace(others=(*found.others, one))
-    return found
+            demands = demands._replace(others=(*demands.others, requirement))
+    return demands
 
 
 def _locale(countries: tuple[str, ...]) -> dict[str, Any]:

@@ -26,9 +26,9 @@ def campaign_called(name: str, lab: str | None) -> Campaign:
 
 
 def _the(model: type[Row], what: str, **by: str) -> Row:
-    found = list(model.objects.filter(**by)[:2])
-    if not found:
+    rows = list(model.objects.filter(**by)[:2])
+    if not rows:
         raise CommandError(f"There is no {what}.")
-    if len(found) > 1:
+    if len(rows) > 1:
         raise CommandError(f"Several labs have a {what}: say which with --lab.")
-    return found[0]
+    return rows[0]

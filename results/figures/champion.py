@@ -41,11 +41,11 @@ def description(data: dict[str, Any]) -> str:
     """The four outcomes, with numbers and shares."""
     parts = slices(data)
     pairs = sum(part.pairs for part in parts)
-    told = "; ".join(
+    text = "; ".join(
         f"{part.case[0].lower()}{part.case[1:]}, {part.preferred}: {part.pairs:,} ({percent(part.pairs / pairs)})"
         for part in parts
     )
-    return f"Bars of {counted(pairs, 'decided pair', 'decided pairs')} by outcome: {told}."
+    return f"Bars of {counted(pairs, 'decided pair', 'decided pairs')} by outcome: {text}."
 
 
 def draw(canvas: Canvas, data: dict[str, Any]) -> None:

@@ -28,17 +28,17 @@ class Intervals:
         runs = [run for run in data["leaderboard"] if run[self.qrels]["mean"] is not None]
         best = max(runs, key=lambda run: run[self.qrels]["mean"])
         last = min(runs, key=lambda run: run[self.qrels]["mean"])
-        told = (
+        text = (
             f"Mean RR@{data['k']} of {counted(len(runs), 'run', 'runs')} on the {self.qrels} qrels, 95% t intervals, "
             f"in the order of the original leaderboard. Highest: {best['run']}, {best[self.qrels]['mean']:.3f}. "
             f"Lowest: {last['run']}, {last[self.qrels]['mean']:.3f}."
         )
         perfect = self.perfect(data)["mean"]
         if perfect is None:
-            return told
+            return text
         above = sum(run[self.qrels]["mean"] > perfect for run in runs)
         above_it = counted(above, "run is", "runs are") if above else "no run is"
-        return f"{told} The {PERFECT_NAME} has {perfect:.3f}; {above_it} above it."
+        return f"{text} The {PERFECT_NAME} has {perfect:.3f}; {above_it} above it."
 
     def draw(self, canvas: Canvas, data: dict[str, Any]) -> None:
         """A row a run, the perfect ranking below them and as a dashed line through all, means at the right."""
@@ -75,8 +75,8 @@ class Intervals:
         """Mean and interval of the perfect ranking; a mean of None where there is none."""
         if self.qrels == "original":
             return _PERFECT_ON_ORIGINAL
-        found: dict[str, Any] = (data["perfect"] or {}).get("preference") or {"mean": None, "t": None}
-        return found
+        score: dict[str, Any] = (data["perfect"] or {}).get("preference") or {"mean": None, "t": None}
+        return score
 
 
 ORIGINAL = Intervals("original")

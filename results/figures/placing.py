@@ -47,10 +47,10 @@ def place(
     marks = [*taken, *(Box(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in points)]
     labels: dict[int, Placed] = {}
     for number in sorted(range(len(points)), key=lambda number: _crowd(points, number), reverse=True):
-        found = _found(points[number], sizes[number], room, marks, [label.box for label in labels.values()], furthest)
-        if found is None:
+        placed = _found(points[number], sizes[number], room, marks, [label.box for label in labels.values()], furthest)
+        if placed is None:
             return None
-        labels[number] = found
+        labels[number] = placed
     return [labels[number] for number in range(len(points))]
 
 
@@ -83,10 +83,10 @@ def _found(
             )
             if not inside or any(map(box.overlaps, marks)) or any(map(box.overlaps, labels)):
                 continue
-            found = Placed(box, distance > _NEAR)
+            placed = Placed(box, distance > _NEAR)
             if not _crosses(point, nearest(box, point), labels):
-                return found
-            second = second or found
+                return placed
+            second = second or placed
         distance += 4
     return second
 

@@ -21,12 +21,12 @@ def drawable(data: dict[str, Any]) -> bool:
 def description(data: dict[str, Any]) -> str:
     """The runs that are most likely first, with their probability and ranks."""
     likely = sorted(data["ranks"], key=lambda rank: -rank["first"])[:_TOLD]
-    told = "; ".join(
+    text = "; ".join(
         f"{rank['run']} is first with probability {percent(rank['first'])}, ranks {rank['low']} to {rank['high']}"
         for rank in likely
         if rank["first"] > 0
     )
-    return f"95% bootstrap intervals of the ranks of {counted(len(data['ranks']), 'run', 'runs')}. {told}."
+    return f"95% bootstrap intervals of the ranks of {counted(len(data['ranks']), 'run', 'runs')}. {text}."
 
 
 def draw(canvas: Canvas, data: dict[str, Any]) -> None:

@@ -27,17 +27,17 @@ def drawable(data: dict[str, Any]) -> bool:
 def description(data: dict[str, Any]) -> str:
     """Rank correlation, and what became of the leader."""
     runs = _runs(data)
-    told = (
+    text = (
         f"Scatter plot of {counted(len(runs), 'run', 'runs')}: mean RR@{data['k']} on the preference qrels, upwards, "
         f"against that on the original qrels, to the right."
     )
     if data["tau"] is not None:
-        told += f" Kendall's tau between the two orders is {data['tau']:.2f}."
+        text += f" Kendall's tau between the two orders is {data['tau']:.2f}."
     leader = min(runs, key=lambda run: run["place_original"])
-    told += f" First on the original qrels is {leader['run']}; on the preference qrels it has rank "
-    told += f"{leader['place_preference']}."
+    text += f" First on the original qrels is {leader['run']}; on the preference qrels it has rank "
+    text += f"{leader['place_preference']}."
     perfect = PREFERENCE.perfect(data)["mean"]
-    return told if perfect is None else f"{told} A dashed line marks the {PERFECT_NAME} at {perfect:.3f}."
+    return text if perfect is None else f"{text} A dashed line marks the {PERFECT_NAME} at {perfect:.3f}."
 
 
 def draw(canvas: Canvas, data: dict[str, Any]) -> None:
@@ -78,12 +78,12 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
         return place(points, [(width + 3, height + 2) for width, height in sizes], room, furthest, taken)
 
     labels = short_names([run["run"] for run in runs])
-    found = places(labels, _NAMES_WITHIN)
-    if found is None:
+    positions = places(labels, _NAMES_WITHIN)
+    if positions is None:
         _key(axes, labels)
         labels = [str(number) for number in range(1, len(runs) + 1)]
-        found = places(labels, _NUMBERS_WITHIN)
-    for label, point, placed in zip(labels, points, found or [], strict=False):
+        positions = places(labels, _NUMBERS_WITHIN)
+    for label, point, placed in zip(labels, points, positions or [], strict=False):
         _label(axes, label, point, placed)
 
 

@@ -53,6 +53,6 @@ def percent(share: float) -> str:
     return f"{share:.0%}".replace("%", "\u00a0%")
 
 
-def counted(number: int, one: str, many: str) -> str:
+def counted(number: int, singular: str, many: str) -> str:
     """A number with its word."""
-    return f"{number:,} {one if number == 1 else many}"
+    return f"{number:,} {singular if number == 1 else many}"

@@ -35,9 +35,9 @@ def for_pages(drawing: bytes, name: str, title: str, description: str) -> bytes:
         "fill": "currentColor", "stroke-linejoin": "round", "font-family": "sans-serif",
     }  # fmt: skip
     for place, (tag, text) in enumerate((("title", title), ("desc", description))):
-        told = ElementTree.Element(f"{{{_SVG}}}{tag}", id=f"{name}-{'title' if tag == 'title' else 'text'}")
-        told.text = printable(text)
-        root.insert(place, told)
+        caption = ElementTree.Element(f"{{{_SVG}}}{tag}", id=f"{name}-{'title' if tag == 'title' else 'text'}")
+        caption.text = printable(text)
+        root.insert(place, caption)
     written: bytes = ElementTree.tostring(root, encoding="utf-8")
     return written + b"\n"
 

@@ -26,18 +26,18 @@ def names(data: dict[str, Any]) -> list[str]:
 
 def description(data: dict[str, Any]) -> str:
     """How many runs beat the perfect ranking, and how many differences are significant."""
-    found = data["wins"]
-    last = len(found["names"]) - 1
-    above = [name for row, name in enumerate(found["names"][:-1]) if (_ratio(found, row, last) or 0) > 0.5]
-    significant = sum(_significant(found, row, column) for row in range(last + 1) for column in range(row))
-    told = (
+    wins = data["wins"]
+    last = len(wins["names"]) - 1
+    above = [name for row, name in enumerate(wins["names"][:-1]) if (_ratio(wins, row, last) or 0) > 0.5]
+    significant = sum(_significant(wins, row, column) for row in range(last + 1) for column in range(row))
+    text = (
         f"Heat map of {counted(last, 'run', 'runs')} and the {PERFECT_NAME} against each other: the share of queries, "
         f"of those with different top passages, in which that of the column was preferred to that of the row. "
         f"{counted(significant, 'difference is', 'differences are')} significant. "
     )
     if not above:
-        return f"{told}No run is preferred to the {PERFECT_NAME}."
-    return f"{told}Preferred to the {PERFECT_NAME} more often than not: {', '.join(above)}."
+        return f"{text}No run is preferred to the {PERFECT_NAME}."
+    return f"{text}Preferred to the {PERFECT_NAME} more often than not: {', '.join(above)}."
 
 
 def draw(canvas: Canvas, data: dict[str, Any]) -> None:
@@ -45,7 +45,7 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
 
     As in the paper, the last row counts the runs that the column beats.
     """
-    found, labels = data["wins"], names(data)
+    wins, labels = data["wins"], names(data)
     size = len(labels)
     axes = canvas.axes(_CELL * size, _CELL * (size + 1))
     axes.set_xlim(-0.5, size - 0.5)
@@ -57,10 +57,10 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
         spine.set_visible(False)
     for row in range(size):
         for column in range(size):
-            _cell(axes, found, row, column)
-    for column, total in enumerate(found["row"]):
+            _cell(axes, wins, row, column)
+    for column, total in enumerate(wins["row"]):
         axes.text(column, size, f"{total['beats']}", ha="center", va="center", size=_SMALL)
-    threshold = found["threshold"]
+    threshold = wins["threshold"]
     axes.set_xlabel(
         "Percent of meetings that the column wins against the row.\n"
         + (f"Framed and bold: significant (p < {threshold:.2g})." if threshold else ""),
@@ -68,11 +68,11 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
     )
 
 
-def _cell(axes: Any, found: dict[str, Any], row: int, column: int) -> None:
+def _cell(axes: Any, wins: dict[str, Any], row: int, column: int) -> None:
     from matplotlib.patches import Rectangle
 
-    ratio = None if row == column else _ratio(found, column, row)
-    significant = ratio is not None and _significant(found, row, column)
+    ratio = None if row == column else _ratio(wins, column, row)
+    significant = ratio is not None and _significant(wins, row, column)
     words = ("·" if row == column else "–") if ratio is None else f"{ratio * 100:.0f}"
     cell = [
         axes.text(column, row, words, ha="center", va="center", size=_SMALL, weight="bold" if significant else "normal")
@@ -89,11 +89,11 @@ def _cell(axes: Any, found: dict[str, Any], row: int, column: int) -> None:
         part.set_in_layout(False)  # all of it is within the axes: nothing to measure
 
 
-def _ratio(found: dict[str, Any], row: int, column: int) -> float | None:
-    of = found["of"][row][column]
-    return found["won"][row][column] / of if of else None
+def _ratio(wins: dict[str, Any], row: int, column: int) -> float | None:
+    of = wins["of"][row][column]
+    return wins["won"][row][column] / of if of else None
 
 
-def _significant(found: dict[str, Any], row: int, column: int) -> bool:
-    p = found["p"][row][column]
-    return row != column and p is not None and found["threshold"] is not None and p < found["threshold"]
+def _significant(wins: dict[str, Any], row: int, column: int) -> bool:
+    p = wins["p"][row][column]
+    return row != column and p is not None and wins["threshold"] is not None and p < wins["threshold"]

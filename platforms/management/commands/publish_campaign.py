@@ -117,8 +117,8 @@ class Command(BaseCommand):
         """Make what is planned and due; what must wait is left to the background jobs."""
         while True:
             planned = publication_plan(publication_id=publication.pk, at=timezone.now())
-            made = operations_run(publication=publication)
-            if not planned and not made:
+            calls = operations_run(publication=publication)
+            if not planned and not calls:
                 break
             progress = publishing_progress(publication)
             left = progress.on_their_way + progress.unplanned

@@ -27,14 +27,14 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Measure, and print."""
         with refusals_as_errors():
-            found = measure_tests(campaign_called(options["campaign"], options["lab"]))
-        if not found.features:
+            measure = measure_tests(campaign_called(options["campaign"], options["lab"]))
+        if not measure.features:
             self.stdout.write(
                 "There is nothing to measure yet: the campaign needs test pairs, and pairs whose passages have texts."
             )
             return
-        times = f"{found.least}" if found.least == found.most else f"{found.least} to {found.most}"
-        self.stdout.write(f"{found.tests} test pairs in {found.hits} HITs; HITs that show each: {times}.")
+        times = f"{measure.least}" if measure.least == measure.most else f"{measure.least} to {measure.most}"
+        self.stdout.write(f"{measure.tests} test pairs in {measure.hits} HITs; HITs that show each: {times}.")
         self.stdout.write("told apart   test pairs       pairs   what a program counts")
-        for name, feature in found.rows:
+        for name, feature in measure.rows:
             self.stdout.write(f"{feature.auc:10.2f}{feature.tests:13.2f}{feature.pairs:12.2f}   {name}")
