@@ -86,6 +86,7 @@ OTHER_PAGES = {
     *("judgments:campaign", "judgments:progress", "judgments:exports", "results:results", "results:status"),
     *("results:plan", "platforms:submission", "platforms:compared", "pools:campaign_delete"),
     *("pools:collection_new", "pools:collection_add", "pools:job", "pools:job_progress"),
+    "results:settings",
 }
 # Addresses that answer with a redirect, a file or one thing, take forms alone, or belong to a worker's task.
 NOT_PAGES = {
@@ -100,6 +101,7 @@ NOT_PAGES = {
         "tasks:tests_suggest",
     ),
     *("tasks:tests_decide", "tasks:test_decide", "tasks:launch", "tasks:move", "tasks:panel_links", "pools:run_delete"),
+    "pools:run_release",
     *("platforms:publish", "platforms:pause", "platforms:resume", "platforms:expire", "platforms:stop"),
     *("platforms:extend", "platforms:listen", "platforms:retry", "platforms:set_aside", "platforms:compensate"),
     *("platforms:decline", "platforms:ledger_csv", "platforms:compare", "platforms:notifications"),
