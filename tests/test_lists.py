@@ -299,7 +299,9 @@ def _publish(campaign: Campaign, count: int, hit: Hit, assignment: Assignment, u
 def in_a_world(count: int, blocker: Any) -> Iterator[World]:
     """A world of its own, which leaves nothing behind."""
     with blocker.unblock(), transaction.atomic():
-        yield make(count)
+        world = make(count)
+        connection.check_constraints()  # here and once: the check at the end of each test is undone with its savepoint
+        yield world
         transaction.set_rollback(True)
 
 
