@@ -69,7 +69,7 @@ def test_an_operator_makes_a_requester_with_a_key_that_works_until_it_is_revoked
 ) -> None:
     page = visitor(olga)
     page.goto("/operator/requesters")
-    page.get_by_label("Name").fill("The quiet lab")
+    page.get_by_label("Name", exact=True).fill("The quiet lab")
     page.get_by_role("button", name="Add").click()
     expect(page.get_by_role("heading", name="The quiet lab")).to_be_visible()
     page.get_by_label("Label").fill("laptop")
