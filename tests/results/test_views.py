@@ -264,7 +264,7 @@ def test_tables_sort_by_links(researcher: Client, demo: Campaign) -> None:
     assert first[1] == ("", "?table=leaderboard&amp;sort=run#leaderboard")
     up = researcher.get(f"{where}?table=leaderboard&sort=run").content.decode()
     assert heads_of(up, "The leaderboard")[1] == ("ascending", "?table=leaderboard&amp;sort=-run#leaderboard")
-    assert [aria for aria, _link in heads_of(up, "Neighbours")] == [""] * 5
+    assert [aria for aria, _link in heads_of(up, "Neighbours")] == [""] * 7
     runs = re.findall(r'<th scope="row">([^<]+)</th>', up)[:11]
     assert runs == sorted(runs)
     down = researcher.get(f"{where}?table=leaderboard&sort=-run").content.decode()
@@ -286,7 +286,7 @@ def test_pairs_are_paged_and_narrowed_to_a_run(researcher: Client, demo: Campaig
     verdicts = {row[shown.table.at("verdict")].text for row in shown.rows}
     assert verdicts == {"minilm, by doing no harm", "neither"}
     assert researcher.get(f"{where}?sort=nothing").context["shown"].total == 55
-    assert researcher.get(f"{where}?run=MINI").context["shown"].total == 10
+    assert researcher.get(f"{where}?run=MINI").context["shown"].total == 19  # minilm and minilm-sentences
     assert "No run of this table has these words" in researcher.get(f"{where}?run=nobody").content.decode()
 
 
