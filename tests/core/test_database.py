@@ -191,6 +191,7 @@ for _line in sys.stdin:
     os.kill(redis, signal.SIGSTOP)
     answers = [log_in() for _time in range(3)]
     assert {status for status, _seconds in answers} == {200}
-    seconds = min(seconds for _status, seconds in answers)  # the machine may do much else
-    assert 0.9 < seconds < usual + 2.5, "asked once, and not again for the same page"
+    took = [seconds for _status, seconds in answers]
+    assert max(took) > 0.9, "asked once"
+    assert min(took) < usual + 2.5, "and not again for the same page"  # the machine may do much else
     os.kill(redis, signal.SIGCONT)

@@ -171,6 +171,7 @@ def test_a_job_is_logged_with_the_id_of_the_request_that_asked_for_it(tmp_path: 
     program = "from config.celery import app; app.worker_main(['worker', '--concurrency', '1', '--queues', 'compute'])"
     environment = {**os.environ, "REDIS_URL": settings.REDIS_URL, "LOG_FORMAT": "json"}
     log = tmp_path / "jobs.log"
+    app.control.purge()  # what other tests have asked for
     with log.open("wb") as file:
         jobs = subprocess.Popen([sys.executable, "-c", program], env=environment, cwd=REPOSITORY, stderr=file)
         try:
