@@ -44,7 +44,7 @@ from redis.retry import Retry
 
 from core import logs
 from core.database import connection_options
-from core.job_status import QUEUES
+from core.job_status import QUEUES, broker_url
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -184,7 +184,7 @@ CACHES = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1) if REDIS_URL.startswith("unix") else REDIS_URL
+CELERY_BROKER_URL = broker_url(REDIS_URL)
 # A job that nobody has acknowledged for that long goes to another worker: longer than any may take.
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": 5.0,

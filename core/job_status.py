@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from redis import Redis
 
@@ -105,6 +106,19 @@ class JobStatus:
                 failed = "" if kind.failed_at is None else f" It failed {_ago(now - kind.failed_at)}: {kind.error}"
                 problems.append(f"“{kind.what}” {last}; it is due every {_span(kind.every)}.{failed}")
         return problems
+
+
+def broker_url(url: str) -> str:
+    """The address under which Celery finds the same database of the same server: it reads none in `?db=`."""
+    address = urlsplit(url)
+    scheme, path, query = address.scheme, address.path, dict(parse_qsl(address.query, keep_blank_values=True))
+    database = query.pop("db", "")
+    if scheme == "unix":
+        scheme = "redis+socket"
+        query |= {"virtual_host": database} if database else {}
+    elif database:
+        path = f"/{database}"
+    return f"{scheme}://{address.netloc}{path}" + (f"?{urlencode(query)}" if query else "")
 
 
 def redis_at(url: str) -> "Redis":
