@@ -15,7 +15,7 @@ from evaluation.files.preferences import Preference
 from evaluation.judging.tournament import Derived, Method, derive
 from judgments.models import Acceptance, Decision, Export, Judgment, StoredFile
 from platforms.models import Payment, listed_reward
-from pools.models import Campaign, Candidate, Pair, Pool
+from pools.models import Campaign, Candidate, Collection, ImportedPreference, Pair, Pool
 from tasks.models import Assignment, Item, Worker
 
 # What the export files hold. A new one makes all of them again.
@@ -114,6 +114,58 @@ def accepted_preferences(campaign: Campaign, pool: Pool | None = None) -> list[P
         "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "judgment__preferred", "judgment__item__a_left"
     ).iterator(chunk_size=20_000)
     return sorted(Preference(qid, a, b, a if (side == "left") == a_left else b) for qid, a, b, side, a_left in rows)
+
+
+class CollectionPreference(NamedTuple):
+    """One judgment that counts in a collection: of a campaign by a worker, or of an import's line. `a` and `b` are in
+    canonical order. `key` is that of the judgment, or of the imported line; `at`, when it was made, or imported.
+    """
+
+    query: str
+    a: str
+    b: str
+    preferred: str
+    at: datetime
+    key: int
+    campaign_id: int | None
+    import_id: int | None
+    worker_id: int | None
+
+    @property
+    def preference(self) -> Preference:
+        """The judgment alone."""
+        return Preference(self.query, self.a, self.b, self.preferred)
+
+
+def collection_preferences(collection: Collection, *, before: datetime | None = None) -> list[CollectionPreference]:
+    """Every judgment that counts in a collection, of its campaigns and its imports, oldest first.
+
+    What a campaign reuses is there once, as of the campaign that paid for it. `before` leaves out what was made, or
+    imported, at that time or later. Which of the judgments count is a matter of now.
+    """
+    accepted = Acceptance.objects.filter(
+        pair__pool__campaign__collection=collection, pair__pool__campaign__lab=collection.lab_id
+    )
+    imported = ImportedPreference.objects.filter(source__collection=collection)
+    if before is not None:
+        accepted = accepted.filter(judgment__made_at__lt=before)
+        imported = imported.filter(source__imported_at__lt=before)
+    made = accepted.values_list(
+        "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "judgment__preferred", "judgment__item__a_left",
+        "judgment__made_at", "judgment_id", "assignment__campaign_id", "worker_id",
+    )  # fmt: skip
+    lines = imported.values_list(
+        "query__qid", "a__pid", "b__pid", "prefers_a", "source__imported_at", "id", "source_id"
+    )
+    rows = [
+        CollectionPreference(qid, a, b, a if (side == "left") == a_left else b, at, key, campaign, None, worker)
+        for qid, a, b, side, a_left, at, key, campaign, worker in made.iterator(chunk_size=20_000)
+    ]
+    rows += [
+        CollectionPreference(qid, a, b, a if prefers_a else b, at, key, None, source, None)
+        for qid, a, b, prefers_a, at, key, source in lines.iterator(chunk_size=20_000)
+    ]
+    return sorted(rows, key=lambda row: (row.at, row.import_id is not None, row.key))
 
 
 def pools_of(campaign: Campaign, pool: Pool | None = None) -> dict[str, tuple[str, ...]]:

@@ -83,6 +83,50 @@ class Qrel(models.Model):
         return f"{self.query_id} {self.passage_id} {self.grade}"
 
 
+class PreferenceImport(models.Model):
+    """A file of judgments that were made elsewhere, about a collection's queries and passages. It names no worker."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="preference_imports")
+    name = models.CharField(max_length=100)
+    note = models.TextField(blank=True, help_text=_("Where the judgments come from, and what was asked."))
+    sha256 = models.CharField(max_length=64)
+    judgment_count = models.PositiveIntegerField()
+    pair_count = models.PositiveIntegerField()
+    imported_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    imported_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["collection", "name"], name="preference_import_name_once"),
+            models.UniqueConstraint(fields=["collection", "sha256"], name="preference_import_file_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ImportedPreference(models.Model):
+    """One line of an imported file: a judgment of two passages, with a's id before b's (by code point)."""
+
+    source = models.ForeignKey(PreferenceImport, on_delete=models.CASCADE, related_name="preferences")
+    line = models.PositiveIntegerField()
+    query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="+")
+    a = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="+", db_index=False)
+    b = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="+", db_index=False)
+    prefers_a = models.BooleanField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["source", "line"], name="imported_preference_once_per_line"),
+            models.CheckConstraint(condition=~models.Q(a=models.F("b")), name="imported_preference_of_two_passages"),
+        ]
+
+    def __str__(self) -> str:
+        return f"line {self.line} of {self.source_id}"
+
+
 def run_path(run: "Run", filename: str) -> str:
     """Files of a run lie under random names: nobody can guess or overwrite another's."""
     return f"runs/{secrets.token_hex(16)}/{filename}"
@@ -351,6 +395,7 @@ class Job(models.Model):
         RUN = "run", _("a run")
         COLLECTION = "collection", _("files of a collection")
         CAMPAIGN = "campaign", _("a campaign")
+        PREFERENCES = "preference", _("imported preferences")
 
     class State(models.TextChoices):
         RECEIVING = "receiving", _("being received")
@@ -362,7 +407,7 @@ class Job(models.Model):
     lab = models.ForeignKey(Lab, on_delete=models.CASCADE, related_name="jobs")
     kind = models.CharField(max_length=10, choices=Kind)
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
-    name = models.CharField(max_length=100, help_text=_("Of the run, collection or campaign."))
+    name = models.CharField(max_length=100, help_text=_("Of the run, collection, campaign or import."))
     request = models.JSONField(
         default=dict, encoder=DjangoJSONEncoder, help_text=_("What the form said, as services take it.")
     )
@@ -415,6 +460,7 @@ class Upload(models.Model):
         QUERIES = "queries", _("queries")
         QRELS = "qrels", _("qrels")
         PASSAGES = "passages", _("passages")
+        PREFERENCES = "preference", _("preferences")
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="uploads")
     part = models.CharField(max_length=10, choices=Part)
