@@ -14,6 +14,7 @@ from evaluation.statistics.agreement import agreement
 from evaluation.statistics.certainty import certainty
 from evaluation.statistics.champion import champion_outcomes
 from evaluation.statistics.comparing import compare
+from evaluation.statistics.consistency import TOP, intransitive_triples, order_agreement
 from evaluation.statistics.contributions import contributions
 from evaluation.statistics.correlation import kendall_tau
 from evaluation.statistics.leaderboards import (
@@ -63,7 +64,7 @@ _NO_SCORES: Json = {
     "leaderboard": [], "unreadable": [], "perfect": None, "queries_all": None, "tau_all": None, "tau": None,
     "tau_ap": None, "neighbours": [], "bonferroni": None, "pairings": None, "wins":
     None, "compare": None, "compare_original": None, "contributions": [], "champion": None, "error_rate": None,
-    "ranks": None, "stability": None, "agreement": None,
+    "ranks": None, "stability": None, "agreement": None, "order_agreement": [], "triples": None,
 }  # fmt: skip
 
 
@@ -178,6 +179,11 @@ def _scores(
         ],
         "champion": None,
         "agreement": _agreement(inputs),
+        "order_agreement": [
+            agreed._asdict()
+            for agreed in order_agreement({run: inputs.runs[run].top(order, TOP) for run in runs}, judgments)
+        ],
+        "triples": intransitive_triples(judgments)._asdict(),
         **_certainty(inputs, board, pools, judgments, runs, seed),
     }
 

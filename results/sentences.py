@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from django.contrib.humanize.templatetags.humanize import apnumber
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from evaluation.statistics.consistency import TOP
 from results.computing import ALPHA
 from results.writing import p_shown
 
@@ -95,6 +97,19 @@ def _field(data: Data) -> Iterator[str]:
             % scores
         )
     yield _beating_perfect(data["wins"])
+    agreed = [row for row in data["order_agreement"] if row["both"]]
+    if agreed:
+        most = max(agreed, key=lambda row: (row["share"], row["both"]))
+        yield _(
+            "Of the runs, %(run)s orders passages most often as people do: in %(share)s of the judged pairs that have "
+            "both passages in its top %(top)d (%(alike)s of %(both)s)."
+        ) % {
+            "run": most["run"],
+            "share": percent(most["share"]),
+            "top": TOP,
+            "alike": f"{most['alike']:,}",
+            "both": f"{most['both']:,}",
+        }
 
 
 def _answers(data: Data) -> str:
@@ -104,13 +119,17 @@ def _answers(data: Data) -> str:
         "There are %(qrels)s preference qrels for %(queries)s queries",
         data["preference_qrels"],
     ) % {"qrels": f"{data['preference_qrels']:,}", "queries": f"{data['answered']:,}"}
-    parts = []
-    for size, count in sorted(data["best"].items(), key=lambda entry: int(entry[0])):
-        if size == "1":
-            parts.append(_("%(count)s single") % {"count": f"{count:,}"})
-        else:
-            parts.append(_("%(count)s of %(size)s") % {"count": f"{count:,}", "size": size})
-    return _("%(answers)s: %(parts)s.") % {"answers": answers, "parts": ", ".join(parts)}
+    sizes = sorted((int(size), count) for size, count in data["best"].items())
+    (least, first), *rest = sizes
+    parts = [
+        ngettext("%(size)s for %(count)s query", "%(size)s for %(count)s queries", first)
+        % {"size": apnumber(least), "count": f"{first:,}"}
+    ]
+    parts += [_("%(size)s for %(count)s") % {"size": apnumber(size), "count": f"{count:,}"} for size, count in rest]
+    text = _("%(answers)s: %(parts)s") % {"answers": answers, "parts": ", ".join(parts)}
+    if sizes[-1][0] > 1:
+        return _("%(text)s, where a deadlock left several equally good.") % {"text": text}
+    return f"{text}."
 
 
 def _beating_perfect(wins: Data) -> str:
@@ -335,6 +354,19 @@ def _crowd(data: Data) -> Iterator[str]:
             "cases (Krippendorff's alpha %(alpha)s).",
             agreement["pairs"],
         ) % {"share": percent(agreement["raw"]), "pairs": f"{agreement['pairs']:,}", "alpha": alpha}
+    triples = data["triples"]
+    if triples and triples["triples"]:
+        yield ngettext(
+            "%(cycles)s of %(all)s triple of passages is intransitive (%(share)s): people preferred a to b, b to c, "
+            "and c to a.",
+            "%(cycles)s of %(all)s triples of passages are intransitive (%(share)s): people preferred a to b, b to c, "
+            "and c to a.",
+            triples["triples"],
+        ) % {
+            "cycles": f"{triples['intransitive']:,}",
+            "all": f"{triples['triples']:,}",
+            "share": percent(triples["intransitive"] / triples["triples"]),
+        }
 
 
 def _limits(data: Data) -> Iterator[str]:

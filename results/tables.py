@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from django.utils.translation import gettext as _
 
+from evaluation.statistics.consistency import TOP
 from results.computing import PERFECT
 
 # What a column's values are: words, whole numbers, RR, a difference of RR, a search length, a share of 1, such a share
@@ -374,6 +375,23 @@ def _wins_name(data: Data, number: int) -> str:
     return perfect_name() if number == len(names) - 1 and names[number] == PERFECT else names[number]
 
 
+def _order_agreement(data: Data) -> Table:
+    columns = [
+        Column("run", _("Run"), "name"),
+        Column("both", _("Judged pairs in its top %(top)d") % {"top": TOP}, "count"),
+        Column("alike", _("Ordered as people did"), "count"),
+        Column("share", _("Share"), "share"),
+    ]
+    agreed = data["order_agreement"]
+    rows = [[row[column.key] for column in columns] for row in agreed]
+    about = _(
+        "How far runs order passages as people do: of the %(judged)s decided pairs, those with both passages in the "
+        "run's top %(top)d, and how many of them the run orders as people preferred. If a pair was judged several "
+        "times, the majority counts."
+    ) % {"judged": f"{agreed[0]['judged']:,}", "top": TOP}
+    return Table("order-agreement", _("Who orders passages as people do"), about, columns, rows)
+
+
 def _contributions(data: Data) -> Table:
     columns = [
         Column("run", _("Run"), "name"),
@@ -503,6 +521,7 @@ _TABLES: dict[str, tuple[Callable[[Data], object], Callable[[Data], Table]]] = {
     "wins": (lambda data: data["wins"], _win_totals),
     "win-matrix": (lambda data: data["wins"], _win_matrix),
     "win-pairs": (lambda data: data["wins"], _win_pairs),
+    "order-agreement": (lambda data: data["order_agreement"], _order_agreement),
     "contributions": (lambda data: data["contributions"], _contributions),
     "stability": (lambda data: data["stability"], _stability),
     "positions": (lambda data: data["quality"]["positions"], _positions),

@@ -309,17 +309,16 @@ def _report(
         yield from table(rows)
 
 
-_NUMBERS = ("", "", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_NUMBERS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
 def _by_size(sizes: Counter[int]) -> str:
-    """As in "454 single, 46 of three"."""
-    several = [
-        f"{count:,} of {_NUMBERS[size] if size < len(_NUMBERS) else size}"
-        for size, count in sorted(sizes.items())
-        if size > 1
-    ]
-    return ", ".join([f"{sizes[1]:,} single", *several])
+    """As in "one for 454 queries, three for 46, where a deadlock left several equally good"."""
+    parts: list[str] = []
+    for size, count in sorted(sizes.items()):
+        queries = f"{count:,}" if parts else counted(count, "query", "queries")
+        parts.append(f"{_NUMBERS[size] if size < len(_NUMBERS) else size} for {queries}")
+    return ", ".join([*parts, "where a deadlock left several equally good"] if max(sizes) > 1 else parts)
 
 
 def _whole_column(whole: Whole, order: list[str]) -> list[str]:

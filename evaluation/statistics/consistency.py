@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from itertools import combinations
+from itertools import chain
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from evaluation.files.preferences import Preference
 from evaluation.judging.pooling import Tops, canonical
@@ -36,19 +39,29 @@ class Triples(NamedTuple):
 
 def intransitive_triples(preferences: Iterable[Preference]) -> Triples:
     """Of the outcomes of pairs, by majority where there are several judgments."""
-    beats: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    total, cycles = 0.0, 0.0
+    for outcomes in _decided(preferences).values():
+        row = {passage: number for number, passage in enumerate(dict.fromkeys(chain.from_iterable(outcomes)))}
+        beats = np.zeros((len(row), len(row)))
+        for winner, loser in outcomes:
+            beats[row[winner], row[loser]] = 1
+        # A closed walk of three steps along decided pairs is a triple, met six times; along wins a cycle, met thrice.
+        total += _closed_walks(beats + beats.T) / 6
+        cycles += _closed_walks(beats) / 3
+    return Triples(round(total), round(cycles))
+
+
+def _closed_walks(steps: NDArray[np.float64]) -> float:
+    return float((steps @ steps * steps.T).sum())
+
+
+def _decided(preferences: Iterable[Preference]) -> dict[str, list[tuple[str, str]]]:
+    """By query, the winner and the loser of every pair that is decided."""
+    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for (query, a, b), winner in majorities(preferences).items():
         if winner is not None:
-            beats[query][winner].add(b if winner == a else a)
-    total, cycles = 0, 0
-    for won in beats.values():
-        passages = sorted({*won, *(loser for losers in won.values() for loser in losers)})
-        for one, two, three in combinations(passages, 3):
-            wins = [sum(other in won.get(own, ()) for other in (one, two, three)) for own in (one, two, three)]
-            if sum(wins) == 3:
-                total += 1
-                cycles += wins == [1, 1, 1]
-    return Triples(total, cycles)
+            found[query].append((winner, b if winner == a else a))
+    return found
 
 
 class OrderAgreement(NamedTuple):
@@ -67,15 +80,16 @@ class OrderAgreement(NamedTuple):
 
 def order_agreement(tops: Mapping[str, Tops], preferences: Iterable[Preference]) -> list[OrderAgreement]:
     """Of each run, given by its top passages. Several judgments of a pair count as their majority; ties do not."""
-    decided = {pair: winner for pair, winner in majorities(preferences).items() if winner is not None}
+    decided = _decided(preferences)
+    judged = sum(map(len, decided.values()))
     found = []
     for run, top in tops.items():
-        ranks = {query: {passage: rank for rank, passage in enumerate(passages)} for query, passages in top.items()}
         both, alike = 0, 0
-        for (query, a, b), winner in decided.items():
-            own = ranks.get(query, {})
-            if a in own and b in own:
-                both += 1
-                alike += (a if own[a] < own[b] else b) == winner
-        found.append(OrderAgreement(run, len(decided), both, alike, alike / both if both else None))
+        for query, outcomes in decided.items():
+            ranks = {passage: rank for rank, passage in enumerate(top.get(query, ()))}
+            for winner, loser in outcomes:
+                if winner in ranks and loser in ranks:
+                    both += 1
+                    alike += ranks[winner] < ranks[loser]
+        found.append(OrderAgreement(run, judged, both, alike, alike / both if both else None))
     return found

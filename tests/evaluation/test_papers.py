@@ -123,7 +123,7 @@ def test_the_champion_check_prints_tables_1_and_2_and_the_four_slices(
     assert found["crowd_error"] == pytest.approx(0.343, abs=5e-4)
 
 
-def test_500_queries_have_592_preference_qrels_454_single_and_46_of_three(
+def test_500_queries_have_592_preference_qrels_one_for_454_and_three_for_46(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     winners = {f"q{number}": "abc" if number < 46 else "a" for number in range(500)}
@@ -132,7 +132,10 @@ def test_500_queries_have_592_preference_qrels_454_single_and_46_of_three(
     run = write("run.txt", "".join(f"{query} Q0 a 1 9 t\n" for query in winners))
     arguments = ["leaderboard", "--qrels", old, "--preference-qrels", new, run]
     assert main(arguments) == 0
-    assert "\n592 preference qrels for 500 queries: 454 single, 46 of three.\n" in capsys.readouterr().out
+    assert (
+        "\n592 preference qrels for 500 queries: one for 454 queries, three for 46, where a deadlock left several "
+        "equally good.\n"
+    ) in capsys.readouterr().out
     assert main([*arguments, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["preference_qrels"]
     assert found == {"qrels": 592, "by_size": {"1": 454, "3": 46}}

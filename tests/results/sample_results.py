@@ -17,7 +17,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
     after = dict(zip(names, (round(mean, 4) for mean in true), strict=True))
     original = sorted(names, key=lambda name: (-before[name], name))
     found: Json = {
-        "version": 2, "error_rate": 0.1, "k": 10, "order": "score", "min_grade": 1,
+        "version": 3, "error_rate": 0.1, "k": 10, "order": "score", "min_grade": 1,
         "overlap": 1, "seed": 1, "qrel_policy": "first",
         "queries": queries, "answered": 480, "incomplete": 20, "preference_qrels": 572, "unreadable": [],
         "pairs": 4210, "judgments": 4210, "best": {"1": 434, "3": 46}, "changed": 300,
@@ -61,6 +61,11 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
         ],
         "stability": [{"qid": f"q{number}", "best": [f"p{number}"], "share": 0.97} for number in range(8)],
         "agreement": {"pairs": 300, "raw": 0.8, "alpha": 0.6},
+        "order_agreement": [
+            {"run": name, "judged": 4210, "both": 2000, "alike": 1260 - place, "share": (1260 - place) / 2000}
+            for place, name in enumerate(names)
+        ],
+        "triples": {"triples": 9000, "intransitive": 300},
         "quality": {
             "tests": 1263, "tests_passed": 1200, "left_share": 0.51, "left_p": 0.3, "seconds_median": 9.0,
             "positions": [[position, 0.95, 9.0] for position in range(1, 14)],

@@ -73,9 +73,21 @@ def test_the_leaderboard_is_that_of_the_exported_files(demo: Campaign, printed: 
     assert data["perfect"]["preference"]["mean"] == found["perfect"]
     for qrels, pairing in found["pairings"].items():
         assert data["pairings"][qrels] == {"won": pairing["wins"], "of": pairing["pairings"], "share": pairing["share"]}
+    assert {row["run"]: row for row in data["order_agreement"]} == {row["run"]: row for row in found["order_agreement"]}
+    assert [row["run"] for row in data["order_agreement"]] == [row["run"] for row in data["leaderboard"]]
     assert (data["queries"], data["answered"], data["incomplete"], data["judgments"]) == (27, 27, 0, 128)
     assert data["best"] == {"1": 25, "3": 2}
     assert data["changed"] == 12  # as demo/README.md says
+
+
+def test_intransitive_triples_are_those_of_the_exported_files(
+    demo: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exports.export_to(demo, tmp_path)
+    assert main(["qrels", str(tmp_path / "preferences.txt"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().err)
+    assert computed(demo)["triples"] == {name: found[name] for name in ("triples", "intransitive")}
+    assert found["triples"] > found["intransitive"] > 0
 
 
 @pytest.mark.parametrize(

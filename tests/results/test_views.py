@@ -225,7 +225,8 @@ def test_the_summary_comes_first_and_in_sentences(researcher: Client, demo: Camp
     said = text_of(researcher, address("results", demo))
     told = [
         "From 128 judgments: 27 of 27 queries have best known answers.",
-        "There are 31 preference qrels for 27 queries: 25 single, 2 of 3.",
+        "There are 31 preference qrels for 27 queries: one for 25 queries, three for 2, where a deadlock left several "
+        "equally good.",
         "In 12 of 27 queries, no original qrel is among the best known answers.",
         "The preference qrels won 92 % of their judgments",
         "top passages, no run significantly beats the perfect ranking.",
