@@ -13,6 +13,7 @@ import os
 import shutil
 import tempfile
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
@@ -26,14 +27,15 @@ from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Entry, Qrels
 from evaluation.judging.tournament import Derived
 from judgments import selectors as judgment_selectors
-from judgments.models import Judgment
+from judgments.models import Judgment, Reuse
+from judgments.selectors import ReusedRow
 from pools import selectors as pool_selectors
 from pools.models import Campaign
 from tasks import selectors as task_selectors
 
 SETTINGS = (
     "order", "depth", "min_grade", "qrel_policy", "design", "selection", "query_list", "sample_size", "seed", "overlap",
-    "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker", "leaves_per_worker",
+    "reuse", "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker", "leaves_per_worker",
     "minutes_per_hit", "exclusion", "partial", "method", "error_rate", "compare_depth", "reward",
     "fee_rate", "redo_rate", "language", "title", "question", "instructions",
 )  # fmt: skip
@@ -41,7 +43,10 @@ JUDGMENT_COLUMNS = (
     "judgment", "worker", "hit", "assignment", "position", "kind", "query", "a", "b", "left", "preferred", "shown_at",
     "made_at", "seconds", "verdict", "accepted", "superseded",
 )  # fmt: skip
-PAIR_COLUMNS = ("query", "a", "b", "a_preferred", "b_preferred", "needed")
+PAIR_COLUMNS = ("query", "a", "b", "a_preferred", "b_preferred", "needed", "reused")
+REUSED_COLUMNS = (
+    "query", "a", "b", "preferred", "slot", "source", "name", "judgment", "line", "made_at", "counts",
+)  # fmt: skip
 # With texts, as the paper's authors released theirs: `category` is A or B for a champion check, `qrel` says which of
 # the two is an original qrel (a, b, both or nothing), `preferred` which the majority preferred (a, b, or nothing).
 JUDGED_COLUMNS = (
@@ -59,6 +64,8 @@ NAMES = {
     "judged-pairs.jsonl": "every judged pair with its texts, and which passage is the qrel",
     "judgments.tsv": "every judgment, with pseudonym, side shown and times",
     "judgments.jsonl": "every judgment, with pseudonym, side shown and times",
+    "reused-judgments.tsv": "every judgment that counts and was made before, with its source",
+    "reused-judgments.jsonl": "every judgment that counts and was made before, with its source",
     "manifest.json": "settings, counts, hashes of the files, software version",
 }
 MANIFEST = "manifest.json"
@@ -77,6 +84,11 @@ class Source:
     def preferences(self) -> list[Preference]:
         """Every judgment that counts."""
         return judgment_selectors.accepted_preferences(self.campaign)
+
+    @cached_property
+    def reused(self) -> list[ReusedRow]:
+        """Those of them that were made before."""
+        return judgment_selectors.reused_judgments(self.campaign)
 
     @cached_property
     def original_qrels(self) -> list[tuple[str, str, int]]:
@@ -194,12 +206,14 @@ def _pair_records(source: Source) -> Iterator[dict[str, Any]]:
     wins: dict[tuple[str, str, str], list[int]] = {}
     for query, a, b, preferred in source.preferences:
         wins.setdefault((query, a, b), [0, 0])[preferred == b] += 1
+    reused = {(row.query, row.a, row.b) for row in source.reused}
     for query, pairs in judgment_selectors.asked_pairs(source.campaign).items():
         for a, b in pairs:
             if not source.may_leave(query, a, b):
                 continue
             for_a, for_b = wins.get((query, a, b), (0, 0))
-            yield dict(zip(PAIR_COLUMNS, (query, a, b, for_a, for_b, source.campaign.overlap), strict=True))
+            values = (query, a, b, for_a, for_b, source.campaign.overlap, (query, a, b) in reused)
+            yield dict(zip(PAIR_COLUMNS, values, strict=True))
 
 
 def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
@@ -265,6 +279,36 @@ def _judgment_records(source: Source) -> Iterator[dict[str, Any]]:
         }
 
 
+def _reused_records(source: Source) -> Iterator[dict[str, Any]]:
+    reuses = {reuse.pk: reuse for reuse in judgment_selectors.reuses_of(source.campaign)}
+    for row in source.reused:
+        if source.may_leave(row.query, row.a, row.b):
+            kind, name = _source_of(reuses[row.reuse_id])
+            preferred, made_at = row.preference.preferred, row.made_at.isoformat()
+            values = (
+                row.query, row.a, row.b, preferred, row.slot, kind, name, row.judgment, row.line, made_at, row.counts,
+            )  # fmt: skip
+            yield dict(zip(REUSED_COLUMNS, values, strict=True))
+
+
+def _source_of(reuse: Reuse) -> tuple[str, str]:
+    """What kind of source it is, and its name."""
+    return ("import", str(reuse.imported)) if reuse.source is None else ("campaign", reuse.source.name)
+
+
+def _reuse_manifest(source: Source) -> list[dict[str, Any]]:
+    withdrawn = Counter(row.reuse_id for row in source.reused if not row.counts)
+    reuses = []
+    for reuse in judgment_selectors.reuses_of(source.campaign):
+        kind, name = _source_of(reuse)
+        known: dict[str, object] = {"question": reuse.source.question} if reuse.source else {}
+        if reuse.imported:
+            known = {"sha256": reuse.imported.sha256, "note": reuse.imported.note}
+        counts = {"judgments": reuse.judgment_count, "withdrawn": withdrawn[reuse.pk]}
+        reuses.append({kind: name, **known, **counts})
+    return reuses
+
+
 def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
     campaign, derived = source.campaign, source.derived
     progress = task_selectors.progress(campaign)
@@ -278,11 +322,13 @@ def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
         "runs": [{"name": run.name, "sha256": run.sha256} for run in campaign.runs.order_by("name")],
         "counts": {
             "pairs": files["pairs.jsonl"].lines,
+            "pairs reused": campaign.reused_pair_count,
             "hits": progress.hits,
             "workers": progress.workers,
             "assignments": {"accepted": progress.accepted, "excluded": progress.excluded, "left": progress.left},
             "judgments": files["judgments.jsonl"].lines,
             "judgments accepted": files["preferences.txt"].lines,
+            "judgments reused": files["reused-judgments.jsonl"].lines,
             "qrels": {
                 "pools": derived.single + sum(derived.deadlocks.values()) + len(derived.incomplete),
                 "single": derived.single,
@@ -290,6 +336,7 @@ def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
                 "incomplete": len(derived.incomplete),
             },
         },
+        "reused": _reuse_manifest(source),
         **({"withheld passages": len(source.withheld)} if source.withheld else {}),
         "files": {
             name: {"what": NAMES[name], "bytes": summary.bytes, "sha256": summary.sha256.hexdigest()}
@@ -355,4 +402,6 @@ _MAKE: dict[str, Callable[[Source], Iterator[bytes]]] = {
     "judged-pairs.jsonl": lambda source: _jsonl(_judged_records(source)),
     "judgments.tsv": lambda source: _tsv(JUDGMENT_COLUMNS, _judgment_records(source)),
     "judgments.jsonl": lambda source: _jsonl(_judgment_records(source)),
+    "reused-judgments.tsv": lambda source: _tsv(REUSED_COLUMNS, _reused_records(source)),
+    "reused-judgments.jsonl": lambda source: _jsonl(_reused_records(source)),
 }

@@ -33,7 +33,9 @@ class QueryFilter(ListFilter):
         if wanted == "none":
             return pools.filter(~Exists(pairs))
         filled = count_of(Acceptance, "pair")
-        waiting = Exists(pairs.annotate(filled=filled).filter(filled__lt=OuterRef("campaign__overlap")))
+        waiting = Exists(
+            pairs.filter(is_reused=False).annotate(filled=filled).filter(filled__lt=OuterRef("campaign__overlap"))
+        )
         return pools.filter(waiting) if wanted == "waiting" else pools.filter(~waiting, Exists(pairs))
 
 

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from pools.models import Campaign, Pair
+from pools.models import Campaign, ImportedPreference, Pair, PreferenceImport
 from tasks.models import Assignment, Item, Worker
 
 
@@ -61,6 +61,61 @@ class Acceptance(models.Model):
 
     def __str__(self) -> str:
         return f"{self.judgment_id} for {self.pair_id}"
+
+
+class Reuse(models.Model):
+    """What a campaign reuses of one source, another campaign or an import: fixed when the campaign is packed."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="reuses")
+    source = models.ForeignKey(Campaign, null=True, on_delete=models.PROTECT, related_name="reused_by")
+    imported = models.ForeignKey(PreferenceImport, null=True, on_delete=models.PROTECT, related_name="reused_by")
+    judgment_count = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "source"], name="reuse_once_per_campaign"),
+            models.UniqueConstraint(fields=["campaign", "imported"], name="reuse_once_per_import"),
+            models.CheckConstraint(
+                condition=models.Q(source__isnull=True, imported__isnull=False)
+                | models.Q(source__isnull=False, imported__isnull=True),
+                name="reuse_of_campaign_or_import",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.judgment_count} in {self.campaign_id}"
+
+
+class ReusedJudgment(models.Model):
+    """A judgment made before, in another campaign or imported, that fills a slot of a pair. Never changed.
+
+    A pair has as many of them as slots, or none. What becomes of the source later changes nothing here.
+    """
+
+    reuse = models.ForeignKey(Reuse, on_delete=models.PROTECT, related_name="judgments")
+    pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="reused", db_index=False)
+    slot = models.PositiveSmallIntegerField()
+    judgment = models.ForeignKey(Judgment, null=True, on_delete=models.PROTECT, related_name="reused")
+    imported = models.ForeignKey(ImportedPreference, null=True, on_delete=models.PROTECT, related_name="reused")
+    worker = models.ForeignKey(
+        Worker, null=True, on_delete=models.PROTECT, related_name="+", help_text=_("Empty if it was imported.")
+    )
+    prefers_a = models.BooleanField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["pair", "slot"], name="reused_judgment_one_per_slot"),
+            models.UniqueConstraint(fields=["pair", "worker"], name="reused_judgment_one_per_worker"),
+            models.UniqueConstraint(fields=["pair", "imported"], name="reused_judgment_imported_once"),
+            models.CheckConstraint(
+                condition=models.Q(judgment__isnull=True, worker__isnull=True, imported__isnull=False)
+                | models.Q(judgment__isnull=False, worker__isnull=False, imported__isnull=True),
+                name="reused_judgment_made_or_imported",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.judgment_id or self.imported_id} for {self.pair_id}"
 
 
 class StoredFile(models.Model):

@@ -36,7 +36,7 @@ def export_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
             moment = judgment_selectors.moment_of(campaign)
             source = exports.Source(campaign)
             paths = {path.name: path for path in exports.write_files(source, Path(folder))}
-            counts = judgment_selectors.counts_of(campaign, source.derived)
+            counts = judgment_selectors.counts_of(campaign, source.derived, source.reused)
         archive = Path(folder) / exports.ARCHIVE
         exports.write_zip(paths, archive)
         paths[exports.ARCHIVE] = archive

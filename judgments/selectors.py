@@ -8,18 +8,19 @@ from decimal import Decimal
 from typing import NamedTuple, cast
 
 from django.db import connection
-from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet
+from django.db.models import BooleanField, Count, Exists, ExpressionWrapper, F, Max, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from core.version import VERSION
 from evaluation.files.preferences import Preference
 from evaluation.judging.tournament import Derived, Method, derive
-from judgments.models import Acceptance, Decision, Export, Judgment, StoredFile
+from judgments.models import Acceptance, Decision, Export, Judgment, Reuse, ReusedJudgment, StoredFile
 from platforms.models import Payment, listed_reward
 from pools.models import Campaign, Candidate, Collection, ImportedPreference, Pair, Pool
 from tasks.models import Assignment, Item, Worker
 
 # What the export files hold. A new one makes all of them again.
-FORMAT = 2
+FORMAT = 3
 SOFTWARE = f"{VERSION}/{FORMAT}"
 
 
@@ -113,7 +114,53 @@ def accepted_preferences(campaign: Campaign, pool: Pool | None = None) -> list[P
     rows = acceptances.values_list(
         "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "judgment__preferred", "judgment__item__a_left"
     ).iterator(chunk_size=20_000)
-    return sorted(Preference(qid, a, b, a if (side == "left") == a_left else b) for qid, a, b, side, a_left in rows)
+    own = (Preference(qid, a, b, a if (side == "left") == a_left else b) for qid, a, b, side, a_left in rows)
+    return sorted([*own, *(row.preference for row in reused_judgments(campaign, pool))])
+
+
+class ReusedRow(NamedTuple):
+    """A judgment made before that fills a slot of a pair. `judgment` is its key, or `line` that in the imported file.
+
+    `made_at`: when it was made, or imported. `counts`: whether it still counts in the campaign that it was made in.
+    """
+
+    query: str
+    a: str
+    b: str
+    slot: int
+    prefers_a: bool
+    reuse_id: int
+    judgment: int | None
+    line: int | None
+    worker_id: int | None
+    made_at: datetime
+    counts: bool
+
+    @property
+    def preference(self) -> Preference:
+        """The judgment alone."""
+        return Preference(self.query, self.a, self.b, self.a if self.prefers_a else self.b)
+
+
+def reused_judgments(campaign: Campaign, pool: Pool | None = None) -> list[ReusedRow]:
+    """The judgments that a campaign reuses (or those on one pool), sorted."""
+    if not campaign.reused_pair_count:
+        return []
+    rows = ReusedJudgment.objects.filter(reuse__campaign=campaign)
+    if pool is not None:
+        rows = rows.filter(pair__pool=pool)
+    counts = Q(imported__isnull=False) | Q(judgment__acceptance__isnull=False)
+    columns = rows.values_list(
+        "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "slot", "prefers_a", "reuse_id", "judgment_id",
+        "imported__line", "worker_id", Coalesce("judgment__made_at", "imported__source__imported_at"),
+        ExpressionWrapper(counts, output_field=BooleanField()),
+    )  # fmt: skip
+    return sorted(ReusedRow(*row) for row in columns.iterator(chunk_size=20_000))
+
+
+def reuses_of(campaign: Campaign) -> QuerySet[Reuse]:
+    """What a campaign reuses, by source: campaigns before imports, the oldest first."""
+    return Reuse.objects.filter(campaign=campaign).select_related("source", "imported").order_by("source", "imported")
 
 
 class CollectionPreference(NamedTuple):
@@ -205,7 +252,7 @@ def derived(campaign: Campaign, pool: Pool | None = None, preferences: Iterable[
 def waiting_queries(campaign: Campaign, pool: Pool | None = None) -> set[str]:
     """Ids of the queries (or the pool's query) that have a pair with fewer accepted judgments than it needs."""
     asked = Pair.objects.filter(pool__campaign=campaign) if pool is None else pool.pairs.all()
-    pairs = asked.annotate(slots=Count("acceptances"))
+    pairs = asked.filter(is_reused=False).annotate(slots=Count("acceptances"))
     waiting = pairs.filter(slots__lt=campaign.overlap).order_by()
     return set(waiting.values_list("pool__query__qid", flat=True))
 
@@ -213,14 +260,15 @@ def waiting_queries(campaign: Campaign, pool: Pool | None = None) -> set[str]:
 class JudgingProgress(NamedTuple):
     """How many pairs of a campaign have all the accepted judgments that they need.
 
-    `unused` counts good judgments that found no free slot: late work, and what was judged again beside a pair that
-    needed it.
+    `reused` of them were judged before. `accepted` counts judgments of the campaign's own workers; `unused`, good ones
+    that found no free slot: late work, and what was judged again beside a pair that needed it.
     """
 
     pairs: int
     done: int
     accepted: int
     unused: int
+    reused: int
 
 
 def waiting_pairs(assignment: Assignment) -> int:
@@ -232,14 +280,15 @@ def waiting_pairs(assignment: Assignment) -> int:
 def judging_progress(campaign: Campaign) -> JudgingProgress:
     """Count a campaign's pairs and the accepted judgments on them."""
     pairs = Pair.objects.filter(pool__campaign=campaign).annotate(slots=Count("acceptances"))
-    full = pairs.filter(slots__gte=campaign.overlap)
+    full = pairs.filter(is_reused=False, slots__gte=campaign.overlap)
     accepted = Acceptance.objects.filter(pair__pool__campaign=campaign)
     good = Judgment.objects.filter(
         assignment__campaign=campaign, assignment__verdict=Assignment.Verdict.ACCEPTED, item__pair__isnull=False
     )
     slots = accepted.count()
     unused = good.values("assignment", "item").distinct().count() - slots
-    return JudgingProgress(campaign.pair_count, full.count(), slots, unused)
+    reused = campaign.reused_pair_count
+    return JudgingProgress(campaign.pair_count, full.count() + reused, slots, unused, reused)
 
 
 class Moment(NamedTuple):
@@ -286,7 +335,8 @@ def campaigns_to_export() -> QuerySet[Campaign]:
 class Counts(NamedTuple):
     """A campaign in numbers, as they were when its export files were made.
 
-    `judging` is its progress, as a dictionary; `deadlocks` are sizes, each with how many pools have one.
+    `judging` is its progress, as a dictionary; `deadlocks` are sizes, each with how many pools have one. `withdrawn` of
+    the reused judgments do not count in the campaign that they were made in any more.
     """
 
     judging: dict[str, int]
@@ -294,9 +344,10 @@ class Counts(NamedTuple):
     single: int
     deadlocks: list[tuple[int, int]]
     incomplete: int
+    withdrawn: int
 
 
-def counts_of(campaign: Campaign, outcome: Derived) -> Counts:
+def counts_of(campaign: Campaign, outcome: Derived, reused: Iterable[ReusedRow]) -> Counts:
     """Count."""
     return Counts(
         judging=judging_progress(campaign)._asdict(),
@@ -304,6 +355,7 @@ def counts_of(campaign: Campaign, outcome: Derived) -> Counts:
         single=outcome.single,
         deadlocks=sorted(outcome.deadlocks.items()),
         incomplete=len(outcome.incomplete),
+        withdrawn=sum(not row.counts for row in reused),
     )
 
 
@@ -365,10 +417,14 @@ def pool_rows(pools: Iterable[Pool], overlap: int) -> list[PoolRow]:
     )
     pairs: Counter[int] = Counter()
     waiting: Counter[int] = Counter()
-    slots = Pair.objects.filter(pool__in=keys).annotate(slots=Count("acceptances")).values_list("pool_id", "slots")
-    for pool_id, filled in slots:
+    slots = (
+        Pair.objects.filter(pool__in=keys)
+        .annotate(slots=Count("acceptances"))
+        .values_list("pool_id", "is_reused", "slots")
+    )
+    for pool_id, is_reused, filled in slots:
         pairs[pool_id] += 1
-        waiting[pool_id] += filled < overlap
+        waiting[pool_id] += not is_reused and filled < overlap
     by_pk = {pk: PoolRow(pk, qid, text, passages, pairs[pk], waiting[pk]) for pk, qid, text, passages in rows}
     return [by_pk[pk] for pk in keys]
 

@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 from core.errors import BadRequest, NotNow, NotYours
 from core.models import User
 from judgments import selectors as judgment_selectors
-from judgments.models import Acceptance, Decision, Judgment
+from judgments.models import Acceptance, Decision, Judgment, Reuse
 from platforms import alarms as platform_alarms
 from platforms.arriving import leaves_alarm
 from platforms.finishing import worker_publications_reopen
@@ -102,7 +102,7 @@ def assignment_finish(*, assignment: Assignment, at: datetime) -> Assignment:
             % {"count": len(missing)}
         )
     assignment = _end(assignment, left=False, at=at)
-    pool_services.campaign_mark_changed(campaign_id=assignment.campaign_id)
+    _mark_changed(assignment)
     return assignment
 
 
@@ -116,7 +116,7 @@ def assignment_leave(*, assignment: Assignment, at: datetime) -> Assignment:
     publication = Publication.objects.filter(campaign=ended.campaign_id).first()
     if publication is not None and ended.platform_assignment_id:
         leaves_alarm(publication=publication, worker=ended.worker, came_from=ended.came_from, at=at)
-    pool_services.campaign_mark_changed(campaign_id=ended.campaign_id)
+    _mark_changed(ended)
     return ended
 
 
@@ -188,7 +188,7 @@ def confirmed_check(*, assignment_id: int, at: datetime) -> bool:
     if assignment is None:
         return False
     _check(assignment, at=at)
-    pool_services.campaign_mark_changed(campaign_id=assignment.campaign_id)
+    _mark_changed(assignment)
     return True
 
 
@@ -242,7 +242,7 @@ def assignment_exclude(*, assignment: Assignment, why: str, by: User, at: dateti
         raise NotNow(_("The worker has not finished this assignment yet."))
     if assignment.verdict != Assignment.Verdict.EXCLUDED:
         _exclude(assignment, why=_reason(why), by=by, at=at)
-        pool_services.campaign_mark_changed(campaign_id=assignment.campaign_id)
+        _mark_changed(assignment)
     return assignment
 
 
@@ -256,7 +256,7 @@ def assignment_restore(*, assignment: Assignment, why: str, by: User, at: dateti
         _rule(assignment.campaign, assignment.worker, assignment, Decision.Kind.RESTORED, _reason(why), by, at)
         task_services.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.ACCEPTED)
         _fill(_pairs_of([assignment]))
-        pool_services.campaign_mark_changed(campaign_id=assignment.campaign_id)
+        _mark_changed(assignment, was_excluded=True)
     return assignment
 
 
@@ -303,6 +303,18 @@ def _reason(why: str) -> str:
 
 
 # --- which judgments count
+
+
+def _mark_changed(assignment: Assignment, *, was_excluded: bool = False) -> None:
+    """Mark that a campaign has changed; where work was excluded or restored, those that reuse its judgments too.
+
+    In the order of their keys, as everywhere, so that no two wait for each other.
+    """
+    campaigns = {assignment.campaign_id}
+    if was_excluded or assignment.verdict == Assignment.Verdict.EXCLUDED:
+        campaigns.update(Reuse.objects.filter(source=assignment.campaign_id).values_list("campaign_id", flat=True))
+    for campaign_id in sorted(campaigns):
+        pool_services.campaign_mark_changed(campaign_id=campaign_id)
 
 
 def _pairs_of(assignments: Iterable[Assignment]) -> list[int]:

@@ -21,7 +21,7 @@ from core.http import Request, refuse_in, see_other
 from core.lists import Listing
 from core.money import dollars
 from core.progress import progress_of
-from judgments import detail, exports
+from judgments import detail, exports, reusing
 from judgments import jobs as judgment_jobs
 from judgments import lists as judgment_lists
 from judgments import selectors as judgment_selectors
@@ -35,6 +35,7 @@ from pools import selectors as pool_selectors
 from pools.charts import size_histogram
 from pools.forms import LABELS
 from pools.models import Campaign
+from pools.reuse import reused_pairs
 from pools.views import campaign_of
 from tasks import campaign_alarms, links
 from tasks import selectors as task_selectors
@@ -43,6 +44,7 @@ from tasks.models import Assignment, Worker
 LATEST = 10  # decisions that the campaign's page shows
 DECISIONS = 20  # that a page of a list of them shows
 RUNS_NAMED = 20
+SOURCES_NAMED = 20  # of reused judgments
 log = logging.getLogger(__name__)
 
 
@@ -61,7 +63,7 @@ def campaign(request: Request, pk: int) -> HttpResponse:
     """A campaign as it stands: what, how far, how good, how much, what next."""
     campaign = campaign_of(request, pk)
     draft = campaign.state == Campaign.State.DRAFT
-    sizes = pool_selectors.stored_sizes(campaign)
+    sizes, reused = pool_selectors.stored_sizes(campaign), reused_pairs(campaign)
     context: dict[str, Any] = {
         "campaign": campaign,
         "draft": draft,
@@ -69,18 +71,30 @@ def campaign(request: Request, pk: int) -> HttpResponse:
         "run_count": campaign.runs.count(),
         "sizes": sizes,
         "histogram": size_histogram(sizes),
-        "bill": campaign_bill(publication_likely(campaign)),
+        "bill": campaign_bill(publication_likely(campaign), pairs=campaign.pair_count - reused),
         "settings": _settings(campaign),
         "address": links.campaign_address(campaign),
         "tests": task_selectors.test_counts(campaign),
         "alarms": campaign_alarms.alarms_raised(campaign),
         "platform_alarms": Alarm.objects.filter(publication__campaign=campaign, settled_at=None).count(),
     }
+    context |= {"reused": reused, "asked": campaign.pair_count - reused} | _reuse_context(campaign, draft=draft)
     if draft:
         context["obstacles"] = task_selectors.launch_obstacles(campaign)
     else:
         context |= _exports_context(campaign) | _progress_context(campaign, campaign.state)
     return render(request, "judgments/campaign.html", context)
+
+
+def _reuse_context(campaign: Campaign, *, draft: bool) -> dict[str, Any]:
+    """Where reused judgments come from, or would come from."""
+    if not draft:
+        return {"reuses": judgment_selectors.reuses_of(campaign)[:SOURCES_NAMED]}
+    return {
+        "sources": reusing.source_campaigns(campaign)[:SOURCES_NAMED],
+        "imports": reusing.source_imports(campaign)[:SOURCES_NAMED],
+        "differing": reusing.differing_campaigns(campaign).count(),
+    }
 
 
 @login_required

@@ -11,6 +11,7 @@ from core.money import CENT
 from platforms.models import Publication
 from platforms.registry import adapter_of
 from pools.models import Campaign
+from pools.reuse import reused_pairs
 from tasks.models import Hit
 
 ZERO = Decimal("0.00")
@@ -67,10 +68,11 @@ class Bill(NamedTuple):
 def campaign_bill(publication: Publication, *, pairs: int | None = None, overlap: int | None = None) -> Bill:
     """The bill for all of a campaign on these terms, stored or not, from nothing judged to everything judged.
 
-    `pairs` saves counting them; `overlap` asks what another number of judgments a pair would cost.
+    Pairs whose judgments are reused cost nothing. `pairs` is for another number of them; `overlap` asks what another
+    number of judgments a pair would cost.
     """
     campaign = publication.campaign
-    asked = campaign.pair_count if pairs is None else pairs
+    asked = campaign.pair_count - reused_pairs(campaign) if pairs is None else pairs
     hits = -(-asked // campaign.pairs_per_hit)
     return _bill(publication, [(overlap or campaign.overlap, hits)])
 

@@ -144,8 +144,9 @@ def publication_publish(
     if adapter_of(publication).spends_real_money and typed_name != campaign.name:
         raise Refused(_("Type the campaign's name to publish it where real people are paid real money."))
     first = Hit.objects.filter(campaign=campaign).order_by("number").first()
-    if first is not None:
-        frame_address(publication, first)
+    if first is None:
+        raise Refused(_("There is nothing to publish: every pair was judged before, so the campaign has no HITs."))
+    frame_address(publication, first)
     owed, balance = remaining_bill(publication).total, balance_of(publication)
     if balance < owed:
         raise Refused(

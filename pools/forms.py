@@ -41,6 +41,7 @@ LABELS: dict[str, "_StrPromise"] = {
     "sample_size": gettext_lazy("Sample size"),
     "seed": gettext_lazy("Seed"),
     "overlap": gettext_lazy("Judgments per pair"),
+    "reuse": gettext_lazy("Earlier judgments to reuse"),
     "pairs_per_hit": gettext_lazy("Pairs per HIT"),
     "tests_per_hit": gettext_lazy("Test pairs per HIT"),
     "fill_last_hit": gettext_lazy("Fill the last HIT"),
@@ -81,6 +82,10 @@ HELP: dict[str, "_StrPromise"] = {
     "sample_size": gettext_lazy("How many queries to draw. For “a sample” only."),
     "seed": gettext_lazy("The same seed gives the same sample, HITs, order and sides."),
     "overlap": gettext_lazy("How many different workers judge each pair."),
+    "reuse": gettext_lazy(
+        "A pair that has enough judgments already is not asked about again, and costs nothing. Choose none to have it "
+        "judged afresh. Only include imported preferences that answer the question below."
+    ),
     "fill_last_hit": gettext_lazy("Repeat pairs from other HITs so that the last HIT is as long as the rest."),
     "hits_per_worker": gettext_lazy("Leave empty for no limit."),
     "leaves_per_worker": gettext_lazy(
@@ -259,7 +264,11 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
             False,
         ),
         (gettext_lazy("Pool settings"), ["order", "depth", "qrel_policy", "min_grade", "seed", "method"], True),
-        (gettext_lazy("How it is judged"), ["overlap", "pairs_per_hit", "tests_per_hit", "minutes_per_hit"], False),
+        (
+            gettext_lazy("How it is judged"),
+            ["overlap", "reuse", "pairs_per_hit", "tests_per_hit", "minutes_per_hit"],
+            False,
+        ),
         (
             gettext_lazy("Judging settings"),
             ["fill_last_hit", "hits_per_worker", "leaves_per_worker", "exclusion", "partial"],

@@ -217,6 +217,11 @@ class Campaign(models.Model):
         MOST_WINS = "most-wins", _("most wins")
         BRADLEY_TERRY = "bradley-terry", _("Bradley–Terry")
 
+    class Reuse(models.TextChoices):
+        NOTHING = "nothing", _("none: ask about every pair")
+        CAMPAIGNS = "campaigns", _("of the collection's campaigns that ask the same question")
+        ALL = "all", _("of these campaigns, and the collection's imported preferences")
+
     lab = models.ForeignKey(Lab, on_delete=models.PROTECT, related_name="campaigns")
     collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="campaigns")
     runs = models.ManyToManyField(Run, related_name="campaigns")
@@ -257,6 +262,7 @@ class Campaign(models.Model):
     exclusion = models.CharField(max_length=10, choices=Exclusion, default=Exclusion.ASSIGNMENT)
     partial = models.CharField(max_length=10, choices=Partial, default=Partial.CHECKED)
     method = models.CharField(max_length=15, choices=Method, default=Method.TOURNAMENT)
+    reuse = models.CharField(max_length=10, choices=Reuse, default=Reuse.CAMPAIGNS)
 
     # how the results are read; these two may change at any time
     error_rate = models.DecimalField(
@@ -301,6 +307,9 @@ class Campaign(models.Model):
 
     # what follows from it
     pair_count = models.PositiveIntegerField(default=0, editable=False)
+    reused_pair_count = models.PositiveIntegerField(
+        default=0, editable=False, help_text=_("Pairs that nobody is asked about: set when the campaign is packed.")
+    )
     pool_histogram = models.JSONField(
         default=dict, editable=False, help_text=_("How many pools there are of each size; sizes as text.")
     )
@@ -374,6 +383,11 @@ class Pair(models.Model):
     pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="pairs")
     a = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="+")
     b = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="+")
+    is_reused = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text=_("Whether all its judgments were made before: set when the campaign is packed."),
+    )
 
     class Meta:
         constraints = [

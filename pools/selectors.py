@@ -239,8 +239,12 @@ def missing_texts(campaign: Campaign, shown: int = 20) -> Missing:
 
 
 def pairs_by_query(campaign: Campaign) -> list[list[int]]:
-    """Keys of a campaign's pairs, one list a query, in the order of query and passage ids (by code point)."""
-    rows = Pair.objects.filter(pool__campaign=campaign).values_list("pool__query__qid", "a__pid", "b__pid", "id")
+    """Keys of the pairs that workers are asked about, one list a query, in the order of query and passage ids (by code
+    point).
+    """
+    rows = Pair.objects.filter(pool__campaign=campaign, is_reused=False).values_list(
+        "pool__query__qid", "a__pid", "b__pid", "id"
+    )
     groups: dict[str, list[int]] = {}
     for qid, _a, _b, pk in sorted(rows):
         groups.setdefault(qid, []).append(pk)

@@ -6,6 +6,7 @@ from collections.abc import Collection as Some
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from os import PathLike
 from pathlib import Path
@@ -19,6 +20,7 @@ from django.core.files.storage import default_storage
 from django.db import connection, transaction
 from django.db.models import F, Manager, ProtectedError
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from core.copying import copy_into, copy_rows
 from core.errors import NotNow, Refused
@@ -27,14 +29,15 @@ from core.progress import Report, ReportedFile, silent
 from evaluation.errors import BadInput
 from evaluation.files.artifact import Order, RunArtifact
 from evaluation.files.preferences import Pair as IdPair
+from evaluation.files.preferences import numbered_preferences
 from evaluation.files.qrels import Entry, Policy, Qrels, read_qrels
 from evaluation.files.runs import RunCheck, check_run
-from evaluation.files.textfiles import Source, name_of
+from evaluation.files.textfiles import Source, name_of, quote_value
 from evaluation.files.texts import read_passages, read_queries
-from evaluation.judging.pooling import all_pairs, champion_check, pool_queries, pool_sizes
+from evaluation.judging.pooling import all_pairs, canonical, champion_check, pool_queries, pool_sizes
 from evaluation.statistics.ranks import ranks_of
 from pools import selectors as pool_selectors
-from pools.models import Campaign, Candidate, Collection, Pair, Passage, Pool, Qrel, Query, Run
+from pools.models import Campaign, Candidate, Collection, Pair, Passage, Pool, PreferenceImport, Qrel, Query, Run
 
 ARTIFACT = "artifact.npz"
 ARTIFACT_DEPTH = 100
@@ -232,6 +235,136 @@ def _first(sql: str, *arguments: int | str) -> str | None:
     return None if row is None else str(row[0])
 
 
+# --- judgments that were made elsewhere
+
+
+@transaction.atomic
+def preferences_import(
+    *,
+    collection: Collection,
+    name: str,
+    source: BinaryIO,
+    filename: str,
+    note: str = "",
+    by: User | None,
+    at: datetime,
+    report: Report | None = None,
+) -> PreferenceImport:
+    """Store judgments from a file of lines `query a b preferred`. Campaigns may reuse them; results never change.
+
+    `source` must be seekable. Queries must be the collection's; passages too, unless they are near the top of one of
+    its runs. Raises BadInput naming file and line, Refused if the collection has this file or name already; then
+    nothing is stored.
+    """
+    report = report or silent()
+    digest = _digest(source, filename, report)
+    Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
+    known = PreferenceImport.objects.filter(collection=collection)
+    if same := known.filter(sha256=digest).first():
+        text = _("These judgments were imported before, as %(name)s: it is this very file. It was not stored again.")
+        raise Refused(text % {"name": same.name})
+    if known.filter(name=name).exists():
+        raise Refused(_("The collection already has imported preferences called %(name)s.") % {"name": name})
+    with _opened(source, report) as file:
+        rows = (
+            (line, row.query, *canonical(row.a, row.b), row.preferred == canonical(row.a, row.b)[0])
+            for line, row in numbered_preferences(file, name=filename)
+        )
+        _execute(
+            "CREATE TEMPORARY TABLE staged_preferences "
+            "(line integer, query text, a text, b text, prefers_a boolean) ON COMMIT DROP"
+        )
+        judgments = copy_into('"staged_preferences" ("line", "query", "a", "b", "prefers_a")', rows)
+    report(_("Storing the preferences"))
+    _check_preferences(collection, filename)
+    pairs = _first("SELECT count(*) FROM (SELECT DISTINCT query, a, b FROM staged_preferences) pairs")
+    imported = PreferenceImport(
+        collection=collection,
+        name=name,
+        note=note,
+        sha256=digest,
+        judgment_count=judgments,
+        pair_count=int(pairs or 0),
+        imported_by=by,
+        imported_at=at,
+    )
+    try:
+        imported.full_clean()
+    except ValidationError as error:
+        raise Refused(_in_words(error)) from error
+    imported.save()
+    _execute(
+        "INSERT INTO pools_importedpreference (source_id, line, query_id, a_id, b_id, prefers_a) "
+        "SELECT %s, s.line, q.id, a.id, b.id, s.prefers_a FROM staged_preferences s "
+        "JOIN pools_query q ON q.collection_id = %s AND q.qid = s.query "
+        "JOIN pools_passage a ON a.collection_id = %s AND a.pid = s.a "
+        "JOIN pools_passage b ON b.collection_id = %s AND b.pid = s.b ORDER BY s.line",
+        imported.pk,
+        *[collection.pk] * 3,
+    )
+    _execute("DROP TABLE staged_preferences")
+    return imported
+
+
+def _check_preferences(collection: Collection, filename: str) -> None:
+    """Raise BadInput at the first line with an unknown id; passages that only runs have so far are made."""
+    unknown = _lines_of(
+        "SELECT s.query, min(s.line) FROM staged_preferences s LEFT JOIN pools_query q "
+        "ON q.collection_id = %s AND q.qid = s.query WHERE q.id IS NULL GROUP BY s.query",
+        collection.pk,
+    )
+    if unknown:
+        qid = min(unknown, key=unknown.__getitem__)
+        text = _("query %(id)s is not in the collection.") % {"id": quote_value(qid)}
+        raise BadInput(filename, unknown[qid], text + _more(len(unknown) - 1))
+    missing = _lines_of(
+        "SELECT s.pid, min(s.line) FROM (SELECT a AS pid, line FROM staged_preferences "
+        "UNION ALL SELECT b, line FROM staged_preferences) s LEFT JOIN pools_passage p "
+        "ON p.collection_id = %s AND p.pid = s.pid WHERE p.id IS NULL GROUP BY s.pid",
+        collection.pk,
+    )
+    if not missing:
+        return
+    wanted = pool_selectors.wanted_passages(collection, ARTIFACT_DEPTH)
+    unknown = {pid: line for pid, line in missing.items() if pid not in wanted}
+    if unknown:
+        pid = min(unknown, key=unknown.__getitem__)
+        text = _("passage %(id)s is not in the collection, and none of its runs has it among the first %(depth)d.")
+        text = text % {"id": quote_value(pid), "depth": ARTIFACT_DEPTH}
+        raise BadInput(filename, unknown[pid], text + _more(len(unknown) - 1))
+    _keys(Passage, "pid", collection, missing)
+
+
+def _more(count: int) -> str:
+    return (
+        " " + ngettext("%(count)d more is not.", "%(count)d more are not.", count) % {"count": count} if count else ""
+    )
+
+
+def _lines_of(sql: str, *arguments: int) -> dict[str, int]:
+    """What a statement gives as `(id, line)`."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, arguments)
+        return dict(cursor.fetchall())
+
+
+@transaction.atomic
+def preference_import_delete(*, preference_import: PreferenceImport) -> None:
+    """Delete imported preferences that nothing has used. Raises NotNow naming the campaigns that reuse them."""
+    imported = PreferenceImport.objects.select_for_update().filter(pk=preference_import.pk).first()
+    if imported is None:
+        return
+    # What campaigns reuse is known further up; here only the name of the relation is.
+    users = list(Campaign.objects.filter(reuses__imported=imported).order_by("name").values_list("name", flat=True))
+    if users:
+        text = _("The imported preferences cannot be deleted, because campaigns reuse them: %(names)s.")
+        raise NotNow(text % {"names": ", ".join(users)})
+    try:
+        imported.delete()
+    except ProtectedError as error:
+        raise NotNow(_("The imported preferences cannot be deleted, because they have been used.")) from error
+
+
 # --- runs
 
 
@@ -253,12 +386,8 @@ def run_import(
     file, Refused if the name is taken.
     """
     report = report or silent()
-    reading = ReportedFile(source, filename, _("Reading %(name)s") % {"name": filename}, report)
-    digest = hashlib.sha256()
-    while chunk := reading.read(1 << 20):
-        digest.update(chunk)
-    source.seek(0)
-    run = Run(lab=collection.lab, collection=collection, name=name, team=team, notes=notes, sha256=digest.hexdigest())
+    digest = _digest(source, filename, report)
+    run = Run(lab=collection.lab, collection=collection, name=name, team=team, notes=notes, sha256=digest)
     _must_be_free(collection, name, run.sha256)
     query_ids = set(Query.objects.filter(collection=collection).values_list("qid", flat=True))
     checking = ReportedFile(source, filename, _("Checking %(name)s") % {"name": filename}, report)
@@ -294,6 +423,16 @@ def run_import(
         run.artifact.delete(save=False)
         raise
     return run
+
+
+def _digest(source: BinaryIO, filename: str, report: Report) -> str:
+    """The SHA-256 of a file, which is read from its beginning again afterwards."""
+    reading = ReportedFile(source, filename, _("Reading %(name)s") % {"name": filename}, report)
+    digest = hashlib.sha256()
+    while chunk := reading.read(1 << 20):
+        digest.update(chunk)
+    source.seek(0)
+    return digest.hexdigest()
 
 
 def artifact_beside(stored: str) -> str:

@@ -92,4 +92,10 @@ def _votes(campaign: Campaign) -> list[Vote]:
         "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "worker_id",
         "judgment__preferred", "judgment__item__a_left",
     )  # fmt: skip
-    return sorted(Vote(qid, a, b, str(by), a if (side == "left") == left else b) for qid, a, b, by, side, left in rows)
+    own = [Vote(qid, a, b, str(by), a if (side == "left") == left else b) for qid, a, b, by, side, left in rows]
+    reused = [
+        Vote(row.query, row.a, row.b, str(row.worker_id), row.preference.preferred)
+        for row in judgment_selectors.reused_judgments(campaign)
+        if row.worker_id is not None  # of imported judgments, nobody knows whether they are one person's
+    ]
+    return sorted(own + reused)

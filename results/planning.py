@@ -1,6 +1,7 @@
 """How many judgments you need: what more of them cost, and what they give, by simulation."""
 
 from collections.abc import Sequence
+from copy import copy
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from platforms.bills import Bill, campaign_bill
 from platforms.publishing import publication_likely
 from pools import selectors as pool_selectors
 from pools.models import Campaign
+from pools.reuse import reused_pairs
 from results import selectors as result_selectors
 
 OVERLAPS = (1, 3, 5)
@@ -115,16 +117,19 @@ def plan_for(campaign: Campaign, data: dict[str, Any] | None, error_rate: float)
         draws=draws,
         seed=campaign.seed % (1 << 63),
     )
-    asked = data["pairs"] if data else campaign.pair_count
     likely = publication_likely(campaign)
-    rows = [
-        Row(
-            price.overlap,
-            asked * price.overlap,
-            campaign_bill(likely, pairs=asked, overlap=price.overlap),
-            price.same,
-            price.kept,
-        )
-        for price in prices
-    ]
+    rows = []
+    for price in prices:
+        asked = campaign.pair_count - _reused(campaign, price.overlap)
+        bill = campaign_bill(likely, pairs=asked, overlap=price.overlap)
+        rows.append(Row(price.overlap, asked * price.overlap, bill, price.same, price.kept))
     return Planned(rows, len(sizes), draws)
+
+
+def _reused(campaign: Campaign, overlap: int) -> int:
+    """How many pairs are not asked about: those of the campaign, or of a draft with another number of judgments."""
+    if overlap == campaign.overlap:
+        return reused_pairs(campaign)
+    draft = copy(campaign)
+    draft.overlap, draft.state = overlap, Campaign.State.DRAFT
+    return reused_pairs(draft)

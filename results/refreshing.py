@@ -70,14 +70,14 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
 
 
 def out_of_step() -> QuerySet[Campaign]:
-    """Campaigns whose results are to be computed: they were packed, have a judgment that counts or need none, and what
-    is stored is of other judgments, of another version, or not there.
+    """Campaigns whose results are to be computed: they were packed, have a judgment that counts, reuse one or need
+    none, and what is stored is of other judgments, of another version, or not there.
     """
     started = Campaign.objects.exclude(state__in=[Campaign.State.DRAFT, Campaign.State.PACKING])
     stale = started.filter(Q(result=None) | ~Q(result__revision=F("revision"), result__software=SOFTWARE))
     judged = Exists(Acceptance.objects.filter(assignment__campaign=OuterRef("pk")))
     asks = Exists(Pair.objects.filter(pool__campaign=OuterRef("pk")))
-    return stale.filter(judged | ~asks)
+    return stale.filter(judged | Q(reused_pair_count__gt=0) | ~asks)
 
 
 def candidates(*, at: datetime) -> QuerySet[Campaign]:

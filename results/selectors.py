@@ -29,7 +29,8 @@ def result_status(campaign: Campaign) -> ResultStatus:
     result = _readable(campaign).defer("tops").first()
     if result is not None and is_in_step(result, campaign):
         return ResultStatus(result, result.data["judgments"], stale=False)
-    return ResultStatus(result, Acceptance.objects.filter(assignment__campaign=campaign).count(), stale=True)
+    own = Acceptance.objects.filter(assignment__campaign=campaign).count()
+    return ResultStatus(result, own + campaign.reused_pair_count * campaign.overlap, stale=True)
 
 
 def is_in_step(result: Result, campaign: Campaign) -> bool:

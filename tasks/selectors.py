@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from core.money import CENT
 from evaluation.judging.reading import reading_minutes
 from evaluation.judging.recognition import Candidate, Recognition, ShownItem, recognition, words_of
+from pools import reuse
 from pools import selectors as pool_selectors
 from pools.models import Campaign, Pair, Passage, Query
 from tasks.default_texts import FEATURES
@@ -52,7 +53,10 @@ def launch_obstacles(campaign: Campaign) -> list[str]:
     missing = pool_selectors.missing_texts(campaign)
     if missing.passages or missing.queries:
         obstacles.append(missing.sentence())
-    return obstacles + lacking_tests(campaign)
+    lacking = lacking_tests(campaign)
+    if lacking and reuse.reused_pairs(campaign) == campaign.pair_count > 0:  # no HIT, no test pairs
+        lacking = []
+    return obstacles + lacking
 
 
 def lacking_tests(campaign: Campaign) -> list[str]:
@@ -230,7 +234,7 @@ def measure_tests(campaign: Campaign) -> HowFound:
     if hits:
         shown = dict(tests.annotate(held=Count("items")).filter(held__gt=0).values_list("pk", "held"))
     else:
-        hits = hit_count(campaign.pair_count, campaign.pairs_per_hit)
+        hits = hit_count(campaign.pair_count - reuse.reused_pairs(campaign), campaign.pairs_per_hit)
         keys = list(tests.exclude(state=TestPair.State.DECLINED).values_list("pk", flat=True))
         each, more = divmod(hits * campaign.tests_per_hit, len(keys) or 1)
         shown = {key: each + (number < more) for number, key in enumerate(keys)}

@@ -19,6 +19,7 @@ from core.models import User
 from core.money import owed
 from core.progress import Report, silent
 from evaluation.judging.recognition import Rarity, choose_off_topic, features_of
+from pools import reuse
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign, Passage, Qrel
@@ -223,6 +224,8 @@ def campaign_launch(*, campaign: Campaign) -> Campaign:
 def campaign_pack(*, campaign_id: int, report: Report | None = None) -> bool:
     """Pack a launched campaign's pairs into HITs, all or none, and open it.
 
+    Which earlier judgments it reuses is fixed with that: their pairs are in no HIT.
+
     Returns False, having done nothing, if there is nothing to pack or another process is packing it. A campaign that
     lacks something is a draft again, with an alarm.
     """
@@ -233,7 +236,8 @@ def campaign_pack(*, campaign_id: int, report: Report | None = None) -> bool:
     )
     if campaign is None:
         return False
-    if obstacles := task_selectors.lacking_tests(campaign):
+    obstacles = task_selectors.lacking_tests(campaign)
+    if obstacles and reuse.reused_pairs(campaign) < campaign.pair_count:
         campaign.state = Campaign.State.DRAFT
         campaign.save(update_fields=["state"])
         text = _("The campaign could not be packed and is a draft again. %(why)s Then start it again.")
@@ -246,16 +250,22 @@ def campaign_pack(*, campaign_id: int, report: Report | None = None) -> bool:
         )
         return False
     report = report or silent()
+    report(_("Looking for pairs that have been judged before"))
+    reuse.reuse_fix(campaign=campaign)
     report(_("Dealing the pairs into HITs"))
-    passages = task_selectors.passages_of_tests(campaign)
-    hits = pack(
-        pool_selectors.pairs_by_query(campaign),
-        list(passages),
-        passages=passages,
-        seed=campaign.seed,
-        pairs_per_hit=campaign.pairs_per_hit,
-        tests_per_hit=campaign.tests_per_hit,
-        fill_last=campaign.fill_last_hit,
+    passages, pairs = task_selectors.passages_of_tests(campaign), pool_selectors.pairs_by_query(campaign)
+    hits = (
+        []
+        if not pairs
+        else pack(
+            pairs,
+            list(passages),
+            passages=passages,
+            seed=campaign.seed,
+            pairs_per_hit=campaign.pairs_per_hit,
+            tests_per_hit=campaign.tests_per_hit,
+            fill_last=campaign.fill_last_hit,
+        )
     )
     ids = next_ids(Hit, len(hits))
     copy_rows(

@@ -1,14 +1,33 @@
 """Judgments that are made once count for a collection: imported, reused, never twice."""
 
+import io
+import json
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
+from core.errors import NotNow, Refused
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
-from pools.models import Collection, ImportedPreference, PreferenceImport
+from judgments.jobs import make_exports
+from judgments.models import Judgment, Reuse, ReusedJudgment
+from platforms.bills import campaign_bill
+from platforms.publishing import publication_likely
+from pools import services as pool_services
+from pools.models import Campaign, Collection, ImportedPreference, Pair, PreferenceImport
+from pools.reuse import reused_pairs
+from results.finishing import campaigns_finish
+from results.inputs import inputs_of
+from results.jobs import compute_results
+from results.refreshing import out_of_step
+from results.selectors import result_status
+from tasks import services as task_services
+from tasks.models import Assignment, Item
+from tasks.services import NoWork
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -64,3 +83,232 @@ def test_what_was_excluded_does_not_count_in_the_collection(collection: Collecti
     assert rows_of(collection)
     judgment_services.assignment_exclude(assignment=work, why="careless", by=factories.user(), at=timezone.now())
     assert rows_of(collection) == []
+
+
+# --- reuse
+
+
+def judged(collection: Collection, name: str = "first", **settings: Any) -> Campaign:
+    """A campaign over the collection that is judged, by as many workers as it asks for."""
+    campaign = factories.campaign(collection, name, **settings)
+    for number in range(campaign.overlap * campaign.hits.count()):
+        factories.do(factories.worker(campaign, f"{name} {number}"), campaign, prefer="b")
+    assert not judgment_selectors.waiting_queries(campaign)
+    return campaign
+
+
+def preference_import(collection: Collection, *rows: tuple[str, str, str, str], name: str = "old") -> PreferenceImport:
+    lines = "".join(" ".join(row) + "\n" for row in rows)
+    return pool_services.preferences_import(
+        collection=collection,
+        name=name,
+        source=io.BytesIO(lines.encode()),
+        filename=f"{name}.txt",
+        by=None,
+        at=timezone.now(),
+    )
+
+
+def test_a_second_campaign_asks_only_about_what_was_not_judged(collection: Collection) -> None:
+    first = judged(collection, runs=["red", "blue"])  # q1: p1 p2; q2: p4 p5
+    assert first.reused_pair_count == 0
+
+    second = factories.campaign(collection, "second", pairs_per_hit=2)
+
+    assert (second.pair_count, second.reused_pair_count) == (7, 2)
+    asked = {
+        (item.pair.a.pid, item.pair.b.pid) for item in Item.objects.filter(hit__campaign=second, pair__isnull=False)
+    }
+    assert asked == {("p1", "p3"), ("p2", "p3"), ("p4", "p6"), ("p5", "p6"), ("p7", "p8")}
+    assert campaign_bill(publication_likely(second)).assignments == second.hits.count() == 3
+    progress = judgment_selectors.judging_progress(second)
+    assert (progress.pairs, progress.done, progress.accepted, progress.reused) == (7, 2, 0, 2)
+    own = judgment_selectors.accepted_preferences(second)
+    assert own == judgment_selectors.accepted_preferences(first)
+    assert judgment_selectors.waiting_queries(second) == {"q1", "q2", "q3"}
+    assert len(rows_of(collection)) == 2, "what was reused does not count twice in the collection"
+
+
+def test_the_reused_judgments_decide_with_the_new_ones(collection: Collection) -> None:
+    judged(collection, runs=["red", "blue"])
+    second = judged(collection, "second")
+    afresh = judged(collection, "afresh", reuse="nothing")
+    assert afresh.reused_pair_count == 0
+    assert judgment_selectors.derived(second) == judgment_selectors.derived(afresh)
+    assert judgment_selectors.accepted_preferences(second) == judgment_selectors.accepted_preferences(afresh)
+    inputs = inputs_of(second)
+    assert (inputs.pairs, len(inputs.preferences), inputs.waiting) == (7, 7, frozenset())
+
+
+def test_a_campaign_whose_pairs_are_all_judged_needs_no_test_pairs_and_no_crowd(collection: Collection) -> None:
+    first = judged(collection)
+
+    second = factories.campaign(collection, "second", tests=0)
+
+    assert second.state == Campaign.State.OPEN
+    assert (second.reused_pair_count, second.hits.count()) == (7, 0)
+    assert campaign_bill(publication_likely(second)).total == 0
+    assert judgment_selectors.derived(second) == judgment_selectors.derived(first)
+    assert out_of_step().filter(pk=second.pk).exists()
+    compute_results(second.pk)
+    make_exports(second.pk)
+    status = result_status(second)
+    assert (status.stale, status.judgments) == (False, 7)
+    assert factories.exported(second)["preference-qrels.txt"] == factories.exported(first)["preference-qrels.txt"]
+    campaigns_finish(at=timezone.now())
+    second.refresh_from_db()
+    assert second.is_finished
+    with pytest.raises(NoWork, match="All tasks are done"):
+        factories.take(factories.worker(second, "late"), second)
+
+
+def test_without_enough_judged_pairs_a_campaign_still_needs_test_pairs(collection: Collection) -> None:
+    judged(collection, runs=["red", "blue"])
+    with pytest.raises(Refused, match="at least 3 confirmed test pairs"):
+        factories.campaign(collection, "second", tests=0)
+
+
+@pytest.mark.parametrize(
+    "differs", [{"question": "Which passage is funnier?"}, {"language": "de"}, {"reuse": "nothing"}]
+)
+def test_judgments_of_another_question_or_against_the_setting_are_not_reused(
+    collection: Collection, differs: dict[str, str]
+) -> None:
+    judged(collection)
+    second = factories.campaign(collection, "second", **differs)
+    assert second.reused_pair_count == 0
+    assert judgment_selectors.waiting_queries(second) == {"q1", "q2", "q3"}
+
+
+def test_a_pair_with_fewer_judgments_than_needed_is_asked_about_in_full(collection: Collection) -> None:
+    judged(collection, runs=["red", "blue"])
+    judged(collection, "again", runs=["red", "blue"], reuse="nothing", selection="list", query_list="q1")
+    twice = factories.campaign(collection, "twice", overlap=2)
+    assert twice.reused_pair_count == 1, "p1 and p2 were judged twice, p4 and p5 once"
+    rows = judgment_selectors.reused_judgments(twice)
+    assert [(row.query, row.a, row.b, row.slot) for row in rows] == [("q1", "p1", "p2", 1), ("q1", "p1", "p2", 2)]
+    assert rows[0].made_at < rows[1].made_at
+    assert len({vote.worker for vote in inputs_of(twice).votes}) == 2
+    p4 = Pair.objects.get(pool__campaign=twice, a__pid="p4", b__pid="p5")
+    assert not p4.is_reused
+    assert p4.reused.count() == 0
+    assert p4.items.get().hit.needed == 2
+
+
+def test_one_worker_fills_one_slot_however_often_they_judged_the_pair(collection: Collection) -> None:
+    first = factories.campaign(collection, runs=["red", "blue"])
+    again = factories.campaign(collection, "again", runs=["red", "blue"], reuse="nothing")
+    ann = factories.worker(first, "ann")
+    factories.do(ann, first)
+    factories.worker(again, "ann")
+    hit = again.hits.get()
+    assignment = Assignment.objects.create(  # next_hit() would not give it to them
+        campaign=again, hit=hit, worker=ann, taken_at=timezone.now(), leased_until=timezone.now() + timedelta(hours=1)
+    )
+    factories.judge(assignment)
+    judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+    assert len(rows_of(collection)) == 4
+    assert factories.campaign(collection, "twice", overlap=2).reused_pair_count == 0
+    assert factories.campaign(collection, "once").reused_pair_count == 2
+
+
+def test_imported_preferences_are_reused_by_those_who_say_so(collection: Collection) -> None:
+    imported = preference_import(collection, ("q1", "p2", "p1", "p2"), ("q2", "p4", "p6", "p4"))
+    assert factories.campaign(collection, "without").reused_pair_count == 0
+    campaign = factories.campaign(collection, "with", reuse="all")
+    assert campaign.reused_pair_count == 2
+    (source,) = judgment_selectors.reuses_of(campaign)
+    assert (source.imported, source.source, source.judgment_count) == (imported, None, 2)
+    rows = judgment_selectors.reused_judgments(campaign)
+    assert [(*row.preference, row.line, row.worker_id, row.counts) for row in rows] == [
+        ("q1", "p1", "p2", "p2", 1, None, True),
+        ("q2", "p4", "p6", "p4", 2, None, True),
+    ]
+    with pytest.raises(NotNow, match="campaigns reuse them: with"):
+        pool_services.preference_import_delete(preference_import=imported)
+    assert imported.preferences.count() == 2
+
+
+def test_what_is_excluded_at_its_source_stays_and_is_said(collection: Collection) -> None:
+    first = judged(collection, runs=["red", "blue"])
+    second = factories.campaign(collection, "second")
+    before = judgment_selectors.accepted_preferences(second)
+    work = first.assignments.get()
+
+    judgment_services.assignment_exclude(assignment=work, why="careless", by=factories.user(), at=timezone.now())
+
+    assert judgment_selectors.accepted_preferences(second) == before
+    (reuse,) = judgment_selectors.reuses_of(second)
+    assert (reuse.source, reuse.judgment_count) == (first, 2)
+    assert [row.counts for row in judgment_selectors.reused_judgments(second)] == [False, False]
+    files = factories.exported(second)
+    assert [json.loads(line)["counts"] for line in files["reused-judgments.jsonl"].splitlines()] == [False, False]
+    make_exports(second.pk)
+    client = Client()
+    client.force_login(factories.user("ria", is_staff=True))
+    page = client.get(f"/campaigns/{second.pk}/").content.decode()
+    assert "2 of the reused judgments were excluded later" in page
+    revision = second.revision
+    second.refresh_from_db()
+    assert second.revision == revision + 1, "its exports are made again"
+    third = factories.campaign(collection, "third")
+    assert third.reused_pair_count == 0
+
+
+def test_packing_again_reuses_nothing_twice(collection: Collection) -> None:
+    judged(collection, runs=["red", "blue"])
+    second = factories.campaign(collection, "second")
+    assert not task_services.campaign_pack(campaign_id=second.pk)
+    assert ReusedJudgment.objects.filter(reuse__campaign=second).count() == 2
+
+
+def test_a_packing_that_fails_half_way_leaves_nothing(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged(collection, runs=["red", "blue"])
+    second = factories.campaign(collection, "second", start=False)
+    task_services.campaign_launch(campaign=second)
+    monkeypatch.setattr("tasks.services.next_ids", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        task_services.campaign_pack(campaign_id=second.pk)
+    second.refresh_from_db()
+    assert (second.state, second.reused_pair_count) == (Campaign.State.PACKING, 0)
+    assert not Reuse.objects.exists()
+    assert not Pair.objects.filter(is_reused=True).exists()
+    monkeypatch.undo()
+    assert task_services.campaign_pack(campaign_id=second.pk)
+    assert ReusedJudgment.objects.count() == 2
+
+
+def test_a_draft_says_what_is_left_to_ask(collection: Collection) -> None:
+    judged(collection, runs=["red", "blue"])
+    draft = factories.campaign(collection, "second", start=False)
+    assert reused_pairs(draft) == 2
+    assert campaign_bill(publication_likely(draft)).hits == 1
+    assert campaign_bill(publication_likely(draft), pairs=7).hits == 1
+    draft.pairs_per_hit = 1
+    assert campaign_bill(publication_likely(draft)).hits == 5
+
+
+def test_exports_say_where_each_reused_judgment_comes_from(collection: Collection) -> None:
+    first = judged(collection, runs=["red", "blue"])
+    preference_import(collection, ("q3", "p8", "p7", "p8"))
+    second = factories.campaign(collection, "second", reuse="all")
+    files = factories.exported(second)
+    rows = [json.loads(line) for line in files["reused-judgments.jsonl"].splitlines()]
+    assert [(row["query"], row["preferred"], row["source"], row["name"], row["line"]) for row in rows] == [
+        ("q1", "p2", "campaign", "first", None),
+        ("q2", "p5", "campaign", "first", None),
+        ("q3", "p8", "import", "old", 1),
+    ]
+    made = {judgment.pk for judgment in Judgment.objects.filter(assignment__campaign=first)}
+    assert {row["judgment"] for row in rows[:2]} <= made
+    assert not any("worker" in row for row in rows)
+    assert files["preferences.txt"] == b"q1 p1 p2 p2\nq2 p4 p5 p5\nq3 p7 p8 p8\n"
+    pairs = {(row["a"], row["b"]): row for row in map(json.loads, files["pairs.jsonl"].splitlines())}
+    assert [pair for pair, row in pairs.items() if row["reused"]] == [("p1", "p2"), ("p4", "p5"), ("p7", "p8")]
+    assert files["judgments.jsonl"] == b""
+    manifest = json.loads(files["manifest.json"])
+    assert manifest["counts"]["judgments reused"] == manifest["counts"]["pairs reused"] == 3
+    assert [(source.get("campaign"), source.get("import"), source["judgments"]) for source in manifest["reused"]] == [
+        ("first", None, 2),
+        (None, "old", 1),
+    ]

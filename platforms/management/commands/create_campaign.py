@@ -16,11 +16,12 @@ from platforms.publishing import publication_likely
 from pools import selectors as pool_selectors
 from pools.management.lookup import collection_called
 from pools.models import Campaign
+from pools.reuse import reused_pairs
 from pools.services import campaign_create
 from tasks.management.pay import pay_lines
 
 SETTINGS = (
-    "order depth min_grade qrel_policy design selection sample_size seed overlap pairs_per_hit tests_per_hit "
+    "order depth min_grade qrel_policy design selection sample_size seed overlap reuse pairs_per_hit tests_per_hit "
     "fill_last_hit hits_per_worker leaves_per_worker minutes_per_hit exclusion partial method error_rate "
     "compare_depth reward fee_rate redo_rate language title question"
 ).split()
@@ -72,12 +73,16 @@ class Command(BaseCommand):
                     lab=collection.lab, collection=collection, runs=runs, name=options["name"], report=report, **chosen
                 )
         sizes = pool_selectors.stored_sizes(campaign)
-        pairs = campaign.pair_count
-        bill = campaign_bill(publication_likely(campaign), pairs=pairs)
+        pairs, reused = campaign.pair_count, reused_pairs(campaign)
+        bill = campaign_bill(publication_likely(campaign), pairs=pairs - reused)
         self.stdout.write(f"{campaign.name}: {sizes.queries:,} pools, {sizes.mean:.2f} passages on average.")
         for size, count in sizes.histogram.items():
             self.stdout.write(f"  {count:>8,} of {size}")
-        self.stdout.write(f"{pairs:,} pairs in {counted(bill.hits, 'HIT')}, {counted(bill.assignments, 'assignment')}.")
+        if reused:
+            self.stdout.write(f"{pairs:,} pairs, {reused:,} of them already judged.")
+        self.stdout.write(
+            f"{pairs - reused:,} pairs in {counted(bill.hits, 'HIT')}, {counted(bill.assignments, 'assignment')}."
+        )
         self.stdout.write(
             f"{dollars(bill.total)}: "
             + ", ".join(f"{line.what.lower()} {dollars(line.amount)}" for line in bill.lines)

@@ -1,0 +1,130 @@
+"""Using again what was judged before: which judgments a campaign reuses, fixed when it is packed.
+
+A pair that has `overlap` judgments already, by different workers of the collection's other campaigns or of imported
+files, gets the oldest of them, and nobody is asked about it. A pair that has fewer gets none, and is asked about in
+full. Campaigns give theirs only if they asked the same question in the same language; imports, if the campaign says so.
+"""
+
+from typing import Any
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from pools.models import Campaign, PreferenceImport
+
+# Each known judgment of each pair of the campaign. What another campaign itself reuses is no row of its acceptances.
+_KNOWN = """
+  SELECT pair.id AS pair_id, acceptance.judgment_id, NULL::bigint AS line_id, acceptance.worker_id,
+    source_pool.campaign_id AS source_id, NULL::bigint AS import_id
+  FROM pools_pool pool
+    JOIN pools_pair pair ON pair.pool_id = pool.id
+    JOIN pools_pool source_pool ON source_pool.query_id = pool.query_id AND source_pool.campaign_id = ANY(%(sources)s)
+    JOIN pools_pair source_pair
+      ON source_pair.pool_id = source_pool.id AND source_pair.a_id = pair.a_id AND source_pair.b_id = pair.b_id
+    JOIN judgments_acceptance acceptance ON acceptance.pair_id = source_pair.id
+  WHERE pool.campaign_id = %(campaign)s
+  UNION ALL
+  SELECT pair.id, NULL, line.id, NULL, NULL, line.source_id
+  FROM pools_pool pool
+    JOIN pools_pair pair ON pair.pool_id = pool.id
+    JOIN pools_importedpreference line
+      ON line.query_id = pool.query_id AND line.a_id = pair.a_id AND line.b_id = pair.b_id
+      AND line.source_id = ANY(%(imports)s)
+  WHERE pool.campaign_id = %(campaign)s
+"""
+_COUNT = f"""
+SELECT count(*) FROM (
+  SELECT FROM ({_KNOWN}) known GROUP BY pair_id
+  HAVING count(DISTINCT worker_id) + count(line_id) >= %(overlap)s) pairs
+"""  # noqa: S608
+_FIX = f"""
+WITH dated AS (
+  SELECT known.*, coalesce(judgment.made_at, file.imported_at) AS at,
+    coalesce((judgment.preferred = 'left') = item.a_left, line.prefers_a) AS prefers_a
+  FROM ({_KNOWN}) known
+    LEFT JOIN judgments_judgment judgment ON judgment.id = known.judgment_id
+    LEFT JOIN tasks_item item ON item.id = judgment.item_id
+    LEFT JOIN pools_importedpreference line ON line.id = known.line_id
+    LEFT JOIN pools_preferenceimport file ON file.id = known.import_id),
+of_workers AS (
+  SELECT dated.*, row_number() OVER (PARTITION BY pair_id, worker_id, line_id ORDER BY at, judgment_id) AS turn
+  FROM dated),
+ranked AS (
+  SELECT of_workers.*, count(*) OVER (PARTITION BY pair_id) AS known,
+    row_number() OVER (PARTITION BY pair_id ORDER BY at, judgment_id NULLS LAST, line_id) AS slot
+  FROM of_workers WHERE turn = 1),
+chosen AS MATERIALIZED (
+  SELECT * FROM ranked WHERE known >= %(overlap)s AND slot <= %(overlap)s),
+reuses AS (
+  INSERT INTO judgments_reuse (campaign_id, source_id, imported_id, judgment_count)
+  SELECT %(campaign)s, source_id, import_id, count(*) FROM chosen
+  GROUP BY source_id, import_id ORDER BY source_id, import_id
+  RETURNING id, source_id, imported_id),
+stored AS (
+  INSERT INTO judgments_reusedjudgment (reuse_id, pair_id, slot, judgment_id, imported_id, worker_id, prefers_a)
+  SELECT reuses.id, pair_id, slot, judgment_id, line_id, worker_id, prefers_a
+  FROM chosen JOIN reuses
+    ON coalesce(reuses.source_id, 0) = coalesce(chosen.source_id, 0)
+    AND coalesce(reuses.imported_id, 0) = coalesce(chosen.import_id, 0)
+  ORDER BY pair_id, slot)
+UPDATE pools_pair SET is_reused = true WHERE id IN (SELECT pair_id FROM chosen)
+"""  # noqa: S608
+
+
+def source_campaigns(campaign: Campaign) -> QuerySet[Campaign]:
+    """The campaigns whose judgments this one would reuse: of its collection and lab, that ask the same."""
+    return _others(campaign).filter(question=campaign.question, language=campaign.language)
+
+
+def differing_campaigns(campaign: Campaign) -> QuerySet[Campaign]:
+    """The campaigns of the collection whose judgments are not reused, although the setting says so: they ask
+    something else.
+    """
+    return _others(campaign).exclude(question=campaign.question, language=campaign.language)
+
+
+def _others(campaign: Campaign) -> QuerySet[Campaign]:
+    if campaign.reuse == Campaign.Reuse.NOTHING:
+        return Campaign.objects.none()
+    others = Campaign.objects.filter(collection=campaign.collection_id, lab=campaign.lab_id).exclude(pk=campaign.pk)
+    return others.exclude(state__in=[Campaign.State.DRAFT, Campaign.State.PACKING]).order_by("id")
+
+
+def source_imports(campaign: Campaign) -> QuerySet[PreferenceImport]:
+    """The imports whose judgments a campaign would reuse."""
+    if campaign.reuse != Campaign.Reuse.ALL:
+        return PreferenceImport.objects.none()
+    return PreferenceImport.objects.filter(collection=campaign.collection_id).order_by("id")
+
+
+def reusable_pairs(campaign: Campaign) -> int:
+    """How many of a campaign's pairs have all their judgments already, by its settings, at this moment."""
+    wanted = _wanted(campaign)
+    if not wanted["sources"] and not wanted["imports"]:
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT, wanted)
+        return int(cursor.fetchone()[0])
+
+
+def reuse_fix(*, campaign: Campaign) -> int:
+    """Store what a campaign reuses, for good, and mark those pairs. How many pairs. The caller holds the transaction.
+
+    Imports cannot be deleted until it ends.
+    """
+    list(source_imports(campaign).select_for_update(no_key=True).values_list("id", flat=True))
+    wanted = _wanted(campaign)
+    if not wanted["sources"] and not wanted["imports"]:
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute(_FIX, wanted)
+        return int(cursor.rowcount)
+
+
+def _wanted(campaign: Campaign) -> dict[str, Any]:
+    return {
+        "campaign": campaign.pk,
+        "overlap": campaign.overlap,
+        "sources": list(source_campaigns(campaign).values_list("id", flat=True)),
+        "imports": list(source_imports(campaign).values_list("id", flat=True)),
+    }

@@ -1,0 +1,40 @@
+"""What a campaign reuses of earlier judgments, for those who count, price and pack its pairs.
+
+Judgments are known only further up: `judgments.reusing` registers itself here when Django starts.
+"""
+
+from typing import Protocol
+
+from pools.models import Campaign
+
+
+class Reusing(Protocol):
+    """Where reused judgments come from."""
+
+    def reusable_pairs(self, campaign: Campaign) -> int:
+        """How many of a campaign's pairs have all their judgments already, by its settings, at this moment."""
+
+    def reuse_fix(self, *, campaign: Campaign) -> int:
+        """Store what is reused, for good, and mark those pairs. How many pairs. The caller holds the transaction."""
+
+
+_registered: list[Reusing] = []
+
+
+def register(reusing: Reusing) -> None:
+    """Name the place. Naming it again is not an error."""
+    _registered[:] = [reusing]
+
+
+def reused_pairs(campaign: Campaign) -> int:
+    """How many pairs nobody is asked about: fixed when the campaign is packed, until then as many as now would be."""
+    if campaign.state not in (Campaign.State.DRAFT, Campaign.State.PACKING):
+        return campaign.reused_pair_count
+    return _registered[0].reusable_pairs(campaign)
+
+
+def reuse_fix(*, campaign: Campaign) -> int:
+    """Store what a campaign reuses, for good. How many pairs. The caller holds the transaction."""
+    campaign.reused_pair_count = _registered[0].reuse_fix(campaign=campaign)
+    campaign.save(update_fields=["reused_pair_count"])
+    return campaign.reused_pair_count
