@@ -74,3 +74,10 @@ RUN_SORTS: dict[str, Sort] = {
     "conflicts": _counted("rank_score_conflicts"),
     "imported": "imported_at",
 }
+
+VERSION_SORTS: dict[str, Sort] = {
+    "number": "number",
+    "campaign": "campaign__name",
+    "changed": "changed",
+    "made": "made_at",
+}

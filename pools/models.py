@@ -399,6 +399,70 @@ class Pair(models.Model):
         return f"{self.a_id} or {self.b_id}"
 
 
+class QrelsVersion(models.Model):
+    """A version of a collection's preference qrels: what one campaign's judgments made of the version before it.
+
+    Numbers count from 1 in each collection, and each version follows the one before. Append-only. It stores what the
+    campaign settled (VersionQuery); every other query keeps its answers (`pools.selectors.version_answers`).
+    """
+
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="versions")
+    number = models.PositiveIntegerField()
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="versions")
+    revision = models.PositiveBigIntegerField(help_text=_("The campaign's at that moment."))
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    made_at = models.DateTimeField()
+    why = models.TextField()
+    software = models.CharField(max_length=50)
+    added = models.PositiveIntegerField(help_text=_("Queries that had no best known answer before."))
+    changed = models.PositiveIntegerField(help_text=_("Queries with other best known answers than before."))
+    unchanged = models.PositiveIntegerField(help_text=_("Queries with the same ones, whether judged again or not."))
+    unsettled = models.PositiveIntegerField(help_text=_("Queries of the campaign that lacked judgments."))
+    held_back = models.PositiveIntegerField(
+        help_text=_("Queries left as they were, as only a run that is not for release brought an answer.")
+    )
+    qrels = models.PositiveIntegerField(help_text=_("Lines of its qrels file."))
+    sha256 = models.CharField(max_length=64, help_text=_("Of its qrels file in TREC format."))
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["collection", "number"], name="version_number_once")]
+
+    def __str__(self) -> str:
+        return f"version {self.number} of {self.collection_id}"
+
+    @property
+    def queries(self) -> int:
+        """How many queries have a best known answer."""
+        return self.added + self.changed + self.unchanged
+
+
+class VersionQuery(models.Model):
+    """A query that a version's campaign settled: its best known answers before and after, as sorted passage ids."""
+
+    class Kind(models.TextChoices):
+        ADDED = "added", _("added")
+        CHANGED = "changed", _("changed")
+        CONFIRMED = "confirmed", _("confirmed")
+
+    version = models.ForeignKey(QrelsVersion, on_delete=models.PROTECT, related_name="settled")
+    query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="+")
+    kind = models.CharField(max_length=9, choices=Kind)
+    before = models.JSONField()
+    after = models.JSONField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["version", "query"], name="version_query_once")]
+        # the changes of a version, on its page
+        indexes = [
+            models.Index(
+                fields=["version", "query"], condition=~models.Q(kind="confirmed"), name="version_query_changed"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.query_id} in {self.version_id}"
+
+
 class Job(models.Model):
     """Something that a member of a lab asked for and that takes a while: a file to be read, a campaign to be created.
 

@@ -13,7 +13,20 @@ from core.errors import FileAway, FileMissing
 from core.models import Lab, User
 from evaluation.files.artifact import Order, RunArtifact
 from evaluation.judging.pooling import PoolSizes, sizes_of
-from pools.models import Campaign, Candidate, Collection, Job, Pair, Passage, Pool, Qrel, Query, Run
+from pools.models import (
+    Campaign,
+    Candidate,
+    Collection,
+    Job,
+    Pair,
+    Passage,
+    Pool,
+    Qrel,
+    QrelsVersion,
+    Query,
+    Run,
+    VersionQuery,
+)
 
 
 def labs_of(user: User) -> QuerySet[Lab]:
@@ -147,6 +160,22 @@ def collection_qrels(collection: Collection) -> Iterator[tuple[str, str, int]]:
     """`(query id, passage id, grade)` of every original qrel, in the order of the file."""
     rows = Qrel.objects.filter(collection=collection).order_by("position")
     return rows.values_list("query__qid", "passage__pid", "grade").iterator(chunk_size=10_000)
+
+
+def newest_version(collection: Collection) -> QrelsVersion | None:
+    """The newest version of a collection's preference qrels; None where there is none."""
+    return collection.versions.order_by("-number").first()
+
+
+def version_answers(version: QrelsVersion | None) -> dict[str, tuple[str, ...]]:
+    """The best known answers of a version, by query id: both sorted. None without a version."""
+    if version is None:
+        return {}
+    settled = VersionQuery.objects.filter(
+        version__collection=version.collection_id, version__number__lte=version.number
+    )
+    newest = settled.order_by("query", "-version__number").distinct("query")
+    return {qid: tuple(pids) for qid, pids in sorted(newest.values_list("query__qid", "after"))}
 
 
 def withheld_passages(campaign: Campaign) -> set[tuple[str, str]]:

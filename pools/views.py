@@ -33,6 +33,7 @@ from pools.census import census_sentences
 from pools.forms import MEGABYTE, CampaignForm, CollectionFilesForm, RunUploadForm, too_large
 from pools.models import Campaign, Collection, Job, Run
 
+VERSIONS = 10  # of the preference qrels, on a collection's page
 JOBS = 10  # in progress, or without success, on a page
 FORM_BYTES = MEGABYTE  # what an upload's other fields may add to its file
 log = logging.getLogger(__name__)
@@ -49,7 +50,8 @@ def campaign_of(request: Request, pk: int) -> Campaign:
     return campaign
 
 
-def _collection_of(request: Request, pk: str | int) -> Collection:
+def collection_of(request: Request, pk: str | int) -> Collection:
+    """The collection, if it belongs to a lab of the user's. Raises NotYours."""
     known = str(pk).isdecimal() and len(str(pk)) < 19  # what a key can be
     collection = pool_selectors.collections_of(request.user).filter(pk=pk).first() if known else None
     if collection is None:
@@ -99,7 +101,7 @@ def _first_labs(request: Request) -> list[Lab]:
 @require_GET
 def collection(request: Request, pk: int) -> HttpResponse:
     """One collection: what it holds, its runs and its campaigns."""
-    collection = _collection_of(request, pk)
+    collection = collection_of(request, pk)
     context = {
         "collection": collection,
         "size": pool_selectors.collection_size(collection),
@@ -111,6 +113,13 @@ def collection(request: Request, pk: int) -> HttpResponse:
             key="runs",
         ),
         "campaigns": _campaigns(request, collection.campaigns.order_by("-id")),
+        "versions": Listing(
+            request,
+            collection.versions.select_related("campaign", "made_by").order_by("-number"),
+            sorts=pool_lists.VERSION_SORTS,
+            key="versions",
+            size=VERSIONS,
+        ),
         "jobs": _jobs_shown(request, collection=collection),
     }
     return render(request, "pools/collection.html", context)
@@ -136,7 +145,7 @@ def collection_new(request: Request) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def collection_add(request: Request, pk: int) -> HttpResponse:
     """More files for a collection."""
-    return _collection_files(request, _collection_of(request, pk))
+    return _collection_files(request, collection_of(request, pk))
 
 
 def _collection_files(request: Request, found: Collection | None) -> HttpResponse:
@@ -391,7 +400,7 @@ def campaign_new(request: Request) -> HttpResponse:
     chosen = request.GET.get("collection")
     if chosen is None:
         return _choose_collection(request, _("New campaign: which collection?"), "pools:campaign_new")
-    collection = _collection_of(request, chosen)
+    collection = collection_of(request, chosen)
     if request.method == "GET":
         before = _job_asked_again(request, Job.Kind.CAMPAIGN)
         form = CampaignForm(collection=collection)

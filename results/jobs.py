@@ -1,5 +1,6 @@
 """What runs in the background: computing results."""
 
+import logging
 import time
 
 from celery import shared_task
@@ -9,9 +10,10 @@ from django.utils.translation import gettext as _
 from core.errors import FileAway
 from evaluation.errors import BadInput
 from pools.models import Campaign
-from results import finishing, refreshing
+from results import finishing, refreshing, scoring
 from tasks import campaign_alarms
 
+log = logging.getLogger(__name__)
 SECONDS = 40.0  # for which one job computes before other jobs get their turn
 
 
@@ -33,6 +35,29 @@ def compute_results(campaign_id: int | None = None) -> str:
         if time.monotonic() > ends:
             break
     return f"results computed: {computed}"
+
+
+@shared_task
+def score_versions(collection_id: int | None = None) -> str:
+    """Score the runs of a collection, or of all, on the versions of its preference qrels, where they are not scored.
+
+    Safe to run many at once, and to be killed.
+    """
+    ends, scored, failed = time.monotonic() + SECONDS, 0, None
+    collections = scoring.collections_to_score(at=timezone.now())
+    if collection_id is not None:
+        collections = collections.filter(pk=collection_id)
+    for collection in collections:
+        try:
+            scored += scoring.scores_refresh(collection=collection)
+        except Exception as error:
+            log.exception("The versions of collection %s", collection.pk)
+            failed = error
+        if time.monotonic() > ends:
+            break
+    if failed is not None:
+        raise failed  # the others are scored; the checks of health name the job
+    return f"runs scored: {scored}"
 
 
 @shared_task

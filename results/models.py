@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from pools.models import Campaign
+from pools.models import Campaign, QrelsVersion, Run
 
 
 class Result(models.Model):
@@ -25,3 +25,30 @@ class Result(models.Model):
 
     def __str__(self) -> str:
         return f"results of {self.campaign_id}"
+
+
+class VersionScore(models.Model):
+    """A run's mean RR@10 on a version of the preference qrels, and on the original ones over the same queries.
+
+    `low` and `high` bound the 95% interval over queries by t, `found` counts the queries with an answer in the top 10.
+    With an `error`, there are no scores: the run's file could not be read.
+    """
+
+    version = models.ForeignKey(QrelsVersion, on_delete=models.CASCADE, related_name="scores")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="version_scores")
+    software = models.CharField(max_length=50)
+    scored_at = models.DateTimeField()
+    error = models.TextField(blank=True)
+    rr = models.FloatField(null=True)
+    low = models.FloatField(null=True)
+    high = models.FloatField(null=True)
+    found = models.PositiveIntegerField(null=True)
+    original = models.FloatField(null=True)
+    original_low = models.FloatField(null=True)
+    original_high = models.FloatField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["version", "run"], name="version_score_once")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} on {self.version_id}"

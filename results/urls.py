@@ -1,10 +1,11 @@
-"""The researcher's pages about one query and about results."""
+"""The researcher's pages about one query, about results, and about versions of the preference qrels."""
 
 from django.urls import path
 
-from results import views
+from results import version_views, views
 
 app_name = "results"
+VERSION = "collections/<int:pk>/versions/<int:number>"
 urlpatterns = [
     path("campaigns/<int:pk>/queries/<int:pool_pk>/", views.query, name="query"),
     path("campaigns/<int:pk>/results/", views.results, name="results"),
@@ -12,8 +13,13 @@ urlpatterns = [
     path("campaigns/<int:pk>/results/settings/", views.settings, name="settings"),
     path("campaigns/<int:pk>/results/status/", views.status, name="status"),
     path("campaigns/<int:pk>/results/plan/", views.plan, name="plan"),
+    path("campaigns/<int:pk>/results/version/", version_views.version_new, name="version_new"),
     path("campaigns/<int:pk>/results/report.zip", views.report, name="report"),
     path("campaigns/<int:pk>/results/tables/<slug:name>/", views.table, name="table"),
     path("campaigns/<int:pk>/results/tables/<slug:name>.<slug:form>", views.table_file, name="file"),
     path("campaigns/<int:pk>/results/figures/<slug:name>.<slug:form>", views.figure, name="figure"),
+    path(f"{VERSION}/", version_views.version, name="version"),
+    path(f"{VERSION}/preference-qrels.<slug:form>", version_views.version_file, name="version_file"),
+    path(f"{VERSION}/scores/", version_views.version_scores_page, name="version_scores"),
+    path(f"{VERSION}/scores.<slug:form>", version_views.version_scores_file, name="version_scores_file"),
 ]

@@ -25,9 +25,21 @@ from evaluation.files.runs import Census
 from judgments.models import Acceptance, Decision, Export, Judgment
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
 from pools.forms import OFFERED, CampaignForm
-from pools.models import Campaign, Candidate, Collection, Job, Pair, Passage, Pool, Query, Run
+from pools.models import (
+    Campaign,
+    Candidate,
+    Collection,
+    Job,
+    Pair,
+    Passage,
+    Pool,
+    QrelsVersion,
+    Query,
+    Run,
+    VersionQuery,
+)
 from results.inputs import FORMAT, SOFTWARE
-from results.models import Result
+from results.models import Result, VersionScore
 from tasks import links
 from tasks.models import (
     Assignment,
@@ -53,7 +65,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "pools:campaigns": ("", "jobs"),
     "pools:campaign_new": ("",),
     "pools:collections": ("", "jobs"),
-    "pools:collection": ("runs", "campaigns", "jobs"),
+    "pools:collection": ("runs", "campaigns", "versions", "jobs"),
     "pools:runs": ("", "jobs"),
     "pools:run": ("campaigns",),
     "pools:run_upload": ("",),
@@ -72,6 +84,8 @@ LISTS: dict[str, tuple[str, ...]] = {
     "judgments:worker": ("", "decisions"),
     "results:query": ("passages", "judgments"),
     "results:table": ("",),
+    "results:version": ("changes",),
+    "results:version_scores": ("",),
     "judging:home": ("",),
 }
 # Lists whose rows are few by their nature are looked at for their size alone.
@@ -80,13 +94,14 @@ MOST_VISITED = (
     *("pools:campaigns", "pools:collection", "pools:runs", "tasks:tests", "judgments:campaign", "judgments:queries"),
     *("judgments:work", "judgments:worker", "judgments:progress", "platforms:publication", "platforms:submissions"),
     *("platforms:ledger", "results:query", "results:results", "judging:home"),
+    *("results:version", "results:version_scores"),
 )
 # Pages without a list of rows: they must be small all the same.
 OTHER_PAGES = {
     *("judgments:campaign", "judgments:progress", "judgments:exports", "results:results", "results:status"),
     *("results:plan", "platforms:submission", "platforms:compared", "pools:campaign_delete"),
     *("pools:collection_new", "pools:collection_add", "pools:job", "pools:job_progress"),
-    "results:settings",
+    *("results:settings", "results:version_new"),
 }
 # Addresses that answer with a redirect, a file or one thing, take forms alone, or belong to a worker's task.
 NOT_PAGES = {
@@ -106,6 +121,7 @@ NOT_PAGES = {
     *("platforms:extend", "platforms:listen", "platforms:retry", "platforms:set_aside", "platforms:compensate"),
     *("platforms:decline", "platforms:ledger_csv", "platforms:compare", "platforms:notifications"),
     *("results:compute", "results:report", "results:file", "results:figure"),
+    *("results:version_file", "results:version_scores_file"),
     *("judging:preview", "judging:join", "judging:declined", "judging:declined_in_frame", "judging:arrive"),
     *("judging:consent", "judging:take", "judging:instructions", "judging:item", "judging:save", "judging:finish"),
     *("judging:leave", "judging:done"),
@@ -148,6 +164,8 @@ class World(NamedTuple):
             "platforms:submission": [campaign.pk, self.submission.pk],
             "results:query": [campaign.pk, self.pool.pk],
             "results:table": [campaign.pk, "stability"],
+            "results:version": [self.collection.pk, 1],
+            "results:version_scores": [self.collection.pk, 1],
             "judging:home": [links.home_token(self.worker, campaign)],
         }
         return reverse(name, args=arguments.get(name, [campaign.pk]))
@@ -255,6 +273,16 @@ def make(count: int) -> World:
     data["stability"] = [{"qid": f"q{n}", "best": [f"p{n}"], "share": n / count} for n in range(count)]
     moment: dict[str, Any] = {"campaign": campaign, "revision": 0, "seconds": 1, "rests_until": at}
     Result.objects.create(**moment, software=SOFTWARE, computed_at=at, data=data, figures={}, tops={})
+    version = QrelsVersion.objects.create(
+        collection=collection, number=1, campaign=campaign, revision=0, made_at=at, why="For the first time.",
+        software=VERSION, added=0, changed=count, unchanged=0, unsettled=0, held_back=0, qrels=count, sha256="0",
+    )  # fmt: skip
+    multiply(version, count, number="n + 1")
+    change = VersionQuery.objects.create(version=version, query=query, kind="changed", before=["p"], after=["p1"])
+    multiply(change, count, query=f"{query.pk} + n")
+    scores = dict.fromkeys(("rr", "low", "high", "original", "original_low", "original_high"), 0.5)
+    score = VersionScore.objects.create(version=version, run=run, software=VERSION, scored_at=at, found=1, **scores)
+    multiply(score, count, run=f"{run.pk} + n", rr="n::float / 10000")
     judging = {"pairs": 5_050, "done": 5_000, "accepted": 5_000, "unused": 0}
     counts = {"judging": judging, "pools": 1, "single": 1, "deadlocks": [], "incomplete": 0}
     Export.objects.create(**moment, software=VERSION, newest_assignment=0, newest_judgment=0, counts=counts, made_at=at)

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from core.models import User
 from pools.models import Campaign
-from results import refreshing
+from results import refreshing, scoring
 from tests import browser
 from tests.judgments.judged import demo_campaign, judge_all
 from tests.looking import DESK, looks_right
@@ -83,6 +83,19 @@ def test_the_pages_of_results_fit_and_can_be_read(look: Callable[[str], None], d
     look(reverse("results:table", args=[demo.pk, "pairs"]) + "?run=minilm&sort=-wsr")
     look(reverse("results:plan", args=[demo.pk]))
     look(reverse("results:query", args=[demo.pk, pool.pk]))
+
+
+def test_a_version_is_made_and_its_pages_fit_and_can_be_read(
+    look: Callable[[str], None], researchers: Page, demo: Campaign
+) -> None:
+    look(reverse("results:version_new", args=[demo.pk]))
+    researchers.get_by_label("Why").fill("The first round of judgments.")
+    researchers.get_by_role("button", name="Make version 1").click()
+    researchers.wait_for_url("**/versions/1/")
+    scoring.scores_refresh(collection=demo.collection)
+    look(researchers.url)
+    look(reverse("results:version_scores", args=[demo.collection_id, 1]))
+    look(reverse("pools:collection", args=[demo.collection_id]))
 
 
 def test_sorting_and_asking_with_the_keyboard_alone(researchers: Page, demo: Campaign) -> None:

@@ -1,0 +1,221 @@
+"""The researcher's pages about the versions of a collection's preference qrels."""
+
+import logging
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_GET, require_http_methods
+from kombu.exceptions import OperationalError
+
+from core.errors import NotYours, Refused
+from core.http import Request, see_other
+from core.lists import ListFilter, Listing, choice_filter, search_filter
+from judgments.downloads import TYPES
+from pools import selectors as pool_selectors
+from pools.models import QrelsVersion, VersionQuery
+from pools.views import campaign_of, collection_of
+from results import jobs as result_jobs
+from results import versions as version_services
+from results.presentation import Shown, cells, heads
+from results.version_tables import Scores, version_scores
+from results.writing import as_csv, as_tex
+
+log = logging.getLogger(__name__)
+
+CHANGES = 20  # queries on a page, with the texts of their answers
+MOST_SHOWN = 5  # answers of one query, of a deadlock
+FORMS = {"txt": " ", "tsv": "\t"}
+
+
+class VersionForm(forms.Form):
+    """Why a version is made, and the number of the one that it is to follow."""
+
+    why = forms.CharField(
+        label=gettext_lazy("Why"),
+        max_length=1000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=gettext_lazy("A sentence for whoever uses these qrels later. It is shown with the version."),
+    )
+    parent = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)
+
+
+class ChangeFilter(ListFilter):
+    """The changes of a version by query id, and by what happened."""
+
+    qid = search_filter(gettext_lazy("Query id"), field_name="query__qid")
+    kind = choice_filter(gettext_lazy("What happened"), VersionQuery.Kind.choices[:2])
+
+
+def _version_of(request: Request, pk: int, number: int) -> QrelsVersion:
+    """A version of a collection of the user's labs. Raises NotYours."""
+    versions = QrelsVersion.objects.select_related("collection", "campaign", "made_by")
+    version = versions.filter(collection=collection_of(request, pk), number=number).first()
+    if version is None:
+        raise NotYours(_("This collection has no such version of its preference qrels."))
+    return version
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def version_new(request: Request, pk: int) -> HttpResponse:
+    """Make a version of what a campaign has settled."""
+    campaign = campaign_of(request, pk)
+    form, refused, status = VersionForm(request.POST or None), "", 200
+    if form.is_bound:
+        status = 400
+    if form.is_valid():
+        try:
+            version = version_services.version_add(
+                campaign=campaign,
+                why=form.cleaned_data["why"],
+                parent=form.cleaned_data["parent"],
+                by=request.user,
+                at=timezone.now(),
+            )
+        except Refused as error:
+            refused, status = str(error), error.status
+        else:
+            _score(version)
+            messages.success(request, _("Version %(number)d has been made.") % {"number": version.number})
+            return see_other("results:version", campaign.collection_id, version.number)
+    newest = pool_selectors.newest_version(campaign.collection)
+    parent = newest.number if newest else 0
+    if not form.is_bound or refused:
+        form = VersionForm(initial={"why": request.POST.get("why", ""), "parent": parent})
+    context = {
+        "campaign": campaign,
+        "form": form,
+        "refused": refused,
+        "newest": newest,
+        "number": parent + 1,
+        "obstacle": version_services.why_no_version(campaign),
+    }
+    return render(request, "results/version_new.html", context, status=status)
+
+
+def _score(version: QrelsVersion) -> None:
+    try:
+        result_jobs.score_versions.delay(version.collection_id)
+    except OperationalError as error:
+        log.warning("The scores of version %s wait for the next tick: %s", version.pk, error)
+
+
+@login_required
+@require_GET
+def version(request: Request, pk: int, number: int) -> HttpResponse:
+    """One version: where it comes from, what changed, its files."""
+    version = _version_of(request, pk, number)
+    changed = version.settled.exclude(kind=VersionQuery.Kind.CONFIRMED)
+    changes = Listing(
+        request,
+        changed.select_related("query").order_by("query__qid"),
+        narrow=ChangeFilter,
+        key="changes",
+        size=CHANGES,
+    )
+    context = {
+        "collection": version.collection,
+        "version": version,
+        "changes": changes,
+        "rows": _with_texts(version, list(changes.page)),
+        "lang": version.collection.language,
+        "is_newest": not version.collection.versions.filter(number__gt=number).exists(),
+    }
+    return render(request, "results/version.html", context)
+
+
+def _with_texts(version: QrelsVersion, rows: list[VersionQuery]) -> list[dict[str, Any]]:
+    shown = {pid for row in rows for pids in (row.before, row.after) for pid in pids[:MOST_SHOWN]}
+    _queries, texts = pool_selectors.texts_of(version.collection, qids=[], pids=shown)
+    return [
+        {
+            "change": row,
+            "sides": [
+                {
+                    "title": title,
+                    "passages": [(pid, texts.get(pid, "")) for pid in pids[:MOST_SHOWN]],
+                    "more": max(len(pids) - MOST_SHOWN, 0),
+                }
+                for title, pids in ((_("Before"), row.before), (_("Now"), row.after))
+            ],
+        }
+        for row in rows
+    ]
+
+
+@login_required
+@require_GET
+def version_file(request: Request, pk: int, number: int, form: str) -> HttpResponse:
+    """A version's preference qrels: TREC (.txt) or MS MARCO (.tsv), as a campaign's export has them."""
+    version = _version_of(request, pk, number)
+    if form not in FORMS:
+        raise NotYours(_("The preference qrels are available as .txt (TREC) and .tsv (MS MARCO)."))
+    lines = version_services.qrels_lines(pool_selectors.version_answers(version), FORMS[form])
+    return _download(version, f"preference-qrels.{form}", "".join(lines))
+
+
+@login_required
+@require_GET
+def version_scores_page(request: Request, pk: int, number: int) -> HttpResponse:
+    """All runs of the collection on a version, beside the original qrels or another version (`?beside=`)."""
+    version = _version_of(request, pk, number)
+    beside, scores = _scores(request, version)
+    run, order = request.GET.get("run", "").strip(), request.GET.get("sort", "")
+    chosen = (scores.table.only(run) if run else scores.table).sorted_by(order)
+    listing = Listing(request, chosen.rows)
+    kept = {"beside": beside.number if beside else "", "run": run}
+    kept = {name: value for name, value in kept.items() if value}
+    context = {
+        "collection": version.collection,
+        "version": version,
+        "beside": beside,
+        "others": version.collection.versions.exclude(pk=version.pk).order_by("-number")[:100],
+        "scores": scores,
+        "unreadable": list(scores.unreadable.items())[:10],
+        "shown": Shown(
+            chosen,
+            heads(chosen, order, lambda key: f"?{urlencode(kept | {'sort': key})}"),
+            cells(chosen, list(listing.page), {}),
+            len(chosen.rows),
+        ),
+        "listing": listing,
+        "run": run,
+        "order": order,
+        "query": f"?{urlencode({'beside': beside.number})}" if beside else "",
+    }
+    return render(request, "results/version_scores.html", context)
+
+
+@login_required
+@require_GET
+def version_scores_file(request: Request, pk: int, number: int, form: str) -> HttpResponse:
+    """The same as CSV or LaTeX, all runs."""
+    version = _version_of(request, pk, number)
+    if form not in ("csv", "tex"):
+        raise NotYours(_("Tables are available as .csv and .tex files."))
+    _beside, scores = _scores(request, version)
+    return _download(version, f"scores.{form}", as_csv(scores.table) if form == "csv" else as_tex(scores.table))
+
+
+def _scores(request: Request, version: QrelsVersion) -> tuple[QrelsVersion | None, Scores]:
+    asked = request.GET.get("beside", "")
+    known = asked.isdecimal() and len(asked) < 10
+    beside = _version_of(request, version.collection_id, int(asked)) if known else None
+    return beside, version_scores(version, beside)
+
+
+def _download(version: QrelsVersion, name: str, content: str) -> HttpResponse:
+    body = content.encode()
+    response = HttpResponse(body, content_type=TYPES[name.rpartition(".")[2]])
+    base = slugify(version.collection.name) or version.collection_id
+    response["Content-Disposition"] = f'attachment; filename="{base}-v{version.number}-{name}"'
+    return response

@@ -1,0 +1,163 @@
+"""Versions of a collection's preference qrels: what a campaign's judgments make of the newest one."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from core.copying import copy_rows
+from core.errors import NotNow, Refused
+from core.models import User
+from core.snapshot import one_moment
+from core.version import VERSION
+from judgments import selectors as judgment_selectors
+from pools import selectors as pool_selectors
+from pools.models import Campaign, Collection, QrelsVersion, Query, VersionQuery
+
+Kind = VersionQuery.Kind
+Answers = Mapping[str, tuple[str, ...]]
+
+
+class Settled(NamedTuple):
+    """What a campaign says by now: the best known answers of the queries that it settles, sorted, by query id.
+
+    `unsettled` are its queries that lack judgments, `held_back` those with a best known answer that only a run that is
+    not for release brought.
+    """
+
+    answers: Answers
+    unsettled: frozenset[str]
+    held_back: frozenset[str]
+
+
+def settled_by(campaign: Campaign) -> Settled:
+    """Called within one moment."""
+    derived = judgment_selectors.derived(campaign)
+    withheld = pool_selectors.withheld_passages(campaign)
+    answers: dict[str, tuple[str, ...]] = {}
+    for query, passage in derived.qrels:
+        answers[query] = (*answers.get(query, ()), passage)
+    held_back = frozenset(query for query, passage in derived.qrels if (query, passage) in withheld)
+    released = {query: passages for query, passages in answers.items() if query not in held_back}
+    return Settled(released, frozenset(derived.incomplete), held_back)
+
+
+def version_add(
+    *, campaign: Campaign, why: str, by: User | None, at: datetime, parent: int | None = None
+) -> QrelsVersion:
+    """Make a version of what the campaign has settled; every other query keeps the answers of the newest version.
+
+    `parent` is the number of the version that the researcher took for the newest one, 0 for none.
+
+    Raises NotNow if that is no longer the newest, if nothing is settled, or if nothing would change. Raises Refused for
+    a champion check, and without a reason.
+    """
+    why = why.strip()
+    if not why:
+        raise Refused(_("Say in a sentence why this version is made. It is shown with the version."))
+    if reason := why_no_version(campaign):
+        raise Refused(reason)
+    with one_moment():
+        newest = pool_selectors.newest_version(campaign.collection)
+        _must_follow(newest, parent)
+        revision = Campaign.objects.values_list("revision", flat=True).get(pk=campaign.pk)
+        before = pool_selectors.version_answers(newest)
+        settled = settled_by(campaign)
+    if not settled.answers:
+        raise NotNow(_nothing_settled(campaign, settled))
+    after = {**before, **settled.answers}
+    kinds = {query: _kind(before.get(query, ()), passages) for query, passages in settled.answers.items()}
+    added, changed = (sum(kind == sought for kind in kinds.values()) for sought in (Kind.ADDED, Kind.CHANGED))
+    if newest is not None and not added and not changed:
+        raise NotNow(
+            _("Nothing would change: version %(number)d has the same best known answers. No version was made.")
+            % {"number": newest.number}
+        )
+    with transaction.atomic():
+        collection = Collection.objects.select_for_update(no_key=True).get(pk=campaign.collection_id)
+        _must_follow(pool_selectors.newest_version(collection), newest.number if newest else 0)
+        version = QrelsVersion.objects.create(
+            collection=collection,
+            number=newest.number + 1 if newest else 1,
+            campaign=campaign,
+            revision=revision,
+            made_by=by,
+            made_at=at,
+            why=why,
+            software=VERSION,
+            added=added,
+            changed=changed,
+            unchanged=len(after) - added - changed,
+            unsettled=len(settled.unsettled),
+            held_back=len(settled.held_back),
+            qrels=sum(map(len, after.values())),
+            sha256=hashlib.sha256("".join(qrels_lines(after)).encode()).hexdigest(),
+        )
+        keys = dict(Query.objects.filter(pools__campaign=campaign).values_list("qid", "id"))
+        copy_rows(
+            VersionQuery,
+            ["version", "query", "kind", "before", "after"],
+            (
+                (version.pk, keys[query], kinds[query], json.dumps(before.get(query, ())), json.dumps(passages))
+                for query, passages in settled.answers.items()
+            ),
+        )
+    return version
+
+
+def why_no_version(campaign: Campaign) -> str:
+    """Why no version can come of a campaign, whatever is judged; empty if one can."""
+    if campaign.design == Campaign.Design.CHAMPION_CHECK:
+        return _(
+            "A champion check compares one run with the original qrels. It finds no best known answers, so no version "
+            "can be made from it."
+        )
+    if campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
+        return _("The campaign has not started, so it has no best known answers yet.")
+    return ""
+
+
+def qrels_lines(answers: Answers, between: str = " ") -> Iterable[str]:
+    """The lines of a version's qrels file, sorted by query and passage id."""
+    for query in sorted(answers):
+        for passage in sorted(answers[query]):
+            yield between.join((query, "0", passage, "1")) + "\n"
+
+
+def _must_follow(newest: QrelsVersion | None, parent: int | None) -> None:
+    if parent is None or parent == (newest.number if newest else 0):
+        return
+    if newest is None:
+        raise NotNow(_("The collection has no version %(number)d.") % {"number": parent})
+    raise NotNow(
+        _(
+            "Version %(number)d has been added in the meantime%(by)s, from the campaign “%(campaign)s”. No version was "
+            "made. Look at it first; then add yours, which will follow it."
+        )
+        % {
+            "number": newest.number,
+            "by": _(" by %(who)s") % {"who": newest.made_by} if newest.made_by else "",
+            "campaign": newest.campaign.name,
+        }
+    )
+
+
+def _nothing_settled(campaign: Campaign, settled: Settled) -> str:
+    if settled.held_back and not settled.unsettled:
+        return _(
+            "Only runs that are not for release brought the best known answers of “%(campaign)s”, and a version holds "
+            "no such passage. No version was made."
+        ) % {"campaign": campaign.name}
+    return _("No query of “%(campaign)s” has all its judgments yet, so no version was made.") % {
+        "campaign": campaign.name
+    }
+
+
+def _kind(before: tuple[str, ...], after: tuple[str, ...]) -> str:
+    if not before:
+        return Kind.ADDED
+    return Kind.CONFIRMED if before == after else Kind.CHANGED

@@ -1,0 +1,375 @@
+"""Versions of the preference qrels: what they hold, who may make them, and the runs' scores on them."""
+
+import hashlib
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, transaction
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.errors import NotNow, Refused
+from core.models import User
+from evaluation.cli.main import main
+from evaluation.files.preferences import Preference
+from judgments import selectors as judgment_selectors
+from pools import selectors as pool_selectors
+from pools import services as pool_services
+from pools.models import Campaign, Collection, QrelsVersion, Run, VersionQuery
+from results import jobs as result_jobs
+from results import scoring, versions
+from results.models import VersionScore
+from tests import factories
+from tests.judgments.judged import judge_all
+
+QRELS = {"q1": ["p1"], "q2": ["p4"], "q3": ["p7"], "q4": ["p9"]}
+ORIGINAL = "".join(f"{query} 0 {passage} 1\n" for query, (passage,) in QRELS.items())
+
+
+@pytest.fixture
+def researcher(client: Client, rita: User) -> Client:
+    """Rita's browser."""
+    client.force_login(rita)
+    return client
+
+
+def judged(collection: Collection, name: str = "pilot", hits: int | None = None, **settings: object) -> Campaign:
+    """A campaign in which the passage with the smaller id always wins."""
+    settings = {"pairs_per_hit": 3, "tests_per_hit": 2} | settings
+    campaign = factories.campaign(collection, name, **settings)  # type: ignore[arg-type]
+    judge(campaign, hits)
+    return campaign
+
+
+def judge(campaign: Campaign, hits: int | None = None) -> None:
+    """Have the passage with the smaller id win, as that is a of each pair."""
+    pairs = judgment_selectors.asked_pairs(campaign)
+    judge_all(campaign, [Preference(query, a, b, a) for query, own in pairs.items() for a, b in own], hits)
+
+
+def new_run(collection: Collection, name: str, ranked: Mapping[str, Iterable[str]]) -> Run:
+    """A run, with the texts of its passages."""
+    pids = {pid for pids in ranked.values() for pid in pids}
+    known = set(collection.passages.values_list("pid", flat=True))
+    lines = [f"{pid}\t{factories.passage_text(pid)}\n" for pid in sorted(pids - known)]
+    file = io.BytesIO("".join(lines).encode())
+    file.name = "passages.tsv"
+    pool_services.collection_import(lab=collection.lab, name=collection.name, passages=file, keep="all")
+    return factories.run(collection, name, ranked)
+
+
+def add(campaign: Campaign, why: str = "First judgments.", **how: object) -> QrelsVersion:
+    return versions.version_add(campaign=campaign, why=why, by=None, at=timezone.now(), **how)  # type: ignore[arg-type]
+
+
+def answers(version: QrelsVersion) -> dict[str, str]:
+    return {query: " ".join(pids) for query, pids in pool_selectors.version_answers(version).items()}
+
+
+def page(name: str, version: QrelsVersion, *more: object) -> str:
+    return reverse(f"results:{name}", args=[version.collection_id, version.number, *more])
+
+
+def text_of(client: Client, where: str) -> str:
+    answer = client.get(where)
+    assert answer.status_code == 200, where
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", answer.content.decode())).split())
+
+
+# --- making them
+
+
+def test_the_first_version_has_what_the_campaign_settled(collection: Collection, rita: User) -> None:
+    campaign = judged(collection)
+    version = versions.version_add(campaign=campaign, why=" Judged twice. ", by=rita, at=timezone.now())
+    assert answers(version) == {"q1": "p1", "q2": "p4", "q3": "p7", "q4": "p9"}
+    assert (version.number, version.why, version.made_by) == (1, "Judged twice.", rita)
+    assert (version.added, version.changed, version.unchanged, version.unsettled) == (4, 0, 0, 0)
+    exported = factories.exported(campaign)["preference-qrels.txt"]
+    assert "".join(versions.qrels_lines(pool_selectors.version_answers(version))).encode() == exported
+    assert version.sha256 == hashlib.sha256(exported).hexdigest()
+    assert (version.queries, version.qrels) == (4, 4)
+
+
+def test_queries_that_the_next_campaign_does_not_settle_keep_their_answers(collection: Collection) -> None:
+    add(judged(collection))
+    new_run(collection, "new", {"q1": ["p0"], "q2": ["p5"]})
+    second = judged(collection, "second", runs=["new", "red"], selection="list", query_list="q1 q2")
+    version = add(second, "A new run.")
+    assert answers(version) == {"q1": "p0", "q2": "p4", "q3": "p7", "q4": "p9"}
+    assert (version.number, version.added, version.changed, version.unchanged) == (2, 0, 1, 3)
+    rows = version.settled.order_by("query__qid").values_list("query__qid", "kind", "before", "after")
+    assert list(rows) == [("q1", "changed", ["p1"], ["p0"]), ("q2", "confirmed", ["p4"], ["p4"])]
+
+
+def test_a_query_that_lacks_judgments_is_left_out_and_counted(collection: Collection) -> None:
+    campaign = judged(collection, hits=1)
+    version = add(campaign)
+    assert 0 < version.queries < 4
+    assert version.unsettled == 4 - version.queries
+    judge(campaign)
+    following = add(campaign, "All is judged now.")
+    assert (following.number, following.queries, following.unsettled) == (2, 4, 0)
+    assert following.added == version.unsettled
+    assert answers(version).items() < answers(following).items()
+
+
+def test_nothing_is_made_without_a_reason_a_settled_query_or_a_change(collection: Collection) -> None:
+    untouched = factories.campaign(collection, "untouched", selection="list", query_list="q1")
+    with pytest.raises(NotNow, match="No query of “untouched” has all its judgments yet"):
+        add(untouched)
+    draft = factories.campaign(collection, "draft", start=False)
+    with pytest.raises(Refused, match="has not started"):
+        add(draft)
+    check = judged(collection, "check", runs=["red"], design="champion_check")
+    with pytest.raises(Refused, match="finds no best known answers"):
+        add(check)
+    campaign = judged(collection)
+    with pytest.raises(Refused, match="Say in a sentence why"):
+        add(campaign, "  ")
+    assert not QrelsVersion.objects.exists()
+    add(campaign)
+    with pytest.raises(NotNow, match="Nothing would change: version 1 has the same"):
+        add(campaign)
+    assert QrelsVersion.objects.count() == 1
+
+
+def test_of_two_who_add_a_version_at_once_one_is_told(collection: Collection, rita: User) -> None:
+    first, second = judged(collection), judged(collection, "second", runs=["red"])
+    versions.version_add(campaign=first, why="Mine.", by=rita, at=timezone.now(), parent=0)
+    with pytest.raises(NotNow, match="Version 1 has been added in the meantime by rita, from the campaign “pilot”"):
+        add(second, "Mine too.", parent=0)
+    assert QrelsVersion.objects.count() == 1
+    with pytest.raises(NotNow, match="Version 1 has been added"):
+        add(second, "Mine too.", parent=7)
+
+
+def test_the_database_refuses_to_change_or_delete_a_version(collection: Collection) -> None:
+    version = add(judged(collection))
+    changes = (
+        lambda: QrelsVersion.objects.filter(pk=version.pk).update(why="Something else."),
+        lambda: VersionQuery.objects.filter(version=version).update(after=[]),
+        lambda: VersionQuery.objects.filter(version=version).delete(),
+    )
+    for change in changes:
+        with pytest.raises(DatabaseError, match="is append-only"), transaction.atomic():
+            change()
+
+
+def test_what_only_a_run_that_is_not_for_release_brought_is_not_in_a_version(collection: Collection) -> None:
+    secret = new_run(collection, "secret", {"q1": ["p0"]})
+    pool_services.run_release(run=secret, is_released=False)
+    version = add(judged(collection))
+    assert answers(version) == {"q2": "p4", "q3": "p7", "q4": "p9"}
+    assert (version.held_back, version.added) == (1, 3)
+    pool_services.run_release(run=secret, is_released=True)
+    assert answers(add(Campaign.objects.get(), "It is for release now."))["q1"] == "p0"
+
+
+# --- scores
+
+
+def command(*arguments: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    capsys.readouterr()
+    assert main(arguments) == 0
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return told
+
+
+def test_scores_are_those_of_the_commands_on_the_downloaded_file(
+    collection: Collection, researcher: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new_run(collection, "other", {"q1": ["p3", "p1"], "q2": ["p4"], "q3": ["x", "p7"], "q4": ["y"]})
+    version = add(judged(collection, runs=["red", "green"]))
+    assert result_jobs.score_versions(collection.pk) == "runs scored: 4"
+    assert result_jobs.score_versions() == "runs scored: 0"
+    qrels, original = tmp_path / "preference.txt", tmp_path / "original.txt"
+    qrels.write_bytes(researcher.get(page("version_file", version, "txt")).content)
+    assert hashlib.sha256(qrels.read_bytes()).hexdigest() == version.sha256
+    original.write_text(ORIGINAL)
+    runs = []
+    for run in collection.runs.order_by("name"):
+        with run.original.open("rb") as file:
+            runs.append(str(tmp_path / f"{run.name}.txt"))
+            Path(runs[-1]).write_bytes(file.read())
+    scored = command("score", "--qrels", str(qrels), *runs, capsys=capsys)
+    board = command(
+        "leaderboard", "--json", "--qrels", str(original), "--preference-qrels", str(qrels), *runs, capsys=capsys
+    )
+    stored = {row.run.name: row for row in VersionScore.objects.select_related("run")}
+    assert set(stored) == {"blue", "green", "other", "red"}
+    told = board["runs"]
+    for name, row in stored.items():
+        assert row.rr == scored["runs"][name]["mean"]
+        assert row.found == scored["runs"][name]["answered"]
+        assert row.rr == told[name]["preference"]["mean"]
+        assert [row.low, row.high] == list(told[name]["preference"]["t"])
+        assert row.original == told[name]["original"]["mean"]
+        assert [row.original_low, row.original_high] == list(told[name]["original"]["t"])
+    said = text_of(researcher, page("version_scores", version))
+    assert f"Kendall's tau {board['tau']:.3f}" in said
+    assert all(f"{row.rr:.4f}" in said for row in stored.values())
+
+
+def test_a_run_that_comes_later_or_goes_is_scored_on_all_versions_or_on_none(collection: Collection) -> None:
+    campaign = judged(collection, hits=1)
+    add(campaign)
+    judge(campaign)
+    add(campaign, "All is judged.")
+    result_jobs.score_versions()
+    assert VersionScore.objects.count() == 2 * 3
+    new = factories.run(collection, "new", {"q1": ["p1"]})
+    assert result_jobs.score_versions() == "runs scored: 1"
+    assert VersionScore.objects.filter(run=new).count() == 2
+    pool_services.run_delete(run=new)
+    assert VersionScore.objects.count() == 2 * 3
+    assert result_jobs.score_versions() == "runs scored: 0"
+
+
+def test_a_killed_job_goes_on_where_it_stopped(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(judged(collection))
+    monkeypatch.setattr(scoring, "RUNS", 1)
+    store, stored = scoring._store, []
+
+    def killed(scores: list[VersionScore]) -> int:
+        if stored:
+            raise SystemExit
+        stored.append(store(scores))
+        return 1
+
+    with monkeypatch.context() as patch:
+        patch.setattr(scoring, "_store", killed)
+        with pytest.raises(SystemExit):
+            result_jobs.score_versions()
+    assert VersionScore.objects.count() == 1
+    assert result_jobs.score_versions() == "runs scored: 2"
+    assert VersionScore.objects.count() == 3
+
+
+def test_a_run_whose_file_is_missing_keeps_no_other_from_being_scored(
+    collection: Collection, researcher: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = add(judged(collection))
+    run = collection.runs.get(name="green")
+    name, storage = str(run.artifact.name), run.artifact.storage
+    with storage.open(name) as file:
+        content = file.read()
+    storage.delete(name)
+    assert result_jobs.score_versions() == "runs scored: 3"
+    said = text_of(researcher, page("version_scores", version))
+    assert "1 run is not scored, because its file cannot be read" in said
+    assert "The file of the run green is missing" in said
+    assert result_jobs.score_versions() == "runs scored: 0"
+    storage.save(name, io.BytesIO(content))
+    monkeypatch.setattr(scoring, "REST", -scoring.REST)
+    assert result_jobs.score_versions() == "runs scored: 1"
+    assert not VersionScore.objects.exclude(error="").exists()
+
+
+# --- pages
+
+
+def test_a_researcher_makes_a_version_looks_at_it_and_compares_two(
+    collection: Collection, researcher: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(result_jobs.score_versions, "delay", asked.append)
+    assert "make the first version from its results" in text_of(
+        researcher, reverse("pools:collection", args=[collection.pk])
+    )
+    campaign = judged(collection)
+    form = reverse("results:version_new", args=[campaign.pk])
+    assert "This will be the first version" in text_of(researcher, form)
+    assert researcher.post(form, {"why": "", "parent": "0"}).status_code == 400
+    answer = researcher.post(form, {"why": "The first round.", "parent": "0"}, follow=True)
+    assert answer.redirect_chain == [(page("version", QrelsVersion.objects.get()), 303)]
+    assert asked == [collection.pk]
+    refused = researcher.post(form, {"why": "Again.", "parent": "0"})
+    assert refused.status_code == 409
+    assert "Version 1 has been added in the meantime by rita" in unescape(refused.content.decode())
+    assert 'name="parent" value="1"' in refused.content.decode()
+
+    new_run(collection, "new", {"q1": ["p0"]})
+    add(judged(collection, "second", runs=["new"]), "A new run.")
+    result_jobs.score_versions()
+    first, second = QrelsVersion.objects.order_by("number")
+    said = text_of(researcher, page("version", second))
+    assert "Before p1 Text of passage p1" in said
+    assert "Now p0 Text of passage p0" in said
+    assert second.sha256 in said
+    assert "There is a newer version." in text_of(researcher, page("version", first))
+    listed = text_of(researcher, reverse("pools:collection", args=[collection.pk]))
+    assert listed.index("Version 2") < listed.index("Version 1")
+    beside = text_of(researcher, page("version_scores", second) + "?beside=1&sort=-run")
+    assert "All runs on versions 2 and 1" in beside
+    assert beside.index(" red ") < beside.index(" blue ")
+    table = researcher.get(page("version_scores_file", second, "csv") + "?beside=1").content.decode().splitlines()
+    assert table[0] == "rank,run,rr,interval_low,interval_high,found,other_rank,other,change"
+    assert len(table) == 5
+    assert researcher.get(page("version_scores_file", second, "tex")).status_code == 200
+    tabs = researcher.get(page("version_file", second, "tsv")).content.decode()
+    assert tabs.splitlines()[0] == "q1\t0\tp0\t1"
+
+
+def test_another_lab_gets_none_of_it(collection: Collection, client: Client) -> None:
+    campaign = judged(collection)
+    version = add(campaign)
+    pages = [
+        page("version", version),
+        page("version_scores", version),
+        *(page("version_file", version, form) for form in ("txt", "tsv")),
+        *(page("version_scores_file", version, form) for form in ("csv", "tex")),
+        reverse("results:version_new", args=[campaign.pk]),
+    ]
+    for where in pages:
+        assert client.get(where).status_code == 302
+    sam = factories.user("sam")
+    theirs = factories.collection(
+        Path(str(collection.runs.first().original.storage.location)),  # type: ignore[union-attr]
+        in_lab=factories.lab("Another lab", sam), name="theirs", tops={}, qrels=QRELS,
+    )  # fmt: skip
+    client.force_login(sam)
+    for where in pages:
+        assert client.get(where).status_code == 404, where
+    assert client.post(pages[-1], {"why": "Mine.", "parent": "1"}).status_code == 404
+    assert client.get(reverse("results:version", args=[theirs.pk, 1])).status_code == 404
+    assert QrelsVersion.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "query"),
+    [
+        ("version_file", ["exe"], ""),
+        ("version_scores_file", ["exe"], ""),
+        ("version_scores", [], "?beside=7"),
+    ],
+)
+def test_what_is_not_there_is_not_found(
+    collection: Collection, researcher: Client, name: str, more: list[str], query: str
+) -> None:
+    version = add(judged(collection))
+    assert researcher.get(page(name, version, *more) + query).status_code == 404
+
+
+def test_the_command_makes_and_scores_a_version_or_says_why_not(collection: Collection, rita: User) -> None:
+    judged(collection)
+    out = io.StringIO()
+    call_command("add_version", "pilot", "--why", "From the command.", "--by", "rita", stdout=out)
+    version = QrelsVersion.objects.get()
+    assert version.made_by == rita
+    assert out.getvalue() == (
+        f"Version 1 of small: 4 queries, 4 added, 0 changed, 0 unchanged. SHA-256 {version.sha256}\n"
+    )
+    assert version.scores.count() == 3
+    with pytest.raises(CommandError, match="Nothing would change"):
+        call_command("add_version", "pilot", "--why", "Again.")
+    with pytest.raises(CommandError, match="There is no user called nobody"):
+        call_command("add_version", "pilot", "--why", "Again.", "--by", "nobody")
