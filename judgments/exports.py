@@ -43,7 +43,7 @@ JUDGMENT_COLUMNS = (
     "judgment", "worker", "hit", "assignment", "position", "kind", "query", "a", "b", "left", "preferred", "shown_at",
     "made_at", "seconds", "verdict", "accepted", "superseded",
 )  # fmt: skip
-PAIR_COLUMNS = ("query", "a", "b", "a_preferred", "b_preferred", "needed", "reused")
+PAIR_COLUMNS = ("query", "a", "b", "a_preferred", "b_preferred", "needed")
 REUSED_COLUMNS = (
     "query", "a", "b", "preferred", "slot", "source", "name", "judgment", "line", "made_at", "counts",
 )  # fmt: skip
@@ -206,14 +206,12 @@ def _pair_records(source: Source) -> Iterator[dict[str, Any]]:
     wins: dict[tuple[str, str, str], list[int]] = {}
     for query, a, b, preferred in source.preferences:
         wins.setdefault((query, a, b), [0, 0])[preferred == b] += 1
-    reused = {(row.query, row.a, row.b) for row in source.reused}
     for query, pairs in judgment_selectors.asked_pairs(source.campaign).items():
         for a, b in pairs:
             if not source.may_leave(query, a, b):
                 continue
             for_a, for_b = wins.get((query, a, b), (0, 0))
-            values = (query, a, b, for_a, for_b, source.campaign.overlap, (query, a, b) in reused)
-            yield dict(zip(PAIR_COLUMNS, values, strict=True))
+            yield dict(zip(PAIR_COLUMNS, (query, a, b, for_a, for_b, source.campaign.overlap), strict=True))
 
 
 def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
@@ -296,17 +294,18 @@ def _source_of(reuse: Reuse) -> tuple[str, str]:
     return ("import", str(reuse.imported)) if reuse.source is None else ("campaign", reuse.source.name)
 
 
-def _reuse_manifest(source: Source) -> list[dict[str, Any]]:
+def _reuse_manifest(source: Source) -> dict[str, Any]:
+    """How much is reused, and from where. Files made without reuse stay as they were."""
     withdrawn = Counter(row.reuse_id for row in source.reused if not row.counts)
-    reuses = []
+    sources = []
     for reuse in judgment_selectors.reuses_of(source.campaign):
         kind, name = _source_of(reuse)
         known: dict[str, object] = {"question": reuse.source.question} if reuse.source else {}
         if reuse.imported:
             known = {"sha256": reuse.imported.sha256, "note": reuse.imported.note}
         counts = {"judgments": reuse.judgment_count, "withdrawn": withdrawn[reuse.pk]}
-        reuses.append({kind: name, **known, **counts})
-    return reuses
+        sources.append({kind: name, **known, **counts})
+    return {"pairs": source.campaign.reused_pair_count, "judgments": len(source.reused), "sources": sources}
 
 
 def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
@@ -322,13 +321,11 @@ def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
         "runs": [{"name": run.name, "sha256": run.sha256} for run in campaign.runs.order_by("name")],
         "counts": {
             "pairs": files["pairs.jsonl"].lines,
-            "pairs reused": campaign.reused_pair_count,
             "hits": progress.hits,
             "workers": progress.workers,
             "assignments": {"accepted": progress.accepted, "excluded": progress.excluded, "left": progress.left},
             "judgments": files["judgments.jsonl"].lines,
             "judgments accepted": files["preferences.txt"].lines,
-            "judgments reused": files["reused-judgments.jsonl"].lines,
             "qrels": {
                 "pools": derived.single + sum(derived.deadlocks.values()) + len(derived.incomplete),
                 "single": derived.single,
@@ -336,7 +333,7 @@ def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
                 "incomplete": len(derived.incomplete),
             },
         },
-        "reused": _reuse_manifest(source),
+        **({"reused": _reuse_manifest(source)} if source.reused else {}),
         **({"withheld passages": len(source.withheld)} if source.withheld else {}),
         "files": {
             name: {"what": NAMES[name], "bytes": summary.bytes, "sha256": summary.sha256.hexdigest()}
