@@ -10,10 +10,13 @@ from django.db.models import Model, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core.errors import Refused
 from core.forms import Group
 from core.models import Lab, User
 from pools import selectors as pool_selectors
+from pools import services as pool_services
 from pools.models import Campaign, Collection, Run, Upload
+from pools.services import READING
 
 if TYPE_CHECKING:  # the classes take parameters in their stubs alone
     from django.utils.functional import _StrPromise
@@ -53,6 +56,11 @@ LABELS: dict[str, "_StrPromise"] = {
     "method": gettext_lazy("How winners are found"),
     "error_rate": gettext_lazy("Wrong judgments"),
     "compare_depth": gettext_lazy("Compare runs to rank"),
+    "comparisons": gettext_lazy("Compare"),
+    "baseline": gettext_lazy("Baseline"),
+    "compared_pairs": gettext_lazy("Chosen pairs of runs"),
+    "teams_apart": gettext_lazy("Do not compare runs of one team"),
+    "rank_by": gettext_lazy("What ranks better"),
     "reward": gettext_lazy("Reward per HIT"),
     "fee_rate": gettext_lazy("Fee rate"),
     "redo_rate": gettext_lazy("Share done again"),
@@ -69,6 +77,19 @@ HELP: dict[str, "_StrPromise"] = {
     "compare_depth": gettext_lazy(
         "The k of RR@k, and how far down a passage counts as found, where two runs are compared. The paper takes 100. "
         "The leaderboard stays at 10."
+    ),
+    "comparisons": gettext_lazy(
+        "Which runs are compared two by two. A test is significant at 0.05 over the number of these comparisons, so "
+        "fewer of them find more."
+    ),
+    "baseline": gettext_lazy("The name of a run. For “each run with a baseline” only."),
+    "compared_pairs": gettext_lazy(
+        "On each line the names of two runs, with a space or tab between. For “chosen pairs of runs” only."
+    ),
+    "teams_apart": gettext_lazy("Runs without a team are compared with all others."),
+    "rank_by": gettext_lazy(
+        "What says which of two runs ranks better, over the queries where both find a relevant passage. It is the "
+        "second part of a verdict; the first is which run finds more."
     ),
     "name": gettext_lazy("For your own use. Workers do not see it."),
     "order": gettext_lazy("Which column of a run decides the order. In many runs, the two columns disagree."),
@@ -254,6 +275,22 @@ class ErrorRateField(PercentField):
         )
 
 
+def check_reading(form: forms.BaseForm, collection: Collection) -> None:
+    """Add an error to a form where the comparisons that it chooses cannot be made."""
+    data = form.cleaned_data
+    if "comparisons" in data and not {"baseline", "compared_pairs"} & set(form.errors):
+        try:
+            pool_services.check_comparisons(
+                collection=collection,
+                comparisons=data["comparisons"],
+                baseline=data["baseline"],
+                compared_pairs=data["compared_pairs"],
+            )
+        except Refused as error:
+            is_baseline = data["comparisons"] == Campaign.Comparisons.BASELINE
+            form.add_error("baseline" if is_baseline else "compared_pairs", str(error))
+
+
 class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """Every setting of a new campaign over one collection."""
 
@@ -274,7 +311,7 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
             ["fill_last_hit", "hits_per_worker", "leaves_per_worker", "exclusion", "partial"],
             True,
         ),
-        (gettext_lazy("How results are read"), ["error_rate", "compare_depth"], True),
+        (gettext_lazy("How results are read"), [*READING], True),
         (gettext_lazy("Cost"), ["reward", "fee_rate", "redo_rate"], False),
         (gettext_lazy("What workers read"), ["language", "title", "question", "instructions"], False),
     )
@@ -320,6 +357,7 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         help_texts = HELP
         widgets = {
             "query_list": forms.Textarea(attrs={"rows": 3}),
+            "compared_pairs": forms.Textarea(attrs={"rows": 3}),
             "instructions": forms.Textarea(attrs={"rows": 6, "dir": "auto"}),
             "title": forms.TextInput(attrs={"dir": "auto"}),
             "question": forms.TextInput(attrs={"dir": "auto"}),
@@ -375,6 +413,7 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
             self.add_error("query_list", _("Enter at least one query."))
         if data.get("selection") == Campaign.Selection.SAMPLE and not data.get("sample_size"):
             self.add_error("sample_size", _("Enter how many queries to draw."))
+        check_reading(self, self.collection)
         return data
 
     def settings(self) -> dict[str, Any]:

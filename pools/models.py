@@ -222,6 +222,18 @@ class Campaign(models.Model):
         CAMPAIGNS = "campaigns", _("of the collection's campaigns that ask the same question")
         ALL = "all", _("of these campaigns, and the collection's imported preferences")
 
+    class Comparisons(models.TextChoices):
+        ALL = "all", _("every two runs")
+        BASELINE = "baseline", _("each run with a baseline")
+        CHAIN = "chain", _("each run with the best of those imported before it")
+        PAIRS = "pairs", _("chosen pairs of runs")
+
+    class RankBy(models.TextChoices):
+        ESL_WSR = "esl-wsr", _("mean search length, signed-rank test")
+        ESL_T = "esl-t", _("mean search length, t-test")
+        RR_WSR = "rr-wsr", _("mean RR, signed-rank test")
+        RR_T = "rr-t", _("mean RR, t-test")
+
     lab = models.ForeignKey(Lab, on_delete=models.PROTECT, related_name="campaigns")
     collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="campaigns")
     runs = models.ManyToManyField(Run, related_name="campaigns")
@@ -264,7 +276,7 @@ class Campaign(models.Model):
     method = models.CharField(max_length=15, choices=Method, default=Method.TOURNAMENT)
     reuse = models.CharField(max_length=10, choices=Reuse, default=Reuse.CAMPAIGNS)
 
-    # how the results are read; these two may change at any time
+    # how the results are read; this may change at any time (pools.services.campaign_read_results)
     error_rate = models.DecimalField(
         max_digits=4,
         decimal_places=3,
@@ -276,6 +288,15 @@ class Campaign(models.Model):
     compare_depth = models.PositiveSmallIntegerField(
         default=10, validators=[MinValueValidator(1), MaxValueValidator(100)]
     )
+    comparisons = models.CharField(max_length=10, choices=Comparisons, default=Comparisons.ALL)
+    baseline = models.CharField(
+        max_length=100, blank=True, help_text=_("The name of the run that each other one is compared with.")
+    )
+    compared_pairs = models.TextField(
+        blank=True, help_text=_("The chosen pairs: on each line the names of two runs, with a space or tab between.")
+    )
+    teams_apart = models.BooleanField(default=False, help_text=_("Whether runs of one team are not compared."))
+    rank_by = models.CharField(max_length=10, choices=RankBy, default=RankBy.ESL_WSR)
 
     # what it costs
     reward = models.DecimalField(

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from os import PathLike
 from pathlib import Path
 from random import Random
@@ -27,6 +26,7 @@ from core.errors import NotNow, Refused
 from core.models import Lab, User
 from core.progress import Report, ReportedFile, silent
 from evaluation.errors import BadInput
+from evaluation.files.about_runs import read_run_pairs
 from evaluation.files.artifact import Order, RunArtifact
 from evaluation.files.preferences import Pair as IdPair
 from evaluation.files.preferences import numbered_preferences
@@ -43,6 +43,8 @@ ARTIFACT = "artifact.npz"
 ARTIFACT_DEPTH = 100
 KEEP_DEPTH = 10
 SCORED_DEPTH = 10
+# The settings of how a campaign's results are read. They may change at any time.
+READING = ("error_rate", "compare_depth", "comparisons", "baseline", "compared_pairs", "teams_apart", "rank_by")
 
 
 class BadRun(Refused):
@@ -527,6 +529,7 @@ def campaign_create(
         raise Refused(_("Choose at least one run."))
     if any(run.collection_id != collection.pk for run in runs):
         raise Refused(_("Every run must belong to the collection."))
+    _check_comparisons_of(campaign)
     report = report or silent()
     plan = campaign_plan(campaign, runs, report)
     campaign.save()
@@ -552,16 +555,48 @@ def campaign_reword(*, campaign: Campaign, title: str, question: str, instructio
 
 
 @transaction.atomic
-def campaign_read_results(*, campaign: Campaign, error_rate: Decimal | None, compare_depth: int) -> Campaign:
-    """Change how the results are read: the error rate of single judgments, and k where runs are compared."""
-    campaign.error_rate, campaign.compare_depth = error_rate, compare_depth
+def campaign_read_results(*, campaign: Campaign, **settings: Any) -> Campaign:
+    """Change how the results are read: any of the columns in `READING`, by name.
+
+    Raises Refused where a value is none, or the comparisons cannot be made.
+    """
+    if unknown := set(settings).difference(READING):
+        raise TypeError(f"not how results are read: {', '.join(sorted(unknown))}")
+    for name, value in settings.items():
+        setattr(campaign, name, value)
     try:
-        campaign.clean_fields(exclude={field.name for field in Campaign._meta.fields} - {"error_rate", "compare_depth"})
+        campaign.clean_fields(exclude={field.name for field in Campaign._meta.fields}.difference(settings))
     except ValidationError as error:
         raise Refused(_in_words(error)) from error
-    campaign.save(update_fields=["error_rate", "compare_depth"])
+    _check_comparisons_of(campaign)
+    campaign.save(update_fields=[*settings])
     campaign_mark_changed(campaign_id=campaign.pk)
     return campaign
+
+
+def _check_comparisons_of(campaign: Campaign) -> None:
+    check_comparisons(
+        collection=campaign.collection,
+        comparisons=campaign.comparisons,
+        baseline=campaign.baseline,
+        compared_pairs=campaign.compared_pairs,
+    )
+
+
+def check_comparisons(*, collection: Collection, comparisons: str, baseline: str, compared_pairs: str) -> None:
+    """Raise Refused if a baseline or a chosen pair, where these are asked for, is not of the collection's runs."""
+    if comparisons == Campaign.Comparisons.BASELINE:
+        if not collection.runs.filter(name=baseline).exists():
+            text = _("Enter the name of one of the collection's runs; there is none called “%(name)s”.")
+            raise Refused(text % {"name": baseline})
+    elif comparisons == Campaign.Comparisons.PAIRS:
+        if not compared_pairs.strip():
+            raise Refused(_("Enter at least one pair of runs."))
+        names = dict.fromkeys(collection.runs.order_by("name").values_list("name", flat=True))
+        try:
+            read_run_pairs(io.BytesIO(compared_pairs.encode()), names, name=_("Chosen pairs of runs"))
+        except BadInput as error:
+            raise Refused(str(error)) from error
 
 
 @transaction.atomic

@@ -13,7 +13,6 @@ from evaluation.judging.tournament import Derived, Method, derive
 from evaluation.statistics.agreement import agreement
 from evaluation.statistics.certainty import certainty
 from evaluation.statistics.champion import champion_outcomes
-from evaluation.statistics.comparing import compare
 from evaluation.statistics.consistency import TOP, intransitive_triples, order_agreement
 from evaluation.statistics.contributions import contributions
 from evaluation.statistics.correlation import kendall_tau
@@ -28,6 +27,7 @@ from evaluation.statistics.ranks import Board, Ranks
 from evaluation.statistics.significance import sign_test
 from evaluation.statistics.winning import Wins, perfect_top, win_ratios
 from pools.models import Campaign
+from results.comparisons import choose_comparisons, compare_runs
 from results.inputs import FORMAT, Inputs
 from results.quality import Behaviour
 
@@ -62,9 +62,9 @@ def compute(inputs: Inputs) -> Json:
 
 _NO_SCORES: Json = {
     "leaderboard": [], "unreadable": [], "perfect": None, "queries_all": None, "tau_all": None, "tau": None,
-    "tau_ap": None, "neighbours": [], "bonferroni": None, "pairings": None, "wins":
-    None, "compare": None, "compare_original": None, "contributions": [], "champion": None, "error_rate": None,
-    "ranks": None, "stability": None, "agreement": None, "order_agreement": [], "triples": None,
+    "tau_ap": None, "neighbours": [], "bonferroni": None, "pairings": None, "wins": None, "comparisons": None,
+    "compare": None, "compare_original": None, "contributions": [], "champion": None,
+    "error_rate": None, "ranks": None, "stability": None, "agreement": None, "order_agreement": [], "triples": None,
 }  # fmt: skip
 
 
@@ -124,8 +124,16 @@ def _scores(
     on_all = everywhere.means()
     lists = {run: inputs.runs[run].longest for run in runs}
     deep = board if campaign.compare_depth == inputs.k else Board(inputs.runs, campaign.compare_depth, order)
+    choice = choose_comparisons(inputs)
+    in_order = inputs.imported if choice.comparisons == Campaign.Comparisons.CHAIN else runs
     compared, compared_before = (
-        compare(_in_order(deep.ranks(qrels, grade).only(queries), runs), ALPHA, lists=lists)
+        compare_runs(
+            choice,
+            _in_order(deep.ranks(qrels, grade).only(queries), in_order),
+            rank_by=campaign.rank_by,
+            alpha=ALPHA,
+            lists=lists,
+        )
         for qrels, grade in ((preference, 1), (inputs.qrels, campaign.min_grade))
     )
     tops = {run: inputs.runs[run].top(order) for run in runs}
@@ -162,6 +170,7 @@ def _scores(
             "original": _share(pairings(inputs.qrels.relevant("all", campaign.min_grade), judgments)),
         },
         "wins": _wins(wins),
+        "comparisons": choice.as_dict(),
         "compare": compared.as_dict(),
         "compare_original": compared_before.as_dict(),
         "contributions": [

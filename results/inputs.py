@@ -19,7 +19,7 @@ from results.quality import Behaviour, behaviour
 log = logging.getLogger(__name__)
 
 # Of the stored data. A new one makes every stored result stale.
-FORMAT = 3
+FORMAT = 4
 # What computed results are: another version's are computed again.
 SOFTWARE = f"{VERSION}/{FORMAT}"
 K = 10
@@ -29,7 +29,8 @@ class Inputs(NamedTuple):
     """Everything that the results of a campaign depend on.
 
     `runs` are all runs of the collection, by name: those that made the pools, whose names are `pooled`, and those
-    that are only scored. `unreadable` are the names of others whose file is missing. `pools` are all pools by
+    that are only scored. `imported` are their names in the order of import, `teams` those of runs that have one.
+    `unreadable` are the names of others whose file is missing. `pools` are all pools by
     query. `waiting` are the queries that lack an accepted judgment. `preferences` is every accepted judgment, on
     waiting queries too; `votes` are the same with who judged, sorted, where a pair is judged more than once.
     `pairs` are those that the design asks about.
@@ -38,6 +39,8 @@ class Inputs(NamedTuple):
     campaign: Campaign
     k: int
     runs: Mapping[str, RunArtifact]
+    imported: Sequence[str]
+    teams: Mapping[str, str]
     pooled: frozenset[str]
     unreadable: Sequence[str]
     qrels: Qrels
@@ -56,10 +59,13 @@ def inputs_of(campaign: Campaign) -> Inputs:
     """
     pooled = frozenset(campaign.runs.values_list("name", flat=True))
     runs, unreadable = _runs_of(campaign, pooled)
+    by_import = campaign.collection.runs.order_by("imported_at", "id")
     return Inputs(
         campaign=campaign,
         k=K,
         runs=runs,
+        imported=[name for name in by_import.values_list("name", flat=True) if name in runs],
+        teams=dict(campaign.collection.runs.exclude(team="").values_list("name", "team")),
         pooled=pooled,
         unreadable=unreadable,
         qrels=Qrels.of(Entry(*row) for row in pool_selectors.collection_qrels(campaign.collection)),

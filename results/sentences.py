@@ -300,25 +300,8 @@ def _certainty(data: Data) -> Iterator[str]:
             "When queries and judgments are resampled, %(run)s is first in %(share)s of the resamples; "
             "its rank is %(low)d to %(high)d with 95 %% confidence."
         ) % {"run": first["run"], "share": percent(first["first"]), "low": first["low"], "high": first["high"]}
-    if data["compare"] and data["compare"]["pairs"]:
-        pairs = data["compare"]["pairs"]
-        strict = sum(pair["verdict"]["strict"] is not None for pair in pairs)
-        harmless = sum(pair["verdict"]["do_no_harm"] is not None for pair in pairs)
-        before = sum(pair["verdict"]["strict"] is not None for pair in data["compare_original"]["pairs"])
-        yield _(
-            "Of %(all)d pairs of runs, one run is strictly better in %(strict)d (on the original qrels: "
-            "%(before)d), and better by doing no harm in %(harmless)d (including these)."
-        ) % {"all": len(pairs), "strict": strict, "before": before, "harmless": harmless}
-        trades = [pair for pair in pairs if pair["verdict"]["trade_off"]]
-        if trades:
-            named = ", ".join(_("%(a)s and %(b)s") % pair for pair in trades[:MOST_NAMED])
-            yield ngettext(
-                "%(count)d pair is a trade-off: one run finds significantly more, the other significantly sooner: "
-                "%(named)s.",
-                "%(count)d pairs are trade-offs: one run finds significantly more, the other significantly sooner: "
-                "%(named)s.",
-                len(trades),
-            ) % {"count": len(trades), "named": named + (", …" if len(trades) > MOST_NAMED else "")}
+    if data["compare"]:
+        yield from _verdicts(data)
     if data["stability"]:
         unsure = sum(row["share"] < 0.9 for row in data["stability"])
         yield ngettext(
@@ -328,6 +311,88 @@ def _certainty(data: Data) -> Iterator[str]:
             "among the best in less than 90 %% of the resamples.",
             unsure,
         ) % {"count": f"{unsure:,}", "all": f"{len(data['stability']):,}"}
+
+
+def _verdicts(data: Data) -> Iterator[str]:
+    """What the comparisons of two runs come to, all together."""
+    compared, choice = data["compare"], data["comparisons"]
+    pairs = compared["pairs"]
+    if not pairs:
+        if choice["comparisons"] != "all" or choice["teams_apart"]:
+            yield _("By the settings of the results, no two runs are compared.")
+        return
+    strict = sum(pair["verdict"]["strict"] is not None for pair in pairs)
+    harmless = sum(pair["verdict"]["do_no_harm"] is not None for pair in pairs)
+    before = sum(pair["verdict"]["strict"] is not None for pair in data["compare_original"]["pairs"])
+    yield _(
+        "Of %(all)d pairs of runs%(chosen)s, one run is strictly better in %(strict)d (on the original qrels: "
+        "%(before)d), and better by doing no harm in %(harmless)d (including these)."
+    ) % {"all": len(pairs), "chosen": _chosen(choice), "strict": strict, "before": before, "harmless": harmless}
+    trades = [pair for pair in pairs if pair["verdict"]["trade_off"]]
+    if trades:
+        yield ngettext(
+            "%(count)d pair is a trade-off: one run finds significantly more, the other ranks significantly better: "
+            "%(named)s.",
+            "%(count)d pairs are trade-offs: one run finds significantly more, the other ranks significantly better: "
+            "%(named)s.",
+            len(trades),
+        ) % {"count": len(trades), "named": _named(trades)}
+    plain = [
+        pair
+        for pair in pairs
+        if pair["verdict"]["better"] and not pair["verdict"]["do_no_harm"] and not pair["verdict"]["trade_off"]
+    ]
+    if plain:
+        yield ngettext(
+            "In %(count)d more, one run is better, but not significantly: it finds more, and ranks better on average.",
+            "In %(count)d more, one run is better, but not significantly: it finds more, and ranks better on average.",
+            len(plain),
+        ) % {"count": len(plain)}
+    opposed = [pair for pair in pairs if pair["disagreement"] == "means"]
+    if opposed:
+        yield ngettext(
+            "Where both runs of a pair find, mean search length (ESL) and mean RR favour different runs in %(count)d "
+            "pair: %(named)s.",
+            "Where both runs of a pair find, mean search length (ESL) and mean RR favour different runs in %(count)d "
+            "pairs: %(named)s.",
+            len(opposed),
+        ) % {"count": len(opposed), "named": _named(opposed)}
+    halves = [pair for pair in pairs if pair["disagreement"] == "significance"]
+    if halves:
+        yield ngettext(
+            "In %(count)d pair, only one of ESL and RR differs significantly: %(named)s.",
+            "In %(count)d pairs, only one of ESL and RR differs significantly: %(named)s.",
+            len(halves),
+        ) % {"count": len(halves), "named": _named(halves)}
+    by_mean = {run: rank for rank, run in enumerate(compared["order_by_means"], 1)}
+    moved = [
+        _("%(run)s from %(mean)d to %(rank)d") % {"run": run, "mean": by_mean[run], "rank": rank}
+        for rank, run in enumerate(compared["order_by_verdicts"], 1)
+        if by_mean[run] != rank
+    ]
+    if moved:
+        yield _("By the verdicts, the order of the runs is not that of their means: %(named)s.") % {
+            "named": ", ".join(moved[:MOST_NAMED]) + (", …" if len(moved) > MOST_NAMED else "")
+        }
+
+
+def _chosen(choice: Data) -> str:
+    """Which pairs of runs are compared, to go on with after "pairs of runs"."""
+    match choice["comparisons"]:
+        case "baseline":
+            which = _(" (each run with the baseline %(run)s)") % {"run": choice["baseline"]}
+        case "chain":
+            which = _(" (each run with the best of those imported before it)")
+        case "pairs":
+            which = _(" (those chosen)")
+        case _other:
+            which = ""
+    return which + (_(" of different teams") if choice["teams_apart"] else "")
+
+
+def _named(pairs: list[Data]) -> str:
+    named = ", ".join(_("%(a)s and %(b)s") % pair for pair in pairs[:MOST_NAMED])
+    return named + (", …" if len(pairs) > MOST_NAMED else "")
 
 
 def _crowd(data: Data) -> Iterator[str]:
@@ -391,6 +456,10 @@ def _limits(data: Data) -> Iterator[str]:
     if data["unreadable"]:
         yield _("Runs of the collection that are not scored, because their files are missing: %(names)s.") % {
             "names": ", ".join(data["unreadable"])
+        }
+    if data["comparisons"] and data["comparisons"]["missing"]:
+        yield _("Runs to compare, by the settings, that are not among those scored: %(names)s.") % {
+            "names": ", ".join(data["comparisons"]["missing"])
         }
     yield _(
         "A best known answer is the best of the passages that the pooled runs ranked first%(and_qrel)s. A "

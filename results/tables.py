@@ -202,28 +202,33 @@ def _pairs(data: Data) -> Table:
         Column("wrs_tie_corrected", _("p, rank sum, ties corrected"), "p"),
         Column("t", _("p, t-test"), "p"),
         Column("outcomes", _("p, only a or only b"), "p"),
-        Column("esl", _("p, search length"), "p"),
+        Column("ranking", _("p, ranking"), "p"),
+        Column("disagreement", _("ESL and RR disagree"), "text"),
     ]
     compared = data["compare"]
+    ranking = compared["rank_by"].replace("-", "_")
     before = {frozenset((pair["a"], pair["b"])): pair for pair in data["compare_original"]["pairs"]}
     rows = []
     for pair in compared["pairs"]:
         p, means = pair["p"], compared["means"]
         rows.append(
             [
-                *(pair["a"], pair["b"], verdict(pair), verdict(before[frozenset((pair["a"], pair["b"]))])),
+                *(pair["a"], pair["b"], verdict(pair), verdict(before.get(frozenset((pair["a"], pair["b"]))))),
                 *(means[pair["a"]], means[pair["b"]], pair["delta"]),
                 *(p["wsr"], p["wrs"], p["wrs_tie_corrected"], p["t"]),
-                *(pair["outcomes"]["p"], pair["both"]["p"]["esl_wsr"]),
+                *(pair["outcomes"]["p"], pair["both"]["p"][ranking], _disagreement(pair)),
             ]
         )
     about = _(
-        "Every two runs on the preference qrels, over %(queries)d queries, by RR@%(k)d. p-values are raw. A verdict "
-        "takes p < %(threshold)s as significant: %(alpha)s over %(family)d pairs of runs (Bonferroni). A "
-        "run is strictly better if it finds significantly more, and significantly sooner; it is "
-        "better by doing no harm if it does one of these, at half that level, and is not significantly worse in the "
-        "other. If one run finds significantly more and the other finds significantly sooner, that is a trade-off."
+        "%(which)s on the preference qrels, over %(queries)d queries, by RR@%(k)d. p-values are raw. A verdict "
+        "takes p < %(threshold)s as significant: %(alpha)s over %(family)d pairs of runs, those compared here "
+        "(Bonferroni). A run is strictly better if it finds significantly more, and ranks significantly better where "
+        "both find (%(ranking)s); it is better by doing no harm if it does one of these, at half that level, and is "
+        "not significantly worse in the other. If one run finds significantly more and the other ranks significantly "
+        "better, that is a trade-off. Not significantly: it finds more, and ranks better on average."
     ) % {
+        "which": _which(data),
+        "ranking": rank_by_name(data),
         "k": compared["k"],
         "queries": compared["queries"],
         "threshold": f"{compared['threshold']:.3g}",
@@ -239,16 +244,72 @@ def _pairs(data: Data) -> Table:
     return Table("pairs", _("Pairwise comparison of runs"), about, columns, rows, per_run=("a", "b"))
 
 
+def _which(data: Data) -> str:
+    """The runs that are compared, to begin a sentence."""
+    choice = data["comparisons"]
+    match choice["comparisons"]:
+        case "baseline":
+            which = _("Each run with the baseline %(run)s") % {"run": choice["baseline"]}
+        case "chain":
+            which = _("Each run with the best of those imported before it")
+        case "pairs":
+            which = _("The chosen pairs of runs")
+        case _other:
+            which = _("Every two runs")
+    return _("%(which)s, except runs of one team,") % {"which": which} if choice["teams_apart"] else which
+
+
+def rank_by_name(data: Data) -> str:
+    """By what a verdict says that a run ranks better, in words."""
+    return {
+        "esl-wsr": _("by mean search length and the signed-rank test"),
+        "esl-t": _("by mean search length and the t-test"),
+        "rr-wsr": _("by mean RR and the signed-rank test"),
+        "rr-t": _("by mean RR and the t-test"),
+    }[data["compare"]["rank_by"]]
+
+
+def _disagreement(pair: Data) -> str | None:
+    """How ESL and RR differ about who ranks better, where they do."""
+    match pair["disagreement"]:
+        case "means":
+            return _("each favours the other run")
+        case "significance":
+            return _("only one is significant")
+        case _other:
+            return None
+
+
+def _verdict_order(data: Data) -> Table:
+    columns = [
+        Column("rank", _("Rank by verdicts"), "count"),
+        Column("run", _("Run"), "name"),
+        Column("rank_by_mean", _("Rank by mean"), "count"),
+        Column("mean", _("RR"), "score"),
+    ]
+    compared = data["compare"]
+    by_mean = {run: rank for rank, run in enumerate(compared["order_by_means"], 1)}
+    rows = [
+        [rank, run, by_mean[run], compared["means"][run]] for rank, run in enumerate(compared["order_by_verdicts"], 1)
+    ]
+    about = _(
+        "The runs in the order of the verdicts on the preference qrels, where that is not the order of their means, "
+        "RR@%(k)d: of the runs that are left, always one that none of them beats, the one of the greatest mean first."
+    ) % {"k": compared["k"]}
+    return Table("verdict-order", _("The order by verdicts"), about, columns, rows)
+
+
 def _outcomes(data: Data) -> Table:
-    return _outcomes_on(data["compare"], "outcomes", _("Who finds it, and how soon"), _("preference qrels"))
+    return _outcomes_on(data, "compare", "outcomes", _("Who finds it, and how soon"), _("preference qrels"))
 
 
 def _outcomes_before(data: Data) -> Table:
     title = _("Who finds it, and how soon, on the original qrels")
-    return _outcomes_on(data["compare_original"], "outcomes-original", title, _("original qrels"))
+    return _outcomes_on(data, "compare_original", "outcomes-original", title, _("original qrels"))
 
 
-def _outcomes_on(compared: Data, name: str, title: str, qrels: str) -> Table:
+def _outcomes_on(data: Data, stored: str, name: str, title: str, qrels: str) -> Table:
+    compared = data[stored]
     columns = [
         Column("a", _("Run a"), "name"),
         Column("b", _("Run b"), "name"),
@@ -269,7 +330,7 @@ def _outcomes_on(compared: Data, name: str, title: str, qrels: str) -> Table:
         Column("rr_b", _("RR of b"), "score"),
         Column("rr_wsr", _("RR: p, signed rank"), "p"),
         Column("rr_t", _("RR: p, t-test"), "p"),
-        Column("disagreement", _("ESL and RR disagree"), "yes"),
+        Column("disagreement", _("ESL and RR disagree"), "text"),
     ]
     rows = []
     for pair in compared["pairs"]:
@@ -281,17 +342,19 @@ def _outcomes_on(compared: Data, name: str, title: str, qrels: str) -> Table:
         for measure in ("esl", "rr"):
             row += [both[f"{measure}_a"], both[f"{measure}_b"]]
             row += [both["p"][f"{measure}_wsr"], both["p"][f"{measure}_t"]]
-        rows.append([*row, pair["disagreement"] is not None])
+        rows.append([*row, _disagreement(pair)])
     about = _(
-        "Every two runs on the %(qrels)s, over %(queries)s queries: which of them finds a relevant passage in its top "
+        "%(which)s on the %(qrels)s, over %(queries)s queries: which of them finds a relevant passage in its top "
         "%(k)d; and where both do, how far down (ESL, the mean rank), and with what RR. p-values are raw: the exact "
         "binomial test of only a against only b, the signed-rank test and the paired t-test."
-    ) % {"qrels": qrels, "queries": f"{compared['queries']:,}", "k": compared["k"]}
+    ) % {"which": _which(data), "qrels": qrels, "queries": f"{compared['queries']:,}", "k": compared["k"]}
     return Table(name, title, about, columns, rows, per_run=("a", "b"))
 
 
-def verdict(pair: Data) -> str:
-    """What a comparison of two runs comes to, in words."""
+def verdict(pair: Data | None) -> str | None:
+    """What a comparison of two runs comes to, in words; None where they are not compared."""
+    if pair is None:
+        return None
     strict, harmless = pair["verdict"]["strict"], pair["verdict"]["do_no_harm"]
     if strict:
         return _("%(run)s, strictly") % {"run": pair[strict]}
@@ -299,6 +362,8 @@ def verdict(pair: Data) -> str:
         return _("%(run)s, by doing no harm") % {"run": pair[harmless]}
     if pair["verdict"]["trade_off"]:
         return _("trade-off")
+    if pair["verdict"]["better"]:
+        return _("%(run)s, not significantly") % {"run": pair[pair["verdict"]["better"]]}
     return _("identical") if pair["identical"] else _("neither")
 
 
@@ -517,6 +582,10 @@ _TABLES: dict[str, tuple[Callable[[Data], object], Callable[[Data], Table]]] = {
     "outcomes-original": (
         lambda data: data["compare_original"] and data["compare_original"]["pairs"],
         _outcomes_before,
+    ),
+    "verdict-order": (
+        lambda data: data["compare"] and data["compare"]["order_by_verdicts"] != data["compare"]["order_by_means"],
+        _verdict_order,
     ),
     "wins": (lambda data: data["wins"], _win_totals),
     "win-matrix": (lambda data: data["wins"], _win_matrix),

@@ -154,8 +154,7 @@ def compute(request: Request, pk: int) -> HttpResponse:
 def settings(request: Request, pk: int) -> HttpResponse:
     """How the results are read; saving has them computed again."""
     campaign = campaign_of(request, pk)
-    stored = {"error_rate": campaign.error_rate, "compare_depth": campaign.compare_depth}
-    form = SettingsForm(request.POST or None, initial=stored)
+    form = SettingsForm(request.POST or None, campaign=campaign)
     if form.is_valid():
         pool_services.campaign_read_results(campaign=campaign, **form.cleaned_data)
         messages.success(request, _("Saved. The results are computed again, within a minute or two."))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evaluation.cli.common import (
@@ -27,18 +27,16 @@ from evaluation.cli.common import (
 )
 from evaluation.cli.latex import escape, tabular
 from evaluation.errors import BadInput
+from evaluation.files.about_runs import read_groups, read_run_pairs
 from evaluation.files.qrels import Qrels
-from evaluation.files.rows import read_rows
-from evaluation.files.textfiles import counted, quote_value
+from evaluation.files.textfiles import counted
 from evaluation.statistics.comparing import (
     RANK_BYS,
     Compared,
     Comparison,
     Match,
+    choose_matches,
     compare,
-    matches_against,
-    matches_along,
-    matches_between,
 )
 from evaluation.statistics.ranks import Ranks, ranks_of
 
@@ -76,7 +74,7 @@ Differences are compared as exact fractions. p-values are raw. A verdict takes p
 --json prints:
 
   {"k", "queries", "alpha", "family", "threshold", "rank_by", "means": {"<run>": ...}, "lists": {"<run>": longest},
-   "order_by_verdicts": [...], "pairs": [{"a", "b", "delta",
+   "order_by_verdicts": [...], "order_by_means": [...], "pairs": [{"a", "b", "delta",
    "p": {"wrs", "wrs_tie_corrected", "wsr", "t"},
    "outcomes": {"neither", "a_only", "b_only", "both", "p"}, "shares": {"neither", "a_only", "b_only", "both"},
    "both": {"esl_a", "esl_b", "rr_a", "rr_b", "p": {"esl_wsr", "esl_t", "rr_wsr", "rr_t"}},
@@ -158,54 +156,12 @@ def _keep_inputs(options: argparse.Namespace) -> None:
 
 
 def _matches(ranks: Ranks, options: argparse.Namespace) -> list[Match] | None:
-    groups = _read_groups(options.groups, ranks.runs) if options.groups else {}
-    if options.baseline is not None:
-        if options.baseline not in ranks.runs:
-            names = ", ".join(ranks.runs)
-            options.command.error(f"--baseline {options.baseline!r} where one of the runs is needed: {names}")
-        found = matches_against(ranks.runs, options.baseline)
-    elif options.pairs:
-        found = _read_matches(options.pairs, ranks.runs)
-    elif options.chain:
-        return matches_along(ranks.means(), groups)
-    elif not groups:
-        return None
-    else:
-        found = [(a, b) for at, a in enumerate(ranks.runs) for b in ranks.runs[at + 1 :]]
-    return matches_between(found, groups)
-
-
-def _read_matches(path: str, runs: Iterable[str]) -> list[Match]:
-    lines: dict[frozenset[str], int] = {}
-    found = []
-    for line, (a, b) in read_rows(path, ("a", "b"), "pairs of runs have", name=path):
-        _check_names(path, line, (a, b), runs)
-        if a == b:
-            raise BadInput(path, line, f"run {quote_value(a)} against itself.")
-        earlier = lines.setdefault(frozenset((a, b)), line)
-        if earlier != line:
-            both = f"{quote_value(a)} and {quote_value(b)}"
-            raise BadInput(path, line, f"{both} a second time (first on line {earlier:,}).")
-        found.append((a, b))
-    return found
-
-
-def _read_groups(path: str, runs: Iterable[str]) -> dict[str, str]:
-    groups: dict[str, str] = {}
-    for line, (run, group) in read_rows(path, ("run", "group"), "groups have", name=path):
-        _check_names(path, line, (run,), runs)
-        if groups.setdefault(run, group) != group:
-            before = quote_value(groups[run])
-            raise BadInput(
-                path, line, f"run {quote_value(run)} in group {quote_value(group)}, which had {before} before."
-            )
-    return groups
-
-
-def _check_names(path: str, line: int, names: Iterable[str], runs: Iterable[str]) -> None:
-    for name in names:
-        if name not in runs:
-            raise BadInput(path, line, f"{quote_value(name)} is none of the runs: {', '.join(runs)}.")
+    groups = read_groups(options.groups, ranks.runs, name=options.groups) if options.groups else {}
+    if options.baseline is not None and options.baseline not in ranks.runs:
+        names = ", ".join(ranks.runs)
+        options.command.error(f"--baseline {options.baseline!r} where one of the runs is needed: {names}")
+    pairs = read_run_pairs(options.pairs, ranks.runs, name=options.pairs) if options.pairs else None
+    return choose_matches(ranks, baseline=options.baseline, pairs=pairs, chain=options.chain, groups=groups)
 
 
 def _tell_several(qrels: Qrels, options: argparse.Namespace) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -28,11 +27,11 @@ from evaluation.cli.common import (
     tell_short_lists,
 )
 from evaluation.errors import BadInput
+from evaluation.files.about_runs import Outside, read_outside
 from evaluation.files.artifact import RunArtifact
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Qrels
-from evaluation.files.rows import read_rows
-from evaluation.files.textfiles import counted, quote_value
+from evaluation.files.textfiles import counted
 from evaluation.judging.tournament import METHODS
 from evaluation.statistics.consistency import TOP, OrderAgreement, order_agreement
 from evaluation.statistics.contributions import Contribution, contributions
@@ -40,7 +39,6 @@ from evaluation.statistics.correlation import kendall_tau
 from evaluation.statistics.leaderboards import (
     Agreement,
     Leaderboard,
-    Outside,
     Pairings,
     RunScore,
     agree_outside,
@@ -115,7 +113,7 @@ def _leaderboard(options: argparse.Namespace) -> int:
     if not queries:
         raise BadInput(options.preference_qrels, None, f"names no query that {options.qrels} names.")
     pools, preferences = read_pools(options.pools, options.preferences) if options.preferences else ({}, [])
-    outside = _read_outside(options.outside) if options.outside else {}
+    outside = read_outside(options.outside, name=options.outside) if options.outside else {}
     runs = read_runs(options.files, options.k)
     if runs is None:
         return BAD
@@ -199,21 +197,6 @@ def _pooled(runs: dict[str, RunArtifact], options: argparse.Namespace) -> list[s
     if unknown:
         options.command.error(f"--pool-runs {unknown[0]!r} where one of the runs is needed: {', '.join(runs)}")
     return [name for name in runs if name in names]
-
-
-def _read_outside(path: str) -> dict[str, Outside]:
-    """Scores of runs from elsewhere: lines `run score` or `run score rank`."""
-    found: dict[str, Outside] = {}
-    for line, split in read_rows(path, ("run", "score", "rank"), "outside scores have", name=path, optional=1):
-        run, score, *rank = split
-        if run in found:
-            raise BadInput(path, line, f"run {quote_value(run)} a second time.")
-        if not re.fullmatch(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", score, re.ASCII):
-            raise BadInput(path, line, f"score {quote_value(score)} is not a number.")
-        if rank and not re.fullmatch(r"[1-9][0-9]{0,8}", rank[0], re.ASCII):
-            raise BadInput(path, line, f"rank {quote_value(rank[0])} is not a whole number from 1 on.")
-        found[run] = Outside(float(score), int(rank[0]) if rank else None)
-    return found
 
 
 def _tell_foreign(outside: dict[str, Outside], runs: dict[str, RunArtifact], options: argparse.Namespace) -> None:

@@ -19,6 +19,8 @@ def read_rows(
     file = TextFile(source, name=name, limits=COLUMN_LIMITS)
     for line, row in file.rows():
         split = columns(row)
+        if len(split) > len(names) and "\t" in row:  # names with spaces, and tabs between
+            split = [column.strip(" ") for column in row.strip("\t").split("\t")]
         if not len(names) - optional <= len(split) <= len(names):
             needed = f"{len(names) - optional} or {len(names)}" if optional else str(len(names))
             message = f"{counted(len(split), 'column')} where {what} {needed} ({' '.join(names)})."

@@ -185,6 +185,7 @@ class Comparison:
             "means": self.means,
             "lists": self.lists,
             "order_by_verdicts": self.order(),
+            "order_by_means": self.by_means(),
             "pairs": [pair.as_dict() for pair in self.pairs],
         }
 
@@ -211,6 +212,31 @@ def compare(
     rows = [(row[a], row[b]) for a, b in (combinations(ranks.runs, 2) if matches is None else matches)]
     pairs = tuple(_compare(ranks, rows, alpha / max(1, len(rows)), rank_by))
     return Comparison(ranks.k, len(ranks.queries), alpha, rank_by, ranks.means(), dict(lists or {}), pairs)
+
+
+def choose_matches(
+    ranks: Ranks,
+    *,
+    baseline: str | None = None,
+    pairs: Collection[Match] | None = None,
+    chain: bool = False,
+    groups: Mapping[str, str],
+) -> list[Match] | None:
+    """The comparisons to make: those with a baseline, those given, or those along a chain, but for runs of one group.
+
+    None, which is every two runs, where nothing is chosen.
+    """
+    if chain:
+        return matches_along(ranks.means(), groups)
+    if baseline is not None:
+        found = matches_against(ranks.runs, baseline)
+    elif pairs is not None:
+        found = list(pairs)
+    elif groups:
+        found = list(combinations(ranks.runs, 2))
+    else:
+        return None
+    return matches_between(found, groups)
 
 
 def matches_against(runs: Collection[str], baseline: str) -> list[Match]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from evaluation.files.about_runs import Outside
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Qrels
 from evaluation.statistics.correlation import kendall_tau, tau_ap
@@ -130,13 +131,6 @@ def perfect_finds(original: Qrels, preference: Qrels, queries: Collection[str], 
     """Of each query, whether its first original qrel is a preference qrel: all that the perfect ranking finds."""
     best, top = preference.relevant("all"), perfect_top(original, min_grade)
     return [top.get(query, ("",))[0] in best.get(query, ()) for query in queries]
-
-
-class Outside(NamedTuple):
-    """What is known of a run from elsewhere: its score and, where it is told, its rank there."""
-
-    score: float
-    rank: int | None
 
 
 class Agreement(NamedTuple):

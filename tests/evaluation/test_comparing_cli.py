@@ -380,7 +380,7 @@ def test_leaderboard_scores_all_queries_beside_the_judged_ones(
     assert main([*arguments, files["fair"]]) == 0
     out = capsys.readouterr().out
     assert "orders over all 30 queries and over these 28 agree by Kendall's tau 1.000." in out
-    assert "28 preference qrels for 28 queries: 28 single." in out
+    assert "28 preference qrels for 28 queries: one for 28 queries.\n" in out
 
 
 def test_leaderboard_takes_scores_from_elsewhere(

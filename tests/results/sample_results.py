@@ -17,7 +17,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
     after = dict(zip(names, (round(mean, 4) for mean in true), strict=True))
     original = sorted(names, key=lambda name: (-before[name], name))
     found: Json = {
-        "version": 3, "error_rate": 0.1, "k": 10, "order": "score", "min_grade": 1,
+        "version": 4, "error_rate": 0.1, "k": 10, "order": "score", "min_grade": 1,
         "overlap": 1, "seed": 1, "qrel_policy": "first",
         "queries": queries, "answered": 480, "incomplete": 20, "preference_qrels": 572, "unreadable": [],
         "pairs": 4210, "judgments": 4210, "best": {"1": 434, "3": 46}, "changed": 300,
@@ -44,6 +44,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
             "original": {"won": 809, "of": 1736, "share": 809 / 1736},
         },
         "wins": _wins([*names, "perfect"], [*true, 0.332], draw),
+        "comparisons": {"comparisons": "all", "baseline": None, "teams_apart": False, "missing": []},
         "compare": _compare(names, after), "compare_original": _compare(names, before),
         "contributions": [
             {"run": name, "preference": after[name], "without_own": after[name] - 0.01, "change": -0.01,
@@ -135,6 +136,7 @@ def _compare(names: list[str], means: dict[str, float]) -> Json:
     threshold = 0.05 / max(1, len(pairs))
     return {
         "k": 10, "queries": 480, "alpha": 0.05, "family": len(pairs), "threshold": threshold, "means": means,
-        "lists": dict.fromkeys(names, 1000),
+        "lists": dict.fromkeys(names, 1000), "rank_by": "esl-wsr",
+        "order_by_verdicts": names, "order_by_means": names,
         "pairs": pairs,
     }  # fmt: skip

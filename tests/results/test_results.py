@@ -12,6 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from core import locks
+from core.errors import Refused
 from core.models import User
 from evaluation.cli.main import main
 from evaluation.files.runs import run_name
@@ -21,8 +22,11 @@ from judgments.models import Acceptance
 from pools import services as pool_services
 from pools.models import Campaign, Collection
 from results import jobs as result_jobs
-from results import refreshing
+from results import refreshing, tables
+from results.computing import compute
+from results.inputs import inputs_of
 from results.models import Result
+from results.sentences import findings
 from tasks.models import Assignment, Worker
 from tests import factories
 from tests.judgments.judged import DEMO, judge_all
@@ -99,6 +103,63 @@ def test_comparisons_are_those_of_the_exported_files(demo: Campaign, printed: Ru
     found = printed(demo, "compare", "--qrels", qrels, "--k", "10", runs=best_first)
     assert len(found["pairs"]) == 55
     assert data[stored] == found
+
+
+@pytest.mark.parametrize(
+    ("reading", "options", "pairs"),
+    [
+        ({"comparisons": "baseline", "baseline": "bm25"}, ["--baseline", "bm25"], 10),
+        ({"comparisons": "chain", "rank_by": "rr-wsr"}, ["--chain", "--rank-by", "rr-wsr"], 10),
+        ({"comparisons": "chain", "teams_apart": True}, ["--chain", "--groups", "{groups}"], None),
+        (
+            {"comparisons": "pairs", "compared_pairs": "bm25 lsa\r\nminilm\tbm25\r\n", "rank_by": "esl-t"},
+            ["--pairs", "{pairs}", "--rank-by", "esl-t"],
+            2,
+        ),
+        ({"teams_apart": True, "rank_by": "rr-t"}, ["--groups", "{groups}", "--rank-by", "rr-t"], 52),
+    ],
+)
+def test_chosen_comparisons_are_those_of_the_command(
+    demo: Campaign, printed: Run, tmp_path: Path, reading: dict[str, Any], options: list[str], pairs: int | None
+) -> None:
+    demo.collection.runs.filter(name__in=["bm25", "lsa", "minilm"]).update(team="ours")
+    pool_services.campaign_read_results(campaign=demo, **reading)
+    files = {"groups": tmp_path / "groups.txt", "pairs": tmp_path / "chosen.txt"}
+    files["groups"].write_text("bm25 ours\nlsa ours\nminilm ours\n")
+    files["pairs"].write_text("bm25 lsa\nminilm bm25\n")
+    options = [option.format(**files) for option in options]
+    data = compute(inputs_of(demo))
+    runs = [row["run"] for row in data["leaderboard"]]
+    if demo.comparisons == "chain":
+        runs = list(demo.collection.runs.order_by("imported_at").values_list("name", flat=True))
+    for stored, qrels in (("compare", "{files}/preference-qrels.txt"), ("compare_original", "{demo}/qrels.txt")):
+        found = printed(demo, "compare", "--qrels", qrels, "--k", "10", *options, runs=runs)
+        assert data[stored] == found
+        assert found["family"] == len(found["pairs"]) == (pairs or found["family"]) > 0
+        assert found["rank_by"] == demo.rank_by
+    both = [(pair["a"], pair["b"]) for pair in data["compare"]["pairs"]]
+    if demo.teams_apart:
+        assert not any({a, b} <= {"bm25", "lsa", "minilm"} for a, b in both)
+
+
+def test_a_baseline_that_is_no_longer_there_is_said_and_stops_nothing(demo: Campaign) -> None:
+    with pytest.raises(Refused, match="there is none called “gone”"):
+        pool_services.campaign_read_results(campaign=demo, comparisons="baseline", baseline="gone")
+    demo.refresh_from_db()
+    assert demo.comparisons == "all"
+    Campaign.objects.update(comparisons="baseline", baseline="gone")
+    demo.refresh_from_db()
+    data = compute(inputs_of(demo))
+    assert (data["compare"]["pairs"], data["comparisons"]["missing"]) == ([], ["gone"])
+    said = " ".join(sentence for finding in findings(data) for sentence in finding.sentences)
+    assert "no two runs are compared." in said
+    assert "that are not among those scored: gone." in said
+    assert "pairs" not in tables.tables(data)
+    Campaign.objects.update(comparisons="pairs", compared_pairs="bm25 gone\nlsa bm25\n")
+    demo.refresh_from_db()
+    data = compute(inputs_of(demo))
+    assert [(pair["a"], pair["b"]) for pair in data["compare"]["pairs"]] == [("lsa", "bm25")]
+    assert data["comparisons"]["missing"] == ["gone"]
 
 
 def test_win_ratios_are_those_of_the_exported_files(demo: Campaign, printed: Run) -> None:

@@ -17,14 +17,17 @@ from django.utils import timezone
 from core.models import Lab, User
 from judgments import services as judgment_services
 from pools.models import Campaign
+from pools.services import READING
 from results import jobs as result_jobs
 from results import planning, refreshing, tables
 from results.models import Result
+from results.sentences import findings
 from results.tables import Column, Table
 from results.writing import as_csv, as_tex
 from tasks.models import Assignment, Worker
 from tests import factories
 from tests.judgments.judged import judge_all
+from tests.results.sample_results import sample
 
 
 @pytest.fixture
@@ -285,7 +288,7 @@ def test_pairs_are_paged_and_narrowed_to_a_run(researcher: Client, demo: Campaig
     p = [float(row[shown.table.at("wsr")].text) for row in shown.rows]
     assert p == sorted(p, reverse=True)
     verdicts = {row[shown.table.at("verdict")].text for row in shown.rows}
-    assert verdicts == {"minilm, by doing no harm", "neither"}
+    assert verdicts == {"minilm, by doing no harm", "minilm, not significantly", "neither"}
     assert researcher.get(f"{where}?sort=nothing").context["shown"].total == 55
     assert researcher.get(f"{where}?run=MINI").context["shown"].total == 19  # minilm and minilm-sentences
     assert "No run of this table has these words" in researcher.get(f"{where}?run=nobody").content.decode()
@@ -508,13 +511,14 @@ def test_the_settings_of_results_can_be_changed_and_have_them_computed_again(
     assert before["error_rate"] == 0.1
     assert before["compare"]["k"] == 10
     assert "Leave it empty to assume 10%." in text_of(member, where)
-    for wrong in ({"error_rate": "51", "compare_depth": "10"}, {"error_rate": "", "compare_depth": "101"}):
-        assert member.post(where, wrong).status_code == 400
+    usual = {"error_rate": "", "compare_depth": "10", "comparisons": "all", "rank_by": "esl-wsr"}
+    for wrong in ({"error_rate": "51"}, {"compare_depth": "101"}, {"comparisons": "some"}, {"rank_by": "ap"}):
+        assert member.post(where, usual | wrong).status_code == 400
     judged.refresh_from_db()
     assert (judged.error_rate, judged.compare_depth) == (None, 10)
 
     revision = judged.revision
-    assert member.post(where, {"error_rate": "34.3", "compare_depth": "1"}).status_code == 303
+    assert member.post(where, usual | {"error_rate": "34.3", "compare_depth": "1"}).status_code == 303
     judged.refresh_from_db()
     assert judged.revision > revision
     refreshing.result_refresh(campaign=judged)
@@ -532,6 +536,61 @@ def test_the_settings_of_results_can_be_changed_and_have_them_computed_again(
     factories.lab("Elsewhere", stranger)
     client.force_login(stranger)
     assert client.get(where).status_code == 404
+
+
+def test_which_runs_are_compared_is_chosen_among_the_settings(researcher: Client, demo: Campaign) -> None:
+    where = address("settings", demo)
+    usual = {"error_rate": "", "compare_depth": "10", "comparisons": "all", "rank_by": "esl-wsr"}
+    assert [field.name for field in researcher.get(where).context["form"]] == list(READING)
+    for wrong, words in (
+        ({"comparisons": "baseline", "baseline": "bm52"}, "there is none called “bm52”."),
+        ({"comparisons": "pairs", "compared_pairs": "bm25 lsa\nbm25 bm52"}, "runs, line 2: bm52 is none of the runs"),
+        ({"comparisons": "pairs", "compared_pairs": " "}, "Enter at least one pair of runs."),
+    ):
+        answer = researcher.post(where, usual | wrong)
+        assert (answer.status_code, words in unescape(answer.content.decode())) == (400, True), wrong
+    demo.refresh_from_db()
+    assert (demo.comparisons, demo.baseline, demo.compared_pairs) == ("all", "", "")
+
+    chosen = {"comparisons": "baseline", "baseline": "bm25", "teams_apart": "on", "rank_by": "rr-wsr"}
+    assert researcher.post(where, usual | chosen).status_code == 303
+    demo.refresh_from_db()
+    refreshing.result_refresh(campaign=demo)
+    shown = text_of(researcher, address("table", demo, "pairs"))
+    assert "Each run with the baseline bm25, except runs of one team, on the preference qrels" in shown
+    assert "0.05 over 10 pairs of runs, those compared here (Bonferroni)" in shown
+    assert "by mean RR and the signed-rank test" in shown
+    assert "10 rows." in shown
+    assert "Of 10 pairs of runs (each run with the baseline bm25) of different teams" in text_of(
+        researcher, address("results", demo)
+    )
+    csv_file = b"".join(researcher.get(address("file", demo, "pairs", "csv")).streaming_content).decode()
+    assert csv_file.count("\r\n") == 11
+
+
+def test_better_disagreement_and_the_order_by_verdicts_are_told() -> None:
+    data = sample(4)
+    first, second, third, last = data["compare"]["order_by_means"]
+    pairs = {(pair["a"], pair["b"]): pair for pair in data["compare"]["pairs"]}
+    pairs[second, third]["verdict"]["better"] = "b"
+    pairs[second, third]["disagreement"] = "means"
+    pairs[first, third]["disagreement"] = "significance"
+    assert "verdict-order" not in tables.tables(data)
+    data["compare"]["order_by_verdicts"] = [first, third, second, last]
+    said = " ".join(sentence for finding in findings(data) for sentence in finding.sentences)
+    assert "In 1 more, one run is better, but not significantly" in said
+    assert f"favour different runs in 1 pair: {second} and {third}." in said
+    assert f"In 1 pair, only one of ESL and RR differs significantly: {first} and {third}." in said
+    assert f"is not that of their means: {third} from 3 to 2, {second} from 2 to 3." in said
+    shown = tables.table(data, "pairs")
+    assert shown is not None
+    rows = {(row[0], row[1]): row for row in shown.rows}
+    assert rows[second, third][shown.at("verdict")] == f"{third}, not significantly"
+    assert rows[second, third][shown.at("disagreement")] == "each favours the other run"
+    assert rows[first, last][shown.at("disagreement")] is None
+    order = tables.table(data, "verdict-order")
+    assert order is not None
+    assert [row[:3] for row in order.rows] == [[1, first, 1], [2, third, 3], [3, second, 2], [4, last, 4]]
 
 
 def test_the_papers_second_table_is_whole_on_both_qrels(demo: Campaign) -> None:

@@ -23,7 +23,7 @@ from tasks.management.pay import pay_lines
 SETTINGS = (
     "order depth min_grade qrel_policy design selection sample_size seed overlap reuse pairs_per_hit tests_per_hit "
     "fill_last_hit hits_per_worker leaves_per_worker minutes_per_hit exclusion partial method error_rate "
-    "compare_depth reward fee_rate redo_rate language title question"
+    "compare_depth comparisons baseline teams_apart rank_by reward fee_rate redo_rate language title question"
 ).split()
 
 
@@ -43,6 +43,11 @@ class Command(BaseCommand):
         parser.add_argument("--lab", help="the collection's lab, if several labs have a collection with this name")
         parser.add_argument("--runs", nargs="+", help="names of the runs (default: all runs of the collection)")
         parser.add_argument("--queries", type=Path, help="a file of query ids, one per line, instead of all queries")
+        parser.add_argument(
+            "--compared-pairs",
+            type=Path,
+            help="a file of the pairs to compare, with two names of runs on each line, for --comparisons pairs",
+        )
         for name in SETTINGS:
             field = Campaign._meta.get_field(name)
             assert isinstance(field, Field)
@@ -62,6 +67,8 @@ class Command(BaseCommand):
             if options["queries"]:
                 ids = [row.strip() for _line, row in TextFile(options["queries"]).rows()]
                 chosen |= {"selection": Campaign.Selection.LIST, "query_list": "\n".join(filter(None, ids))}
+            if options["compared_pairs"]:
+                chosen["compared_pairs"] = options["compared_pairs"].read_bytes().decode(errors="replace")
             runs = collection.runs.order_by("name")
             if options["runs"]:
                 runs = runs.filter(name__in=options["runs"])
