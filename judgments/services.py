@@ -29,7 +29,6 @@ from tasks import services as task_services
 from tasks.models import Assignment, Hit, Item, Worker
 
 log = logging.getLogger(__name__)
-UNCHECKED = "unchecked"  # the alarm on work that cannot be checked
 
 
 class Saved(NamedTuple):
@@ -139,7 +138,7 @@ def confirmed_check_all(*, at: datetime, campaign: Campaign | None = None) -> in
 
     Work that cannot be checked raises an alarm, is tried again later and less often, and keeps no other waiting.
     """
-    failed = platform_alarms.resting(kind=UNCHECKED, at=at).filter(assignment__isnull=False)
+    failed = platform_alarms.resting(kind=Alarm.Kind.UNCHECKED, at=at).filter(assignment__isnull=False)
     waiting = judgment_selectors.confirmed_unchecked().exclude(pk__in=failed.values("assignment"))
     if campaign is not None:
         waiting = waiting.filter(campaign=campaign)
@@ -150,7 +149,7 @@ def confirmed_check_all(*, at: datetime, campaign: Campaign | None = None) -> in
         except Exception as error:
             log.exception("Assignment %s could not be checked", pk)
             _raise_unchecked(pk, error, at)
-    raised = Alarm.objects.filter(kind=UNCHECKED, settled_at=None)
+    raised = Alarm.objects.filter(kind=Alarm.Kind.UNCHECKED, settled_at=None)
     raised.exclude(assignment__verdict=Assignment.Verdict.PENDING).update(settled_at=at)
     return checked
 
@@ -163,7 +162,7 @@ def _raise_unchecked(assignment_id: int, error: Exception, at: datetime) -> None
     ) % {"id": assignment_id, "error": campaign_alarms.in_words(error)}
     platform_alarms.alarm_raise(
         publication=Publication.objects.get(campaign=assignment.campaign_id),
-        kind=UNCHECKED,
+        kind=Alarm.Kind.UNCHECKED,
         assignment=assignment,
         text=text,
         at=at,

@@ -22,7 +22,13 @@ class About(TypedDict, total=False):
 
 
 def alarm_raise(
-    *, publication: Publication, kind: str, text: str, at: datetime, retried: bool = False, **about: Unpack[About]
+    *,
+    publication: Publication,
+    kind: Alarm.Kind,
+    text: str,
+    at: datetime,
+    retried: bool = False,
+    **about: Unpack[About],
 ) -> Alarm:
     """Raise an alarm, once for each kind and what it is about; one that was settled is raised again.
 
@@ -44,13 +50,13 @@ def alarm_raise(
     return alarm
 
 
-def alarm_settle(*, publication: Publication, kind: str, at: datetime, **about: Unpack[About]) -> bool:
+def alarm_settle(*, publication: Publication, kind: Alarm.Kind, at: datetime, **about: Unpack[About]) -> bool:
     """The reason for an alarm is gone. Returns whether it was raised."""
     raised = Alarm.objects.filter(publication=publication, kind=kind, settled_at=None, **_columns(about))
     return bool(raised.update(settled_at=at))
 
 
-def resting(*, kind: str, at: datetime) -> QuerySet[Alarm]:
+def resting(*, kind: Alarm.Kind, at: datetime) -> QuerySet[Alarm]:
     """The alarms of this kind about what failed, and is not to be tried again yet."""
     return Alarm.objects.filter(kind=kind, settled_at=None, retry_at__gt=at)
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from core.errors import BadRequest
 from platforms.alarms import alarm_raise
-from platforms.models import Publication, PublishedHit, Submission
+from platforms.models import Alarm, Publication, PublishedHit, Submission
 from pools.models import Campaign
 from tasks import selectors as task_selectors
 from tasks import services as task_services
@@ -85,7 +85,7 @@ def leaves_alarm(*, publication: Publication, worker: Worker, came_from: str, at
     )
     alarm_raise(
         publication=publication,
-        kind="leaves",
+        kind=Alarm.Kind.LEAVES,
         worker=worker,
         text=text % {"id": worker.external_id, "left": counts.left, "finished": counts.finished},
         at=at,

@@ -10,12 +10,11 @@ from django.db.models import Max, Min
 from django.utils.translation import gettext as _
 
 from platforms.alarms import alarm_raise, alarm_settle
-from platforms.models import Publication, Submission
+from platforms.models import Alarm, Publication, Submission
 from tasks.models import Assignment
 
 PATIENCE = timedelta(hours=1)
 KEPT = timedelta(days=90)
-KIND = "unseen"
 
 
 def look_note(publication: Publication, at: datetime) -> None:
@@ -52,9 +51,9 @@ def attention_check(*, publication: Publication, at: datetime) -> bool:
             if since > first:
                 said = _("The terms were replaced at %(time)s UTC, and no worker has opened a task since.")
             text = said % {"time": f"{since:%Y-%m-%d %H:%M}"}
-            alarm_raise(publication=publication, kind=KIND, text=text, at=at)
+            alarm_raise(publication=publication, kind=Alarm.Kind.UNSEEN, text=text, at=at)
             return True
-    alarm_settle(publication=publication, kind=KIND, at=at)
+    alarm_settle(publication=publication, kind=Alarm.Kind.UNSEEN, at=at)
     return False
 
 

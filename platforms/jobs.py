@@ -14,7 +14,7 @@ from core.errors import Refused
 from platforms import finishing, ledger_comparison
 from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.attention import attention_check
-from platforms.models import Publication
+from platforms.models import Alarm, Publication
 from platforms.outbox import operations_run
 from platforms.publishing import publication_plan
 from platforms.registry import CALL_ERRORS
@@ -136,7 +136,7 @@ def _each(job: str, what: str, act: Callable[[Publication], int], chosen: QueryS
     """
     done = 0
     if chosen is None:
-        failed = resting(kind="job", at=timezone.now()).filter(job=job)
+        failed = resting(kind=Alarm.Kind.JOB, at=timezone.now()).filter(job=job)
         chosen = finishing.unfinished().exclude(pk__in=failed.values("publication"))
     published = chosen.exclude(state=Publication.State.DRAFT).order_by("id")
     for publication in published.select_related("campaign__lab"):
@@ -153,8 +153,13 @@ def _each(job: str, what: str, act: Callable[[Publication], int], chosen: QueryS
                 "error": campaign_alarms.in_words(error),
             }
             alarm_raise(
-                publication=publication, kind="job", job=job, text=text, at=timezone.now(), retried=not expected
+                publication=publication,
+                kind=Alarm.Kind.JOB,
+                job=job,
+                text=text,
+                at=timezone.now(),
+                retried=not expected,
             )
         else:
-            alarm_settle(publication=publication, kind="job", job=job, at=timezone.now())
+            alarm_settle(publication=publication, kind=Alarm.Kind.JOB, job=job, at=timezone.now())
     return f"{what}: {done}"

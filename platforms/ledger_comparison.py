@@ -24,6 +24,7 @@ from platforms.adapter import Adapter, MarkedHit, Trouble
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.ledger import totals
 from platforms.models import (
+    Alarm,
     LedgerComparison,
     Operation,
     Payment,
@@ -304,9 +305,9 @@ def _end(running: RunningComparison, balance: Decimal, at: datetime) -> LedgerCo
     if words:
         text = _("The platform's ledger differs on %(count)d HITs. %(first)s")
         said = text % {"count": count, "first": words[0]}
-        alarm_raise(publication=publication, kind="ledger", text=said, at=at)
+        alarm_raise(publication=publication, kind=Alarm.Kind.LEDGER, text=said, at=at)
     else:
-        alarm_settle(publication=publication, kind="ledger", at=at)
+        alarm_settle(publication=publication, kind=Alarm.Kind.LEDGER, at=at)
     content = {
         name: str(value) if isinstance(value, Decimal) else value for name, value in comparison._asdict().items()
     }

@@ -438,10 +438,28 @@ class Alarm(models.Model):
     Without any of them it is about the whole publication.
     """
 
+    class Kind(models.TextChoices):
+        FUNDS = "funds", _("the account cannot pay")
+        ACCOUNT = "account", _("our access key is not accepted")
+        REFUSED = "refused", _("a call was refused")
+        DOUBT = "doubt", _("a call is in doubt")
+        JOB = "job", _("a background job failed")
+        LEDGER = "ledger", _("the ledgers differ")
+        STOPPED = "stopped", _("stopped")
+        UNSEEN = "unseen", _("no worker has opened a task")
+        EXPIRED = "expired", _("HITs have expired")
+        LEAVES = "leaves", _("a worker leaves often")
+        UNMATCHED = "unmatched", _("submitted work matches none of ours")
+        NO_ANSWERS = "no-answers", _("submitted without an answer")
+        AUTO_APPROVAL = "auto-approval", _("about to be approved automatically")
+        UNDECIDED = "undecided", _("submitted work could not be decided on")
+        UNCHECKED = "unchecked", _("work could not be checked")
+        COMPENSATION = "compensation", _("work done here was not submitted there")
+
     ABOUT = ("operation", "submission", "published_hit", "worker", "assignment")
 
     publication = models.ForeignKey(Publication, on_delete=models.CASCADE, related_name="alarms")
-    kind = models.CharField(max_length=30)
+    kind = models.CharField(max_length=30, choices=Kind)
     operation = models.ForeignKey(Operation, null=True, on_delete=models.CASCADE, related_name="alarms")
     submission = models.ForeignKey(Submission, null=True, on_delete=models.CASCADE, related_name="alarms")
     published_hit = models.ForeignKey(PublishedHit, null=True, on_delete=models.CASCADE, related_name="alarms")

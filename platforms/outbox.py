@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from platforms.adapter import Answer, Trouble
 from platforms.alarms import alarm_raise, alarm_settle
-from platforms.models import Operation, Payment, Publication, PublishedHit
+from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit
 from platforms.planning import end_plan
 from platforms.registry import adapter_of, handler_of
 from tasks.campaign_alarms import in_words
@@ -72,7 +72,7 @@ def operations_run(
     """
     adapter = adapter_of(publication)
     client = adapter.client()
-    calls, settled = 0, set[Trouble]()
+    calls, settled = 0, set[Alarm.Kind]()
     while calls < limit:
         taken = _take(publication, clock())
         if taken is None:
@@ -84,7 +84,7 @@ def operations_run(
         adapter.assert_host(client)
         if _attempt(client, taken, clock):
             spends = adapter.operations[operation.kind].spends
-            over = {Trouble.ACCOUNT, Trouble.FUNDS} if spends else {Trouble.ACCOUNT}
+            over = {Alarm.Kind.ACCOUNT, Alarm.Kind.FUNDS} if spends else {Alarm.Kind.ACCOUNT}
             for kind in over - settled:
                 alarm_settle(publication=publication, kind=kind, at=clock())
             settled |= over
@@ -158,7 +158,7 @@ def _attempt(client: Any, taken: Taken, clock: Callable[[], datetime]) -> bool:
         _again(operation, State.PLANNED, "", clock())
         return False
     if operation.attempts > 1:
-        alarm_settle(publication=operation.publication, kind="doubt", operation=operation, at=clock())
+        alarm_settle(publication=operation.publication, kind=Alarm.Kind.DOUBT, operation=operation, at=clock())
     return "superseded" not in answer
 
 
@@ -235,7 +235,7 @@ def _fail(taken: Taken, error: Exception, at: datetime) -> None:
             ),
             Trouble.ACCOUNT: _("The platform does not accept our access key. Set AWS_ACCESS_KEY_ID or AWS_PROFILE."),
         }[trouble]
-        alarm_raise(publication=publication, kind=trouble, text=words, at=at)
+        alarm_raise(publication=publication, kind=Alarm.Kind(trouble), text=words, at=at)
         _not_done(taken, text, at)
     elif trouble == Trouble.UNKNOWN:
         _again(operation, State.UNKNOWN, text, at)
@@ -255,7 +255,7 @@ def _doubt(operation: Operation, error: Exception, at: datetime) -> None:
     )
     alarm_raise(
         publication=operation.publication,
-        kind="doubt",
+        kind=Alarm.Kind.DOUBT,
         operation=operation,
         text=words % {"what": operation.get_kind_display(), "error": text},
         at=at,
@@ -269,7 +269,7 @@ def _refuse(operation: Operation, text: str, at: datetime) -> None:
             state=Payment.State.REFUSED, evidence={"error": text}
         )
         words = _("The platform refused to %(what)s: %(error)s") % {"what": operation.get_kind_display(), "error": text}
-        alarm_raise(publication=operation.publication, kind="refused", operation=operation, text=words, at=at)
+        alarm_raise(publication=operation.publication, kind=Alarm.Kind.REFUSED, operation=operation, text=words, at=at)
 
 
 def _not_done(taken: Taken, error: str, at: datetime) -> None:
@@ -303,5 +303,5 @@ def operation_retry(*, operation: Operation, at: datetime) -> bool:
     )
     if again:
         Payment.objects.filter(operations=operation, state=Payment.State.REFUSED).update(state=Payment.State.OWED)
-        alarm_settle(publication=operation.publication, kind="refused", operation=operation, at=at)
+        alarm_settle(publication=operation.publication, kind=Alarm.Kind.REFUSED, operation=operation, at=at)
     return bool(again)

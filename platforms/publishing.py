@@ -17,7 +17,7 @@ from platforms.addresses import frame_address
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.bills import remaining_bill
 from platforms.demands import unknown_countries
-from platforms.models import Operation, Payment, Publication, PublishedHit, TermsVersion
+from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, TermsVersion
 from platforms.planning import end_plan, operation_plan, published_hits_plan, reopen_plan, retypes_plan
 from platforms.reach import reach_look
 from platforms.registry import adapter_named, adapter_of
@@ -31,7 +31,6 @@ TERMS = (
     "platform pay base requirements title description keywords lifetime assignment_duration auto_approval "
     "approve_after rate"
 ).split()
-STOPPED = "stopped"  # the alarm of publications that were all stopped at once
 BATCH = 500  # HITs that are planned ahead of their calls: what bounds the memory
 
 
@@ -277,7 +276,7 @@ def publications_stop(*, reason: str, by: str, at: datetime) -> list[Publication
     for publication in stopped:
         publication.state = State.STOPPED
         publication.save(update_fields=["state"])
-        alarm_raise(publication=publication, kind=STOPPED, text=text, at=at)
+        alarm_raise(publication=publication, kind=Alarm.Kind.STOPPED, text=text, at=at)
     return stopped
 
 
@@ -288,7 +287,7 @@ def publication_resume(*, publication: Publication, at: datetime) -> Publication
     if publication.state == State.DRAFT:
         raise NotNow(_("The campaign is not published yet."))
     if publication.state != State.OPEN:
-        alarm_settle(publication=publication, kind=STOPPED, at=at)
+        alarm_settle(publication=publication, kind=Alarm.Kind.STOPPED, at=at)
         publication.state = State.OPEN
         publication.save(update_fields=["state"])
         published_hits = [*_needed(publication), *_offered(publication)]

@@ -25,7 +25,6 @@ from tasks.models import Assignment, Worker
 Kind, Purpose, Decision, Status = Operation.Kind, Payment.Purpose, Submission.Decision, Submission.Status
 BATCH = 200
 GRACE = timedelta(hours=1)
-UNDECIDED = "undecided"  # the alarm on a submission that cannot be decided on
 log = logging.getLogger(__name__)
 
 
@@ -79,14 +78,16 @@ def _raise_undecided(publication: Publication, failed: dict[int, Exception], at:
     for submission in publication.submissions.filter(pk__in=failed):
         text = _("Some submitted work could not be reviewed or paid (%(error)s). It is tried again automatically.")
         said = text % {"error": in_words(failed[submission.pk])}
-        alarm_raise(publication=publication, kind=UNDECIDED, submission=submission, text=said, at=at, retried=True)
-    tried = publication.alarms.filter(kind=UNDECIDED, settled_at=None).exclude(retry_at__gt=at)
+        alarm_raise(
+            publication=publication, kind=Alarm.Kind.UNDECIDED, submission=submission, text=said, at=at, retried=True
+        )
+    tried = publication.alarms.filter(kind=Alarm.Kind.UNDECIDED, settled_at=None).exclude(retry_at__gt=at)
     tried.exclude(submission__in=list(failed)).update(settled_at=at)
 
 
 def _resting(at: datetime) -> QuerySet[Alarm, Any]:
     """Keys of the submissions that failed, and are not to be tried again yet."""
-    return resting(kind=UNDECIDED, at=at).filter(submission__isnull=False).values("submission")
+    return resting(kind=Alarm.Kind.UNDECIDED, at=at).filter(submission__isnull=False).values("submission")
 
 
 def _settle(submission: Submission, at: datetime) -> None:
@@ -139,7 +140,9 @@ def _compensated_before(submission: Submission, at: datetime) -> bool:
     if payment.state == Payment.State.PAID or Submission.objects.filter(published_hit__operations__in=offers).exists():
         return True
     assert submission.assignment is not None
-    alarm_settle(publication=submission.publication, kind="compensation", assignment=submission.assignment, at=at)
+    alarm_settle(
+        publication=submission.publication, kind=Alarm.Kind.COMPENSATION, assignment=submission.assignment, at=at
+    )
     if not offers.exists():
         payment.delete()
         return False
@@ -240,7 +243,7 @@ def _undecided(submission: Submission, wanted: str) -> Submission:
 
 
 def _settle_alarms(submission: Submission, at: datetime) -> None:
-    for kind in ("unmatched", "no-answers", "auto-approval"):
+    for kind in (Alarm.Kind.UNMATCHED, Alarm.Kind.NO_ANSWERS, Alarm.Kind.AUTO_APPROVAL):
         alarm_settle(publication=submission.publication, kind=kind, submission=submission, at=at)
 
 
@@ -327,7 +330,7 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
         text = _("Assignment %(id)d was done here but not submitted at the platform. Offer a compensation.")
         alarm_raise(
             publication=publication,
-            kind="compensation",
+            kind=Alarm.Kind.COMPENSATION,
             assignment=assignment,
             text=text % {"id": assignment.pk},
             at=at,
@@ -359,7 +362,7 @@ def _raise_lapsed(publication: Publication, at: datetime) -> None:
         text = _("The compensation for assignment %(id)s was not taken in time. Offer it again, or decline it.")
         alarm_raise(
             publication=publication,
-            kind="compensation",
+            kind=Alarm.Kind.COMPENSATION,
             assignment=payment.assignment,
             text=text % {"id": payment.assignment_id},
             at=at,
@@ -383,7 +386,7 @@ def compensation_decline(*, payment: Payment, by: User, why: str, at: datetime) 
         raise NotNow(_("This compensation has already been offered, and may have been taken."))
     payment.state, payment.evidence = Payment.State.REFUSED, {"declined": reason, "by": by.get_username()}
     payment.save(update_fields=["state", "evidence"])
-    alarm_settle(publication=payment.publication, kind="compensation", assignment=payment.assignment, at=at)
+    alarm_settle(publication=payment.publication, kind=Alarm.Kind.COMPENSATION, assignment=payment.assignment, at=at)
     return payment
 
 
@@ -409,7 +412,7 @@ def compensation_offer(*, payment: Payment, at: datetime) -> Operation:
     known, turn = offers.first(), offers.count() + 1
     if known is not None and (known.ended_at is None or payment.state != Payment.State.OWED):
         return known
-    alarm_settle(publication=publication, kind="compensation", assignment=assignment, at=at)
+    alarm_settle(publication=publication, kind=Alarm.Kind.COMPENSATION, assignment=assignment, at=at)
     return operation_plan(
         publication=publication,
         kind=Kind.COMPENSATE,
@@ -432,7 +435,7 @@ def _compensations_approve(publication: Publication, at: datetime) -> None:
             text = _("Compensation %(id)s was taken after it had been withdrawn. Approve or reject it.")
             alarm_raise(
                 publication=publication,
-                kind="unmatched",
+                kind=Alarm.Kind.UNMATCHED,
                 submission=submission,
                 text=text % {"id": submission.platform_assignment_id},
                 at=at,
@@ -499,7 +502,7 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
         .get(pk=publication.pk)
     )
     if publication.state != Publication.State.OPEN or publication.campaign.state == Campaign.State.CLOSED:
-        alarm_settle(publication=publication, kind="expired", at=at)  # nobody wants what they still need
+        alarm_settle(publication=publication, kind=Alarm.Kind.EXPIRED, at=at)  # nobody wants what they still need
         return 0
     planned, adapter = 0, adapter_of(publication)
     for published_hit in _short_of_assignments(publication):
@@ -526,7 +529,7 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
     expired = _expired(publication, at).count()
     if expired:
         text = _("%(count)d HITs have expired and still need work. Extend the publication.") % {"count": expired}
-        alarm_raise(publication=publication, kind="expired", text=text, at=at)
+        alarm_raise(publication=publication, kind=Alarm.Kind.EXPIRED, text=text, at=at)
     else:
-        alarm_settle(publication=publication, kind="expired", at=at)
+        alarm_settle(publication=publication, kind=Alarm.Kind.EXPIRED, at=at)
     return planned

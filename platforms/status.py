@@ -113,7 +113,7 @@ def for_a_person(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
     """Those that no rule decides: no work stored here matches, it holds no answer, or it was compensated
     before.
     """
-    alarmed = Alarm.objects.filter(submission=OuterRef("pk"), kind="unmatched", settled_at=None)
+    alarmed = Alarm.objects.filter(submission=OuterRef("pk"), kind=Alarm.Kind.UNMATCHED, settled_at=None)
     undecided = submissions.filter(decision=Decision.NONE, status=Status.SUBMITTED)
     return undecided.filter(Q(assignment=None) | Q(assignment__judged=0) | Exists(alarmed))
 

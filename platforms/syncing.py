@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from platforms.adapter import Adapter, Trouble, Work
 from platforms.alarms import alarm_raise, alarm_settle, resting
-from platforms.models import Operation, Payment, Publication, PublishedHit, Submission
+from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
 from platforms.payments import payment_settle
 from platforms.planning import end_plan
 from platforms.registry import adapter_of
@@ -57,7 +57,9 @@ def publication_sync(*, publication: Publication, at: datetime, limit: int = 200
             _hint(_incomplete(publication, at).filter(platform_hit_id__in=batch), at)
     polled = new = 0
     stored: set[str] = set()
-    raised = set(publication.alarms.filter(kind="job", settled_at=None).values_list("published_hit", flat=True))
+    raised = set(
+        publication.alarms.filter(kind=Alarm.Kind.JOB, settled_at=None).values_list("published_hit", flat=True)
+    )
     while polled < limit:
         published_hits = _take(publication, at)
         if not published_hits:
@@ -114,7 +116,7 @@ def _poll_alone(
         said = text % {"hit": published_hit.platform_hit_id, "error": in_words(error)}
         alarm = alarm_raise(
             publication=published_hit.publication,
-            kind="job",
+            kind=Alarm.Kind.JOB,
             published_hit=published_hit,
             text=said,
             at=at,
@@ -123,7 +125,7 @@ def _poll_alone(
         PublishedHit.objects.filter(pk=published_hit.pk).update(next_poll_at=alarm.retry_at)
         return None
     if published_hit.pk in raised:
-        alarm_settle(publication=published_hit.publication, kind="job", published_hit=published_hit, at=at)
+        alarm_settle(publication=published_hit.publication, kind=Alarm.Kind.JOB, published_hit=published_hit, at=at)
     return new
 
 
@@ -141,7 +143,7 @@ def batches(ids: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _hint(published_hits: QuerySet[PublishedHit], at: datetime) -> int:
-    failed = resting(kind="job", at=at).filter(published_hit__isnull=False)
+    failed = resting(kind=Alarm.Kind.JOB, at=at).filter(published_hit__isnull=False)
     return (
         published_hits.filter(next_poll_at__gt=at)
         .exclude(pk__in=failed.values("published_hit"))
@@ -222,7 +224,7 @@ def submission_store(*, published_hit: PublishedHit, work: Work, at: datetime) -
         if submission.assignment_id is None and not submission.decision:
             _match(submission, published_hit, at)
             if not new and submission.assignment_id is not None:
-                alarm_settle(publication=publication, kind="unmatched", submission=submission, at=at)
+                alarm_settle(publication=publication, kind=Alarm.Kind.UNMATCHED, submission=submission, at=at)
         _warn_before_auto_approval(submission, new, at)
     return new
 
@@ -253,7 +255,7 @@ def _match(submission: Submission, published_hit: PublishedHit, at: datetime) ->
         submission.why_unmatched = why
         submission.save(update_fields=["why_unmatched"])
         text = _("Work submitted at the platform needs a review: %(why)s") % {"why": why}
-        alarm_raise(publication=publication, kind="unmatched", submission=submission, text=text, at=at)
+        alarm_raise(publication=publication, kind=Alarm.Kind.UNMATCHED, submission=submission, text=text, at=at)
         return
     submission.assignment, submission.why_unmatched = ours, ""
     if ours.judged == 0:
@@ -278,7 +280,7 @@ def _alarm_no_answers(submission: Submission, at: datetime) -> None:
     values = {"id": submission.platform_assignment_id, "time": f"{submission.auto_approval_at or at:%Y-%m-%d %H:%M}"}
     alarm_raise(
         publication=submission.publication,
-        kind="no-answers",
+        kind=Alarm.Kind.NO_ANSWERS,
         submission=submission,
         text=text % values,
         at=at,
@@ -303,14 +305,14 @@ def _warn_before_auto_approval(submission: Submission, new: bool, at: datetime) 
             )
         alarm_raise(
             publication=submission.publication,
-            kind="auto-approval",
+            kind=Alarm.Kind.AUTO_APPROVAL,
             submission=submission,
             text=text
             % {"id": submission.platform_assignment_id, "time": f"{submission.auto_approval_at:%Y-%m-%d %H:%M}"},
             at=at,
         )
     elif not new and (checked or submission.status != Status.SUBMITTED):
-        alarm_settle(publication=submission.publication, kind="auto-approval", submission=submission, at=at)
+        alarm_settle(publication=submission.publication, kind=Alarm.Kind.AUTO_APPROVAL, submission=submission, at=at)
 
 
 def _compensated(published_hit: PublishedHit, submission: Submission, work: Work, at: datetime) -> None:

@@ -280,7 +280,7 @@ class Advice(NamedTuple):
 
 _DECIDE = gettext_lazy("Review it")
 ADVICE = {
-    "funds": Advice(
+    Alarm.Kind.FUNDS: Advice(
         gettext_lazy(
             "At our own marketplace, its operator adds money: see docs/marketplace.md, “Adding "
             "money”. At Mechanical Turk, you buy prepaid HITs on the requester site. The calls then "
@@ -288,34 +288,36 @@ ADVICE = {
         ),
         may_be_set_aside=True,
     ),
-    "account": Advice(
+    Alarm.Kind.ACCOUNT: Advice(
         gettext_lazy("Set the access key where this site runs. The calls then continue automatically."),
         may_be_set_aside=True,
     ),
-    "refused": Advice(
+    Alarm.Kind.REFUSED: Advice(
         gettext_lazy("Under Calls, read what the platform said. Try again once the cause is fixed, or dismiss this."),
         may_be_set_aside=True,
     ),
-    "unmatched": Advice(gettext_lazy("Compare what is stored here, then approve or reject it."), "submission", _DECIDE),
-    "no-answers": Advice(
+    Alarm.Kind.UNMATCHED: Advice(
+        gettext_lazy("Compare what is stored here, then approve or reject it."), "submission", _DECIDE
+    ),
+    Alarm.Kind.NO_ANSWERS: Advice(
         gettext_lazy("No work was done, so nothing needs to be paid. It is up to you whether to reject it."),
         "submission",
         _DECIDE,
     ),
-    "leaves": Advice(
+    Alarm.Kind.LEAVES: Advice(
         gettext_lazy(
             "Check what they did, under Work. They get no more tasks in this campaign; bar them to "
             "keep them out of others."
         ),
         may_be_set_aside=True,
     ),
-    "auto-approval": Advice(gettext_lazy("Decide before the platform does."), "submission", _DECIDE),
-    "compensation": Advice(
+    Alarm.Kind.AUTO_APPROVAL: Advice(gettext_lazy("Decide before the platform does."), "submission", _DECIDE),
+    Alarm.Kind.COMPENSATION: Advice(
         gettext_lazy("Offer the compensation if the worker had really accepted the HIT; otherwise decline it."),
         "compensations",
         gettext_lazy("See the compensations"),
     ),
-    "unseen": Advice(
+    Alarm.Kind.UNSEEN: Advice(
         gettext_lazy(
             "Check whether workers qualify: the terms say what is required of them, and can be "
             "replaced. If they do, look at the title, pay and description as a worker would."
@@ -324,31 +326,35 @@ ADVICE = {
         gettext_lazy("See the terms"),
         may_be_set_aside=True,
     ),
-    "expired": Advice(gettext_lazy("Extend the publication below.")),
-    "ledger": Advice(
+    Alarm.Kind.EXPIRED: Advice(gettext_lazy("Extend the publication below.")),
+    Alarm.Kind.LEDGER: Advice(
         gettext_lazy("Check the differences in the ledger, and compare again once they are resolved."),
         "ledger",
         gettext_lazy("See the ledger"),
     ),
-    "job": Advice(
+    Alarm.Kind.STOPPED: Advice(
+        gettext_lazy("Compare the ledgers. This disappears once the publication is resumed."),
+        "ledger",
+        gettext_lazy("See the ledger"),
+    ),
+    Alarm.Kind.JOB: Advice(
         gettext_lazy("This disappears once the job succeeds. If it persists, show it to the person who runs this site.")
     ),
-    "unchecked": Advice(
+    Alarm.Kind.UNCHECKED: Advice(
         gettext_lazy("This disappears once the work could be checked. Its judgments do not count until then.")
     ),
-    "doubt": Advice(
+    Alarm.Kind.DOUBT: Advice(
         gettext_lazy(
             "Nothing is paid twice because of this. If it persists, show it to the person who runs this site."
         ),
         may_be_set_aside=True,
     ),
-    "undecided": Advice(
+    Alarm.Kind.UNDECIDED: Advice(
         gettext_lazy("Other work continues. If this persists, show it to the person who runs this site."),
         "submission",
         _DECIDE,
     ),
 }
-OTHER = Advice(gettext_lazy("Read it, and dismiss it once it has been dealt with."), may_be_set_aside=True)
 
 
 class AlarmRow(NamedTuple):
@@ -363,7 +369,7 @@ def _alarm_rows(publication: Publication, alarms: Iterable[Alarm]) -> list[Alarm
     pk = publication.campaign_id
     rows = []
     for alarm in alarms:
-        advice = ADVICE.get(alarm.kind, OTHER)
+        advice = ADVICE[Alarm.Kind(alarm.kind)]
         address = ""
         if advice.page == "submission" and alarm.submission_id is not None:
             address = reverse("platforms:submission", args=[pk, alarm.submission_id])
@@ -516,7 +522,7 @@ def set_aside(request: Request, pk: int, alarm_pk: int) -> HttpResponse:
     alarm = publication.alarms.filter(pk=alarm_pk).first()
     if alarm is None:
         raise NotYours(_("This publication has no such alarm."))
-    if not ADVICE.get(alarm.kind, OTHER).may_be_set_aside:
+    if not ADVICE[Alarm.Kind(alarm.kind)].may_be_set_aside:
         raise NotNow(_("This alarm disappears once its cause is gone: %(text)s") % {"text": alarm.text})
     if publication.alarms.filter(pk=alarm.pk, settled_at=None).update(settled_at=timezone.now()):
         log.info("Alarm %s of publication %s was set aside by user %s", alarm.pk, publication.pk, request.user.pk)

@@ -86,7 +86,7 @@ def _certainty(options: argparse.Namespace) -> int:
     if runs is None:
         return BAD
     try:
-        found = certainty(
+        certain = certainty(
             pools, preferences, board=Board(runs, options.k, options.order) if runs else None, error_rate=rate,
             draws=options.draws, seed=options.seed, allow_incomplete=options.allow_incomplete,
         )  # fmt: skip
@@ -102,13 +102,13 @@ def _certainty(options: argparse.Namespace) -> int:
                 "error_rate": rate,
                 "queries": [
                     {"query": query, "best": list(shares), "share": min(shares.values())}
-                    for query, shares in found.answers.items()
+                    for query, shares in certain.answers.items()
                 ],
-                "runs": [run._asdict() for run in found.runs],
+                "runs": [run._asdict() for run in certain.runs],
             }
         )
     else:
-        print("\n".join(_report(found, rate, options.draws)))
+        print("\n".join(_report(certain, rate, options.draws)))
     return OK
 
 
@@ -134,15 +134,15 @@ def _rate_of(preferences: list[Preference], options: argparse.Namespace) -> floa
     return None
 
 
-def _report(found: Certainty, rate: float | None, draws: int) -> Iterator[str]:
+def _report(certain: Certainty, rate: float | None, draws: int) -> Iterator[str]:
     how = "each pair's from its own" if rate is None else f"each wrong in {rate:.1%} of the cases"
     yield f"{counted(draws, 'resample')} of the judgments, {how}. The least certain come first."
     yield ""
-    rows = sorted((min(shares.values()), query, ", ".join(shares)) for query, shares in found.answers.items())
+    rows = sorted((min(shares.values()), query, ", ".join(shares)) for query, shares in certain.answers.items())
     yield from table(
         [["query", "best known answers", "stays"], *([q, best, f"{s:.1%}"] for s, q, best in rows)], left=2
     )
-    if found.runs:
+    if certain.runs:
         yield ""
         yield "With queries drawn again too: mean RR, and ranks with their 95% intervals."
         head = ["run", "mean", "95%", "best rank", "median", "worst rank", "first"]
@@ -155,7 +155,7 @@ def _report(found: Certainty, rate: float | None, draws: int) -> Iterator[str]:
                         *map(str, run[3:6]),
                         f"{run.first:.1%}",
                     ]
-                    for run in found.runs
+                    for run in certain.runs
                 ),
             ]
         )

@@ -105,9 +105,9 @@ def _champion(options: argparse.Namespace) -> int:
     tops = run.top(options.order, depth)
     asked = list(champion_pairs(tops, qrels, min_grade=options.min_grade, choice=options.qrel))
     unasked = len(qrels.queries) - len({pair.query for pair in asked})
-    found = None
+    outcomes = None
     if preferences is not None:
-        found = champion_outcomes(tops, qrels, preferences, min_grade=options.min_grade, choice=options.qrel)
+        outcomes = champion_outcomes(tops, qrels, preferences, min_grade=options.min_grade, choice=options.qrel)
     tell_left_out(runs, qrels)
     if unasked:
         tell(f"{counted(unasked, 'query', 'queries')} without a qrel or without a second passage left out.")
@@ -123,16 +123,16 @@ def _champion(options: argparse.Namespace) -> int:
                 "queries": len(qrels.queries),
                 "split": {"a": split["a"], "b": split["b"]},
                 "unasked": unasked,
-                **(found.as_dict() if found else {}),
+                **(outcomes.as_dict() if outcomes else {}),
             }
         )
     else:
-        print("\n".join(_report(name, asked, found, qrels, options)))
+        print("\n".join(_report(name, asked, outcomes, qrels, options)))
     return OK
 
 
 def _report(
-    name: str, asked: Sequence[ChampionPair], found: ChampionCheck | None, qrels: Qrels, options: argparse.Namespace
+    name: str, asked: Sequence[ChampionPair], outcomes: ChampionCheck | None, qrels: Qrels, options: argparse.Namespace
 ) -> Iterator[str]:
     what = "comparisons" if options.qrel == "each" else "queries"
     split = Counter(pair.category for pair in asked)
@@ -145,34 +145,37 @@ def _report(
         ["total", f"{len(asked):,}", _percent(len(asked), len(asked))],
     ]
     yield from table(rows)
-    if found is None:
+    if outcomes is None:
         return
     yield ""
     rows = [
         ["preferred", "A", "share", "B", "share"],
-        ["qrel", *_counts(found.a.qrel, found.a), *_counts(found.b.qrel, found.b)],
-        ["compared passage", *_counts(found.a.other, found.a), *_counts(found.b.other, found.b)],
-        ["undecided", *_counts(found.a.undecided, found.a), *_counts(found.b.undecided, found.b)],
-        ["total", *_counts(found.a.queries, found.a), *_counts(found.b.queries, found.b)],
+        ["qrel", *_counts(outcomes.a.qrel, outcomes.a), *_counts(outcomes.b.qrel, outcomes.b)],
+        ["compared passage", *_counts(outcomes.a.other, outcomes.a), *_counts(outcomes.b.other, outcomes.b)],
+        ["undecided", *_counts(outcomes.a.undecided, outcomes.a), *_counts(outcomes.b.undecided, outcomes.b)],
+        ["total", *_counts(outcomes.a.queries, outcomes.a), *_counts(outcomes.b.queries, outcomes.b)],
     ]
     yield from table(rows)
-    if found.unjudged:
-        yield f"{counted(found.unjudged, 'comparison')} without a judgment."
+    if outcomes.unjudged:
+        yield f"{counted(outcomes.unjudged, 'comparison')} without a judgment."
     yield ""
-    decided = sum(found.slices())
+    decided = sum(outcomes.slices())
     yield from table(
         [
             ["run and qrels", what, "share"],
-            *([label, f"{own:,}", _percent(own, decided)] for label, own in zip(_SLICES, found.slices(), strict=True)),
+            *(
+                [label, f"{own:,}", _percent(own, decided)]
+                for label, own in zip(_SLICES, outcomes.slices(), strict=True)
+            ),
         ]
     )
     yield ""
-    yield from _findings(name, found, options.alpha)
+    yield from _findings(name, outcomes, options.alpha)
 
 
-def _findings(name: str, found: ChampionCheck, level: float) -> Iterator[str]:
-    if found.b.other_share is not None:
-        ahead, clear = found.b.other > found.b.qrel, found.b.p < level
+def _findings(name: str, outcomes: ChampionCheck, level: float) -> Iterator[str]:
+    if outcomes.b.other_share is not None:
+        ahead, clear = outcomes.b.other > outcomes.b.qrel, outcomes.b.p < level
         verdict = (
             f"{name} is better than a perfect ranking by these qrels."
             if ahead and clear
@@ -180,11 +183,11 @@ def _findings(name: str, found: ChampionCheck, level: float) -> Iterator[str]:
             if clear
             else f"Whether {name} is better than a perfect ranking by these qrels is open."
         )
-        yield f"Where they disagree, people prefer the run's passage to the qrel in {_shown(found.b)}. {verdict}"
-    if found.a.other_share is not None:
+        yield f"Where they disagree, people prefer the run's passage to the qrel in {_shown(outcomes.b)}. {verdict}"
+    if outcomes.a.other_share is not None:
         yield (
-            f"Where they agree, people prefer the second passage in {_shown(found.a)}. If the top passage is the best "
-            f"one there is, that is how often people err."
+            f"Where they agree, people prefer the second passage in {_shown(outcomes.a)}. If the top passage is the "
+            f"best one there is, that is how often people err."
         )
 
 

@@ -50,12 +50,12 @@ def _qrels(options: argparse.Namespace) -> int:
 
 def _ids_of(texts: Collection[str | None], options: argparse.Namespace) -> dict[str, set[str]]:
     """The ids of the file's passages that have one of these texts, by normalized text."""
-    found: dict[str, set[str]] = {normalize_text(text): set() for text in texts if text is not None}
+    ids_of_text: dict[str, set[str]] = {normalize_text(text): set() for text in texts if text is not None}
     for passage in read_passages(options.passages, name=options.passages):
-        ids = found.get(normalize_text(passage.text))
+        ids = ids_of_text.get(normalize_text(passage.text))
         if ids is not None:
             ids.add(passage.id)
-    return found
+    return ids_of_text
 
 
 def _summarize(derived: Derived, triples: Triples, options: argparse.Namespace) -> None:

@@ -76,8 +76,8 @@ class RunArtifact:
         sought = [(query, passage) for query in relevant if query in self._rows for passage in relevant[query]]
         if not sought:
             return result
-        found = arrow_compute.index_in(pa.array([passage for _, passage in sought]), value_set=self.passages)
-        for (query, _), position in zip(sought, found.to_pylist(), strict=True):
+        positions = arrow_compute.index_in(pa.array([passage for _, passage in sought]), value_set=self.passages)
+        for (query, _), position in zip(sought, positions.to_pylist(), strict=True):
             if position is None:
                 continue
             row = self._rows[query]

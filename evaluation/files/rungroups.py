@@ -139,7 +139,7 @@ def _duplicates(rows: Rows, query: Ints) -> list[tuple[int, int]]:
     again = arranged[1:] == arranged[:-1]
     if not again.any():
         return []
-    found = []
+    repeated = []
     suspects = np.unique(query[np.isin(hashes, arranged[1:][again])])
     bounds = np.searchsorted(query, suspects, "left"), np.searchsorted(query, suspects, "right")
     for start, stop in zip(*(bound.tolist() for bound in bounds), strict=True):
@@ -148,9 +148,9 @@ def _duplicates(rows: Rows, query: Ints) -> list[tuple[int, int]]:
         for row, (passage, line) in enumerate(zip(ids, rows.lines[start:stop].tolist(), strict=True), start):
             earlier = first.setdefault(passage, line)
             if earlier != line:
-                found.append((row, earlier))
-    found.sort(key=lambda row_and_first: rows.lines[row_and_first[0]])
-    return found
+                repeated.append((row, earlier))
+    repeated.sort(key=lambda row_and_first: rows.lines[row_and_first[0]])
+    return repeated
 
 
 def _told(rows: Rows, row: int, first: int) -> tuple[int, str]:

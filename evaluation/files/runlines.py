@@ -144,14 +144,14 @@ def parse_plainly(block: Block, form: Format) -> Parsed:
         seen.tabs += b"\t" in line
         split = _split(line)
         seen.extra_spaces += sum(map(len, split)) + max(len(split) - 1, 0) < len(line)
-        found = _line(line, split, form)
-        if isinstance(found, str):
-            errors.append((number, found))
+        parsed = _line(line, split, form)
+        if isinstance(parsed, str):
+            errors.append((number, parsed))
             continue
         queries.append(split[form.query])
         passages.append(split[form.passage])
-        ranks.append(found[0])
-        scores.append(found[1])
+        ranks.append(parsed[0])
+        scores.append(parsed[1])
         numbers.append(number)
     rows = Rows(
         pa.array(queries, pa.binary()),

@@ -21,12 +21,12 @@ Answers = Mapping[str, Collection[str]]
 
 def find_challengers(tops: Iterable[Tops], pools: Answers) -> dict[str, tuple[str, ...]]:
     """By query of the pools, what runs put first that its pool does not have, sorted."""
-    found: dict[str, set[str]] = defaultdict(set)
+    surfaced: dict[str, set[str]] = defaultdict(set)
     for top in tops:
         for query, passages in top.items():
             if query in pools:
-                found[query].update(set(passages[:1]).difference(pools[query]))
-    return {query: tuple(sorted(found[query])) for query in pools if found.get(query)}
+                surfaced[query].update(set(passages[:1]).difference(pools[query]))
+    return {query: tuple(sorted(surfaced[query])) for query in pools if surfaced.get(query)}
 
 
 def challenge_pairs(best: Answers, challengers: Answers) -> list[Pair]:

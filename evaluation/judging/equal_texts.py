@@ -54,28 +54,28 @@ def merge_equal(pools: Mapping[str, Collection[str]], texts: Mapping[str, str]) 
 
 def judge_merged(merged: Merged, preferences: Iterable[Preference]) -> list[Preference]:
     """Judgments by the ids that stand for their texts, without those of a text against itself."""
-    found = []
+    renamed = []
     for row in preferences:
         own = merged.stands_for.get(row.query, {})
         a, b = own.get(row.a, row.a), own.get(row.b, row.b)
         if a != b:
-            found.append(
+            renamed.append(
                 Preference(row.query, a, b, None if row.preferred is None else own.get(row.preferred, row.preferred))
             )
-    return found
+    return renamed
 
 
 def with_equal_texts(
     qrels: Iterable[tuple[str, str]], texts: Mapping[str, str], ids: Mapping[str, Collection[str]]
 ) -> list[tuple[str, str]]:
     """Qrels with every id of their texts, sorted: `ids` by normalized text, over as much of a collection as counts."""
-    found: set[tuple[str, str]] = set()
+    known: set[tuple[str, str]] = set()
     for query, passage in qrels:
         text = texts.get(passage)
-        found.update(
+        known.update(
             (query, twin) for twin in {passage, *(ids.get(normalize_text(text), ()) if text is not None else ())}
         )
-    return sorted(found)
+    return sorted(known)
 
 
 class Alike(NamedTuple):
@@ -87,7 +87,7 @@ class Alike(NamedTuple):
 
 def nearly_equal(pools: Mapping[str, Collection[str]], texts: Mapping[str, str]) -> list[Alike]:
     """The pairs of passages in a pool that are nearly, but not quite, equal: the most alike first."""
-    found = []
+    near_equal = []
     for query, pool in pools.items():
         known = {passage: _triples(texts[passage]) for passage in sorted(set(pool)) if passage in texts}
         for (a, of_a), (b, of_b) in combinations(known.items(), 2):
@@ -99,8 +99,8 @@ def nearly_equal(pools: Mapping[str, Collection[str]], texts: Mapping[str, str])
             shared = len(of_a & of_b)
             share = shared / (least + most - shared)
             if share >= NEARLY:
-                found.append(Alike(Pair(query, a, b), share))
-    return sorted(found, key=lambda alike: (-alike.share, alike.pair))
+                near_equal.append(Alike(Pair(query, a, b), share))
+    return sorted(near_equal, key=lambda alike: (-alike.share, alike.pair))
 
 
 def _triples(text: str) -> frozenset[tuple[str, ...]]:

@@ -88,15 +88,15 @@ def champion_pairs(
             category: Literal["a", "b"] = "a" if qrel == ranked[0] else "b"
             others = ranked[1:2] if category == "a" else ranked[:1]
             for other in others:
-                found = ChampionPair(query, category, qrel, other)
-                if found.pair not in seen:
-                    seen.add(found.pair)
-                    yield found
+                chosen = ChampionPair(query, category, qrel, other)
+                if chosen.pair not in seen:
+                    seen.add(chosen.pair)
+                    yield chosen
 
 
 def champion_check(top_two: Tops, qrels: Qrels, *, min_grade: int = 1) -> dict[str, Pair]:
     """The pair of every query, about its first qrel."""
-    return {found.query: found.pair for found in champion_pairs(top_two, qrels, min_grade=min_grade)}
+    return {chosen.query: chosen.pair for chosen in champion_pairs(top_two, qrels, min_grade=min_grade)}
 
 
 @dataclass(frozen=True)

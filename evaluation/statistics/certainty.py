@@ -73,7 +73,7 @@ def certainty(
         if not best:
             raise ValueError("no pool gives qrels")
         standing = _Standing(board, sorted(best), draws, of_queries)
-    found: dict[str, dict[str, float]] = {}
+    answers: dict[str, dict[str, float]] = {}
     for group in sized:
         queries = list(group.pools)
         if standing is not None:
@@ -82,11 +82,11 @@ def certainty(
             shares = won.mean(axis=2)
             for query, own in zip(queries[part], shares.T.tolist(), strict=True):
                 share = dict(zip(group.pools[query], own, strict=True))
-                found[query] = {passage: share[passage] for passage in sorted(best[query])}
+                answers[query] = {passage: share[passage] for passage in sorted(best[query])}
             if standing is not None:
                 standing.add(part, won)
     return Certainty(
-        {query: found[query] for query in sorted(found)}, [] if standing is None else standing.orders(confidence)
+        {query: answers[query] for query in sorted(answers)}, [] if standing is None else standing.orders(confidence)
     )
 
 

@@ -249,12 +249,12 @@ def matches_along(means: Mapping[str, float], groups: Mapping[str, str]) -> list
 
     Of runs of one group, only the others count. A run without another one before it has no match.
     """
-    runs, found = list(means), []
+    runs, matches = list(means), []
     for at, run in enumerate(runs):
         before = [other for other in runs[:at] if not _in_one_group(run, other, groups)]
         if before:
-            found.append((max(before, key=means.__getitem__), run))
-    return found
+            matches.append((max(before, key=means.__getitem__), run))
+    return matches
 
 
 def matches_between(matches: Collection[Match], groups: Mapping[str, str]) -> list[Match]:
@@ -269,8 +269,8 @@ def _in_one_group(a: str, b: str, groups: Mapping[str, str]) -> bool:
 def _compare(ranks: Ranks, rows: list[tuple[int, int]], threshold: float, rank_by: RankBy) -> Iterator[Compared]:
     totals, scale = ranks.totals()
     kinds = _Kinds(ranks.k, threshold, rank_by)
-    found = (row for histograms in joint_histograms(ranks, rows) for row in kinds.statistics(histograms))
-    for (a, b), row in zip(rows, found, strict=True):
+    statistics = (row for histograms in joint_histograms(ranks, rows) for row in kinds.statistics(histograms))
+    for (a, b), row in zip(rows, statistics, strict=True):
         yield Compared(
             a=ranks.runs[a],
             b=ranks.runs[b],

@@ -62,7 +62,7 @@ def contributions(
         raise ValueError("no pool gives qrels")
     means = _means(board, winners)
     alone = _alone(tops, qrels.relevant(policy, min_grade), pools)
-    found = []
+    contributions_of_runs = []
     for at, run in enumerate(board.runs):
         if run not in alone:
             continue
@@ -77,7 +77,7 @@ def contributions(
         again = _by_query(derive(reduced, left, method, allow_incomplete).qrels)
         # A pool that says nothing without the run's passages keeps its queries, and nobody finds anything there.
         without = _means(board, winners | {query: again.get(query, ()) for query in own})
-        found.append(
+        contributions_of_runs.append(
             Contribution(
                 run=run,
                 own=sum(map(len, own.values())),
@@ -88,7 +88,7 @@ def contributions(
                 place_without=places(without)[at],
             )
         )
-    return tuple(found)
+    return tuple(contributions_of_runs)
 
 
 def _alone(

@@ -36,15 +36,15 @@ def tau_ap(reference: Sequence[float], scores: Sequence[float]) -> float | None:
     if total < 2:
         return None
     values, right = np.asarray(scores, np.float64), (_orders(reference) + 1) / 2  # [i, j]: 1 where i is to be above j
-    found, above = 0.0, 0
+    correct_shares, above = 0.0, 0
     for value in np.unique(values)[::-1]:
         tied, better = values == value, values > value
         count = int(tied.sum())
         correct = float(right[np.ix_(better, tied)].sum()) / count  # above a member of the tie, on average
         # Of the tied, each place has on average half of those before it in the right order.
-        found += sum((correct + place / 2) / (above + place) for place in range(count) if above + place)
+        correct_shares += sum((correct + place / 2) / (above + place) for place in range(count) if above + place)
         above += count
-    return 2 * found / (total - 1) - 1
+    return 2 * correct_shares / (total - 1) - 1
 
 
 def _orders(scores: Sequence[float]) -> NDArray[np.float64]:

@@ -68,9 +68,9 @@ class Differences:
         # One division of two whole numbers rounds once, so that equal fractions become equal floats.
         upper = np.where((a > 0) & (b > 0), a - b, np.sign(b) - np.sign(a))
         differences = upper / (np.maximum(a, 1) * np.maximum(b, 1))
-        found = cls._of(differences, np.ones_like(a, np.bool_))
+        levels = cls._of(differences, np.ones_like(a, np.bool_))
         scale = math.lcm(*range(1, k + 1))
-        return cls(np.rint(found.sizes * scale), found.labels) if scale <= _EXACT else found
+        return cls(np.rint(levels.sizes * scale), levels.labels) if scale <= _EXACT else levels
 
     @classmethod
     def of_search_lengths(cls, k: int) -> Differences:

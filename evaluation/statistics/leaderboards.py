@@ -229,9 +229,9 @@ class RankTest(NamedTuple):
 def signed_rank_tests(ranks: Ranks, pairs: list[tuple[int, int]]) -> list[RankTest]:
     """Test pairs of rows of `ranks` on RR."""
     differences = Differences.of_reciprocal_ranks(ranks.k)
-    found = [signed_ranks(differences.tally(batch)) for batch in joint_histograms(ranks, pairs)]
+    tests = [signed_ranks(differences.tally(batch)) for batch in joint_histograms(ranks, pairs)]
     return [
         RankTest(p, -direction)
-        for signed in found
+        for signed in tests
         for p, direction in zip(signed.p.tolist(), signed.direction.tolist(), strict=True)
     ]

@@ -104,8 +104,8 @@ def ranks_of(runs: Mapping[str, RunArtifact], qrels: Qrels, k: int, order: Order
 
 def _found(ids: Any, among: Any) -> NDArray[np.int64]:
     """For each id, where it stands in `among`; -1 if it does not."""
-    found = arrow_compute.index_in(ids, value_set=among)
-    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
+    numbers = arrow_compute.index_in(ids, value_set=among)
+    return np.asarray(numbers.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
 
 
 def reciprocals(k: int) -> NDArray[np.float64]:
@@ -142,8 +142,8 @@ class Board:
         relevant = qrels.relevant("all", min_grade)
         sought = [(column, passage) for column, own in enumerate(relevant.values()) for passage in own]
         columns = np.array([column for column, _ in sought], np.int64)
-        found = arrow_compute.index_in(pa.array([passage for _, passage in sought], pa.string()), self._vocabulary)
-        numbers = found.fill_null(-2).to_numpy()
+        positions = arrow_compute.index_in(pa.array([passage for _, passage in sought], pa.string()), self._vocabulary)
+        numbers = positions.fill_null(-2).to_numpy()
         rows = np.array([self._rows.get(query, -1) for query in relevant], np.int64)[columns]
         known = (numbers >= 0) & (rows >= 0)
         columns, numbers, rows = columns[known], numbers[known], rows[known]

@@ -14,7 +14,7 @@ from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
 from platforms.alarms import alarm_raise
 from platforms.attention import attention_check
-from platforms.models import Operation, Publication
+from platforms.models import Alarm, Operation, Publication
 from platforms.reviewing import compensations_find, publication_settle
 from platforms.syncing import publication_sync
 from pools.models import Collection
@@ -101,7 +101,7 @@ def test_the_pages_of_a_busy_publication_fit_and_can_be_read(
     Operation.objects.filter(pk=refused.pk if refused else 0).update(
         state="refused", error="InvalidParameterValue: " + "a long answer of the platform, " * 8
     )
-    alarm_raise(publication=published, kind="funds", text="The account is empty.", at=now)
+    alarm_raise(publication=published, kind=Alarm.Kind.FUNDS, text="The account is empty.", at=now)
 
     pk = published.campaign_id
     for name in ("publication", "terms", "submissions", "compensations", "ledger", "stop", "expire"):

@@ -267,8 +267,8 @@ def test_an_alarm_is_raised_once_for_each_thing_and_is_about_one(
         "job": "settle",
     }
     at, chosen = timezone.now(), {about: things[about]} if about else {}
-    first = alarm_raise(publication=publication, kind="doubt", text="Once.", at=at, **chosen)
-    assert alarm_raise(publication=publication, kind="doubt", text="Twice.", at=at, **chosen) == first
+    first = alarm_raise(publication=publication, kind=Alarm.Kind.DOUBT, text="Once.", at=at, **chosen)
+    assert alarm_raise(publication=publication, kind=Alarm.Kind.DOUBT, text="Twice.", at=at, **chosen) == first
     alarm = {"publication": publication, "kind": "doubt", "text": "", "raised_at": at}
     assert "alarm_once_per_" in refuse(lambda: Alarm.objects.create(**alarm, **chosen))
     if about:

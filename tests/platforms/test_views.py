@@ -127,7 +127,7 @@ def test_a_campaigns_pages_reach_nothing_of_another_publication(
     money = {"amount": Decimal("1.00"), "fee": Decimal("0.20"), "owed_at": now}
     payment = other.payments.create(submission=submission, purpose="compensation", **money)
     operation = other.operations.create(kind="exclusion-type", state="refused", next_try=now)
-    alarm = alarm_raise(publication=other, kind="funds", text="Empty", at=now)
+    alarm = alarm_raise(publication=other, kind=Alarm.Kind.FUNDS, text="Empty", at=now)
     things = {
         "submission": submission,
         "retry": operation,
@@ -458,7 +458,7 @@ def test_a_refused_call_is_shown_and_tried_again(page: Client, published: Public
     operation = published.operations.filter(kind="create").first()
     assert operation is not None
     Operation.objects.filter(pk=operation.pk).update(state="refused", error="InvalidParameterValue: no <b>.")
-    alarm_raise(publication=published, kind="refused", operation=operation, text="Refused.", at=timezone.now())
+    alarm_raise(publication=published, kind=Alarm.Kind.REFUSED, operation=operation, text="Refused.", at=timezone.now())
     text = text_of(page, at("publication", campaign))
     assert "InvalidParameterValue: no &lt;b&gt;." in text
     assert "Try again" in text
@@ -470,10 +470,15 @@ def test_a_refused_call_is_shown_and_tried_again(page: Client, published: Public
     assert page.post(at("retry", campaign, 0)).status_code == 404
 
 
+def test_every_kind_of_alarm_says_what_to_do() -> None:
+    assert set(views.ADVICE) == set(Alarm.Kind)
+    assert all(str(advice.text) for advice in views.ADVICE.values())
+
+
 def test_only_alarms_that_nothing_else_ends_can_be_set_aside(page: Client, published: Publication) -> None:
     campaign, now = published.campaign, timezone.now()
-    funds = alarm_raise(publication=published, kind="funds", text="No money.", at=now)
-    ledger = alarm_raise(publication=published, kind="ledger", text="A cent.", at=now)
+    funds = alarm_raise(publication=published, kind=Alarm.Kind.FUNDS, text="No money.", at=now)
+    ledger = alarm_raise(publication=published, kind=Alarm.Kind.LEDGER, text="A cent.", at=now)
     assert text_of(page, at("publication", campaign)).count("Dismiss") == 1
     assert page.post(at("set_aside", campaign, funds.pk)).status_code == 303
     assert page.post(at("set_aside", campaign, ledger.pk)).status_code == 409
@@ -483,7 +488,7 @@ def test_only_alarms_that_nothing_else_ends_can_be_set_aside(page: Client, publi
 def test_admins_can_look_at_the_rows_and_change_none(ada: User, published: Publication, wanda: Worker) -> None:
     work(published, wanda)
     synced(published)
-    alarm_raise(publication=published, kind="funds", text="No money.", at=timezone.now())
+    alarm_raise(publication=published, kind=Alarm.Kind.FUNDS, text="No money.", at=timezone.now())
     browser = Client()
     browser.force_login(ada)
     for name in ("publication", "publishedhit", "submission", "payment", "operation", "alarm"):
