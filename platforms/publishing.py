@@ -23,6 +23,7 @@ from platforms.reach import reach_look
 from platforms.registry import adapter_named, adapter_of
 from pools import services as pool_services
 from pools.models import Campaign
+from tasks import services as task_services
 from tasks.models import Hit, Platform
 
 State = Publication.State
@@ -237,6 +238,22 @@ def unposted(publication: Publication) -> QuerySet[Hit]:
 
 
 # --- pause, resume, extend, expire, stop
+
+
+@transaction.atomic
+def campaign_move(*, campaign: Campaign, to: str, at: datetime) -> Campaign:
+    """Pause, resume or close a campaign; where it is published, its publication is paused and resumed with it.
+
+    Otherwise workers would accept HITs at the platform, and be sent away here.
+    """
+    campaign = task_services.campaign_move(campaign=campaign, to=to)
+    publication = Publication.objects.filter(campaign=campaign).first()
+    if publication is not None:
+        if to == Campaign.State.PAUSED and publication.state == State.OPEN:
+            publication_pause(publication=publication, at=at)
+        elif to == Campaign.State.OPEN and publication.state == State.PAUSED:
+            publication_resume(publication=publication, at=at)
+    return campaign
 
 
 def publication_pause(*, publication: Publication, at: datetime) -> Publication:

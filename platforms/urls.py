@@ -6,6 +6,7 @@ from platforms import views
 
 app_name = "platforms"
 urlpatterns = [
+    path("campaigns/<int:pk>/state/", views.move, name="move"),
     path("campaigns/<int:pk>/platform/", views.state, name="publication"),
     path("campaigns/<int:pk>/platform/progress/", views.progress, name="progress"),
     path("campaigns/<int:pk>/platform/terms/", views.terms, name="terms"),

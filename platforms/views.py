@@ -79,6 +79,16 @@ def _publication_of(campaign: Campaign) -> Publication:
 
 
 @login_required
+@require_POST
+def move(request: Request, pk: int) -> HttpResponse:
+    """Pause, resume or close a campaign."""
+    to = request.POST.get("to", "")
+    campaign = publishing.campaign_move(campaign=campaign_of(request, pk), to=to, at=timezone.now())
+    messages.success(request, _("The campaign is now %(state)s.") % {"state": campaign.get_state_display()})
+    return see_other("judgments:campaign", pk)
+
+
+@login_required
 @require_http_methods(["GET", "POST"])
 def terms(request: Request, pk: int) -> HttpResponse:
     """The terms of a publication. POST saves them, which sends and spends nothing."""

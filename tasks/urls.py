@@ -11,7 +11,6 @@ urlpatterns = [
     path("campaigns/<int:pk>/tests/decide/", views.tests_decide, name="tests_decide"),
     path("campaigns/<int:pk>/tests/<int:test_pk>/", views.test_decide, name="test_decide"),
     path("campaigns/<int:pk>/start/", views.launch, name="launch"),
-    path("campaigns/<int:pk>/state/", views.move, name="move"),
     path("campaigns/<int:pk>/wording/", views.wording, name="wording"),
     path("campaigns/<int:pk>/panel/", views.panel, name="panel"),
     path("campaigns/<int:pk>/panel/links.tsv", views.panel_links, name="panel_links"),

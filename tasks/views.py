@@ -252,12 +252,3 @@ def _pack_soon() -> None:
         task_jobs.pack_waiting_campaigns.delay()
     except OperationalError as error:
         log.warning("Packing waits for the next tick: %s", error)
-
-
-@login_required
-@require_POST
-def move(request: Request, pk: int) -> HttpResponse:
-    """Pause, resume or close a campaign."""
-    campaign = task_services.campaign_move(campaign=campaign_of(request, pk), to=request.POST.get("to", ""))
-    messages.success(request, _("The campaign is now %(state)s.") % {"state": campaign.get_state_display()})
-    return see_other("judgments:campaign", pk)

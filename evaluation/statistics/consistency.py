@@ -57,11 +57,11 @@ def _closed_walks(steps: NDArray[np.float64]) -> float:
 
 def _decided(preferences: Iterable[Preference]) -> dict[str, list[tuple[str, str]]]:
     """By query, the winner and the loser of every pair that is decided."""
-    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    outcomes_of: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for (query, a, b), winner in majorities(preferences).items():
         if winner is not None:
-            found[query].append((winner, b if winner == a else a))
-    return found
+            outcomes_of[query].append((winner, b if winner == a else a))
+    return outcomes_of
 
 
 class OrderAgreement(NamedTuple):
@@ -82,7 +82,7 @@ def order_agreement(tops: Mapping[str, Tops], preferences: Iterable[Preference])
     """Of each run, given by its top passages. Several judgments of a pair count as their majority; ties do not."""
     decided = _decided(preferences)
     judged = sum(map(len, decided.values()))
-    found = []
+    agreements = []
     for run, top in tops.items():
         both, alike = 0, 0
         for query, outcomes in decided.items():
@@ -91,5 +91,5 @@ def order_agreement(tops: Mapping[str, Tops], preferences: Iterable[Preference])
                 if winner in ranks and loser in ranks:
                     both += 1
                     alike += ranks[winner] < ranks[loser]
-        found.append(OrderAgreement(run, judged, both, alike, alike / both if both else None))
-    return found
+        agreements.append(OrderAgreement(run, judged, both, alike, alike / both if both else None))
+    return agreements

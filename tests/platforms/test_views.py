@@ -29,7 +29,7 @@ from platforms.demands import PAPER, Demands
 from platforms.forms import TermsForm
 from platforms.models import Alarm, Operation, Payment, Publication, Submission
 from platforms.mturk.requirements import demands_of, requirements_of
-from platforms.publishing import publication_unsaved
+from platforms.publishing import publication_stop, publication_unsaved
 from platforms.reviewing import compensations_find, publication_settle
 from platforms.syncing import publication_sync
 from pools.models import Campaign, Collection
@@ -468,6 +468,31 @@ def test_a_refused_call_is_shown_and_tried_again(page: Client, published: Public
     assert operation.state == "planned"
     assert not published.alarms.filter(settled_at=None).exists()
     assert page.post(at("retry", campaign, 0)).status_code == 404
+
+
+def test_pausing_a_campaign_pauses_its_publication_and_resuming_opens_its_hits_again(
+    page: Client, published: Publication
+) -> None:
+    address = reverse("platforms:move", args=[published.campaign_id])
+    hits = published.published_hits.count()
+
+    assert page.post(address, {"to": "paused"}).status_code == 303
+    published.refresh_from_db()
+    assert published.state == "paused"
+    assert published.operations.filter(kind="expire", state="planned").count() == hits > 0
+
+    assert page.post(address, {"to": "open"}).status_code == 303
+    published.refresh_from_db()
+    assert published.state == "open"
+    assert published.operations.filter(kind="reopen", state="planned").count() == hits
+
+
+def test_resuming_a_campaign_does_not_lift_the_kill_switch(page: Client, published: Publication) -> None:
+    publication_stop(publication=published, at=timezone.now())
+    for state in ("paused", "open"):
+        assert page.post(reverse("platforms:move", args=[published.campaign_id]), {"to": state}).status_code == 303
+    published.refresh_from_db()
+    assert (published.state, published.campaign.state) == ("stopped", "open")
 
 
 def test_every_kind_of_alarm_says_what_to_do() -> None:

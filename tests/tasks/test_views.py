@@ -184,7 +184,7 @@ def test_a_campaign_starts_although_nobody_can_be_asked_to_pack(
 
 
 def test_a_campaign_is_paused_resumed_and_closed(page: Client, campaign: Campaign) -> None:
-    address = reverse("tasks:move", args=[campaign.pk])
+    address = reverse("platforms:move", args=[campaign.pk])
     for state in ("paused", "open", "closed"):
         assert page.post(address, {"to": state}).status_code == 303
         campaign.refresh_from_db()
