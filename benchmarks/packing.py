@@ -76,7 +76,7 @@ def _measure(queries: int, pairs: int) -> int:
     collection = Collection.objects.create(lab=lab, name="bench")
     campaign = Campaign.objects.create(lab=lab, collection=collection, name="bench")
     pools = {f"q{n}": tuple(f"q{n}-{m:02}" for m in range(size)) for n, size in enumerate(sizes(queries, pairs))}
-    plan = Plan(pools, {query: tuple(all_pairs(query, pool)) for query, pool in pools.items()})
+    plan = Plan(pools, {query: tuple(all_pairs(query, pool)) for query, pool in pools.items()}, len(pools))
     started = time.perf_counter()
     _store_plan(campaign, plan, silent())
     stored = Pair.objects.filter(pool__campaign=campaign).count()

@@ -229,6 +229,27 @@ class CollectionFilesForm(forms.Form):
         return data
 
 
+class OutsideScoresForm(forms.Form):
+    """How the runs of a collection score elsewhere."""
+
+    source = forms.CharField(
+        label=gettext_lazy("Source and measure"),
+        max_length=100,
+        help_text=gettext_lazy("Where the scores come from, such as “MS MARCO leaderboard, MRR@10”."),
+    )
+    file = forms.FileField(
+        label=gettext_lazy("File"),
+        help_text=gettext_lazy("A line for each run: its name, its score and, if you know it, its rank there."),
+    )
+
+    def clean_file(self) -> object:
+        """Refuse what is far larger than scores of runs can be."""
+        upload = self.cleaned_data["file"]
+        if upload.size > MEGABYTE:
+            raise forms.ValidationError(_("This file is larger than 1 MB, so it is no file of scores of runs."))
+        return upload
+
+
 def too_large() -> str:
     """Why an upload is not taken, and what to do instead."""
     return _(

@@ -127,6 +127,29 @@ class ImportedPreference(models.Model):
         return f"line {self.line} of {self.source_id}"
 
 
+class OutsideScores(models.Model):
+    """How the runs of a collection score elsewhere, such as on a public leaderboard: the content of one file.
+
+    `scores` are by a run's name, as `[score, rank]`; the rank may be null. They may name runs that the collection does
+    not have, or not yet.
+    """
+
+    collection = models.OneToOneField(Collection, on_delete=models.CASCADE, related_name="outside_scores")
+    source = models.CharField(max_length=100, help_text=_("Where they come from, and of which measure they are."))
+    scores = models.JSONField()
+    filename = models.CharField(max_length=255)
+    uploaded_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    uploaded_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "outside scores"
+
+    def __str__(self) -> str:
+        return f"outside scores of {self.collection_id}"
+
+
 def run_path(run: "Run", filename: str) -> str:
     """Files of a run lie under random names: nobody can guess or overwrite another's."""
     return f"runs/{secrets.token_hex(16)}/{filename}"
@@ -253,6 +276,11 @@ class Campaign(models.Model):
     selection = models.CharField(max_length=10, choices=Selection, default=Selection.ALL)
     query_list = models.TextField(blank=True)
     sample_size = models.PositiveIntegerField(null=True, blank=True)
+    sampled_from = models.PositiveIntegerField(
+        null=True,
+        editable=False,
+        help_text=_("How many queries a sample was drawn from: those with a pool of two or more."),
+    )
     seed = models.BigIntegerField(
         default=1, help_text=_("For the sample, the packing, the order of items and the sides.")
     )

@@ -18,6 +18,7 @@ from pools.models import (
     Candidate,
     Collection,
     Job,
+    OutsideScores,
     Pair,
     Passage,
     Pool,
@@ -288,3 +289,8 @@ def stored_sizes(campaign: Campaign) -> PoolSizes:
 def _enumerate_ids(ids: Sequence[str], count: int) -> str:
     more = count - len(ids)
     return ", ".join(ids) + (_(" and %(more)d more") % {"more": more} if more > 0 else "")
+
+
+def outside_scores_of(collection: Collection) -> OutsideScores | None:
+    """How the collection's runs score elsewhere; None where that is not stored."""
+    return OutsideScores.objects.filter(collection=collection).select_related("uploaded_by").first()

@@ -26,7 +26,7 @@ from core.errors import NotNow, Refused
 from core.models import Lab, User
 from core.progress import Report, ReportedFile, silent
 from evaluation.errors import BadInput
-from evaluation.files.about_runs import read_run_pairs
+from evaluation.files.about_runs import read_outside, read_run_pairs
 from evaluation.files.artifact import Order, RunArtifact
 from evaluation.files.preferences import Pair as IdPair
 from evaluation.files.preferences import numbered_preferences
@@ -37,7 +37,19 @@ from evaluation.files.texts import read_passages, read_queries
 from evaluation.judging.pooling import all_pairs, canonical, champion_check, pool_queries, pool_sizes
 from evaluation.statistics.ranks import ranks_of
 from pools import selectors as pool_selectors
-from pools.models import Campaign, Candidate, Collection, Pair, Passage, Pool, PreferenceImport, Qrel, Query, Run
+from pools.models import (
+    Campaign,
+    Candidate,
+    Collection,
+    OutsideScores,
+    Pair,
+    Passage,
+    Pool,
+    PreferenceImport,
+    Qrel,
+    Query,
+    Run,
+)
 
 ARTIFACT = "artifact.npz"
 ARTIFACT_DEPTH = 100
@@ -367,6 +379,46 @@ def preference_import_delete(*, preference_import: PreferenceImport) -> None:
         raise NotNow(_("The imported preferences cannot be deleted, because they have been used.")) from error
 
 
+class OutsideStored(NamedTuple):
+    """Stored outside scores, and how many of them are of runs that the collection does not have."""
+
+    outside: OutsideScores
+    foreign: int
+
+
+@transaction.atomic
+def outside_scores_set(
+    *, collection: Collection, source: str, file: Source, filename: str, by: User | None, at: datetime
+) -> OutsideStored:
+    """Store how the collection's runs score elsewhere, in place of what was stored, from lines `run score [rank]`.
+
+    Raises Refused, by line, where the file cannot be used, and where it names none of the collection's runs.
+    """
+    try:
+        scores = read_outside(file, name=filename)
+    except BadInput as error:
+        raise Refused(str(error)) from error
+    known = set(collection.runs.filter(name__in=list(scores)).values_list("name", flat=True))
+    if not known:
+        raise Refused(_("%(file)s names none of the collection's runs.") % {"file": filename})
+    content = {"source": source, "scores": scores, "filename": filename[-255:], "uploaded_by": by, "uploaded_at": at}
+    outside = OutsideScores(collection=collection, **content)
+    try:
+        outside.clean_fields(exclude=["collection", "scores"])
+    except ValidationError as error:
+        raise Refused(_in_words(error)) from error
+    outside, _new = OutsideScores.objects.update_or_create(collection=collection, defaults=content)
+    _mark_changed(collection)
+    return OutsideStored(outside, len(scores) - len(known))
+
+
+@transaction.atomic
+def outside_scores_delete(*, collection: Collection) -> None:
+    """Delete how the collection's runs score elsewhere. Does nothing where that is not stored."""
+    if OutsideScores.objects.filter(collection=collection).delete()[0]:
+        _mark_changed(collection)
+
+
 # --- runs
 
 
@@ -496,10 +548,14 @@ def run_delete(*, run: Run) -> None:
 
 @dataclass(frozen=True)
 class Plan:
-    """The pools of a campaign and the pairs that its design asks about, by id, in canonical order."""
+    """The pools of a campaign and the pairs that its design asks about, by id, in canonical order.
+
+    `contested`: how many queries have a pool of two or more, before the campaign chooses among them.
+    """
 
     pools: Mapping[str, tuple[str, ...]]
     pairs: Mapping[str, tuple[IdPair, ...]]
+    contested: int
 
 
 @transaction.atomic
@@ -532,6 +588,8 @@ def campaign_create(
     _check_comparisons_of(campaign)
     report = report or silent()
     plan = campaign_plan(campaign, runs, report)
+    if campaign.selection == Campaign.Selection.SAMPLE:
+        campaign.sampled_from = plan.contested
     campaign.save()
     campaign.runs.set(runs)
     _store_plan(campaign, plan, report)
@@ -667,7 +725,8 @@ def campaign_plan(campaign: Campaign, runs: Iterable[Run], report: Report | None
         )
         pairs = {query: tuple(all_pairs(query, pool)) for query, pool in pools.items()}
     chosen = _select_queries(campaign, pools)
-    return Plan({query: pools[query] for query in chosen}, {query: pairs[query] for query in chosen})
+    contested = sum(len(pool) > 1 for pool in pools.values())
+    return Plan({query: pools[query] for query in chosen}, {query: pairs[query] for query in chosen}, contested)
 
 
 def _select_queries(campaign: Campaign, pools: Mapping[str, tuple[str, ...]]) -> list[str]:

@@ -13,6 +13,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from kombu.exceptions import OperationalError
@@ -30,7 +31,7 @@ from pools import lists as pool_lists
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.census import census_sentences
-from pools.forms import MEGABYTE, CampaignForm, CollectionFilesForm, RunUploadForm, too_large
+from pools.forms import MEGABYTE, CampaignForm, CollectionFilesForm, OutsideScoresForm, RunUploadForm, too_large
 from pools.models import Campaign, Collection, Job, Run
 
 VERSIONS = 10  # of the preference qrels, on a collection's page
@@ -105,6 +106,7 @@ def collection(request: Request, pk: int) -> HttpResponse:
     context = {
         "collection": collection,
         "size": pool_selectors.collection_size(collection),
+        "outside": pool_selectors.outside_scores_of(collection),
         "runs": Listing(
             request,
             collection.runs.order_by("name"),
@@ -182,6 +184,72 @@ def _collection_files_checked(request: Request, found: Collection | None) -> Htt
         else:
             return _begin(request, asked)
     return render(request, "pools/collection_files.html", {"form": form, "collection": found}, status=status)
+
+
+@csrf_exempt  # as of run_upload
+@login_required
+@require_http_methods(["GET", "POST"])
+def outside_scores(request: Request, pk: int) -> HttpResponse:
+    """How the collection's runs score elsewhere; a file replaces what is stored."""
+    found = collection_of(request, pk)
+    if _is_too_large(request):
+        return _refuse_too_large(request, "pools/outside_scores.html", OutsideScoresForm(None), collection=found)
+    checked: HttpResponse = _outside_scores_checked(request, found)
+    return checked
+
+
+@csrf_protect
+def _outside_scores_checked(request: Request, found: Collection) -> HttpResponse:
+    stored = pool_selectors.outside_scores_of(found)
+    status = 200
+    form = OutsideScoresForm(initial={"source": stored.source if stored else ""})
+    if request.method == "POST":
+        form, status = OutsideScoresForm(request.POST, request.FILES), 400
+        if form.is_valid():
+            file = form.cleaned_data["file"]
+            try:
+                outcome = pool_services.outside_scores_set(
+                    collection=found,
+                    source=form.cleaned_data["source"],
+                    file=file,
+                    filename=file.name,
+                    by=request.user,
+                    at=timezone.now(),
+                )
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                messages.success(request, _("The outside scores have been stored. Results are computed again."))
+                if outcome.foreign:
+                    messages.warning(request, _foreign_in_words(outcome.foreign))
+                return see_other("pools:outside_scores", found.pk)
+    context: dict[str, Any] = {"collection": found, "form": form, "stored": stored}
+    if stored is not None:
+        listing = Listing(request, sorted(stored.scores.items(), key=lambda entry: (-entry[1][0], entry[0])))
+        names = [run for run, _score in listing.page]
+        keys = dict(found.runs.filter(name__in=names).values_list("name", "id"))
+        context |= {
+            "listing": listing,
+            "rows": [(run, score, rank, keys.get(run)) for run, (score, rank) in listing.page],
+        }
+    return render(request, "pools/outside_scores.html", context, status=status)
+
+
+def _foreign_in_words(count: int) -> str:
+    return ngettext(
+        "%(count)s run of the file is not in the collection. Its score counts once the run is imported.",
+        "%(count)s runs of the file are not in the collection. Their scores count once the runs are imported.",
+        count,
+    ) % {"count": f"{count:,}"}
+
+
+@login_required
+@require_POST
+def outside_scores_delete(request: Request, pk: int) -> HttpResponse:
+    """Delete the outside scores of a collection."""
+    pool_services.outside_scores_delete(collection=collection_of(request, pk))
+    messages.success(request, _("The outside scores have been deleted. Results are computed again."))
+    return see_other("pools:collection", pk)
 
 
 # --- runs

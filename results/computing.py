@@ -18,6 +18,7 @@ from evaluation.statistics.contributions import contributions
 from evaluation.statistics.correlation import kendall_tau
 from evaluation.statistics.leaderboards import (
     RunScore,
+    agree_outside,
     common_queries,
     leaderboard,
     pairings,
@@ -61,9 +62,9 @@ def compute(inputs: Inputs) -> Json:
 
 
 _NO_SCORES: Json = {
-    "leaderboard": [], "unreadable": [], "perfect": None, "queries_all": None, "tau_all": None, "tau": None,
-    "tau_ap": None, "neighbours": [], "bonferroni": None, "pairings": None, "wins": None, "comparisons": None,
-    "compare": None, "compare_original": None, "contributions": [], "champion": None,
+    "leaderboard": [], "outside": None, "unreadable": [], "perfect": None, "queries_all": None,
+    "tau_all": None, "tau": None, "tau_ap": None, "neighbours": [], "bonferroni": None, "pairings": None, "wins": None,
+    "comparisons": None, "compare": None, "compare_original": None, "contributions": [], "champion": None,
     "error_rate": None, "ranks": None, "stability": None, "agreement": None, "order_agreement": [], "triples": None,
 }  # fmt: skip
 
@@ -92,6 +93,7 @@ def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
         "qrel_policy": inputs.campaign.qrel_policy,
         "seed": inputs.campaign.seed,
         "queries": len(inputs.pools),
+        "sampled_from": inputs.campaign.sampled_from,
         "answered": len(best),
         "preference_qrels": sum(map(len, best.values())),
         "incomplete": len(inputs.pools) - len(best),
@@ -149,6 +151,8 @@ def _scores(
             {
                 "run": run,
                 "pooled": run in inputs.pooled,
+                "outside": inputs.outside[run].score if run in inputs.outside else None,
+                "outside_rank": inputs.outside[run].rank if run in inputs.outside else None,
                 "original_all": on_all[run],
                 "original": _score_columns(scores.original[run]),
                 "preference": _score_columns(scores.preference[run]),
@@ -157,6 +161,12 @@ def _scores(
             }
             for run in runs
         ],
+        "outside": {
+            "source": inputs.outside_source,
+            "tau": agree_outside(scores, on_all, inputs.outside)._asdict(),
+        }
+        if inputs.outside
+        else None,
         "unreadable": inputs.unreadable,
         "perfect": {"preference": _score_columns(scores.perfect_score)},
         "queries_all": len(everywhere.queries),

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from core.errors import FileMissing
 from core.version import VERSION
+from evaluation.files.about_runs import Outside
 from evaluation.files.artifact import RunArtifact
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Entry, Qrels
@@ -19,7 +20,7 @@ from results.quality import Behaviour, behaviour
 log = logging.getLogger(__name__)
 
 # Of the stored data. A new one makes every stored result stale.
-FORMAT = 4
+FORMAT = 5
 # What computed results are: another version's are computed again.
 SOFTWARE = f"{VERSION}/{FORMAT}"
 K = 10
@@ -30,10 +31,10 @@ class Inputs(NamedTuple):
 
     `runs` are all runs of the collection, by name: those that made the pools, whose names are `pooled`, and those
     that are only scored. `imported` are their names in the order of import, `teams` those of runs that have one.
-    `unreadable` are the names of others whose file is missing. `pools` are all pools by
-    query. `waiting` are the queries that lack an accepted judgment. `preferences` is every accepted judgment, on
-    waiting queries too; `votes` are the same with who judged, sorted, where a pair is judged more than once.
-    `pairs` are those that the design asks about.
+    `outside` is how they score elsewhere, by the measure of `outside_source`. `unreadable` are the names of others
+    whose file is missing. `pools` are all pools by query. `waiting` are the queries that lack an accepted judgment.
+    `preferences` is every accepted judgment, on waiting queries too; `votes` are the same with who judged, sorted,
+    where a pair is judged more than once. `pairs` are those that the design asks about.
     """
 
     campaign: Campaign
@@ -41,6 +42,8 @@ class Inputs(NamedTuple):
     runs: Mapping[str, RunArtifact]
     imported: Sequence[str]
     teams: Mapping[str, str]
+    outside: Mapping[str, Outside]
+    outside_source: str
     pooled: frozenset[str]
     unreadable: Sequence[str]
     qrels: Qrels
@@ -59,6 +62,7 @@ def inputs_of(campaign: Campaign) -> Inputs:
     """
     pooled = frozenset(campaign.runs.values_list("name", flat=True))
     runs, unreadable = _runs_of(campaign, pooled)
+    outside = pool_selectors.outside_scores_of(campaign.collection)
     by_import = campaign.collection.runs.order_by("imported_at", "id")
     return Inputs(
         campaign=campaign,
@@ -66,6 +70,8 @@ def inputs_of(campaign: Campaign) -> Inputs:
         runs=runs,
         imported=[name for name in by_import.values_list("name", flat=True) if name in runs],
         teams=dict(campaign.collection.runs.exclude(team="").values_list("name", "team")),
+        outside={run: Outside(*score) for run, score in outside.scores.items() if run in runs} if outside else {},
+        outside_source=outside.source if outside else "",
         pooled=pooled,
         unreadable=unreadable,
         qrels=Qrels.of(Entry(*row) for row in pool_selectors.collection_qrels(campaign.collection)),

@@ -263,7 +263,22 @@ def _changes(data: Data) -> Iterator[str]:
             "judged": f"{data['compare']['queries']:,}",
             "tau": data["tau_all"],
         }
+    if data["outside"] is not None:
+        yield from _outside(data["outside"])
     yield from _swaps(data)
+
+
+def _outside(outside: Data) -> Iterator[str]:
+    """How far the order of the runs elsewhere is that here."""
+    tau = outside["tau"]
+    values = {name: _("not defined") if tau[name] is None else f"{tau[name]:.2f}" for name in tau if name != "runs"}
+    yield ngettext(
+        "%(runs)s run has a score from elsewhere (%(source)s), so there is no order to compare.",
+        "%(runs)s runs have scores from elsewhere (%(source)s). The rank correlation of their order there, by "
+        "Kendall's tau, is %(original)s with the order on the original qrels (%(all_queries)s over all queries) and "
+        "%(preference)s with that on the preference qrels.",
+        tau["runs"],
+    ) % {"runs": f"{tau['runs']:,}", "source": outside["source"], **values}
 
 
 def _rise(row: Data) -> int:
@@ -441,6 +456,11 @@ def _limits(data: Data) -> Iterator[str]:
             "%(count)s of %(all)s queries still need judgments and are left out of every score.",
             data["incomplete"],
         ) % {"count": f"{data['incomplete']:,}", "all": f"{data['queries']:,}"}
+    if data["sampled_from"] is not None:
+        yield _(
+            "The queries are a random sample: %(count)s of the %(all)s with a pool of two or more. Queries on which "
+            "all pooled runs and the qrel agree are not in it, so scores on it are not scores on all queries."
+        ) % {"count": f"{data['queries']:,}", "all": f"{data['sampled_from']:,}"}
     if data["answered"] < FEW_QUERIES:
         yield _(
             "There are only %(answered)s queries. With so few, differences of the usual size do not "

@@ -113,20 +113,28 @@ def _leaderboard(data: Data) -> Table:
         Column("preference_bootstrap", _("95%, bootstrap"), "interval"),
         Column("original_bootstrap", _("before"), "interval"),
     ]
+    outside = data["outside"]
+    if outside:
+        columns[3:3] = [
+            Column("outside", _("Outside score"), "score"),
+            Column("outside_rank", _("Outside rank"), "count"),
+        ]
     rows = []
     for entry in data["leaderboard"]:
         after, before = entry["preference"], entry["original"]
         rows.append(
             [
-                *(entry["place_preference"], entry["run"], entry["pooled"], after["mean"], after["t"]),
+                *(entry["place_preference"], entry["run"], entry["pooled"]),
+                *([entry["outside"], entry["outside_rank"]] if outside else []),
+                *(after["mean"], after["t"]),
                 *(entry["place_original"], before["mean"], before["t"], entry["original_all"]),
                 *(after["mean"] - before["mean"], after["bootstrap"], before["bootstrap"]),
             ]
         )
     perfect, certain = data["perfect"]["preference"], [1.0, 1.0]
     foot = [
-        None, perfect_name(), None, perfect["mean"], perfect["t"], None, 1.0, certain, 1.0, perfect["mean"] - 1,
-        perfect["bootstrap"], certain,
+        None, perfect_name(), None, *([None, None] if outside else []), perfect["mean"], perfect["t"], None, 1.0,
+        certain, 1.0, perfect["mean"] - 1, perfect["bootstrap"], certain,
     ]  # fmt: skip
     about = _(
         "Mean RR@%(k)d over the %(answered)s queries that have preference qrels: on these, and before, on the "
@@ -134,6 +142,8 @@ def _leaderboard(data: Data) -> Table:
         "t, and bootstrap percentiles. The pools were made of "
         "the runs marked as pooled; the others are only scored. The perfect ranking returns the original qrel first."
     ) % {"k": data["k"], "answered": f"{data['compare']['queries']:,}", "all": f"{data['queries_all']:,}"}
+    if outside:
+        about += " " + _("Outside scores come from elsewhere: %(source)s.") % {"source": outside["source"]}
     return Table("leaderboard", _("The leaderboard, before and after"), about, columns, rows, foot=[foot])
 
 

@@ -42,7 +42,7 @@ LONGEST, SHORT = 30, 10
 """A table of more rows than the first is cut to the second on the page of all results; its own page has the others."""
 # The figures that show the numbers of each table.
 BESIDE = {
-    "leaderboard": ("scatter", "intervals-original", "intervals-preference"),
+    "leaderboard": ("scatter", "scatter-outside", "intervals-original", "intervals-preference"),
     "ranks": ("ranks",),
     "champion-slices": ("champion",),
     "win-matrix": ("win-ratios",),

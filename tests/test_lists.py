@@ -30,6 +30,7 @@ from pools.models import (
     Candidate,
     Collection,
     Job,
+    OutsideScores,
     Pair,
     Passage,
     Pool,
@@ -66,6 +67,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "pools:campaign_new": ("",),
     "pools:collections": ("", "jobs"),
     "pools:collection": ("runs", "campaigns", "versions", "jobs"),
+    "pools:outside_scores": ("",),
     "pools:runs": ("", "jobs"),
     "pools:run": ("campaigns",),
     "pools:run_upload": ("",),
@@ -116,7 +118,7 @@ NOT_PAGES = {
         "tasks:tests_suggest",
     ),
     *("tasks:tests_decide", "tasks:test_decide", "tasks:launch", "tasks:panel_links", "pools:run_delete"),
-    "pools:run_release",
+    *("pools:run_release", "pools:outside_scores_delete"),
     *(
         "platforms:move",
         "platforms:publish",
@@ -218,6 +220,8 @@ def make(count: int) -> World:
         lab=lab, collection=collection, name="run", census=census, sha256="0", original="a", artifact="a"
     )
     multiply(run, count, name="'run ' || n")
+    scores = {f"run {number}": [0.5, number] for number in range(1, count + 1)}
+    OutsideScores.objects.create(collection=collection, source="elsewhere", scores=scores, filename="a", uploaded_at=at)
     for kind in Job.Kind:
         job = Job.objects.create(lab=lab, kind=kind, name="job", collection=collection, asked_at=at)
         multiply(job, count)

@@ -164,7 +164,7 @@ def _leaderboard(options: argparse.Namespace) -> int:
                 "outside": outside
                 and {
                     "runs": {run: own._asdict() for run, own in outside.items() if run in runs},
-                    "tau": agree_outside(found, outside)._asdict(),
+                    "tau": agree_outside(found, everything, outside)._asdict(),
                 },
             }
         )
@@ -266,7 +266,7 @@ def _report(
             f"agree by Kendall's tau {whole.tau:.3f}."
         )
     if outside:
-        yield from _outside_agreement(agree_outside(board, outside))
+        yield from _outside_agreement(agree_outside(board, whole.means, outside))
     yield f"The perfect ranking under the original qrels scores {board.perfect:.4f} on the preference qrels."
     if board.tau_ap is not None:
         tau = "not defined" if board.tau is None else f"{board.tau:.3f}"
@@ -317,10 +317,10 @@ def _outside_columns(outside: dict[str, Outside], order: list[str]) -> list[list
 
 
 def _outside_agreement(found: Agreement) -> Iterator[str]:
-    taus = ["not defined" if tau is None else f"{tau:.3f}" for tau in (found.original, found.preference)]
+    taus = ["not defined" if tau is None else f"{tau:.3f}" for tau in found[1:]]
     yield (
         f"The outside scores of {counted(found.runs, 'run')} agree with the order on the original qrels by Kendall's "
-        f"tau {taus[0]}, with that on the preference qrels by {taus[1]}."
+        f"tau {taus[1]} ({taus[0]} over all queries), with that on the preference qrels by {taus[2]}."
     )
 
 

@@ -134,21 +134,27 @@ def perfect_finds(original: Qrels, preference: Qrels, queries: Collection[str], 
 
 
 class Agreement(NamedTuple):
-    """Kendall's tau of an order of `runs` runs with that on the original and on the preference qrels."""
+    """Kendall's tau of an order of `runs` runs with that on the original qrels, over all of their queries and over the
+    judged ones, and with that on the preference qrels.
+    """
 
     runs: int
+    all_queries: float | None
     original: float | None
     preference: float | None
 
 
-def agree_outside(board: Leaderboard, outside: Mapping[str, Outside]) -> Agreement:
-    """How far the runs' scores elsewhere order them as the board does: of the runs that have one."""
+def agree_outside(board: Leaderboard, everywhere: Mapping[str, float], outside: Mapping[str, Outside]) -> Agreement:
+    """How far the runs' scores elsewhere order them as the board does: of the runs that have one.
+
+    `everywhere`: mean RR by run on the original qrels, over all of their queries.
+    """
     runs = [run for run in board.original if run in outside]
     scores = [outside[run].score for run in runs]
-    original, preference = (
-        kendall_tau(scores, [own[run].mean for run in runs]) for own in (board.original, board.preference)
+    original, preference = ({run: own[run].mean for run in runs} for own in (board.original, board.preference))
+    return Agreement(
+        len(runs), *(kendall_tau(scores, [own[run] for run in runs]) for own in (everywhere, original, preference))
     )
-    return Agreement(len(runs), original, preference)
 
 
 def common_queries(original: Qrels, preference: Qrels) -> tuple[str, ...]:

@@ -32,6 +32,10 @@ _ALL = (
     Figure("champion", "The champion check", champion.description, champion.drawable, champion.draw),
     Figure("scatter", "Original against preference qrels", scatter.description, scatter.drawable, scatter.draw),
     Figure(
+        "scatter-outside", "Scores from elsewhere against preference qrels",
+        scatter.outside_description, scatter.outside_drawable, scatter.outside_draw,
+    ),
+    Figure(
         "intervals-original", "Runs on the original qrels",
         intervals.ORIGINAL.description, intervals.ORIGINAL.drawable, intervals.ORIGINAL.draw,
     ),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from results.figures.intervals import PREFERENCE
 from results.figures.placing import Box, Placed, nearest, place
-from results.figures.style import INK, PERFECT, PERFECT_NAME, RUN, THIN, WIDTH, counted, short_names
+from results.figures.style import INK, PERFECT, PERFECT_NAME, RUN, THIN, WIDTH, counted, printable, short_names
 
 if TYPE_CHECKING:
     from results.figures.canvas import Canvas
@@ -16,6 +17,7 @@ _HEIGHT = 4.2
 _NAMES_WITHIN, _NUMBERS_WITHIN = 44.0, 400.0  # points
 _LINE = 0.18  # inches
 _SMALL = 8
+_SOURCE = 60  # letters of where outside scores come from
 _BESIDE = 0.8  # inches right of the axes, where the perfect ranking is named
 
 
@@ -45,15 +47,44 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
 
     Numbers too are left away where even they find no room, which takes many hundreds of runs.
     """
+    runs = _runs(data)
+    words = f"Mean RR@{data['k']} on the original qrels"
+    _draw(canvas, data, runs, [run["original"]["mean"] for run in runs], words, data["tau"])
+
+
+def outside_drawable(data: dict[str, Any]) -> bool:
+    """Whether two runs have scores from elsewhere."""
+    return len(_outside_runs(data)) > 1
+
+
+def outside_description(data: dict[str, Any]) -> str:
+    """Where the scores come from, and rank correlation."""
+    runs, tau = _outside_runs(data), data["outside"]["tau"]["preference"]
+    text = (
+        f"Scatter plot of {counted(len(runs), 'run', 'runs')}: mean RR@{data['k']} on the preference qrels, upwards, "
+        f"against scores from elsewhere ({data['outside']['source']}), to the right."
+    )
+    return text if tau is None else f"{text} Kendall's tau between the two orders is {tau:.2f}."
+
+
+def outside_draw(canvas: Canvas, data: dict[str, Any]) -> None:
+    """The same, against the scores from elsewhere."""
+    runs, outside = _outside_runs(data), data["outside"]
+    words = printable(textwrap.shorten(outside["source"], _SOURCE, placeholder="…"))
+    _draw(canvas, data, runs, [run["outside"] for run in runs], words, outside["tau"]["preference"])
+
+
+def _draw(
+    canvas: Canvas, data: dict[str, Any], runs: list[dict[str, Any]], x: list[float], words: str, tau: float | None
+) -> None:
     from results.figures.canvas import POINTS, text_size
 
-    runs = _runs(data)
     axes = canvas.axes(WIDTH, _HEIGHT)
-    x, y = ([run[qrels]["mean"] for run in runs] for qrels in ("original", "preference"))
+    y = [run["preference"]["mean"] for run in runs]
     perfect = PREFERENCE.perfect(data)["mean"]
     axes.set_xlim(*_limits(x))
     axes.set_ylim(*_limits(y if perfect is None else [*y, perfect]))
-    axes.set_xlabel(f"Mean RR@{data['k']} on the original qrels")
+    axes.set_xlabel(words)
     axes.set_ylabel(f"Mean RR@{data['k']} on the preference qrels")
     axes.plot(x, y, "o", color=RUN, markersize=5.5, zorder=3)
 
@@ -66,10 +97,10 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
         line = in_points(x[0], perfect)[1]
         taken = [Box(0, line - 1, WIDTH * POINTS, line + 1)]
         axes.axhline(perfect, color=PERFECT, linestyle=(0, (5, 3)), linewidth=1.2, zorder=1)
-        words = f"{PERFECT_NAME}\n{perfect:.3f}".replace(" ", "\n", 1)
-        axes.text(1.02, perfect, words, transform=axes.get_yaxis_transform(), va="center", size=_SMALL)
-    if data["tau"] is not None:
-        axes.text(0, 1.02, f"Kendall’s τ = {data['tau']:.2f}", transform=axes.transAxes)
+        beside = f"{PERFECT_NAME}\n{perfect:.3f}".replace(" ", "\n", 1)
+        axes.text(1.02, perfect, beside, transform=axes.get_yaxis_transform(), va="center", size=_SMALL)
+    if tau is not None:
+        axes.text(0, 1.02, f"Kendall’s τ = {tau:.2f}", transform=axes.transAxes)
     points = [in_points(*point) for point in zip(x, y, strict=True)]
     room = Box(2, 2, WIDTH * POINTS, _HEIGHT * POINTS)
 
@@ -93,6 +124,10 @@ def _runs(data: dict[str, Any]) -> list[dict[str, Any]]:
         for run in data["leaderboard"]
         if run["original"]["mean"] is not None and run["preference"]["mean"] is not None
     ]
+
+
+def _outside_runs(data: dict[str, Any]) -> list[dict[str, Any]]:
+    return [run for run in _runs(data) if run["outside"] is not None]
 
 
 def _limits(values: list[float]) -> tuple[float, float]:

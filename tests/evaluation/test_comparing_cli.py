@@ -391,7 +391,7 @@ def test_leaderboard_takes_scores_from_elsewhere(
     arguments += [files["good"], files["fair"], files["short"]]
     found = good(capsys, *arguments, "--json")["outside"]
     assert found["runs"] == {"fair": {"score": 0.9, "rank": 1}, "good": {"score": 0.4, "rank": None}}
-    assert found["tau"] == {"runs": 2, "original": -1.0, "preference": 1.0}
+    assert found["tau"] == {"runs": 2, "all_queries": -1.0, "original": -1.0, "preference": 1.0}
     assert main(arguments) == 0
     out, err = capsys.readouterr()
     order = [line.split()[0] for line in out.splitlines()[4:8]]

@@ -11,13 +11,14 @@ from django.conf import settings
 from django.core.cache import cache
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
 from core.models import Lab, User
 from core.templatetags.workplace import of_hundred
 from pools import forms
-from pools.models import Campaign, Collection, Job, Run
+from pools.models import Campaign, Collection, Job, OutsideScores, Run
 from pools.services import collection_import
 from tests import factories
 
@@ -109,6 +110,69 @@ def upload(page: Client, collection: Collection, content: bytes = RUN, **fields:
     """Send a run file."""
     file = SimpleUploadedFile(fields.pop("filename", "orange.txt"), content)
     return page.post(reverse("pools:run_upload"), {"collection": collection.pk, "file": file, **fields})
+
+
+def outside_file(text: str) -> SimpleUploadedFile:
+    return SimpleUploadedFile("leaderboard.txt", text.encode())
+
+
+def test_outside_scores_are_uploaded_replaced_and_deleted_on_the_collections_pages(
+    page: Client, stranger: Client, collection: Collection, rita: User
+) -> None:
+    campaign = factories.campaign(collection, start=False)
+    where, about = (
+        reverse("pools:outside_scores", args=[collection.pk]),
+        reverse("pools:collection", args=[collection.pk]),
+    )
+    assert "Upload outside scores" in page.get(about).content.decode()
+    answer = page.post(
+        where, {"source": "The board, MRR@10", "file": outside_file("red 0.4 2\nlater\t0.9\t1\n")}, follow=True
+    )
+    text = answer.content.decode()
+    assert "1 run of the file is not in the collection. Its score counts once the run is imported." in text
+    assert "The board, MRR@10" in page.get(about).content.decode()
+    stored = OutsideScores.objects.get(collection=collection)
+    assert stored.scores == {"red": [0.4, 2], "later": [0.9, 1]}
+    assert (stored.uploaded_by, stored.filename) == (rita, "leaderboard.txt")
+    assert [row[0] for row in answer.context["rows"]] == ["later", "red"]
+    revision = campaign.revision
+    campaign.refresh_from_db()
+    assert campaign.revision > revision
+
+    for text, message in (
+        ("red 0.5\nblue high\n", "leaderboard.txt, line 2: score high is not a number."),
+        ("red 0.5\nred 0.6\n", "leaderboard.txt, line 2: run red a second time."),
+        ("strange 0.5\n", "leaderboard.txt names none of the collection&#x27;s runs."),
+    ):
+        answer = page.post(where, {"source": "Another", "file": outside_file(text)})
+        assert (answer.status_code, message in answer.content.decode()) in ((400, True), (409, True)), message
+        assert OutsideScores.objects.get().source == "The board, MRR@10"
+    page.post(where, {"source": "Another", "file": outside_file("blue 0.5\n")})
+    stored = OutsideScores.objects.get()
+    assert (stored.source, stored.scores) == ("Another", {"blue": [0.5, None]})
+
+    delete = reverse("pools:outside_scores_delete", args=[collection.pk])
+    for there in (where, delete):
+        assert stranger.post(there).status_code == 404
+    assert OutsideScores.objects.count() == 1
+    assert page.post(delete).status_code == 303
+    assert not OutsideScores.objects.exists()
+
+
+def test_the_import_command_takes_outside_scores_or_nothing(collection: Collection, tmp_path: Path) -> None:
+    (tmp_path / "good.txt").write_text("red 0.4\nlater 0.1\n")
+    (tmp_path / "bad.txt").write_text("red 0.4\nblue -\n")
+    out = io.StringIO()
+    named = [collection.name, "--lab", collection.lab.name]
+    source = ["--outside-source", "The board"]
+    with pytest.raises(CommandError, match=r"bad.txt, line 2: score - is not a number\."):
+        call_command("import_collection", *named, "--outside", str(tmp_path / "bad.txt"), *source)
+    with pytest.raises(CommandError, match="given together"):
+        call_command("import_collection", *named, "--outside", str(tmp_path / "good.txt"))
+    assert not OutsideScores.objects.exists()
+    call_command("import_collection", *named, "--outside", str(tmp_path / "good.txt"), *source, stdout=out)
+    assert "2 outside scores stored, 1 of them of runs that are not in the collection." in out.getvalue()
+    assert OutsideScores.objects.get().source == "The board"
 
 
 def test_an_uploaded_run_is_checked_and_stored_under_the_files_name(page: Client, collection: Collection) -> None:

@@ -17,13 +17,19 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
     after = dict(zip(names, (round(mean, 4) for mean in true), strict=True))
     original = sorted(names, key=lambda name: (-before[name], name))
     found: Json = {
-        "version": 4, "error_rate": 0.1, "k": 10, "order": "score", "min_grade": 1,
+        "version": 5, "error_rate": 0.1, "k": 10, "order": "score", "min_grade": 1,
         "overlap": 1, "seed": 1, "qrel_policy": "first",
-        "queries": queries, "answered": 480, "incomplete": 20, "preference_qrels": 572, "unreadable": [],
+        "outside": {
+            "source": "Elsewhere, MRR@10",
+            "tau": {"runs": runs, "all_queries": 0.6, "original": 0.6, "preference": 1.0},
+        },
+        "queries": queries, "sampled_from": 4000,
+        "answered": 480, "incomplete": 20, "preference_qrels": 572, "unreadable": [],
         "pairs": 4210, "judgments": 4210, "best": {"1": 434, "3": 46}, "changed": 300,
         "leaderboard": [
             {
-                "run": name, "pooled": True, "original_all": before[name],
+                "run": name, "pooled": True, "outside": round(after[name] + 0.05, 4), "outside_rank": None,
+                "original_all": before[name],
                 "original": _standing(before[name]), "preference": _standing(after[name]),
                 "place_original": original.index(name) + 1, "place_preference": place,
             }

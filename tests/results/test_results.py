@@ -18,7 +18,7 @@ from evaluation.cli.main import main
 from evaluation.files.runs import run_name
 from judgments import exports
 from judgments import services as judgment_services
-from judgments.models import Acceptance
+from judgments.models import Acceptance, StoredFile
 from pools import services as pool_services
 from pools.models import Campaign, Collection
 from results import jobs as result_jobs
@@ -27,6 +27,7 @@ from results.computing import compute
 from results.inputs import inputs_of
 from results.models import Result
 from results.sentences import findings
+from results.writing import as_csv, shown
 from tasks.models import Assignment, Worker
 from tests import factories
 from tests.judgments.judged import DEMO, judge_all
@@ -346,6 +347,44 @@ def test_all_runs_of_the_collection_are_scored_and_only_pooled_ones_brought_some
 # --- what is there, and what is not yet
 
 
+def test_scores_from_elsewhere_are_those_of_the_command(demo: Campaign, printed: Run, tmp_path: Path) -> None:
+    assert computed(demo)["outside"] is None
+    lines = ["bm25 0.31 7", "lsa\t0.4\t2", "minilm .5", "fusion 4.5e-1 1", "stranger 0.9 3"]
+    (tmp_path / "outside.txt").write_text("\n".join(lines))
+    stored = pool_services.outside_scores_set(
+        collection=demo.collection, source="Elsewhere, MRR@10", file=str(tmp_path / "outside.txt"),
+        filename="outside.txt", by=None, at=timezone.now(),
+    )  # fmt: skip
+    assert stored.foreign == 1
+    demo.refresh_from_db()
+    data = computed(demo)
+    names = ("--qrels", "{demo}/qrels.txt", "--preference-qrels", "{files}/preference-qrels.txt")
+    found = printed(demo, "leaderboard", *names, "--outside", str(tmp_path / "outside.txt"))
+    assert data["outside"] == {"source": "Elsewhere, MRR@10", "tau": found["outside"]["tau"]}
+    assert found["outside"]["tau"]["runs"] == 4
+    assert {
+        row["run"]: {"score": row["outside"], "rank": row["outside_rank"]}
+        for row in data["leaderboard"]
+        if row["outside"] is not None
+    } == found["outside"]["runs"]
+    assert {row["run"]: row["original_all"] for row in data["leaderboard"]} == found["all_queries"]["means"]
+    table = tables.table(data, "leaderboard")
+    assert table is not None
+    ordered = table.sorted_by("-outside").rows
+    assert [row[table.at("run")] for row in ordered][:4] == ["minilm", "fusion", "lsa", "bm25"]
+    assert shown(table.columns[table.at("outside")], ordered[4][table.at("outside")]) == "–"
+    assert len(table.foot[0]) == len(table.columns)
+    assert "minilm,true,0.5,," in as_csv(table)
+    assert any("(Elsewhere, MRR@10)" in sentence for finding in findings(data) for sentence in finding.sentences)
+    files = set(StoredFile.objects.filter(campaign=demo).values_list("name", flat=True))
+    assert {"figures/scatter-outside.svg", "figures/scatter-outside.pdf"} <= files
+    pool_services.outside_scores_delete(collection=demo.collection)
+    demo.refresh_from_db()
+    data = computed(demo)
+    assert data["outside"] is None
+    assert "outside" not in [column.key for column in tables.table(data, "leaderboard").columns]  # type: ignore[union-attr]
+
+
 def test_a_sample_is_set_beside_all_queries(collection: Collection) -> None:
     campaign = factories.campaign(
         collection, "sample", pairs_per_hit=3, tests_per_hit=2, selection=Campaign.Selection.SAMPLE, sample_size=2
@@ -356,6 +395,10 @@ def test_a_sample_is_set_beside_all_queries(collection: Collection) -> None:
     # red returns p2, p1 for q1 and p5 for q2, whose qrels are p1 and p4, and the qrel for q3 and q4
     row = next(row for row in data["leaderboard"] if row["run"] == "red")
     assert row["original_all"] == pytest.approx((1 / 2 + 0 + 1 + 1) / 4)
+    assert (data["queries"], data["sampled_from"]) == (2, campaign.sampled_from)
+    said = [sentence for finding in findings(data) for sentence in finding.sentences]
+    population = f"The queries are a random sample: 2 of the {campaign.sampled_from} with a pool of two or more."
+    assert any(population in sentence for sentence in said)
 
 
 def test_waiting_queries_stay_out_of_the_scores(campaign: Campaign, alice: Worker) -> None:

@@ -3,11 +3,14 @@
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+from django.utils import timezone
 
 from core.management.files import input_path, refusals_as_errors, reporting_to
 from core.models import Lab
-from pools.services import KEEP_DEPTH, collection_import
+from evaluation.files.textfiles import counted
+from pools.services import KEEP_DEPTH, collection_import, outside_scores_set
 
 
 class Command(BaseCommand):
@@ -35,6 +38,14 @@ class Command(BaseCommand):
         parser.add_argument("--qrels", type=input_path)
         parser.add_argument("--passages", type=input_path)
         parser.add_argument(
+            "--outside",
+            type=input_path,
+            help="how the runs score elsewhere (lines: run score, or run score rank); replaces what is stored",
+        )
+        parser.add_argument(
+            "--outside-source", metavar="TEXT", help="where these scores come from, and of which measure they are"
+        )
+        parser.add_argument(
             "--keep",
             choices=["pooled", "all"],
             default="pooled",
@@ -44,7 +55,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, and say what is there now."""
-        with refusals_as_errors(), reporting_to(self.stderr) as report:
+        if bool(options["outside"]) != bool(options["outside_source"]):
+            raise CommandError("--outside and --outside-source are given together.")
+        with refusals_as_errors(), reporting_to(self.stderr) as report, transaction.atomic():
             lab, _new = Lab.objects.get_or_create(name=options["lab"])
             imported = collection_import(
                 lab=lab,
@@ -57,6 +70,19 @@ class Command(BaseCommand):
                 depth=options["depth"],
                 report=report,
             )
+            if options["outside"]:
+                stored = outside_scores_set(
+                    collection=imported.collection,
+                    source=options["outside_source"],
+                    file=options["outside"],
+                    filename=options["outside"].name,
+                    by=None,
+                    at=timezone.now(),
+                )
+                scores = counted(len(stored.outside.scores), "outside score")
+                self.stdout.write(
+                    f"{scores} stored, {stored.foreign:,} of them of runs that are not in the collection."
+                )
         self.stdout.write(
             f"{imported.collection.name}: {imported.queries:,} queries, {imported.qrels:,} qrels and "
             f"{imported.passages:,} passages imported."
