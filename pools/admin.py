@@ -49,9 +49,9 @@ class CampaignAdmin(Annotated):
     actions = None
 
     def save_model(self, request: HttpRequest, obj: Campaign, form: Any, change: bool) -> None:
-        """Its manifest names it."""
+        """Its manifest names it, and so do those of campaigns that reuse its judgments."""
         super().save_model(request, obj, form, change)
-        pool_services.campaign_mark_changed(campaign_id=obj.pk)
+        pool_services.collection_mark_changed(collection=obj.collection)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Drafts only."""

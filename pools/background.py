@@ -75,6 +75,12 @@ def collection_ask(
     return _ask(job, files, by, at)
 
 
+def preferences_ask(*, collection: Collection, file: Sent, name: str, note: str, by: User | None, at: datetime) -> Job:
+    """Store a file of preferences, and ask for it to be imported. Raises FileAway if it cannot be stored."""
+    job = Job(lab=collection.lab, kind=Job.Kind.PREFERENCES, name=name, collection=collection, request={"note": note})
+    return _ask(job, {Part.PREFERENCES: file}, by, at)
+
+
 def campaign_ask(
     *,
     collection: Collection,
@@ -243,6 +249,23 @@ def _do_collection(job: Job, report: Report) -> None:
     }
 
 
+def _do_preferences(job: Job, report: Report) -> None:
+    assert job.collection is not None
+    upload = job.uploads.get(part=Part.PREFERENCES)
+    with default_storage.open(str(upload.file.name)) as file:
+        imported = pool_services.preferences_import(
+            collection=job.collection,
+            name=job.name,
+            source=cast(BinaryIO, file),
+            filename=upload.name,
+            by=job.asked_by,
+            at=timezone.now(),
+            report=report,
+            **job.request,
+        )
+    job.counts = {"judgments": imported.judgment_count, "pairs": imported.pair_count}
+
+
 def _do_campaign(job: Job, report: Report) -> None:
     assert job.collection is not None
     job.campaign = pool_services.campaign_create(
@@ -260,6 +283,7 @@ _DO: dict[Job.Kind, Callable[[Job, Report], None]] = {
     Job.Kind.RUN: _do_run,
     Job.Kind.COLLECTION: _do_collection,
     Job.Kind.CAMPAIGN: _do_campaign,
+    Job.Kind.PREFERENCES: _do_preferences,
 }
 
 

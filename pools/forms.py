@@ -169,6 +169,38 @@ class RunUploadForm(forms.Form):
         return upload
 
 
+class PreferencesForm(forms.Form):
+    """A file of judgments that were made elsewhere."""
+
+    file = forms.FileField(
+        label=gettext_lazy("Preferences"),
+        help_text=gettext_lazy(
+            "Lines of four columns: query, passage, passage, and the preferred of the two; plain, gz, bz2 or zst; at "
+            "most %(megabytes)s MB."
+        )
+        % {"megabytes": f"{settings.UPLOAD_MEGABYTES:,}"},
+    )
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=100,
+        required=False,
+        help_text=gettext_lazy("Leave empty to use the file's name without its extensions."),
+    )
+    note = forms.CharField(
+        label=gettext_lazy("Where they come from"),
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+        help_text=gettext_lazy("Who judged, and what they were asked. Campaigns that reuse the judgments show it."),
+    )
+
+    def clean_file(self) -> object:
+        """Refuse what is larger than an upload can be."""
+        upload = self.cleaned_data["file"]
+        if upload.size > settings.UPLOAD_MEGABYTES * MEGABYTE:
+            raise forms.ValidationError(too_large())
+        return upload
+
+
 class CollectionFilesForm(forms.Form):
     """Files of a collection: queries, qrels and passages, any of them."""
 

@@ -44,6 +44,20 @@ COLLECTION_SORTS: dict[str, Sort] = {
 }
 
 
+class PreferenceImportFilter(ListFilter):
+    """Imported preferences by name."""
+
+    name = search_filter(gettext_lazy("Name"))
+
+
+PREFERENCE_IMPORT_SORTS: dict[str, Sort] = {
+    "name": "name",
+    "judgments": "judgment_count",
+    "pairs": "pair_count",
+    "imported": "imported_at",
+}
+
+
 class RunFilter(ListFilter):
     """Runs by words of their name or team, and those of one campaign."""
 

@@ -22,6 +22,7 @@ from pools.models import (
     Pair,
     Passage,
     Pool,
+    PreferenceImport,
     Qrel,
     QrelsVersion,
     Query,
@@ -120,6 +121,12 @@ def collection_size(collection: Collection) -> CollectionSize:
     queries = collection.queries.aggregate(all=Count("id"), bare=Count("id", filter=Q(text="")))
     passages = collection.passages.aggregate(all=Count("id"), bare=Count("id", filter=Q(text="")))
     return CollectionSize(queries["all"], queries["bare"], collection.qrels.count(), passages["all"], passages["bare"])
+
+
+def preference_imports_of(collection: Collection) -> QuerySet[PreferenceImport]:
+    """A collection's imported preferences, newest first, each with whether campaigns reuse it (`is_reused`)."""
+    users = Campaign.objects.filter(reuses__imported=OuterRef("pk"))  # the relation is of a package further up
+    return collection.preference_imports.annotate(is_reused=Exists(users)).order_by("-id")
 
 
 def collections_of(user: User) -> QuerySet[Collection]:

@@ -259,7 +259,7 @@ def preferences_import(
     name: str,
     source: BinaryIO,
     filename: str,
-    note: str = "",
+    note: str,
     by: User | None,
     at: datetime,
     report: Report | None = None,

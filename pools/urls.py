@@ -15,6 +15,10 @@ urlpatterns = [
     path("collections/<int:pk>/add/", views.collection_add, name="collection_add"),
     path("collections/<int:pk>/outside/", views.outside_scores, name="outside_scores"),
     path("collections/<int:pk>/outside/delete/", views.outside_scores_delete, name="outside_scores_delete"),
+    path("collections/<int:pk>/preferences/new/", views.preferences_import, name="preferences_import"),
+    path(
+        "collections/<int:pk>/preferences/<int:import_pk>/delete/", views.preferences_delete, name="preferences_delete"
+    ),
     path("jobs/<int:pk>/", views.job, name="job"),
     path("jobs/<int:pk>/progress/", views.job_progress, name="job_progress"),
     path("runs/", views.runs, name="runs"),

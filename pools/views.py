@@ -31,7 +31,15 @@ from pools import lists as pool_lists
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.census import census_sentences
-from pools.forms import MEGABYTE, CampaignForm, CollectionFilesForm, OutsideScoresForm, RunUploadForm, too_large
+from pools.forms import (
+    MEGABYTE,
+    CampaignForm,
+    CollectionFilesForm,
+    OutsideScoresForm,
+    PreferencesForm,
+    RunUploadForm,
+    too_large,
+)
 from pools.models import Campaign, Collection, Job, Run
 
 VERSIONS = 10  # of the preference qrels, on a collection's page
@@ -115,6 +123,13 @@ def collection(request: Request, pk: int) -> HttpResponse:
             key="runs",
         ),
         "campaigns": _campaigns(request, collection.campaigns.order_by("-id")),
+        "imports": Listing(
+            request,
+            pool_selectors.preference_imports_of(collection),
+            sorts=pool_lists.PREFERENCE_IMPORT_SORTS,
+            narrow=pool_lists.PreferenceImportFilter,
+            key="imports",
+        ),
         "versions": Listing(
             request,
             collection.versions.select_related("campaign", "made_by").order_by("-number"),
@@ -249,6 +264,61 @@ def outside_scores_delete(request: Request, pk: int) -> HttpResponse:
     """Delete the outside scores of a collection."""
     pool_services.outside_scores_delete(collection=collection_of(request, pk))
     messages.success(request, _("The outside scores have been deleted. Results are computed again."))
+    return see_other("pools:collection", pk)
+
+
+# --- preferences that were made elsewhere
+
+
+@csrf_exempt  # as of run_upload
+@login_required
+@require_http_methods(["GET", "POST"])
+def preferences_import(request: Request, pk: int) -> HttpResponse:
+    """Upload a file of preferences. One that is too large is refused before it is read."""
+    collection = collection_of(request, pk)
+    if _is_too_large(request):
+        return _refuse_too_large(request, "pools/preferences_import.html", PreferencesForm(None), collection=collection)
+    checked: HttpResponse = _preferences_import_checked(request, collection)
+    return checked
+
+
+@csrf_protect
+def _preferences_import_checked(request: Request, collection: Collection) -> HttpResponse:
+    if request.method == "GET":
+        before = _job_asked_again(request, Job.Kind.PREFERENCES)
+        initial = None if before is None else {"name": before.name, **before.request}
+        context = {"form": PreferencesForm(initial=initial), "collection": collection}
+        return render(request, "pools/preferences_import.html", context)
+    form = PreferencesForm(request.POST, request.FILES)
+    status = 400
+    if form.is_valid():
+        data = form.cleaned_data
+        try:
+            asked = background.preferences_ask(
+                collection=collection,
+                file=data["file"],
+                name=data["name"] or run_name(data["file"].name),
+                note=data["note"],
+                by=request.user,
+                at=timezone.now(),
+            )
+        except Refused as error:
+            status = refuse_in(form, error)
+        else:
+            return _begin(request, asked)
+    context = {"form": form, "collection": collection}
+    return render(request, "pools/preferences_import.html", context, status=status)
+
+
+@login_required
+@require_POST
+def preferences_delete(request: Request, pk: int, import_pk: int) -> HttpResponse:
+    """Delete imported preferences that nothing has used."""
+    imported = collection_of(request, pk).preference_imports.filter(pk=import_pk).first()
+    if imported is None:
+        raise NotYours(_("This collection has no such imported preferences."))
+    pool_services.preference_import_delete(preference_import=imported)
+    messages.success(request, _("The imported preferences “%(name)s” have been deleted.") % {"name": imported.name})
     return see_other("pools:collection", pk)
 
 
@@ -439,6 +509,10 @@ def _lead_on(request: Request, done: Job) -> HttpResponse:
     if done.kind == Job.Kind.COLLECTION and done.collection_id:
         counts = _("%(queries)s queries, %(qrels)s qrels and %(passages)s passages have been added.")
         messages.success(request, counts % {name: f"{count:,}" for name, count in done.counts.items()})
+        return see_other("pools:collection", done.collection_id)
+    if done.kind == Job.Kind.PREFERENCES and done.collection_id:
+        stored = _("%(judgments)s judgments of %(pairs)s pairs have been imported.")
+        messages.success(request, stored % {name: f"{count:,}" for name, count in done.counts.items()})
         return see_other("pools:collection", done.collection_id)
     return see_other("pools:job", done.pk)
 

@@ -34,6 +34,7 @@ from pools.models import (
     Pair,
     Passage,
     Pool,
+    PreferenceImport,
     QrelsVersion,
     Query,
     Run,
@@ -66,7 +67,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "pools:campaigns": ("", "jobs"),
     "pools:campaign_new": ("",),
     "pools:collections": ("", "jobs"),
-    "pools:collection": ("runs", "campaigns", "versions", "jobs"),
+    "pools:collection": ("runs", "campaigns", "versions", "jobs", "imports"),
     "pools:outside_scores": ("",),
     "pools:runs": ("", "jobs"),
     "pools:run": ("campaigns",),
@@ -102,7 +103,7 @@ MOST_VISITED = (
 OTHER_PAGES = {
     *("judgments:campaign", "judgments:progress", "judgments:exports", "results:results", "results:status"),
     *("results:plan", "platforms:submission", "platforms:compared", "pools:campaign_delete"),
-    *("pools:collection_new", "pools:collection_add", "pools:job", "pools:job_progress"),
+    *("pools:collection_new", "pools:collection_add", "pools:preferences_import", "pools:job", "pools:job_progress"),
     *("results:settings", "results:version_new"),
 }
 # Addresses that answer with a redirect, a file or one thing, take forms alone, or belong to a worker's task.
@@ -118,7 +119,7 @@ NOT_PAGES = {
         "tasks:tests_suggest",
     ),
     *("tasks:tests_decide", "tasks:test_decide", "tasks:launch", "tasks:panel_links", "pools:run_delete"),
-    *("pools:run_release", "pools:outside_scores_delete"),
+    *("pools:run_release", "pools:outside_scores_delete", "pools:preferences_delete"),
     *(
         "platforms:move",
         "platforms:publish",
@@ -165,6 +166,7 @@ class World(NamedTuple):
             "pools:collection": [self.collection.pk],
             "pools:collection_new": [],
             "pools:collection_add": [self.collection.pk],
+            "pools:preferences_import": [self.collection.pk],
             "pools:job": [self.job.pk],
             "pools:job_progress": [self.job.pk],
             "pools:run": [self.run.pk],
@@ -222,6 +224,10 @@ def make(count: int) -> World:
     multiply(run, count, name="'run ' || n")
     scores = {f"run {number}": [0.5, number] for number in range(1, count + 1)}
     OutsideScores.objects.create(collection=collection, source="elsewhere", scores=scores, filename="a", uploaded_at=at)
+    imported = PreferenceImport.objects.create(
+        collection=collection, name="old", note="Elsewhere.", sha256="0", judgment_count=9, pair_count=9, imported_at=at
+    )
+    multiply(imported, count, name="'old ' || n", sha256="n")
     for kind in Job.Kind:
         job = Job.objects.create(lab=lab, kind=kind, name="job", collection=collection, asked_at=at)
         multiply(job, count)

@@ -104,6 +104,7 @@ def preference_import(collection: Collection, *rows: tuple[str, str, str, str], 
         name=name,
         source=io.BytesIO(lines.encode()),
         filename=f"{name}.txt",
+        note="Judged by hand.",
         by=None,
         at=timezone.now(),
     )

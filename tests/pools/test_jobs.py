@@ -27,7 +27,7 @@ from core.models import User
 from pools import background, jobs
 from pools import services as pool_services
 from pools.forms import CampaignForm
-from pools.models import Campaign, Collection, Job, Passage, Query, Run, Upload
+from pools.models import Campaign, Collection, Job, Passage, PreferenceImport, Query, Run, Upload
 from tests import factories
 from tests.conftest import REPOSITORY, database_url
 
@@ -308,7 +308,7 @@ def until(condition: Callable[[], object], what: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("kind", [Job.Kind.RUN, Job.Kind.COLLECTION, Job.Kind.CAMPAIGN])
+@pytest.mark.parametrize("kind", list(Job.Kind))
 def test_a_job_that_is_killed_half_way_leaves_nothing_and_is_taken_up_again(
     collection: Collection, rita: User, kind: str
 ) -> None:
@@ -328,6 +328,10 @@ def test_a_job_that_is_killed_half_way_leaves_nothing_and_is_taken_up_again(
             at=at,
         )
         table, stored = "pools_query", Query.objects.filter(qid="b1")
+    elif kind == Job.Kind.PREFERENCES:
+        file = SimpleUploadedFile("old.txt", b"q1 p1 p2 p1\n")
+        job = background.preferences_ask(collection=collection, file=file, name="old", note="By hand.", by=rita, at=at)
+        table, stored = "pools_importedpreference", PreferenceImport.objects.filter(name="old")
     else:
         job = background.campaign_ask(
             collection=collection, runs=collection.runs.all(), name="autumn", settings={"depth": 1}, by=rita, at=at
