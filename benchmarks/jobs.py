@@ -7,10 +7,8 @@ the file must pass through them without being held.
 
 import argparse
 import http.client
-import os
 import resource
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -19,6 +17,7 @@ from urllib.parse import urlencode
 
 from benchmarks.packing import PAIRS, QUERIES, sizes
 from benchmarks.results import RUNS, cookie_of, cpu_of, largest_of, postmaster, ranked, verdict
+from benchmarks.servers import own_servers, own_site
 
 if TYPE_CHECKING:
     from pools.models import Collection
@@ -35,33 +34,11 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.jobs", description=__doc__)
     parser.add_argument("--small", action="store_true", help="a hundredth of it, as a quick check")
     share = 100 if parser.parse_args(arguments).small else 1
-    with tempfile.TemporaryDirectory(prefix="bestknown-bench-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)
-        os.environ.update(BESTKNOWN_VAR=folder, DEVELOPMENT="1", DJANGO_SETTINGS_MODULE="config.settings")
-        for name in ("DATABASE_URL", "REDIS_URL"):
-            os.environ.pop(name, None)
-        from local import embedded
-
-        embedded.ensure()
-        import django
-
-        django.setup()
-        from django.core.management import call_command
-
-        from local.supervisor import Site
-        from tests.ports import free_port
-
-        call_command("migrate", verbosity=0)
+    with own_servers() as folder:
         _vacuum_nothing()
-        collection = _collection(Path(folder), QUERIES // share, PAIRS // share)
-        port = free_port()
-        site = Site(port, with_jobs=False)
-        site.start()
-        try:
-            site.wait_until_ready()
-            return _measure(port, site.pids()["web"], collection, Path(folder))
-        finally:
-            site.stop()
+        collection = _collection(folder, QUERIES // share, PAIRS // share)
+        with own_site() as (port, site):
+            return _measure(port, site.pids()["web"], collection, folder)
 
 
 def _collection(folder: Path, queries: int, pairs: int) -> "Collection":

@@ -8,10 +8,8 @@ judged beside the peer's at the same time, so that a machine that is busy with o
 
 import argparse
 import http.client
-import os
 import statistics
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +19,8 @@ from random import Random
 from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser
+
+from benchmarks.servers import own_servers, own_site
 
 WORKERS = 100
 SECONDS = 15.0
@@ -40,33 +40,10 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pages", description=__doc__)
     parser.add_argument("--small", action="store_true", help="two seconds each, as a quick check")
     seconds = 2.0 if parser.parse_args(arguments).small else SECONDS
-    with tempfile.TemporaryDirectory(prefix="bestknown-bench-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)
-        os.environ.update(BESTKNOWN_VAR=folder, DEVELOPMENT="1", DJANGO_SETTINGS_MODULE="config.settings")
-        for name in ("DATABASE_URL", "REDIS_URL"):
-            os.environ.pop(name, None)
-        os.environ["RATE_LIMITS"] = "0"  # all workers have one address here
-        from local import embedded
-
-        embedded.ensure()
-        import django
-
-        django.setup()
-        from django.core.management import call_command
-
-        from local.supervisor import Site
-        from tests.ports import free_port
-
-        call_command("migrate", verbosity=0)
-        tokens = _assignments(Path(folder))
-        port = free_port()
-        site = Site(port, with_jobs=False)
-        site.start()
-        try:
-            site.wait_until_ready()
+    with own_servers(RATE_LIMITS="0") as folder:  # all workers have one address here
+        tokens = _assignments(folder)
+        with own_site() as (port, _site):
             return _measure(port, tokens, seconds)
-        finally:
-            site.stop()
 
 
 def _assignments(folder: Path) -> list[str]:

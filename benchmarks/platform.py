@@ -9,14 +9,12 @@ import multiprocessing
 import os
 import resource
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
-from platforms.mturk.endpoints import endpoint_of
+from benchmarks.servers import own_servers
 
 HITS = 14_189
 PEERS_HITS = 2_000
@@ -29,23 +27,12 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.platform", description=__doc__)
     parser.add_argument("--small", action="store_true", help="a hundredth of it, as a quick check")
     share = 100 if parser.parse_args(arguments).small else 1
-    with tempfile.TemporaryDirectory(prefix="bestknown-bench-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)
-        os.environ.update(BESTKNOWN_VAR=folder, DEVELOPMENT="1", DJANGO_SETTINGS_MODULE="config.settings")
-        for name in ("DATABASE_URL", "REDIS_URL"):
-            os.environ.pop(name, None)
-        from local import embedded
-
-        embedded.ensure()
-        import django
-
-        django.setup()
+    with own_servers() as folder:
         from django.conf import settings
-        from django.core.management import call_command
 
         from tests.marketplace.server import Marketplace
 
-        marketplace = Marketplace(Path(folder))
+        marketplace = Marketplace(folder)
         try:
             requester = marketplace.test("requester", name="bench", deposit="100000.00")
             os.environ.update(
@@ -56,7 +43,6 @@ def main(arguments: list[str]) -> int:
             )
             settings.MARKETPLACE_URL = settings.MARKETPLACE_SUBMIT_HOST = marketplace.url
             settings.SITE_URL = os.environ["SITE_URL"]
-            call_command("migrate", verbosity=0)
             return _measure(marketplace.database, HITS // share, PEERS_HITS // share)
         finally:
             marketplace.stop()
@@ -154,6 +140,7 @@ def _publish(publication_id: int, _share: int) -> float:
 
 def _publish_bare(hit_type_id: str, share: int) -> float:
     from platforms.mturk.client import client_for, external_question
+    from platforms.mturk.endpoints import endpoint_of
 
     client = client_for(endpoint_of("marketplace"))
     for number in range(share):
@@ -257,6 +244,7 @@ def _sync(publication_id: int, _share: int) -> float:
 def _ask_bare(publication_id: int, share: int) -> float:
     from platforms.models import PublishedHit
     from platforms.mturk.client import client_for
+    from platforms.mturk.endpoints import endpoint_of
 
     client = client_for(endpoint_of("marketplace"))
     for platform_hit_id in PublishedHit.objects.filter(publication=publication_id).values_list(

@@ -17,7 +17,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -28,6 +27,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from benchmarks.packing import PAIRS, QUERIES, sizes
+from benchmarks.servers import own_servers, own_site
 
 if TYPE_CHECKING:
     from local.supervisor import Site
@@ -65,36 +65,14 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.results", description=__doc__)
     parser.add_argument("--small", action="store_true", help="a hundredth of it, as a quick check")
     share = 100 if parser.parse_args(arguments).small else 1
-    with tempfile.TemporaryDirectory(prefix="bestknown-bench-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)
-        os.environ.update(BESTKNOWN_VAR=folder, DEVELOPMENT="1", DJANGO_SETTINGS_MODULE="config.settings")
-        for name in ("DATABASE_URL", "REDIS_URL"):
-            os.environ.pop(name, None)
-        from local import embedded
-
-        embedded.ensure()
-        import django
-
-        django.setup()
-        from django.core.management import call_command
-
-        from local.supervisor import Site
-        from tests.ports import free_port
-
-        call_command("migrate", verbosity=0)
-        tenth = _judged(Path(folder), QUERIES // share // TENTH, PAIRS // share // TENTH, "tenth")
-        campaign = _judged(Path(folder), QUERIES // share, PAIRS // share, "largest")
+    with own_servers() as folder:
+        tenth = _judged(folder, QUERIES // share // TENTH, PAIRS // share // TENTH, "tenth")
+        campaign = _judged(folder, QUERIES // share, PAIRS // share, "largest")
         _export(campaign)
-        port = free_port()
-        site = Site(port, with_jobs=False)
-        site.start()
-        try:
-            site.wait_until_ready()
+        with own_site() as (port, site):
             cold = _cold(port, campaign, site)
             computed = _compute(tenth, campaign)
             return _pages(port, campaign) or computed or cold
-        finally:
-            site.stop()
 
 
 def _judged(folder: Path, queries: int, pairs: int, name: str) -> "Campaign":

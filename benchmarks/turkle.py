@@ -21,7 +21,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import time
 import venv
 from collections.abc import Callable, Sequence
@@ -33,6 +32,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 from benchmarks.processor import tree_seconds
+from benchmarks.servers import own_servers
 
 TURKLE = "turkle==3.1.0"
 LIMIT = 0.25  # of Turkle's processor time for one pair, shown and saved; the goal is 0.2
@@ -145,27 +145,13 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.turkle", description=__doc__)
     parser.add_argument("--small", action="store_true", help="one short round each, as a quick check")
     share = 5 if parser.parse_args(arguments).small else 1
-    with tempfile.TemporaryDirectory(prefix="bestknown-bench-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)
-        python = _install(Path(folder) / "turkle")
+    with own_servers(RATE_LIMITS="0") as folder:  # all workers have one address here
+        python = _install(folder / "turkle")
         if python is None:
             print(f"not measured: {TURKLE} could not be installed")
             return 0
-        os.environ.update(BESTKNOWN_VAR=folder, DEVELOPMENT="1", DJANGO_SETTINGS_MODULE="config.settings")
-        for name in ("DATABASE_URL", "REDIS_URL"):
-            os.environ.pop(name, None)
-        os.environ["RATE_LIMITS"] = "0"  # all workers have one address here
-        from local import embedded
-
-        embedded.ensure()
-        import django
-
-        django.setup()
-        from django.core.management import call_command
-
-        call_command("migrate", verbosity=0)
         rounds = 1 if share > 1 else ROUNDS
-        return _compare(Path(folder), python, rounds, HITS // share, TASKS // share, PAGES // share)
+        return _compare(folder, python, rounds, HITS // share, TASKS // share, PAGES // share)
 
 
 def _install(folder: Path) -> Path | None:
