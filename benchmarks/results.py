@@ -42,6 +42,8 @@ LIMIT_MEMORY_GROWTH = 3
 LIMIT_SECONDS = 0.3
 LIMIT_HEALTH = 100  # health pages, where the machine is too busy for the seconds
 LIMIT_CPU = 0.2  # seconds for a campaign page with cold caches
+LIMIT_PEERS = 8  # warm pages of the list of campaigns, where the machine is too busy for the seconds
+PEERS = 40
 LIMIT_MEGABYTES = 30  # that it adds to the largest web process
 LIMIT_START = 0.2  # seconds until an export starts
 LIMIT_JUDGING = 3.0  # times what a judging page takes without the viewers, in the median
@@ -229,14 +231,17 @@ def _cold(port: int, campaign: "Campaign", site: "Site") -> int:
     web, database = site.pids()["web"], postmaster()
     for _time in range(20):  # each web process has loaded what every page needs
         _asked(port, "/campaigns/", cookie, count=1, unseen=0)
+    before = cpu_of(web, database)
+    _asked(port, "/campaigns/", cookie, count=PEERS, unseen=0)
+    peer = (cpu_of(web, database) - before) / PEERS
     cache.clear()
     before, memory = cpu_of(web, database), largest_of(web)
     _asked(port, path, cookie, count=1, unseen=0)
     seconds, megabytes = cpu_of(web, database) - before, largest_of(web) - memory
-    good = seconds <= LIMIT_CPU and megabytes <= LIMIT_MEGABYTES
+    good = seconds <= max(LIMIT_CPU, LIMIT_PEERS * peer) and megabytes <= LIMIT_MEGABYTES
     print(
-        f"{verdict(good)}: the campaign's page with cold caches: {seconds:.2f} s of CPU, "
-        f"{megabytes} MB more in the largest process"
+        f"{verdict(good)}: the campaign's page with cold caches: {seconds:.2f} s of CPU, {seconds / peer:.1f} warm "
+        f"pages of the list of campaigns; {megabytes} MB more in the largest process"
     )
     health = statistics.median(_asked(port, "/healthz", cookie))
     slowest = max(_start(port, file, cookie) for file in files)
