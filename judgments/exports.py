@@ -18,13 +18,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from core.snapshot import one_moment
 from core.version import VERSION
-from evaluation.files.artifact import Order
 from evaluation.files.preferences import Preference
-from evaluation.files.qrels import Entry, Qrels
 from evaluation.judging.tournament import Derived
 from judgments import selectors as judgment_selectors
 from judgments.models import Judgment, Reuse
@@ -34,24 +32,27 @@ from pools.models import Campaign
 from tasks import selectors as task_selectors
 
 SETTINGS = (
-    "order", "depth", "min_grade", "qrel_policy", "design", "selection", "query_list", "sample_size", "seed", "overlap",
-    "reuse", "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker", "leaves_per_worker",
-    "minutes_per_hit", "exclusion", "partial", "method", "error_rate", "compare_depth", "comparisons",
-    "baseline", "compared_pairs", "teams_apart", "rank_by", "reward", "fee_rate", "redo_rate", "language",
-    "title", "question", "instructions",
+    "order", "depth", "min_grade", "qrel_policy", "design", "champion_qrel", "selection", "query_list", "sample_size",
+    "seed", "overlap", "reuse", "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker",
+    "leaves_per_worker", "minutes_per_hit", "exclusion", "partial", "method", "error_rate", "compare_depth",
+    "comparisons", "baseline", "compared_pairs", "teams_apart", "rank_by", "reward", "fee_rate", "redo_rate",
+    "language", "title", "question", "instructions",
 )  # fmt: skip
 JUDGMENT_COLUMNS = (
     "judgment", "worker", "hit", "assignment", "position", "kind", "query", "a", "b", "left", "preferred", "shown_at",
     "made_at", "seconds", "verdict", "accepted", "superseded",
 )  # fmt: skip
 PAIR_COLUMNS = ("query", "a", "b", "a_preferred", "b_preferred", "needed")
+TWIN_COLUMNS = ("query", "passage", "also")
 REUSED_COLUMNS = (
     "query", "a", "b", "preferred", "slot", "source", "name", "judgment", "line", "made_at", "counts",
 )  # fmt: skip
 # With texts, as the paper's authors released theirs: `category` is A or B for a champion check, `qrel` says which of
 # the two is an original qrel (a, b, both or nothing), `preferred` which the majority preferred (a, b, or nothing).
+# `a_also` and `b_also` are other ids of the same text.
 JUDGED_COLUMNS = (
     "query", "query_text", "category", "qrel", "preferred", "a_preferred", "b_preferred", "a", "a_text", "b", "b_text",
+    "a_also", "b_also",
 )  # fmt: skip
 # File names, in the order in which they are shown, with what they hold.
 NAMES = {
@@ -63,6 +64,7 @@ NAMES = {
     "pairs.jsonl": "every pair with its outcome",
     "judged-pairs.tsv": "every judged pair with its texts, and which passage is the qrel",
     "judged-pairs.jsonl": "every judged pair with its texts, and which passage is the qrel",
+    "equal-texts.tsv": "every other id of the collection that a pooled passage's text has",
     "judgments.tsv": "every judgment, with pseudonym, side shown and times",
     "judgments.jsonl": "every judgment, with pseudonym, side shown and times",
     "reused-judgments.tsv": "every judgment that counts and was made before, with its source",
@@ -97,14 +99,34 @@ class Source:
         return list(pool_selectors.collection_qrels(self.campaign.collection))
 
     @cached_property
-    def categories(self) -> dict[str, str]:
-        """For a champion check, by query: A where the run's top passage is the first qrel, B where it is not."""
-        campaign = self.campaign
-        if campaign.design != Campaign.Design.CHAMPION_CHECK:
+    def categories(self) -> dict[tuple[str, str, str], str]:
+        """For a champion check, by pair: A where the run's top passage is the qrel, B where it is not."""
+        if self.campaign.design != Campaign.Design.CHAMPION_CHECK:
             return {}
-        top = pool_selectors.load_artifact(campaign.runs.get()).top(cast(Order, campaign.order))
-        qrels = Qrels.of(Entry(*row) for row in self.original_qrels).relevant("first", campaign.min_grade)
-        return {query: "A" if top.get(query) == pids else "B" for query, pids in qrels.items() if pids}
+        return {asked.pair: asked.category.upper() for asked in pool_selectors.champion_asked(self.campaign)}
+
+    @cached_property
+    def stands_for(self) -> dict[str, dict[str, str]]:
+        """By query and id, the candidate that has the text of a passage with another id."""
+        return pool_selectors.twins_of(self.campaign)
+
+    @cached_property
+    def twins(self) -> dict[tuple[str, str], list[str]]:
+        """By `(query id, passage id)` of a candidate, the other ids of its text that may leave, sorted."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for query, own in self.stands_for.items():
+            for twin, candidate in sorted(own.items()):
+                if self.may_leave(query, twin):
+                    found.setdefault((query, candidate), []).append(twin)
+        return found
+
+    @cached_property
+    def qrels(self) -> list[tuple[str, str]]:
+        """`(query id, passage id)` of the preference qrels that may leave, by every id of their texts, sorted."""
+        every = {key: (key[1], *self.twins.get(key, ())) for key in self.derived.qrels}
+        return sorted(
+            {(query, pid) for (query, _), pids in every.items() for pid in pids if self.may_leave(query, pid)}
+        )
 
     @cached_property
     def withheld(self) -> set[tuple[str, str]]:
@@ -185,16 +207,14 @@ def pseudonym(campaign: Campaign, worker_id: int) -> str:
 
 
 def _qrels(source: Source, between: str) -> Iterator[bytes]:
-    qrels = (row for row in source.derived.qrels if source.may_leave(*row))
-    return _lines(between.join((query, "0", pid, "1")) for query, pid in qrels)
+    return _lines(between.join((query, "0", pid, "1")) for query, pid in source.qrels)
 
 
 def _merged(source: Source) -> Iterator[bytes]:
     """Original qrels in their own order, then the best known answers that were not among them, with grade 1."""
     grades = {(query, pid): grade for query, pid, grade in source.original_qrels}
-    for key in source.derived.qrels:
-        if source.may_leave(*key):
-            grades[key] = max(grades.get(key, 1), 1)
+    for key in source.qrels:
+        grades[key] = max(grades.get(key, 1), 1)
     return _lines(f"{query} 0 {pid} {grade}" for (query, pid), grade in grades.items())
 
 
@@ -217,7 +237,11 @@ def _pair_records(source: Source) -> Iterator[dict[str, Any]]:
 
 def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
     campaign = source.campaign
-    qrels = {(query, pid) for query, pid, grade in source.original_qrels if grade >= campaign.min_grade}
+    qrels = {
+        (query, source.stands_for.get(query, {}).get(pid, pid))
+        for query, pid, grade in source.original_qrels
+        if grade >= campaign.min_grade
+    }
     judged = (row for row in _pair_records(source) if row["a_preferred"] or row["b_preferred"])
     while rows := list(islice(judged, LINES)):
         queries, passages = pool_selectors.texts_of(
@@ -232,7 +256,7 @@ def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
             yield {
                 "query": query,
                 "query_text": queries[query],
-                "category": source.categories.get(query, ""),
+                "category": source.categories.get((query, a, b), ""),
                 "qrel": "both" if len(of_qrels) > 1 else "".join(of_qrels),
                 "preferred": "a" if difference > 0 else "b" if difference else "",
                 "a_preferred": row["a_preferred"],
@@ -241,7 +265,15 @@ def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
                 "a_text": passages[a],
                 "b": b,
                 "b_text": passages[b],
+                "a_also": source.twins.get((query, a), []),
+                "b_also": source.twins.get((query, b), []),
             }
+
+
+def _twin_records(source: Source) -> Iterator[dict[str, Any]]:
+    for (query, pid), twins in sorted(source.twins.items()):
+        if source.may_leave(query, pid):
+            yield from ({"query": query, "passage": pid, "also": twin} for twin in twins)
 
 
 def _judgment_records(source: Source) -> Iterator[dict[str, Any]]:
@@ -335,6 +367,7 @@ def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
             },
         },
         **({"reused": _reuse_manifest(source)} if source.reused else {}),
+        **({"ids of equal texts": files["equal-texts.tsv"].lines - 1} if source.twins else {}),
         **({"withheld passages": len(source.withheld)} if source.withheld else {}),
         "files": {
             name: {"what": NAMES[name], "bytes": summary.bytes, "sha256": summary.sha256.hexdigest()}
@@ -382,6 +415,8 @@ def _on_one_line(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tsv_value(value: object) -> object:
+    if isinstance(value, list):
+        return " ".join(value)
     return str(value).lower() if isinstance(value, bool) else value
 
 
@@ -398,6 +433,7 @@ _MAKE: dict[str, Callable[[Source], Iterator[bytes]]] = {
     "pairs.jsonl": lambda source: _jsonl(_pair_records(source)),
     "judged-pairs.tsv": lambda source: _tsv(JUDGED_COLUMNS, map(_on_one_line, _judged_records(source))),
     "judged-pairs.jsonl": lambda source: _jsonl(_judged_records(source)),
+    "equal-texts.tsv": lambda source: _tsv(TWIN_COLUMNS, _twin_records(source)),
     "judgments.tsv": lambda source: _tsv(JUDGMENT_COLUMNS, _judgment_records(source)),
     "judgments.jsonl": lambda source: _jsonl(_judgment_records(source)),
     "reused-judgments.tsv": lambda source: _tsv(REUSED_COLUMNS, _reused_records(source)),

@@ -34,7 +34,7 @@ from platforms.publishing import publication_likely
 from pools import selectors as pool_selectors
 from pools.charts import size_histogram
 from pools.forms import LABELS
-from pools.models import Campaign
+from pools.models import Campaign, Twin
 from pools.reuse import reused_pairs
 from pools.views import campaign_of
 from tasks import campaign_alarms, links
@@ -71,6 +71,8 @@ def campaign(request: Request, pk: int) -> HttpResponse:
         "run_count": campaign.runs.count(),
         "sizes": sizes,
         "histogram": size_histogram(sizes),
+        "twin_count": Twin.objects.filter(candidate__pool__campaign=campaign).count(),
+        "alike": Listing(request, pool_selectors.alike_pairs(campaign), key="alike"),
         "bill": campaign_bill(publication_likely(campaign), pairs=campaign.pair_count - reused),
         "settings": _settings(campaign),
         "address": links.campaign_address(campaign),

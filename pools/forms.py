@@ -39,6 +39,7 @@ LABELS: dict[str, "_StrPromise"] = {
     "min_grade": gettext_lazy("Lowest relevant grade"),
     "qrel_policy": gettext_lazy("Original qrels in the pools"),
     "design": gettext_lazy("Pairing design"),
+    "champion_qrel": gettext_lazy("Qrel that a champion check compares"),
     "selection": gettext_lazy("Queries"),
     "query_list": gettext_lazy("List of queries"),
     "sample_size": gettext_lazy("Sample size"),
@@ -98,6 +99,9 @@ HELP: dict[str, "_StrPromise"] = {
     "qrel_policy": gettext_lazy("Which relevant passages are added to those of the runs."),
     "design": gettext_lazy(
         "All pairs: every two passages of a pool. Champion check: one run against the qrels, one pair per query."
+    ),
+    "champion_qrel": gettext_lazy(
+        "Of a query that has several. The paper takes the first. If the run has none of them, the highest is the first."
     ),
     "query_list": gettext_lazy("Query ids, separated by spaces or line breaks. For “a list of queries” only."),
     "sample_size": gettext_lazy("How many queries to draw. For “a sample” only."),
@@ -353,7 +357,11 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
             ["name", "runs", "more_runs", "design", "selection", "sample_size", "query_list"],
             False,
         ),
-        (gettext_lazy("Pool settings"), ["order", "depth", "qrel_policy", "min_grade", "seed", "method"], True),
+        (
+            gettext_lazy("Pool settings"),
+            ["order", "depth", "qrel_policy", "champion_qrel", "min_grade", "seed", "method"],
+            True,
+        ),
         (
             gettext_lazy("How it is judged"),
             ["overlap", "reuse", "pairs_per_hit", "tests_per_hit", "minutes_per_hit"],

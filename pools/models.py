@@ -53,11 +53,22 @@ class Passage(models.Model):
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="passages")
     pid = models.TextField()
     text = models.TextField(blank=True)
+    text_key = models.UUIDField(
+        null=True, editable=False, help_text=_("The same for equal texts: evaluation.judging.equal_texts.")
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["collection", "pid"], name="passage_once_per_collection")]
-        # pools.selectors.missing_texts()
-        indexes = [models.Index(fields=["collection"], condition=models.Q(text=""), name="passage_without_text")]
+        indexes = [
+            # pools.selectors.missing_texts()
+            models.Index(fields=["collection"], condition=models.Q(text=""), name="passage_without_text"),
+            # pools.services: the passages of a collection that have a candidate's text
+            models.Index(
+                fields=["collection", "text_key"],
+                condition=models.Q(text_key__isnull=False),
+                name="passage_by_text",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.pid
@@ -227,6 +238,11 @@ class Campaign(models.Model):
         ALL_PAIRS = "all_pairs", _("all pairs")
         CHAMPION_CHECK = "champion_check", _("champion check")
 
+    class ChampionQrel(models.TextChoices):
+        FIRST = "first", _("the first in the file")
+        HIGHEST = "highest", _("the one that the run ranks highest")
+        EACH = "each", _("each, with a comparison for every one")
+
     class Exclusion(models.TextChoices):
         ASSIGNMENT = "assignment", _("the assignment that failed")
         WORKER = "worker", _("all of the worker's assignments in the campaign")
@@ -273,6 +289,7 @@ class Campaign(models.Model):
     min_grade = models.IntegerField(default=1)
     qrel_policy = models.CharField(max_length=10, choices=QrelPolicy, default=QrelPolicy.FIRST)
     design = models.CharField(max_length=20, choices=Design, default=Design.ALL_PAIRS)
+    champion_qrel = models.CharField(max_length=10, choices=ChampionQrel, default=ChampionQrel.FIRST)
     selection = models.CharField(max_length=10, choices=Selection, default=Selection.ALL)
     query_list = models.TextField(blank=True)
     sample_size = models.PositiveIntegerField(null=True, blank=True)
@@ -362,6 +379,14 @@ class Campaign(models.Model):
     pool_histogram = models.JSONField(
         default=dict, editable=False, help_text=_("How many pools there are of each size; sizes as text.")
     )
+    champion_split = models.JSONField(
+        default=dict, editable=False, help_text=_("For a champion check, the comparisons of category `a` and of `b`.")
+    )
+    untexted_count = models.PositiveIntegerField(
+        default=0,
+        editable=False,
+        help_text=_("Passages in pools of several that had no text to compare when the pools were made."),
+    )
     revision = models.PositiveBigIntegerField(
         default=0, editable=False, help_text=_("Grows whenever what results and exports are made of has changed.")
     )
@@ -424,6 +449,43 @@ class Candidate(models.Model):
 
     def __str__(self) -> str:
         return f"{self.passage_id} in {self.pool_id}"
+
+
+class Twin(models.Model):
+    """A passage that has the text of a candidate, under another id of the collection: exported and scored with it.
+
+    Two passages of one pool that have the same text are one candidate: the smallest id by code point. The other is its
+    twin, and so is every other passage of the collection with this text. Fixed when the campaign is packed.
+    """
+
+    candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="twins")
+    passage = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["candidate", "passage"], name="twin_once_per_candidate")]
+
+    def __str__(self) -> str:
+        return f"{self.passage_id} as {self.candidate_id}"
+
+
+class AlikePair(models.Model):
+    """Two passages of a pool with nearly, but not quite, the same text, stored in order: the most alike first.
+
+    `share` is how much of their runs of three words they have in common, 1 where all.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="alike_pairs", db_index=False)
+    pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="+")
+    a = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="+")
+    b = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="+")
+    share = models.FloatField()
+
+    class Meta:
+        # pools.selectors.alike_pairs(): a campaign's, in the order in which they were stored
+        indexes = [models.Index(fields=["campaign", "id"], name="alike_pair_in_order")]
+
+    def __str__(self) -> str:
+        return f"{self.a_id} and {self.b_id}"
 
 
 class Pair(models.Model):

@@ -12,8 +12,11 @@ from django.utils.translation import ngettext
 from core.errors import FileAway, FileMissing
 from core.models import Lab, User
 from evaluation.files.artifact import Order, RunArtifact
-from evaluation.judging.pooling import PoolSizes, sizes_of
+from evaluation.files.qrels import Entry, Qrels
+from evaluation.judging.equal_texts import name_once, relevant_once
+from evaluation.judging.pooling import ChampionPair, ChampionQrel, PoolSizes, champion_pairs, sizes_of
 from pools.models import (
+    AlikePair,
     Campaign,
     Candidate,
     Collection,
@@ -27,8 +30,14 @@ from pools.models import (
     QrelsVersion,
     Query,
     Run,
+    Twin,
     VersionQuery,
 )
+
+# How much of a run its artifact keeps.
+ARTIFACT_DEPTH = 100
+# How far down a run a champion check looks for a second passage with another text than the first.
+SECOND_DEPTH = 10
 
 
 def labs_of(user: User) -> QuerySet[Lab]:
@@ -191,10 +200,50 @@ def withheld_passages(campaign: Campaign) -> set[tuple[str, str]]:
     confidential = list(campaign.runs.filter(is_released=False))
     if not confidential:
         return set()
-    depth = max(campaign.depth, 2) if campaign.design == Campaign.Design.CHAMPION_CHECK else campaign.depth
+    is_champion_check = campaign.design == Campaign.Design.CHAMPION_CHECK
+    depth = champion_depth(campaign) if is_champion_check else campaign.depth
     public = {(query, pid) for query, pid, _grade in collection_qrels(campaign.collection)}
     brought = _brought(confidential, campaign, depth)
     return brought - public - _brought(campaign.runs.filter(is_released=True), campaign, depth)
+
+
+def champion_depth(campaign: Campaign) -> int:
+    """How far down its run a champion check looks."""
+    is_highest = campaign.champion_qrel == Campaign.ChampionQrel.HIGHEST
+    return ARTIFACT_DEPTH if is_highest else SECOND_DEPTH
+
+
+def champion_asked(campaign: Campaign) -> list[ChampionPair]:
+    """The comparisons of a champion check, of which each has its category."""
+    top = load_artifact(campaign.runs.get()).top(cast(Order, campaign.order), champion_depth(campaign))
+    pooled = set(campaign.pools.values_list("query__qid", flat=True))
+    qrels = Qrels.of(Entry(*row) for row in collection_qrels(campaign.collection) if row[0] in pooled)
+    stands_for = twins_of(campaign)
+    return list(
+        champion_pairs(
+            name_once(stands_for, top),
+            relevant_once(stands_for, qrels, campaign.min_grade),
+            min_grade=campaign.min_grade,
+            choice=cast(ChampionQrel, campaign.champion_qrel),
+        )
+    )
+
+
+def twins_of(campaign: Campaign, pool: Pool | None = None) -> dict[str, dict[str, str]]:
+    """By query and id, the candidate that stands for a passage with its text, in all pools of a campaign or in one."""
+    twins = Twin.objects.filter(candidate__pool__campaign=campaign)
+    if pool is not None:
+        twins = twins.filter(candidate__pool=pool)
+    stands_for: dict[str, dict[str, str]] = {}
+    rows = twins.values_list("candidate__pool__query__qid", "passage__pid", "candidate__passage__pid").order_by()
+    for query, twin, candidate in rows.iterator(chunk_size=20_000):
+        stands_for.setdefault(query, {})[twin] = candidate
+    return stands_for
+
+
+def alike_pairs(campaign: Campaign) -> QuerySet[AlikePair]:
+    """The pairs of passages in a pool that have nearly the same text, the most alike first."""
+    return AlikePair.objects.filter(campaign=campaign).select_related("pool__query", "a", "b").order_by("id")
 
 
 def _brought(runs: Iterable[Run], campaign: Campaign, depth: int) -> set[tuple[str, str]]:
@@ -230,6 +279,8 @@ def related_passages(campaign: Campaign) -> Iterator[tuple[int, int]]:
     """`(query, passage)` keys of everything that is known to be about a query: its qrels and its pool."""
     yield from Qrel.objects.filter(collection=campaign.collection).values_list("query_id", "passage_id")
     yield from Candidate.objects.filter(pool__campaign=campaign).values_list("pool__query_id", "passage_id")
+    twins = Twin.objects.filter(candidate__pool__campaign=campaign)
+    yield from twins.values_list("candidate__pool__query_id", "passage_id")
 
 
 class Missing(NamedTuple):

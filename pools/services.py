@@ -2,15 +2,17 @@
 
 import hashlib
 import io
+from collections import Counter
 from collections.abc import Collection as Some
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from random import Random
 from typing import Any, BinaryIO, NamedTuple, cast
+from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.core.files import File
@@ -34,10 +36,12 @@ from evaluation.files.qrels import Entry, Policy, Qrels, read_qrels
 from evaluation.files.runs import RunCheck, check_run
 from evaluation.files.textfiles import Source, name_of, quote_value
 from evaluation.files.texts import read_passages, read_queries
-from evaluation.judging.pooling import all_pairs, canonical, champion_check, pool_queries, pool_sizes
+from evaluation.judging.equal_texts import Alike, merge_equal, name_once, nearly_equal, relevant_once, text_key
+from evaluation.judging.pooling import ChampionQrel, all_pairs, canonical, champion_pairs, pool_queries, pool_sizes
 from evaluation.statistics.ranks import ranks_of
 from pools import selectors as pool_selectors
 from pools.models import (
+    AlikePair,
     Campaign,
     Candidate,
     Collection,
@@ -52,11 +56,11 @@ from pools.models import (
 )
 
 ARTIFACT = "artifact.npz"
-ARTIFACT_DEPTH = 100
 KEEP_DEPTH = 10
 SCORED_DEPTH = 10
 # The settings of how a campaign's results are read. They may change at any time.
 READING = ("error_rate", "compare_depth", "comparisons", "baseline", "compared_pairs", "teams_apart", "rank_by")
+QUERIES_AT_ONCE = 500  # whose passages' texts are in memory
 
 
 class BadRun(Refused):
@@ -146,7 +150,7 @@ def _opened(source: Source, report: Report) -> Iterator[BinaryIO]:
 
 def _import_queries(collection: Collection, source: Source, report: Report) -> int:
     with _opened(source, report) as file:
-        count = _stage(read_queries(file))
+        count = _stage((query.id, query.text, None) for query in read_queries(file))
     report(_("Storing the queries"))
     clash = _first(
         "SELECT q.qid FROM pools_query q JOIN staged s ON s.id = q.qid "
@@ -194,7 +198,11 @@ def _import_passages(
 ) -> int:
     wanted = None if keep == "all" else pool_selectors.wanted_passages(collection, depth).union(also)
     with _opened(source, report) as file:
-        _stage(row for row in read_passages(file) if wanted is None or row[0] in wanted)
+        _stage(
+            (passage.id, passage.text, text_key(passage.text) if passage.text else None)
+            for passage in read_passages(file)
+            if wanted is None or passage.id in wanted
+        )
     report(_("Storing the passages"))
     double = _first("SELECT id FROM staged GROUP BY id HAVING min(text) <> max(text) LIMIT 1")
     if double:
@@ -208,18 +216,23 @@ def _import_passages(
         raise BadInput(
             name_of(source), None, _("passage %(id)s already has a different text in the collection.") % {"id": clash}
         )
-    return _execute(
-        "INSERT INTO pools_passage (collection_id, pid, text) SELECT DISTINCT ON (id) %s, id, text FROM staged "
-        "ON CONFLICT (collection_id, pid) DO UPDATE SET text = excluded.text",
+    count = _execute(
+        "INSERT INTO pools_passage (collection_id, pid, text, text_key) "
+        "SELECT DISTINCT ON (id) %s, id, text, text_key FROM staged "
+        "ON CONFLICT (collection_id, pid) DO UPDATE SET text = excluded.text, text_key = excluded.text_key",
         collection.pk,
     )
+    drafts = collection.campaigns.filter(state=Campaign.State.DRAFT, untexted_count__gt=0)
+    for campaign in drafts.select_for_update().order_by("id"):
+        campaign_compare_texts(campaign=campaign, report=report)
+    return count
 
 
-def _stage(rows: Iterable[tuple[str, str]]) -> int:
-    """Copy `(id, text)` rows into a temporary table of this transaction."""
+def _stage(rows: Iterable[tuple[str, str, UUID | None]]) -> int:
+    """Copy `(id, text, key of the text)` rows into a temporary table of this transaction."""
     _execute("DROP TABLE IF EXISTS staged")
-    _execute("CREATE TEMPORARY TABLE staged (id text NOT NULL, text text NOT NULL) ON COMMIT DROP")
-    return copy_into('"staged" ("id", "text")', rows)
+    _execute("CREATE TEMPORARY TABLE staged (id text NOT NULL, text text NOT NULL, text_key uuid) ON COMMIT DROP")
+    return copy_into('"staged" ("id", "text", "text_key")', rows)
 
 
 def _keys(model: type[Query] | type[Passage], field: str, collection: Collection, ids: Iterable[str]) -> dict[str, int]:
@@ -339,12 +352,12 @@ def _check_preferences(collection: Collection, filename: str) -> None:
     )
     if not missing:
         return
-    wanted = pool_selectors.wanted_passages(collection, ARTIFACT_DEPTH)
+    wanted = pool_selectors.wanted_passages(collection, pool_selectors.ARTIFACT_DEPTH)
     unknown = {pid: line for pid, line in missing.items() if pid not in wanted}
     if unknown:
         pid = min(unknown, key=unknown.__getitem__)
         text = _("passage %(id)s is not in the collection, and none of its runs has it among the first %(depth)d.")
-        text = text % {"id": quote_value(pid), "depth": ARTIFACT_DEPTH}
+        text = text % {"id": quote_value(pid), "depth": pool_selectors.ARTIFACT_DEPTH}
         raise BadInput(filename, unknown[pid], text + _more(len(unknown) - 1))
     _keys(Passage, "pid", collection, missing)
 
@@ -444,8 +457,8 @@ def run_import(
     run = Run(lab=collection.lab, collection=collection, name=name, team=team, notes=notes, sha256=digest)
     _must_be_free(collection, name, run.sha256)
     query_ids = set(Query.objects.filter(collection=collection).values_list("qid", flat=True))
-    checking = ReportedFile(source, filename, _("Checking %(name)s") % {"name": filename}, report)
-    check = check_run(cast(BinaryIO, checking), name=filename, queries=query_ids or None, depth=ARTIFACT_DEPTH)
+    checking = cast(BinaryIO, ReportedFile(source, filename, _("Checking %(name)s") % {"name": filename}, report))
+    check = check_run(checking, name=filename, queries=query_ids or None, depth=pool_selectors.ARTIFACT_DEPTH)
     if check.artifact is None:
         raise BadRun(check)
     run.census, run.metadata = check.census.as_dict(), check.metadata
@@ -550,12 +563,17 @@ def run_delete(*, run: Run) -> None:
 class Plan:
     """The pools of a campaign and the pairs that its design asks about, by id, in canonical order.
 
-    `contested`: how many queries have a pool of two or more, before the campaign chooses among them.
+    `contested`: how many queries have a pool of two or more, before the campaign chooses among them. Equal texts are
+    one candidate, as far as the texts are there: `untexted` passages of pools of several have none. `alike` are the
+    pairs of passages with nearly the same text. `split`: for a champion check, how many comparisons each category has.
     """
 
     pools: Mapping[str, tuple[str, ...]]
     pairs: Mapping[str, tuple[IdPair, ...]]
     contested: int
+    alike: Sequence[Alike] = ()
+    untexted: int = 0
+    split: Mapping[str, int] = field(default_factory=dict)
 
 
 @transaction.atomic
@@ -693,40 +711,103 @@ def _draft(campaign: Campaign, otherwise: str) -> Campaign:
     return draft
 
 
-def campaign_plan(campaign: Campaign, runs: Iterable[Run], report: Report | None = None) -> Plan:
-    """The pools and pairs of a campaign that need not be stored yet: a function of artifacts, qrels and settings.
+def campaign_plan(
+    campaign: Campaign, runs: Iterable[Run], report: Report | None = None, queries: Some[str] | None = None
+) -> Plan:
+    """The pools and pairs of a campaign that need not be stored yet: from artifacts, qrels, texts and settings alone.
 
-    Pools cover the queries that have a qrel of the asked grade, as the mean reciprocal rank does.
+    Pools cover the queries that have a qrel of the asked grade, as the mean reciprocal rank does; `queries` are those
+    that were chosen before, if they were. Passages of a pool with equal texts are one candidate.
     """
-    depth = max(campaign.depth, 2) if campaign.design == Campaign.Design.CHAMPION_CHECK else campaign.depth
+    is_champion_check = campaign.design == Campaign.Design.CHAMPION_CHECK
+    depth = pool_selectors.champion_depth(campaign) if is_champion_check else campaign.depth
     report, runs = report or silent(), list(runs)
-    tops = []
+    tops: list[dict[str, tuple[str, ...]]] = []
     for number, run in enumerate(runs):
         report(_("Reading the top of the runs"), number, len(runs))
         tops.append(pool_selectors.load_artifact(run).top(cast(Order, campaign.order), depth))
     report(_("Building pools and pairs"))
     qrels = Qrels.of(Entry(*row) for row in pool_selectors.collection_qrels(campaign.collection))
-    if campaign.design == Campaign.Design.CHAMPION_CHECK:
+    split: Mapping[str, Mapping[str, int]] = {}
+    if is_champion_check:
         if len(tops) != 1:
             raise Refused(_("The champion check compares one run with the qrels: choose exactly one run."))
-        asked = champion_check(tops[0], qrels, min_grade=campaign.min_grade)
-        pools = {
-            query: asked[query][1:] if query in asked else pids[:1]
-            for query, pids in qrels.relevant("first", campaign.min_grade).items()
-            if pids
-        }
-        pairs: dict[str, tuple[IdPair, ...]] = {query: (asked[query],) if query in asked else () for query in pools}
+        pools, pairs, split = _plan_champion_check(campaign, tops[0], qrels)
     else:
-        pools = pool_queries(
-            [{query: pids[: campaign.depth] for query, pids in top.items()} for top in tops],
-            qrels,
-            cast(Policy, campaign.qrel_policy),
-            min_grade=campaign.min_grade,
-        )
+        pools = pool_queries(tops, qrels, cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade)
+        pools = merge_equal(pools, _text_keys(campaign.collection, pools)).pools
         pairs = {query: tuple(all_pairs(query, pool)) for query, pool in pools.items()}
-    chosen = _select_queries(campaign, pools)
+    chosen = sorted(queries) if queries is not None else _select_queries(campaign, pools)
     contested = sum(len(pool) > 1 for pool in pools.values())
-    return Plan({query: pools[query] for query in chosen}, {query: pairs[query] for query in chosen}, contested)
+    pools = {query: pools[query] for query in chosen}
+    alike, untexted = _compare_texts(campaign.collection, pools, report)
+    return Plan(
+        pools,
+        {query: pairs[query] for query in chosen},
+        contested,
+        alike,
+        untexted,
+        {name: sum(split[query][name] for query in chosen if query in split) for name in "ab"} if split else {},
+    )
+
+
+def _plan_champion_check(
+    campaign: Campaign, top: Mapping[str, tuple[str, ...]], qrels: Qrels
+) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[IdPair, ...]], dict[str, Counter[str]]]:
+    """Pools, pairs, and how many of a query's comparisons are in each category."""
+    relevant = {query: own for query, own in qrels.relevant("all", campaign.min_grade).items() if own}
+    seen = {query: {*own, *top.get(query, ())} for query, own in relevant.items()}
+    stands_for = merge_equal(seen, _text_keys(campaign.collection, seen)).stands_for
+    once = relevant_once(stands_for, qrels, campaign.min_grade)
+    pools = {query: set(own) for query, own in once.relevant("first", campaign.min_grade).items() if own}
+    pairs: dict[str, list[IdPair]] = {query: [] for query in pools}
+    split: dict[str, Counter[str]] = {query: Counter() for query in pools}
+    for asked in champion_pairs(
+        name_once(stands_for, top),
+        once,
+        min_grade=campaign.min_grade,
+        choice=cast(ChampionQrel, campaign.champion_qrel),
+    ):
+        if not pairs[asked.query]:
+            pools[asked.query] = set()
+        pools[asked.query].update((asked.qrel, asked.other))
+        pairs[asked.query].append(asked.pair)
+        split[asked.query][asked.category] += 1
+    return (
+        {query: tuple(sorted(pool)) for query, pool in pools.items()},
+        {query: tuple(sorted(asked)) for query, asked in pairs.items()},
+        split,
+    )
+
+
+def _text_keys(collection: Collection, lists: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """By id, what equal texts among some lists of passages have in common, for those that have a text."""
+    pids = list({pid for listed in lists.values() for pid in listed})
+    keys: dict[str, str] = {}
+    for start in range(0, len(pids), 5000):
+        rows = Passage.objects.filter(
+            collection=collection, pid__in=pids[start : start + 5000], text_key__isnull=False
+        ).values_list("pid", "text_key")
+        keys.update((pid, str(key)) for pid, key in rows)
+    return keys
+
+
+def _compare_texts(
+    collection: Collection, pools: Mapping[str, tuple[str, ...]], report: Report
+) -> tuple[list[Alike], int]:
+    """The pairs of passages with nearly the same text, the most alike first, and how many passages have none."""
+    several = [query for query, pool in pools.items() if len(pool) > 1]
+    alike: list[Alike] = []
+    untexted: set[str] = set()
+    for start in range(0, len(several), QUERIES_AT_ONCE):
+        report(_("Comparing the texts"), start, len(several))
+        part = {query: pools[query] for query in several[start : start + QUERIES_AT_ONCE]}
+        pids = {pid for pool in part.values() for pid in pool}
+        _queries, texts = pool_selectors.texts_of(collection, qids=(), pids=pids)
+        texts = {pid: text for pid, text in texts.items() if text}
+        untexted |= pids - texts.keys()
+        alike += nearly_equal(part, texts)
+    return sorted(alike, key=lambda found: (-found.share, found.pair)), len(untexted)
 
 
 def _select_queries(campaign: Campaign, pools: Mapping[str, tuple[str, ...]]) -> list[str]:
@@ -755,6 +836,36 @@ def _select_queries(campaign: Campaign, pools: Mapping[str, tuple[str, ...]]) ->
     return sorted(Random(campaign.seed).sample(contested, size))
 
 
+@transaction.atomic
+def campaign_compare_texts(*, campaign: Campaign, report: Report | None = None) -> None:
+    """Make the pools and pairs of a locked draft, or of a campaign that is being packed, again over the same queries.
+
+    For texts that came after its pools were made: only those that were there could be compared.
+    """
+    report = report or silent()
+    queries = campaign.pools.values_list("query__qid", flat=True)
+    plan = campaign_plan(campaign, campaign.runs.order_by("name"), report, queries=list(queries))
+    AlikePair.objects.filter(campaign=campaign).delete()
+    Pair.objects.filter(pool__campaign=campaign).delete()
+    Candidate.objects.filter(pool__campaign=campaign).delete()
+    Pool.objects.filter(campaign=campaign).delete()
+    _store_plan(campaign, plan, report)
+
+
+def twins_store(*, campaign: Campaign) -> None:
+    """Store which passages of the collection have the text of a candidate. What is stored already stays."""
+    _execute(
+        "INSERT INTO pools_twin (candidate_id, passage_id) "
+        "SELECT candidate.id, twin.id FROM pools_pool pool "
+        "JOIN pools_candidate candidate ON candidate.pool_id = pool.id "
+        "JOIN pools_passage passage ON passage.id = candidate.passage_id "
+        "JOIN pools_passage twin ON twin.collection_id = passage.collection_id "
+        "AND twin.text_key = passage.text_key AND twin.id <> passage.id "
+        "WHERE pool.campaign_id = %s ON CONFLICT (candidate_id, passage_id) DO NOTHING",
+        campaign.pk,
+    )
+
+
 def _store_plan(campaign: Campaign, plan: Plan, report: Report) -> None:
     report(_("Storing the pools"))
     query_keys = _keys(Query, "qid", campaign.collection, plan.pools)
@@ -779,8 +890,18 @@ def _store_plan(campaign: Campaign, plan: Plan, report: Report) -> None:
         ),
         lambda copied: report(step, copied, campaign.pair_count, "rows"),
     )
+    copy_rows(
+        AlikePair,
+        ["campaign", "pool", "a", "b", "share"],
+        (
+            (campaign.pk, pool_keys[pair.query], passage_keys[pair.a], passage_keys[pair.b], share)
+            for pair, share in plan.alike
+        ),
+    )
+    twins_store(campaign=campaign)
     campaign.pool_histogram = {str(size): count for size, count in pool_sizes(plan.pools).histogram.items()}
-    campaign.save(update_fields=["pair_count", "pool_histogram"])
+    campaign.champion_split, campaign.untexted_count = dict(plan.split), plan.untexted
+    campaign.save(update_fields=["pair_count", "pool_histogram", "champion_split", "untexted_count"])
 
 
 def _in_words(error: ValidationError) -> str:

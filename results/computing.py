@@ -8,7 +8,8 @@ from typing import Any, cast
 from evaluation.files.artifact import Order
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Entry, Policy, Qrels
-from evaluation.judging.pooling import pool_sizes
+from evaluation.judging.equal_texts import name_once, relevant_once
+from evaluation.judging.pooling import ChampionQrel, pool_sizes
 from evaluation.judging.tournament import Derived, Method, derive
 from evaluation.statistics.agreement import agreement
 from evaluation.statistics.certainty import certainty
@@ -28,6 +29,7 @@ from evaluation.statistics.ranks import Board, Ranks
 from evaluation.statistics.significance import sign_test
 from evaluation.statistics.winning import Wins, perfect_top, win_ratios
 from pools.models import Campaign
+from pools.selectors import champion_depth
 from results.comparisons import choose_comparisons, compare_runs
 from results.inputs import FORMAT, Inputs
 from results.quality import Behaviour
@@ -50,6 +52,7 @@ def compute(inputs: Inputs) -> Json:
     settled = {query: pool for query, pool in inputs.pools.items() if query not in inputs.waiting}
     judgments = [row for row in inputs.preferences if row.query not in inputs.waiting]
     derived = derive(settled, judgments, method=cast(Method, inputs.campaign.method))
+    # By candidates. Original qrels and runs may name the same texts by other ids.
     preference = Qrels.of(Entry(query, passage, 1) for query, passage in derived.qrels)
     data = _counts(inputs, derived, preference) | {"quality": _quality(inputs.behaviour)}
     queries = common_queries(inputs.qrels, preference)
@@ -74,7 +77,7 @@ def tops(inputs: Inputs) -> dict[str, dict[str, list[str]]]:
     order = cast(Order, inputs.campaign.order)
     runs_of: dict[str, dict[str, list[str]]] = {query: {} for query in inputs.pools}
     for name, run in inputs.runs.items():
-        for query, (passage,) in run.top(order).items():
+        for query, (passage,) in name_once(inputs.stands_for, run.top(order)).items():
             if passage in inputs.pools.get(query, ()):
                 runs_of[query].setdefault(passage, []).append(name)
     return runs_of
@@ -82,7 +85,8 @@ def tops(inputs: Inputs) -> dict[str, dict[str, list[str]]]:
 
 def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
     best = preference.relevant()
-    relevant = inputs.qrels.relevant("all", inputs.campaign.min_grade)
+    min_grade = inputs.campaign.min_grade
+    relevant = relevant_once(inputs.stands_for, inputs.qrels, min_grade).relevant("all", min_grade)
     outcomes = ({1: derived.single} if derived.single else {}) | derived.deadlocks
     return {
         "version": FORMAT,
@@ -96,6 +100,9 @@ def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
         "sampled_from": inputs.campaign.sampled_from,
         "answered": len(best),
         "preference_qrels": sum(map(len, best.values())),
+        "twins": sum(
+            passage in best.get(query, ()) for query, own in inputs.stands_for.items() for passage in own.values()
+        ),
         "incomplete": len(inputs.pools) - len(best),
         "pairs": inputs.pairs,
         "judgments": len(inputs.preferences),
@@ -116,34 +123,43 @@ def _scores(
 ) -> Json:
     campaign, order = inputs.campaign, cast(Order, inputs.campaign.order)
     seed = campaign.seed % (1 << 63)
-    board = Board(inputs.runs, inputs.k, order)
-    everywhere = board.ranks(inputs.qrels, campaign.min_grade)
+    original = Board(inputs.runs, inputs.k, order)
+    board = original.with_twins(inputs.stands_for)
+    qrels_once = relevant_once(inputs.stands_for, inputs.qrels, campaign.min_grade)
+    everywhere = original.ranks(inputs.qrels, campaign.min_grade)
     before = everywhere.only(queries)
     after = board.ranks(preference).only(queries)
-    perfect = perfect_finds(inputs.qrels, preference, queries, campaign.min_grade)
+    perfect = perfect_finds(qrels_once, preference, queries, campaign.min_grade)
     scores = leaderboard(before, after, perfect, alpha=ALPHA, seed=seed)
     runs = sorted(board.runs, key=lambda run: (-scores.preference[run].mean, run))
     on_all = everywhere.means()
     lists = {run: inputs.runs[run].longest for run in runs}
-    deep = board if campaign.compare_depth == inputs.k else Board(inputs.runs, campaign.compare_depth, order)
+    deep = original if campaign.compare_depth == inputs.k else Board(inputs.runs, campaign.compare_depth, order)
     choice = choose_comparisons(inputs)
     in_order = inputs.imported if choice.comparisons == Campaign.Comparisons.CHAIN else runs
     compared, compared_before = (
         compare_runs(
             choice,
-            _in_order(deep.ranks(qrels, grade).only(queries), in_order),
+            _in_order(ranks.only(queries), in_order),
             rank_by=campaign.rank_by,
             alpha=ALPHA,
             lists=lists,
         )
-        for qrels, grade in ((preference, 1), (inputs.qrels, campaign.min_grade))
+        for ranks in (
+            deep.with_twins(inputs.stands_for).ranks(preference),
+            deep.ranks(inputs.qrels, campaign.min_grade),
+        )
     )
-    tops = {run: inputs.runs[run].top(order) for run in runs}
-    top = perfect_top(inputs.qrels, campaign.min_grade)
+    tops = {run: name_once(inputs.stands_for, inputs.runs[run].top(order)) for run in runs}
+    top = perfect_top(qrels_once, campaign.min_grade)
     wins = win_ratios(tops | {_NOBODY: top}, list(preference.queries), judgments, alpha=ALPHA)
-    brought = {run: inputs.runs[run].top(order, campaign.depth) for run in runs if run in inputs.pooled}
+    brought = {
+        run: name_once(inputs.stands_for, inputs.runs[run].top(order, campaign.depth))
+        for run in runs
+        if run in inputs.pooled
+    }
     own_contributions = contributions(
-        board, brought, inputs.qrels, pools, judgments,
+        board, brought, qrels_once, pools, judgments,
         method=cast(Method, campaign.method), policy=cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade,
     )  # fmt: skip
     return {
@@ -177,7 +193,7 @@ def _scores(
         "bonferroni": {"alpha": scores.alpha, "family": len(scores.neighbours), "threshold": scores.threshold},
         "pairings": {
             "preference": _share(pairings(preference.relevant(), judgments)),
-            "original": _share(pairings(inputs.qrels.relevant("all", campaign.min_grade), judgments)),
+            "original": _share(pairings(qrels_once.relevant("all", campaign.min_grade), judgments)),
         },
         "wins": _wins(wins),
         "comparisons": choice.as_dict(),
@@ -212,7 +228,11 @@ def _champion(inputs: Inputs, judgments: Sequence[Preference]) -> Json:
     (run,) = inputs.runs.values()
     asked = Qrels({query: grades for query, grades in inputs.qrels.grades.items() if query in inputs.pools})
     outcomes = champion_outcomes(
-        run.top(cast(Order, campaign.order), 2), asked, judgments, min_grade=campaign.min_grade
+        name_once(inputs.stands_for, run.top(cast(Order, campaign.order), champion_depth(campaign))),
+        relevant_once(inputs.stands_for, asked, campaign.min_grade),
+        judgments,
+        min_grade=campaign.min_grade,
+        choice=cast(ChampionQrel, campaign.champion_qrel),
     )
     decided = sum(outcomes.slices())
     return {
@@ -233,6 +253,8 @@ def _champion(inputs: Inputs, judgments: Sequence[Preference]) -> Json:
             for name, count in zip(SLICES, outcomes.slices(), strict=True)
         ],
         "run": next(iter(inputs.runs)),
+        "qrel": campaign.champion_qrel,
+        "split": campaign.champion_split,
         "unjudged": outcomes.unjudged,
         "crowd_error": outcomes.crowd_error,
     }

@@ -10,6 +10,7 @@ from evaluation.files.about_runs import Outside
 from evaluation.files.artifact import RunArtifact
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Entry, Qrels
+from evaluation.judging.equal_texts import StandsFor
 from evaluation.statistics.agreement import Vote
 from judgments import selectors as judgment_selectors
 from judgments.models import Acceptance
@@ -34,7 +35,8 @@ class Inputs(NamedTuple):
     `outside` is how they score elsewhere, by the measure of `outside_source`. `unreadable` are the names of others
     whose file is missing. `pools` are all pools by query. `waiting` are the queries that lack an accepted judgment.
     `preferences` is every accepted judgment, on waiting queries too; `votes` are the same with who judged, sorted,
-    where a pair is judged more than once. `pairs` are those that the design asks about.
+    where a pair is judged more than once. `pairs` are those that the design asks about. `stands_for`: by query and id,
+    the candidate that has the text of a passage with another id.
     """
 
     campaign: Campaign
@@ -53,6 +55,7 @@ class Inputs(NamedTuple):
     preferences: Sequence[Preference]
     votes: Sequence[Vote]
     behaviour: Behaviour
+    stands_for: StandsFor
 
 
 def inputs_of(campaign: Campaign) -> Inputs:
@@ -81,6 +84,7 @@ def inputs_of(campaign: Campaign) -> Inputs:
         preferences=judgment_selectors.accepted_preferences(campaign),
         votes=_votes(campaign) if campaign.overlap > 1 else [],
         behaviour=behaviour(campaign),
+        stands_for=pool_selectors.twins_of(campaign),
     )
 
 

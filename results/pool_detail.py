@@ -10,6 +10,7 @@ from evaluation.judging.tournament import Judged, most_wins
 from judgments import selectors as judgment_selectors
 from judgments.models import Judgment
 from judgments.selectors import JudgmentRow
+from pools import selectors as pool_selectors
 from pools.models import Campaign, Pair, Passage, Pool, Qrel
 from results import selectors as result_selectors
 from tasks.models import Assignment
@@ -19,7 +20,7 @@ from tasks.models import Assignment
 class CandidateDetail:
     """A passage of a pool. `number` names it on the page; `grade` is that of its original qrel, None without one.
 
-    `runs` are those that put it first, as of the stored results.
+    `runs` are those that put it first, as of the stored results. `twins` are other ids of the same text.
     """
 
     number: int
@@ -29,6 +30,7 @@ class CandidateDetail:
     best: bool
     grade: int | None
     runs: Sequence[str]
+    twins: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -122,9 +124,14 @@ def pool_detail(pool: Pool) -> PoolDetail:
     outcome = judgment_selectors.derived(campaign, pool)
     best = {pid for _query, pid in outcome.qrels}
     tops = result_selectors.tops_of(pool)
-    grades = dict(
-        Qrel.objects.filter(query=pool.query, passage__in=passages).values_list("passage__pid", "grade").order_by()
-    )
+    stands_for = pool_selectors.twins_of(campaign, pool).get(pool.query.qid, {})
+    twins: dict[str, list[str]] = {}
+    for twin, candidate in sorted(stands_for.items()):
+        twins.setdefault(candidate, []).append(twin)
+    grades: dict[str, int] = {}
+    for pid, grade in Qrel.objects.filter(query=pool.query).values_list("passage__pid", "grade").order_by():
+        candidate = stands_for.get(pid, pid)
+        grades[candidate] = max(grade, grades.get(candidate, grade))
     wins: dict[tuple[str, str], int] = {}
     for preference in preferences:
         loser = preference.b if preference.preferred == preference.a else preference.a
@@ -144,6 +151,7 @@ def pool_detail(pool: Pool) -> PoolDetail:
             passage.pid in best,
             grades.get(passage.pid),
             tops.get(passage.pid, ()),
+            twins.get(passage.pid, ()),
         )
         for number, passage in enumerate(passages, start=1)
     ]

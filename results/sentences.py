@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from evaluation.statistics.consistency import TOP
+from pools.models import Campaign
 from results.computing import ALPHA
 from results.writing import p_shown
 
@@ -60,6 +61,14 @@ def _field(data: Data) -> Iterator[str]:
     if data["pairings"] is None:
         return
     yield _answers(data)
+    if data["twins"]:
+        yield ngettext(
+            "With them, %(count)s more id of the collection counts and is exported, because its passage has the same "
+            "text.",
+            "With them, %(count)s more ids of the collection count and are exported, because their passages have the "
+            "same text.",
+            data["twins"],
+        ) % {"count": f"{data['twins']:,}"}
     compared = data["compare"]["queries"]
     yield ngettext(
         "In %(changed)s of %(answered)s query, no original qrel is among the best known answers.",
@@ -158,15 +167,24 @@ def _of(pairing: Data) -> str:
 def _champion(data: Data) -> Iterator[str]:
     champion = data["champion"]
     a, b = champion["a"], champion["b"]
-    yield _(
-        "%(run)s returns the qrel first in %(a)s of the %(all)s judged queries (category A), and another passage in "
-        "%(b)s (category B)."
-    ) % {
+    if champion["qrel"] == Campaign.ChampionQrel.EACH:
+        text = _(
+            "Every qrel of a query was compared. Of the %(all)s judged comparisons, %(a)s are about the qrel that "
+            "%(run)s returns first (category A), and %(b)s about one that it does not (category B)."
+        )
+    else:
+        text = _(
+            "%(run)s returns the qrel first in %(a)s of the %(all)s judged queries (category A), and another passage "
+            "in %(b)s (category B)."
+        )
+    yield text % {
         "run": champion["run"],
         "a": f"{a['queries']:,}",
         "b": f"{b['queries']:,}",
         "all": f"{a['queries'] + b['queries']:,}",
     }
+    if champion["qrel"] == Campaign.ChampionQrel.HIGHEST:
+        yield _("Of a query's qrels, the one that the run ranks highest was compared.")
     if b["share"] is not None:
         if b["p"] >= ALPHA:
             verdict = _("that is not significantly different from one half")
@@ -189,8 +207,8 @@ def _how_often(category: Data) -> str:
     low, high = category["interval"]
     decided = category["for_qrel"] + category["against"]
     return ngettext(
-        "%(share)s of %(decided)s decided query (95 %% interval %(low)s to %(high)s, p = %(p)s)",
-        "%(share)s of %(decided)s decided queries (95 %% interval %(low)s to %(high)s, p = %(p)s)",
+        "%(share)s of %(decided)s decided comparison (95 %% interval %(low)s to %(high)s, p = %(p)s)",
+        "%(share)s of %(decided)s decided comparisons (95 %% interval %(low)s to %(high)s, p = %(p)s)",
         decided,
     ) % {
         "share": percent(category["share"]),
@@ -205,8 +223,8 @@ def _champion_limits(data: Data) -> Iterator[str]:
     unjudged = data["champion"]["unjudged"]
     if unjudged:
         yield ngettext(
-            "%(count)s query still needs judgments and is not counted.",
-            "%(count)s queries still need judgments and are not counted.",
+            "%(count)s comparison still needs judgments and is not counted.",
+            "%(count)s comparisons still need judgments and are not counted.",
             unjudged,
         ) % {"count": f"{unjudged:,}"}
     yield _(

@@ -1,12 +1,13 @@
 """The tables of the results: columns with a meaning, rows of plain values. Pages, CSV and LaTeX show the same."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from django.utils.translation import gettext as _
 
 from evaluation.statistics.consistency import TOP
+from pools.models import Campaign
 from results.computing import PERFECT
 
 # What a column's values are: words, whole numbers, RR, a difference of RR, a search length, a share of 1, such a share
@@ -486,37 +487,85 @@ def _contributions(data: Data) -> Table:
     return Table("contributions", _("What each run brought"), about, columns, rows)
 
 
-def _champion(data: Data) -> Table:
+def _champion_split(data: Data) -> Table:
     columns = [
-        Column("case", _("The run's top passage"), "text"),
-        Column("queries", _("Queries judged"), "count"),
-        Column("for_qrel", _("Qrel preferred"), "count"),
-        Column("against", _("Other preferred"), "count"),
-        Column("undecided", _("Undecided"), "count"),
-        Column("share", _("Other preferred, share"), "share"),
+        Column("category", _("Category"), "text"),
+        Column("comparisons", _("Comparisons"), "count"),
+        Column("share", _("Share"), "share"),
+    ]
+    split = data["champion"]["split"]
+    total = sum(split.values())
+    rows = [[label, split[name], split[name] / total if total else None] for name, label in _categories()]
+    about = _(
+        "What there is to judge: one comparison for each query, or for each of its qrels. The qrel that is compared is "
+        "%(qrel)s."
+    ) % {"qrel": Campaign.ChampionQrel(data["champion"]["qrel"]).label}
+    return Table(
+        "champion-split",
+        _("Categories of the champion check"),
+        about,
+        columns,
+        rows,
+        foot=[[_("All"), total, 1.0 if total else None]],
+    )
+
+
+def _categories() -> tuple[tuple[str, str], ...]:
+    return (
+        ("a", _("A: the run's top passage is the qrel; the other passage is its second")),
+        ("b", _("B: the run's top passage is not the qrel; it is the other passage")),
+    )
+
+
+def _champion(data: Data) -> Table:
+    counted = (
+        ("for_qrel", _("Qrel preferred"), _("Qrel preferred, share")),
+        ("against", _("Other preferred"), _("Other preferred, share")),
+        ("undecided", _("Undecided"), _("Undecided, share")),
+    )
+    columns = [
+        Column("case", _("Category"), "text"),
+        Column("queries", _("Judged"), "count"),
+        *(
+            column
+            for key, count, share in counted
+            for column in (Column(key, count, "count"), Column(f"{key}_share", share, "share"))
+        ),
+        Column("share", _("Other preferred, of the decided"), "share"),
         Column("interval", _("95%"), "shares"),
         Column("p", _("p (binomial)"), "p"),
     ]
-    cases = (
-        ("a", _("A: is the qrel; the other passage is its second")),
-        ("b", _("B: is not the qrel; it is the other passage")),
-    )
-    rows = [[case, *(data["champion"][name][column.key] for column in columns[1:])] for name, case in cases]
-    foot = [
-        _("All"),
-        *(sum(row[at] for row in rows) if column.kind == "count" else None for at, column in enumerate(columns) if at),
+    categories = data["champion"]
+    total = {key: sum(categories[name][key] for name in "ab") for key in ("queries", *(key for key, *_ in counted))}
+    rows = [
+        [
+            label,
+            *_counts_and_shares(categories[name], total),
+            *(categories[name][key] for key in ("share", "interval", "p")),
+        ]
+        for name, label in _categories()
     ]
     about = _(
-        "Does the top passage of %(run)s beat the qrel? Shares are of the decided queries, with the exact 95%% "
-        "interval. p-values are raw, from the exact two-sided binomial test."
-    ) % {"run": data["champion"]["run"]}
+        "Does the top passage of %(run)s beat the qrel? The last shares are of the decided comparisons, with the exact "
+        "95%% interval. p-values are raw, from the exact two-sided binomial test."
+    ) % {"run": categories["run"]}
+    foot = [_("All"), *_counts_and_shares(total, total), None, None, None]
     return Table("champion", _("Champion check"), about, columns, rows, foot=[foot])
+
+
+def _counts_and_shares(counts: Mapping[str, int], keys: Iterable[str]) -> Iterator[int | float | None]:
+    """How many were judged, and then each other count with its share of these."""
+    judged = counts["queries"]
+    for key in keys:
+        yield counts[key]
+        if key != "queries":
+            yield counts[key] / judged if judged else None
 
 
 def _champion_slices(data: Data) -> Table:
     columns = [
         Column("outcome", _("Outcome"), "text"),
-        Column("queries", _("Queries"), "count"),
+        Column("queries", _("Comparisons"), "count"),
         Column("share", _("Share"), "share"),
     ]
     a, b = data["champion"]["a"], data["champion"]["b"]
@@ -528,8 +577,9 @@ def _champion_slices(data: Data) -> Table:
         (_("A: they agree, and the top passage is preferred"), a["for_qrel"]),
     )
     rows = [[outcome, queries, queries / decided if decided else None] for outcome, queries in outcomes]
-    about = _("The decided queries, by whether run and qrels agree, and by what people preferred.")
-    return Table("champion-slices", _("Run and qrels, query by query"), about, columns, rows)
+    about = _("The decided comparisons, by whether run and qrels agree, and by what people preferred.")
+    foot = [_("All"), decided, 1.0 if decided else None]
+    return Table("champion-slices", _("Run and qrels, query by query"), about, columns, rows, foot=[foot])
 
 
 # --- the crowd, the queries
@@ -585,6 +635,7 @@ _TABLES: dict[str, tuple[Callable[[Data], object], Callable[[Data], Table]]] = {
     "leaderboard": (lambda data: data["leaderboard"], _leaderboard),
     "neighbours": (lambda data: data["neighbours"], _neighbours),
     "ranks": (lambda data: data["ranks"], _ranks),
+    "champion-split": (lambda data: data["champion"] and data["champion"]["split"], _champion_split),
     "champion": (lambda data: data["champion"], _champion),
     "champion-slices": (lambda data: data["champion"], _champion_slices),
     "pairs": (lambda data: data["compare"] and data["compare"]["pairs"], _pairs),

@@ -25,6 +25,8 @@ Answers = Mapping[str, tuple[str, ...]]
 class Settled(NamedTuple):
     """What a campaign says by now: the best known answers of the queries that it settles, sorted, by query id.
 
+    An answer whose text has other ids in the collection is there by each that may leave.
+
     `unsettled` are its queries that lack judgments, `held_back` those with a best known answer that only a run that is
     not for release brought.
     """
@@ -38,9 +40,12 @@ def settled_by(campaign: Campaign) -> Settled:
     """Called within one moment."""
     derived = judgment_selectors.derived(campaign)
     withheld = pool_selectors.withheld_passages(campaign)
+    stands_for = pool_selectors.twins_of(campaign)
     answers: dict[str, tuple[str, ...]] = {}
     for query, passage in derived.qrels:
-        answers[query] = (*answers.get(query, ()), passage)
+        twins = (twin for twin, candidate in stands_for.get(query, {}).items() if candidate == passage)
+        ids = (passage, *(twin for twin in twins if (query, twin) not in withheld))
+        answers[query] = tuple(sorted({*answers.get(query, ()), *ids}))
     held_back = frozenset(query for query, passage in derived.qrels if (query, passage) in withheld)
     released = {query: passages for query, passages in answers.items() if query not in held_back}
     return Settled(released, frozenset(derived.incomplete), held_back)

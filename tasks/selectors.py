@@ -47,9 +47,7 @@ def passages_of_tests(campaign: Campaign) -> dict[int, tuple[str, str]]:
 
 def launch_obstacles(campaign: Campaign) -> list[str]:
     """What keeps a draft from being started, a sentence each: pairs, texts, or confirmed test pairs that it lacks."""
-    obstacles = []
-    if not Pair.objects.filter(pool__campaign=campaign).exists():
-        obstacles.append(_("There is nothing to judge: every pool has only one passage."))
+    obstacles = lacking_pairs(campaign)
     missing = pool_selectors.missing_texts(campaign)
     if missing.passages or missing.queries:
         obstacles.append(missing.sentence())
@@ -57,6 +55,13 @@ def launch_obstacles(campaign: Campaign) -> list[str]:
     if lacking and reuse.reused_pairs(campaign) == campaign.pair_count > 0:  # no HIT, no test pairs
         lacking = []
     return obstacles + lacking
+
+
+def lacking_pairs(campaign: Campaign) -> list[str]:
+    """A sentence if there is no pair to judge."""
+    if Pair.objects.filter(pool__campaign=campaign).exists():
+        return []
+    return [_("There is nothing to judge: every pool has only one passage.")]
 
 
 def lacking_tests(campaign: Campaign) -> list[str]:

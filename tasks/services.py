@@ -236,8 +236,14 @@ def campaign_pack(*, campaign_id: int, report: Report | None = None) -> bool:
     )
     if campaign is None:
         return False
-    obstacles = task_selectors.lacking_tests(campaign)
-    if obstacles and reuse.reused_pairs(campaign) < campaign.pair_count:
+    report = report or silent()
+    if campaign.untexted_count:
+        pool_services.campaign_compare_texts(campaign=campaign, report=report)
+    pool_services.twins_store(campaign=campaign)
+    obstacles = task_selectors.lacking_pairs(campaign)
+    if reuse.reused_pairs(campaign) < campaign.pair_count:
+        obstacles += task_selectors.lacking_tests(campaign)
+    if obstacles:
         campaign.state = Campaign.State.DRAFT
         campaign.save(update_fields=["state"])
         text = _("The campaign could not be packed and is a draft again. %(why)s Then start it again.")
@@ -249,7 +255,6 @@ def campaign_pack(*, campaign_id: int, report: Report | None = None) -> bool:
             retried=False,
         )
         return False
-    report = report or silent()
     report(_("Looking for pairs that have been judged before"))
     reuse.reuse_fix(campaign=campaign)
     report(_("Dealing the pairs into HITs"))

@@ -26,6 +26,7 @@ from judgments.models import Acceptance, Decision, Export, Judgment
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
 from pools.forms import OFFERED, CampaignForm
 from pools.models import (
+    AlikePair,
     Campaign,
     Candidate,
     Collection,
@@ -38,6 +39,7 @@ from pools.models import (
     QrelsVersion,
     Query,
     Run,
+    Twin,
     VersionQuery,
 )
 from results.inputs import FORMAT, SOFTWARE
@@ -81,6 +83,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "platforms:submissions": ("",),
     "platforms:compensations": ("",),
     "platforms:ledger": ("",),
+    "judgments:campaign": ("alike",),
     "judgments:queries": ("",),
     "judgments:work": ("", "workers", "decisions"),
     "judgments:assignment": ("decisions",),
@@ -101,7 +104,7 @@ MOST_VISITED = (
 )
 # Pages without a list of rows: they must be small all the same.
 OTHER_PAGES = {
-    *("judgments:campaign", "judgments:progress", "judgments:exports", "results:results", "results:status"),
+    *("judgments:progress", "judgments:exports", "results:results", "results:status"),
     *("results:plan", "platforms:submission", "platforms:compared", "pools:campaign_delete"),
     *("pools:collection_new", "pools:collection_add", "pools:preferences_import", "pools:job", "pools:job_progress"),
     *("results:settings", "results:version_new"),
@@ -247,7 +250,11 @@ def make(count: int) -> World:
     pool = Pool.objects.create(campaign=campaign, query=query)
     multiply(pool, count, query=f"{query.pk} + n")
     candidates = CANDIDATES if count > 1 else 2
-    multiply(Candidate.objects.create(pool=pool, passage=passage), candidates, passage=f"{passage.pk} + n")
+    candidate = Candidate.objects.create(pool=pool, passage=passage)
+    multiply(candidate, candidates, passage=f"{passage.pk} + n")
+    multiply(Twin.objects.create(candidate=candidate, passage=passage), count, passage=f"{passage.pk} + n")
+    alike = AlikePair.objects.create(campaign=campaign, pool=pool, a=passage, b=passage, share=0.9)
+    multiply(alike, count, pool=f"{pool.pk} + n", a=f"{passage.pk} + n")
     pids = [passage.pk + n for n in range(candidates)]
     pairs = Pair.objects.bulk_create(Pair(pool=pool, a_id=a, b_id=b) for a, b in islice(combinations(pids, 2), count))
 

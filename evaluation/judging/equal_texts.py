@@ -8,10 +8,13 @@ from __future__ import annotations
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from hashlib import blake2b
 from itertools import combinations
 from typing import NamedTuple
+from uuid import UUID
 
 from evaluation.files.preferences import Pair, Preference
+from evaluation.files.qrels import Qrels
 from evaluation.judging.recognition import split_words
 
 # Texts are nearly the same if they share this much of their runs of three words.
@@ -21,6 +24,15 @@ NEARLY = 0.8
 def normalize_text(text: str) -> str:
     """What equal texts have in common."""
     return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def text_key(text: str) -> UUID:
+    """A short value that equal texts have in common, and that no two others ever have."""
+    return UUID(bytes=blake2b(normalize_text(text).encode(), digest_size=16).digest())
+
+
+# By query and id, the id that stands for its text. An id that is not there stands for itself.
+StandsFor = Mapping[str, Mapping[str, str]]
 
 
 class Merged(NamedTuple):
@@ -65,6 +77,25 @@ def judge_merged(merged: Merged, preferences: Iterable[Preference]) -> list[Pref
     return renamed
 
 
+def name_once(stands_for: StandsFor, lists: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    """Ranked passages by query, each text once where it comes first, by the id that stands for it."""
+    named = {}
+    for query, passages in lists.items():
+        own = stands_for.get(query)
+        named[query] = tuple(dict.fromkeys(own.get(passage, passage) for passage in passages)) if own else (*passages,)
+    return named
+
+
+def relevant_once(stands_for: StandsFor, qrels: Qrels, min_grade: int = 1) -> Qrels:
+    """The relevant passages of qrels in the same order, each text once. Queries without any stay."""
+    return Qrels(
+        {
+            query: dict.fromkeys(passages, min_grade)
+            for query, passages in name_once(stands_for, qrels.relevant("all", min_grade)).items()
+        }
+    )
+
+
 def with_equal_texts(
     qrels: Iterable[tuple[str, str]], texts: Mapping[str, str], ids: Mapping[str, Collection[str]]
 ) -> list[tuple[str, str]]:
@@ -91,14 +122,12 @@ def nearly_equal(pools: Mapping[str, Collection[str]], texts: Mapping[str, str])
     for query, pool in pools.items():
         known = {passage: _triples(texts[passage]) for passage in sorted(set(pool)) if passage in texts}
         for (a, of_a), (b, of_b) in combinations(known.items(), 2):
-            if normalize_text(texts[a]) == normalize_text(texts[b]):
-                continue
             least, most = sorted((len(of_a), len(of_b)))
             if least < NEARLY * most:  # what they share cannot be enough
                 continue
             shared = len(of_a & of_b)
             share = shared / (least + most - shared)
-            if share >= NEARLY:
+            if share >= NEARLY and normalize_text(texts[a]) != normalize_text(texts[b]):
                 near_equal.append(Alike(Pair(query, a, b), share))
     return sorted(near_equal, key=lambda alike: (-alike.share, alike.pair))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,6 +155,23 @@ class Board:
             np.minimum.at(own, columns, ranks)
         places[places > self.k] = 0
         return Ranks(self.k, self.runs, tuple(relevant), places)
+
+    def with_twins(self, stands_for: Mapping[str, Mapping[str, str]]) -> Board:
+        """The same where passages of a query count as others of it that stand for them, given by query and id."""
+        board = copy(self)
+        ids = dict.fromkeys(pid for own in stands_for.values() for pair in own.items() for pid in pair)
+        numbers = dict(zip(ids, _found(pa.array(list(ids), pa.string()), self._vocabulary).tolist(), strict=True))
+        new = [pid for pid, number in numbers.items() if number < 0]
+        numbers |= {pid: number for number, pid in enumerate(new, len(self._vocabulary))}
+        board._vocabulary = pa.concat_arrays([self._vocabulary, pa.array(new, pa.string())])
+        board._passages = self._passages.copy()
+        for query, own in stands_for.items():
+            row = self._rows.get(query)
+            if row is not None:
+                listed = self._passages[:, row]
+                for twin, passage in own.items():
+                    board._passages[:, row][listed == numbers[twin]] = numbers[passage]
+        return board
 
     def reciprocals(self, pools: Mapping[str, Sequence[str]]) -> NDArray[np.float64]:
         """[runs x queries x passages]: RR@k of each passage of pools that are all of one size."""

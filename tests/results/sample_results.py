@@ -24,7 +24,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
             "tau": {"runs": runs, "all_queries": 0.6, "original": 0.6, "preference": 1.0},
         },
         "queries": queries, "sampled_from": 4000,
-        "answered": 480, "incomplete": 20, "preference_qrels": 572, "unreadable": [],
+        "answered": 480, "incomplete": 20, "preference_qrels": 572, "twins": 0, "unreadable": [],
         "pairs": 4210, "judgments": 4210, "best": {"1": 434, "3": 46}, "changed": 300,
         "leaderboard": [
             {
@@ -80,7 +80,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
     }  # fmt: skip
     if champion:
         found["champion"] = {
-            "run": names[0], "unjudged": 0,
+            "run": names[0], "qrel": "first", "split": {"a": 134, "b": 366}, "unjudged": 0,
             "a": {"for_qrel": 88, "against": 46, "undecided": 0, "queries": 134, "share": 46 / 134,
                   "interval": [0.26, 0.43], "p": 0.0004},
             "b": {"for_qrel": 152, "against": 214, "undecided": 0, "queries": 366, "share": 214 / 366,

@@ -21,8 +21,8 @@ from pools.services import campaign_create
 from tasks.management.pay import pay_lines
 
 SETTINGS = (
-    "order depth min_grade qrel_policy design selection sample_size seed overlap reuse pairs_per_hit tests_per_hit "
-    "fill_last_hit hits_per_worker leaves_per_worker minutes_per_hit exclusion partial method error_rate "
+    "order depth min_grade qrel_policy design champion_qrel selection sample_size seed overlap reuse pairs_per_hit "
+    "tests_per_hit fill_last_hit hits_per_worker leaves_per_worker minutes_per_hit exclusion partial method error_rate "
     "compare_depth comparisons baseline teams_apart rank_by reward fee_rate redo_rate language title question"
 ).split()
 
@@ -85,6 +85,13 @@ class Command(BaseCommand):
         self.stdout.write(f"{campaign.name}: {sizes.queries:,} pools, {sizes.mean:.2f} passages on average.")
         for size, count in sizes.histogram.items():
             self.stdout.write(f"  {count:>8,} of {size}")
+        if campaign.champion_split:
+            split = campaign.champion_split
+            self.stdout.write(
+                f"Category A, the run's top passage is the qrel: {split['a']:,}; category B, it is not: {split['b']:,}."
+            )
+        if alike := pool_selectors.alike_pairs(campaign).count():
+            self.stdout.write(f"{counted(alike, 'pair')} of nearly equal texts: see the campaign's page.")
         if reused:
             self.stdout.write(f"{pairs:,} pairs, {reused:,} of them already judged.")
         self.stdout.write(

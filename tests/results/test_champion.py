@@ -1,0 +1,145 @@
+"""The champion check: the site finds what `python -m evaluation champion` finds, whichever qrel is checked."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.models import Lab
+from evaluation.cli.main import main
+from judgments.selectors import asked_pairs
+from pools.models import Campaign
+from results.computing import SLICES
+from results.models import Result
+from results.refreshing import result_refresh
+from results.sentences import findings
+from results.tables import Table, table
+from tests import factories
+
+# By query: the relevant passages in the order of the file, and what the run ranks.
+QRELS = {
+    "q1": ["p1", "p2", "p3"],
+    "q2": ["p4", "p5"],
+    "q3": ["p6"],
+    "q4": ["p8", "p7"],
+    "q5": ["p10"],
+    "q6": ["p12", "p13"],
+}
+RANKED = {
+    "q1": ["p2", "p9", "p1"],
+    "q2": ["p9", "p5"],
+    "q3": ["p6", "p9"],
+    "q4": ["p9", "p1", "p7", "p8"],
+    "q5": ["p11", "p9"],
+    "q6": ["p9"],
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "dense.txt"
+    qrels.write_text("".join(f"{query} 0 {pid} 1\n" for query, pids in QRELS.items() for pid in pids))
+    run.write_text(
+        "".join(
+            f"{query} Q0 {pid} {rank} {100 - rank} dense\n"
+            for query, pids in RANKED.items()
+            for rank, pid in enumerate(pids, start=1)
+        )
+    )
+    return {"qrels": str(qrels), "run": str(run), "preferences": str(tmp_path / "preferences.txt")}
+
+
+@pytest.mark.parametrize(
+    ("choice", "split"), [("first", {"a": 1, "b": 5}), ("highest", {"a": 2, "b": 4}), ("each", {"a": 2, "b": 9})]
+)
+def test_the_site_finds_what_the_command_finds(
+    lab: Lab,
+    tmp_path: Path,
+    files: dict[str, str],
+    choice: str,
+    split: dict[str, int],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    collection = factories.collection(tmp_path, in_lab=lab, qrels=QRELS, tops={"dense": RANKED})
+    campaign = factories.campaign(collection, design="champion_check", champion_qrel=choice)
+    assert campaign.champion_split == split
+    for hit in range(campaign.hits.count()):
+        factories.do(factories.worker(campaign, f"judge {hit}"), campaign, prefer="ab"[hit % 2])
+    exported = factories.exported(campaign)
+    Path(files["preferences"]).write_bytes(exported["preferences.txt"])
+    pairs = tmp_path / "pairs.tsv"
+    options = ["--qrel", choice, "--json", "--pairs", str(pairs), "--preferences", files["preferences"]]
+    assert main(["champion", "--qrels", files["qrels"], *options, files["run"]]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    asked = [line.split("\t") for line in pairs.read_text().splitlines()]
+    assert asked == [[query, *pair] for query, pairs in asked_pairs(campaign).items() for pair in pairs]
+    assert found["split"] == split
+    categories = [json.loads(line)["category"] for line in exported["judged-pairs.jsonl"].splitlines()]
+    assert {name: categories.count(name.upper()) for name in "ab"} == split
+    assert json.loads(exported["manifest.json"])["settings"]["champion_qrel"] == choice
+    result_refresh(campaign=campaign)
+    data = Result.objects.get(campaign=campaign).data
+    there = data["champion"]
+    assert (there["qrel"], there["split"], there["unjudged"]) == (choice, split, 0)
+    for name in "ab":
+        own = found[name]
+        assert (there[name]["for_qrel"], there[name]["against"], there[name]["undecided"]) == (
+            own["qrel"], own["other"], own["undecided"],
+        )  # fmt: skip
+        assert (there[name]["queries"], there[name]["share"]) == (own["queries"], own["other_share"])
+        assert (there[name]["interval"], there[name]["p"]) == (own["interval"], own["p"])
+    total = sum(found["slices"])
+    assert there["slices"] == [
+        {"name": name, "share": count / total} for name, count in zip(SLICES, found["slices"], strict=True)
+    ]
+    assert there["crowd_error"] == found["crowd_error"]
+    assert_tables(data, found)
+
+
+def table_of(data: dict[str, Any], name: str) -> Table:
+    found = table(data, name)
+    assert found is not None
+    return found
+
+
+def assert_tables(data: dict[str, Any], found: dict[str, Any]) -> None:
+    """Each count has its share, and the totals are those of both categories."""
+    sizes = table_of(data, "champion-split")
+    asked = sum(found["split"].values())
+    assert [row[1:] for row in sizes.rows] == [[found["split"][name], found["split"][name] / asked] for name in "ab"]
+    assert sizes.foot[0][1:] == [asked, 1.0]
+    preferred = table_of(data, "champion")
+    for row, name in zip(preferred.rows, "ab", strict=True):
+        own = found[name]
+        counts = [own["qrel"], own["other"], own["undecided"]]
+        assert row[1] == own["queries"]
+        assert row[2:8] == [value for count in counts for value in (count, count / own["queries"])]
+    both = [found["a"][kind] + found["b"][kind] for kind in ("qrel", "other", "undecided")]
+    assert preferred.foot[0][1:8] == [asked, *(value for count in both for value in (count, count / asked))]
+    assert preferred.foot[0][8:] == [None, None, None]
+    slices = table_of(data, "champion-slices")
+    assert [row[1] for row in slices.rows] == found["slices"]
+    assert slices.foot[0][1] == sum(found["slices"])
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        ("first", "dense returns the qrel first in 1 of the 6 judged queries (category A)"),
+        ("highest", "Of a query's qrels, the one that the run ranks highest was compared."),
+        ("each", "Every qrel of a query was compared. Of the 11 judged comparisons, 2 are about the qrel"),
+    ],
+)
+def test_the_sentences_say_which_qrel_was_checked(lab: Lab, tmp_path: Path, choice: str, words: str) -> None:
+    collection = factories.collection(tmp_path, in_lab=lab, qrels=QRELS, tops={"dense": RANKED})
+    campaign = factories.campaign(collection, design="champion_check", champion_qrel=choice)
+    judge(campaign)
+    result_refresh(campaign=campaign)
+    said = findings(Result.objects.get(campaign=campaign).data)
+    assert words in " ".join(sentence for finding in said for sentence in finding.sentences)
+
+
+def judge(campaign: Campaign) -> None:
+    for hit in range(campaign.hits.count()):
+        factories.do(factories.worker(campaign, f"judge {hit}"), campaign)
