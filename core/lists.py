@@ -79,6 +79,7 @@ class Listing:
         self.sort = asked if asked.removeprefix("-") in self.sorts else ""
         if self.sort and isinstance(rows, QuerySet):
             rows = rows.order_by(*self._ordering())
+        self.rows = rows  # all of them, on whatever page
         self.page: Page[Any] = Paginator(rows, size).get_page(request.GET.get(self._page_name))
 
     def _name(self, name: str) -> str:

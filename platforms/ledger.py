@@ -101,7 +101,7 @@ def totals(publication: Publication) -> Totals:
     return Totals(amounts[State.OWED] + amounts[State.SENT], amounts[State.PAID], paid_fees, amounts[State.REFUSED])
 
 
-class _Lines:
+class Lines:
     """Gives back what is written, so that a csv.writer makes lines."""
 
     def write(self, line: str) -> str:
@@ -114,17 +114,18 @@ def ledger_lines(publication: Publication) -> Iterator[str]:
 
     A text of the platform's that a spreadsheet would take for a formula is preceded by an apostrophe.
     """
-    writer = csv.writer(_Lines(), lineterminator="\n")
+    writer = csv.writer(Lines(), lineterminator="\n")
     yield writer.writerow(COLUMNS)
     for row in ledger_rows(publication):
         evidence = "; ".join(f"{name}={value}" for name, value in sorted(row.evidence.items()))
         times = [time.isoformat() if time else "" for time in (row.owed_at, row.paid_at)]
-        who = [row.payment, row.assignment or "", row.worker or "", _no_formula(row.platform_assignment)]
-        values = [row.purpose, row.state, row.amount, row.fee, *times, row.token, _no_formula(evidence)]
+        who = [row.payment, row.assignment or "", row.worker or "", no_formula(row.platform_assignment)]
+        values = [row.purpose, row.state, row.amount, row.fee, *times, row.token, no_formula(evidence)]
         yield writer.writerow([*who, *values])
 
 
-def _no_formula(text: str) -> str:
+def no_formula(text: str) -> str:
+    """The text, preceded by an apostrophe where a spreadsheet would take it for a formula."""
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 

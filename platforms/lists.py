@@ -3,9 +3,9 @@
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy
 
-from core.lists import ListFilter, Sort, choice_filter
+from core.lists import ListFilter, Sort, choice_filter, search_filter
 from platforms import status as platform_status
-from platforms.models import Operation, Payment, Submission
+from platforms.models import PUBLISHED_TO, Operation, Payment, Submission
 
 
 class SubmissionFilter(ListFilter):
@@ -47,6 +47,27 @@ class CompensationFilter(ListFilter):
     """Compensations by what became of the payment."""
 
     state = choice_filter(gettext_lazy("State"), Payment.State.choices)
+
+
+class CostFilter(ListFilter):
+    """Campaigns that have started, by name, lab and platform."""
+
+    name = search_filter(gettext_lazy("Name"))
+    lab = search_filter(gettext_lazy("Lab"), field_name="lab__name")
+    platform = choice_filter(
+        gettext_lazy("Platform"),
+        list(PUBLISHED_TO.items()),
+        field_name="publication__platform",
+        null_label=gettext_lazy("by link or panel"),
+    )
+
+
+COST_SORTS: dict[str, Sort] = {
+    "name": "name",
+    "lab": "lab__name",
+    "platform": "publication__platform",
+    "created": "created_at",
+}
 
 
 class PaymentFilter(ListFilter):

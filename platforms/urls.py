@@ -6,6 +6,8 @@ from platforms import views
 
 app_name = "platforms"
 urlpatterns = [
+    path("costs/", views.costs, name="costs"),
+    path("costs/campaigns.csv", views.costs_csv, name="costs_csv"),
     path("campaigns/<int:pk>/state/", views.move, name="move"),
     path("campaigns/<int:pk>/platform/", views.state, name="publication"),
     path("campaigns/<int:pk>/platform/progress/", views.progress, name="progress"),

@@ -35,6 +35,7 @@ from platforms import publishing, replacing_terms, reviewing
 from platforms import status as platform_status
 from platforms.account import Balance, balance_look, platform_refusals
 from platforms.bills import Bill, campaign_bill, remaining_bill
+from platforms.costs import campaign_costs, cost_lines, costs_by_platform, started_campaigns
 from platforms.demands import PAPER, Demands
 from platforms.forms import DecideForm, ExtendForm, PublishForm, ReplaceForm, TermsForm
 from platforms.ledger import ledger_lines, ledger_payments, ledger_rows, totals
@@ -45,6 +46,7 @@ from platforms.reach import reach_look
 from platforms.registry import adapter_named, adapter_of
 from platforms.status import terms_compared, terms_history
 from platforms.syncing import hints_take
+from pools import selectors as pool_selectors
 from pools.models import Campaign
 from pools.views import campaign_of
 from tasks.models import Platform
@@ -676,6 +678,38 @@ def _compensation_of(request: Request, pk: int, payment_pk: int) -> Payment:
     if payment is None:
         raise NotYours(_("This publication has no such compensation."))
     return payment
+
+
+# --- what all campaigns cost
+
+
+@login_required
+@require_GET
+def costs(request: Request) -> HttpResponse:
+    """What each campaign that has started costs, and all of them together by platform."""
+    listing = _costs_listing(request)
+    context = {
+        "listing": listing,
+        "rows": list(campaign_costs(listing.page.object_list)),
+        "sums": costs_by_platform(cast("QuerySet[Campaign]", listing.rows)),
+        "several_labs": pool_selectors.labs_of(request.user)[1:2].exists(),
+    }
+    return render(request, "platforms/costs.html", context)
+
+
+@login_required
+@require_GET
+def costs_csv(request: Request) -> HttpResponseBase:
+    """The same as CSV: the campaigns that the filter leaves."""
+    lines = cost_lines(cast("QuerySet[Campaign]", _costs_listing(request).rows))
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="costs.csv"'
+    return response
+
+
+def _costs_listing(request: Request) -> Listing:
+    campaigns = started_campaigns(pool_selectors.campaigns_of(request.user))
+    return Listing(request, campaigns, sorts=platform_lists.COST_SORTS, narrow=platform_lists.CostFilter)
 
 
 # --- the ledger

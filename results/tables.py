@@ -105,38 +105,38 @@ def _leaderboard(data: Data) -> Table:
         Column("run", _("Run"), "name"),
         Column("pooled", _("Pooled"), "yes"),
         Column("preference", _("RR"), "score"),
-        Column("preference_t", _("95%, by t"), "interval"),
         Column("place_original", _("Rank before"), "count"),
         Column("original", _("RR before"), "score"),
-        Column("original_t", _("95%, by t"), "interval"),
-        Column("original_all", _("RR before, all queries"), "score"),
         Column("change", _("Change"), "change"),
+        Column("original_all", _("RR before, all queries"), "score"),
+        Column("preference_t", _("95%, by t"), "interval"),
+        Column("original_t", _("95% before, by t"), "interval"),
         Column("preference_bootstrap", _("95%, bootstrap"), "interval"),
-        Column("original_bootstrap", _("before"), "interval"),
+        Column("original_bootstrap", _("95% before, bootstrap"), "interval"),
     ]
     outside = data["outside"]
+    at = next(number for number, column in enumerate(columns) if column.key == "preference_t")
     if outside:
-        columns[3:3] = [
+        columns[at:at] = [
             Column("outside", _("Outside score"), "score"),
             Column("outside_rank", _("Outside rank"), "count"),
         ]
     rows = []
     for entry in data["leaderboard"]:
         after, before = entry["preference"], entry["original"]
-        rows.append(
-            [
-                *(entry["place_preference"], entry["run"], entry["pooled"]),
-                *([entry["outside"], entry["outside_rank"]] if outside else []),
-                *(after["mean"], after["t"]),
-                *(entry["place_original"], before["mean"], before["t"], entry["original_all"]),
-                *(after["mean"] - before["mean"], after["bootstrap"], before["bootstrap"]),
-            ]
-        )
+        row = [
+            *(entry["place_preference"], entry["run"], entry["pooled"], after["mean"]),
+            *(entry["place_original"], before["mean"], after["mean"] - before["mean"], entry["original_all"]),
+            *(after["t"], before["t"], after["bootstrap"], before["bootstrap"]),
+        ]
+        row[at:at] = [entry["outside"], entry["outside_rank"]] if outside else []
+        rows.append(row)
     perfect, certain = data["perfect"]["preference"], [1.0, 1.0]
     foot = [
-        None, perfect_name(), None, *([None, None] if outside else []), perfect["mean"], perfect["t"], None, 1.0,
-        certain, 1.0, perfect["mean"] - 1, perfect["bootstrap"], certain,
+        None, perfect_name(), None, perfect["mean"], None, 1.0, perfect["mean"] - 1, 1.0,
+        perfect["t"], certain, perfect["bootstrap"], certain,
     ]  # fmt: skip
+    foot[at:at] = [None, None] if outside else []
     about = _(
         "Mean RR@%(k)d over the %(answered)s queries that have preference qrels: on these, and before, on the "
         "original qrels; beside it, on all %(all)s queries with original qrels. Intervals are over queries: Student's "

@@ -84,6 +84,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "platforms:compensations": ("",),
     "platforms:ledger": ("",),
     "judgments:campaign": ("alike",),
+    "platforms:costs": ("",),
     "judgments:queries": ("",),
     "judgments:work": ("", "workers", "decisions"),
     "judgments:assignment": ("decisions",),
@@ -132,7 +133,13 @@ NOT_PAGES = {
         "platforms:stop",
     ),
     *("platforms:extend", "platforms:listen", "platforms:retry", "platforms:set_aside", "platforms:compensate"),
-    *("platforms:decline", "platforms:ledger_csv", "platforms:compare", "platforms:notifications"),
+    *(
+        "platforms:decline",
+        "platforms:ledger_csv",
+        "platforms:costs_csv",
+        "platforms:compare",
+        "platforms:notifications",
+    ),
     *("results:compute", "results:report", "results:file", "results:figure"),
     *("results:version_file", "results:version_scores_file"),
     *("judging:preview", "judging:join", "judging:declined", "judging:declined_in_frame", "judging:arrive"),
@@ -169,6 +176,8 @@ class World(NamedTuple):
             "pools:collection": [self.collection.pk],
             "pools:collection_new": [],
             "pools:collection_add": [self.collection.pk],
+            "pools:outside_scores": [self.collection.pk],
+            "platforms:costs": [],
             "pools:preferences_import": [self.collection.pk],
             "pools:job": [self.job.pk],
             "pools:job_progress": [self.job.pk],
@@ -239,6 +248,8 @@ def make(count: int) -> World:
     campaign = Campaign.objects.create(
         lab=lab, collection=collection, name="judged", state="open", pair_count=5_050, pool_histogram={"2": 10}
     )
+    started = Campaign.objects.create(lab=lab, collection=collection, name="started", state="closed", pair_count=20)
+    multiply(started, count, name="'started ' || n", link=unique)
     uses = Campaign.runs.through
     multiply(uses.objects.create(campaign=campaign, run=run), count, run=f"{run.pk} + n")
     multiply(uses.objects.create(campaign=draft, run=run), count, campaign=f"{draft.pk} + n")

@@ -14,6 +14,7 @@ from evaluation.files.preferences import Preference
 from evaluation.judging.pooling import Tops, canonical
 
 TOP = 10  # of a run, in which both passages of a pair must be
+_NOWHERE = -1  # instead of a rank
 
 # By query and pair in canonical order, the passage that most judgments prefer; None where as many prefer each.
 Outcomes = Mapping[tuple[str, str, str], str | None]
@@ -41,7 +42,7 @@ def intransitive_triples(preferences: Iterable[Preference]) -> Triples:
     """Of the outcomes of pairs, by majority where there are several judgments."""
     total, cycles = 0.0, 0.0
     for outcomes in _decided(preferences).values():
-        row = {passage: number for number, passage in enumerate(dict.fromkeys(chain.from_iterable(outcomes)))}
+        row = _numbered(outcomes)
         beats = np.zeros((len(row), len(row)))
         for winner, loser in outcomes:
             beats[row[winner], row[loser]] = 1
@@ -53,6 +54,11 @@ def intransitive_triples(preferences: Iterable[Preference]) -> Triples:
 
 def _closed_walks(steps: NDArray[np.float64]) -> float:
     return float((steps @ steps * steps.T).sum())
+
+
+def _numbered(outcomes: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """The passages that some outcomes are of, each with a number from 0 on."""
+    return {passage: number for number, passage in enumerate(dict.fromkeys(chain.from_iterable(outcomes)))}
 
 
 def _decided(preferences: Iterable[Preference]) -> dict[str, list[tuple[str, str]]]:
@@ -82,14 +88,19 @@ def order_agreement(tops: Mapping[str, Tops], preferences: Iterable[Preference])
     """Of each run, given by its top passages. Several judgments of a pair count as their majority; ties do not."""
     decided = _decided(preferences)
     judged = sum(map(len, decided.values()))
-    agreements = []
-    for run, top in tops.items():
-        both, alike = 0, 0
-        for query, outcomes in decided.items():
-            ranks = {passage: rank for rank, passage in enumerate(top.get(query, ()))}
-            for winner, loser in outcomes:
-                if winner in ranks and loser in ranks:
-                    both += 1
-                    alike += ranks[winner] < ranks[loser]
-        agreements.append(OrderAgreement(run, judged, both, alike, alike / both if both else None))
-    return agreements
+    both, alike = np.zeros(len(tops), np.int64), np.zeros(len(tops), np.int64)
+    for query, outcomes in decided.items():
+        column = _numbered(outcomes)
+        ranks = np.full((len(tops), len(column)), _NOWHERE)
+        for row, top in enumerate(tops.values()):
+            for rank, passage in enumerate(top.get(query, ())):
+                if passage in column:
+                    ranks[row, column[passage]] = rank
+        winners, losers = (ranks[:, [column[passage] for passage in side]] for side in zip(*outcomes, strict=True))
+        in_top = (winners != _NOWHERE) & (losers != _NOWHERE)
+        both += in_top.sum(axis=1)
+        alike += (in_top & (winners < losers)).sum(axis=1)
+    return [
+        OrderAgreement(run, judged, count, same, same / count if count else None)
+        for run, count, same in zip(tops, both.tolist(), alike.tolist(), strict=True)
+    ]

@@ -41,7 +41,7 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
     axes.set_xlim(0.5, last + 0.5)
     axes.locator_params(axis="x", integer=True, nbins=8)
     axes.set_xlim(0.5, last + 0.5)
-    axes.set_xlabel("Place, 95% interval")
+    axes.set_xlabel("Rank, 95% interval")
     first = canvas.axes(_FIRST, height, right=_PLACES + _GAP)
     first.set_ylim(axes.get_ylim())
     first.set_xlim(0, 1)

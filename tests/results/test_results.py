@@ -374,7 +374,7 @@ def test_scores_from_elsewhere_are_those_of_the_command(demo: Campaign, printed:
     assert [row[table.at("run")] for row in ordered][:4] == ["minilm", "fusion", "lsa", "bm25"]
     assert shown(table.columns[table.at("outside")], ordered[4][table.at("outside")]) == "–"
     assert len(table.foot[0]) == len(table.columns)
-    assert "minilm,true,0.5,," in as_csv(table)
+    assert [",0.5,," in line for line in as_csv(table).splitlines() if ",minilm," in line] == [True]
     assert any("(Elsewhere, MRR@10)" in sentence for finding in findings(data) for sentence in finding.sentences)
     files = set(StoredFile.objects.filter(campaign=demo).values_list("name", flat=True))
     assert {"figures/scatter-outside.svg", "figures/scatter-outside.pdf"} <= files

@@ -1,0 +1,152 @@
+"""What campaigns cost, many at a time, and all together. Amounts are dollars in whole cents."""
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from django.db.models import QuerySet, Sum
+from django.utils.translation import gettext as _
+
+from platforms.bills import campaign_bill
+from platforms.ledger import Lines, no_formula
+from platforms.models import PUBLISHED_TO, Payment, Publication
+from platforms.publishing import publication_unsaved
+from pools.models import Campaign
+from tasks.models import Assignment
+
+ZERO = Decimal("0.00")
+BATCH = 2_000  # campaigns at a time
+COLUMNS = "campaign lab collection state platform expected owed paid bonuses fees outstanding".split()
+
+
+class Amounts(NamedTuple):
+    """What is `expected` is the total of the bill. `owed` is for all work so far, rewards and bonuses, paid or not.
+
+    `paid` is what the platform has paid out of it, with compensations, `bonuses` how much of that were bonuses. `fees`
+    are the platform's on what is paid. `outstanding` is what the platform still has to pay out.
+    """
+
+    expected: Decimal = ZERO
+    owed: Decimal = ZERO
+    paid: Decimal = ZERO
+    bonuses: Decimal = ZERO
+    fees: Decimal = ZERO
+    outstanding: Decimal = ZERO
+
+    def plus(self, other: "Amounts") -> "Amounts":
+        """The sums, one by one."""
+        return Amounts(*(mine + its for mine, its in zip(self, other, strict=True)))
+
+
+class Cost(NamedTuple):
+    """A campaign, the platform that it is at (empty for none), and what it costs."""
+
+    campaign: Campaign
+    platform: str
+    amounts: Amounts
+
+    @property
+    def platform_name(self) -> str:
+        """The platform in words."""
+        return name_of_platform(self.platform)
+
+
+class PlatformCosts(NamedTuple):
+    """The campaigns at one platform: how many, and what they cost together."""
+
+    name: str
+    campaigns: int
+    amounts: Amounts
+
+
+def name_of_platform(platform: str) -> str:
+    """A platform in words; campaigns at none reach people by a link or a panel."""
+    return str(PUBLISHED_TO[platform]) if platform else _("by link or panel")
+
+
+def started_campaigns(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
+    """Those that have started. What a draft would cost changes with what it could reuse, and is on its page."""
+    return campaigns.exclude(state__in=[Campaign.State.DRAFT, Campaign.State.PACKING])
+
+
+def campaign_costs(campaigns: Iterable[Campaign]) -> Iterator[Cost]:
+    """What each of some campaigns that have started costs, in their order."""
+    batch: list[Campaign] = []
+    for campaign in campaigns:
+        batch.append(campaign)
+        if len(batch) == BATCH:
+            yield from _costs(batch)
+            batch = []
+    yield from _costs(batch)
+
+
+def _costs(campaigns: Sequence[Campaign]) -> Iterator[Cost]:
+    if not campaigns:
+        return
+    keys = [campaign.pk for campaign in campaigns]
+    publications = {
+        publication.campaign_id: publication for publication in Publication.objects.filter(campaign__in=keys)
+    }
+    worked = Assignment.objects.filter(campaign__in=keys).order_by().values_list("campaign")
+    owed = dict(worked.annotate(sum=Sum("owed")))
+    paid = _paid(keys)
+    for campaign in campaigns:
+        stored = publications.get(campaign.pk)
+        publication = stored or publication_unsaved(campaign)
+        publication.campaign = campaign
+        expected = campaign_bill(publication).total
+        amounts = paid[campaign.pk]._replace(expected=expected, owed=owed.get(campaign.pk) or ZERO)
+        yield Cost(campaign, stored.platform if stored else "", amounts)
+
+
+def _paid(keys: Sequence[int]) -> defaultdict[int, Amounts]:
+    """What the ledgers of campaigns say, by campaign."""
+    found: defaultdict[int, Amounts] = defaultdict(Amounts)
+    sums = (
+        Payment.objects.filter(publication__campaign__in=keys)
+        .exclude(state=Payment.State.REFUSED)
+        .order_by()
+        .values_list("publication__campaign", "state", "purpose")
+        .annotate(amount=Sum("amount"), fees=Sum("fee"))
+    )
+    for campaign, state, purpose, amount, fees in sums:
+        if state != Payment.State.PAID:
+            more = Amounts(outstanding=amount)
+        else:
+            more = Amounts(paid=amount, bonuses=amount if purpose == Payment.Purpose.BONUS else ZERO, fees=fees)
+        found[campaign] = found[campaign].plus(more)
+    return found
+
+
+def costs_by_platform(campaigns: QuerySet[Campaign]) -> list[PlatformCosts]:
+    """What campaigns cost together at each platform, and last, if there are several, at all of them."""
+    counts: defaultdict[str, int] = defaultdict(int)
+    sums: defaultdict[str, Amounts] = defaultdict(Amounts)
+    for cost in campaign_costs(campaigns.iterator(chunk_size=BATCH)):
+        counts[cost.platform] += 1
+        sums[cost.platform] = sums[cost.platform].plus(cost.amounts)
+    rows = [
+        PlatformCosts(name_of_platform(platform), counts[platform], sums[platform])
+        for platform in (*PUBLISHED_TO, "")
+        if platform in counts
+    ]
+    if len(rows) > 1:
+        total = Amounts()
+        for row in rows:
+            total = total.plus(row.amounts)
+        rows.append(PlatformCosts(_("together"), sum(counts.values()), total))
+    return rows
+
+
+def cost_lines(campaigns: QuerySet[Campaign]) -> Iterator[str]:
+    """What campaigns cost as lines of CSV: the head, then a campaign each.
+
+    A text that a spreadsheet would take for a formula is preceded by an apostrophe.
+    """
+    writer = csv.writer(Lines(), lineterminator="\n")
+    yield writer.writerow(COLUMNS)
+    for campaign, platform, amounts in campaign_costs(campaigns.iterator(chunk_size=BATCH)):
+        names = [no_formula(name) for name in (campaign.name, campaign.lab.name, campaign.collection.name)]
+        yield writer.writerow([*names, campaign.state, platform, *amounts])

@@ -1,0 +1,111 @@
+"""What all campaigns cost: the same amounts as on the page of each, by platform and together."""
+
+import csv
+import io
+from decimal import Decimal
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.models import User
+from platforms import ledger
+from platforms.costs import Amounts, campaign_costs
+from platforms.models import Payment, Publication
+from pools.models import Campaign, Collection
+from tests import factories
+from tests.judgments.judged import judge_all
+
+COSTS = reverse("platforms:costs")
+ZERO = Decimal(0)
+
+
+@pytest.fixture
+def page(client: Client, rita: User) -> Client:
+    """Rita's browser."""
+    client.force_login(rita)
+    return client
+
+
+@pytest.fixture
+def campaigns(collection: Collection) -> dict[str, Campaign]:
+    """One judged at Mechanical Turk and partly paid, one judged by a link, one that nobody judged, and a draft."""
+    made = {
+        name: factories.campaign(collection, name, start=name != "draft", reward=Decimal("2.00"))
+        for name in ("turked", "linked", "quiet", "draft")
+    }
+    for name in ("turked", "linked"):
+        judge_all(made[name], [])
+    publication = Publication.objects.create(campaign=made["turked"], platform="mturk", state="open", title="Compare")
+    first = made["turked"].assignments.earliest("id")
+    kept = {"publication": publication, "assignment": first, "owed_at": timezone.now()}
+    paid = {"state": "paid", "paid_at": timezone.now()}
+    Payment.objects.create(purpose="reward", amount=Decimal("0.10"), fee=Decimal("0.02"), **kept, **paid)
+    Payment.objects.create(purpose="bonus", amount=Decimal("1.91"), fee=Decimal("0.39"), **kept, **paid)
+    Payment.objects.create(purpose="compensation", amount=Decimal("0.07"), fee=Decimal("0.01"), **kept, state="sent")
+    return made
+
+
+def test_each_campaign_costs_what_its_own_pages_say(page: Client, campaigns: dict[str, Campaign]) -> None:
+    rows = {row.campaign.name: row for row in page.get(COSTS).context["rows"]}
+    assert set(rows) == {"turked", "linked", "quiet"}  # a draft costs nothing yet
+    for name, row in rows.items():
+        own = page.get(reverse("judgments:campaign", args=[campaigns[name].pk])).context
+        assert (row.amounts.expected, row.amounts.owed) == (own["bill"].total, own["progress"].owed), name
+    totals = ledger.totals(campaigns["turked"].publication)
+    found = rows["turked"].amounts
+    assert (found.paid, found.fees, found.outstanding) == (totals.paid, totals.fees, totals.owed)
+    assert found[2:] == (Decimal("2.01"), Decimal("1.91"), Decimal("0.41"), Decimal("0.07"))
+    assert rows["linked"].amounts.owed > rows["quiet"].amounts.owed == ZERO
+    assert rows["linked"].amounts[2:] == rows["quiet"].amounts[2:] == (ZERO, ZERO, ZERO, ZERO)
+    assert rows["quiet"].amounts.expected > ZERO
+
+
+def test_sums_are_by_platform_and_together_and_follow_the_filter(page: Client, campaigns: dict[str, Campaign]) -> None:
+    context = page.get(COSTS).context
+    rows = {row.campaign.name: row.amounts for row in context["rows"]}
+    turk, link, together = context["sums"]
+    assert [(sum_.name, sum_.campaigns) for sum_ in (turk, link, together)] == [
+        ("Mechanical Turk", 1), ("by link or panel", 2), ("together", 3),
+    ]  # fmt: skip
+    assert turk.amounts == rows["turked"]
+    assert link.amounts == rows["linked"].plus(rows["quiet"])
+    assert together.amounts == Amounts(*(sum(column) for column in zip(*rows.values(), strict=True)))
+    only = page.get(COSTS, {"platform": "mturk"}).context
+    assert ([row.campaign.name for row in only["rows"]], len(only["sums"])) == (["turked"], 1)
+    none = page.get(COSTS, {"platform": "null"}).context
+    assert {row.campaign.name for row in none["rows"]} == {"linked", "quiet"}
+
+
+def test_the_csv_has_the_same_to_the_cent(page: Client, campaigns: dict[str, Campaign]) -> None:
+    Campaign.objects.filter(name="quiet").update(name="=1+1")
+    answer = page.get(reverse("platforms:costs_csv"), {"sort": "name"})
+    rows = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
+    assert [row["campaign"] for row in rows] == ["'=1+1", "linked", "turked"]
+    shown = {row.campaign.name: row for row in page.get(COSTS).context["rows"]}
+    for row in rows:
+        amounts = shown[row["campaign"].removeprefix("'")].amounts
+        assert {name: Decimal(row[name]) for name in Amounts._fields} == amounts._asdict()
+    assert (rows[2]["platform"], rows[2]["paid"], rows[0]["platform"]) == ("mturk", "2.01", "")
+
+
+def test_nobody_sees_what_another_lab_pays(client: Client, campaigns: dict[str, Campaign]) -> None:
+    assert client.get(COSTS).status_code == 302
+    stranger = factories.user("sam")
+    factories.lab("Another lab", stranger)
+    client.force_login(stranger)
+    assert "turked" not in client.get(COSTS).content.decode()
+    assert client.get(COSTS).context["rows"] == []
+    file = client.get(reverse("platforms:costs_csv"))
+    assert b"".join(file.streaming_content).count(b"\n") == 1
+
+
+def test_a_hundred_campaigns_take_as_few_queries_as_one(
+    collection: Collection, django_assert_num_queries: object
+) -> None:
+    campaign = factories.campaign(collection, "one")
+    with django_assert_num_queries(3):  # type: ignore[operator]
+        assert len(list(campaign_costs([campaign]))) == 1
+    with django_assert_num_queries(3):  # type: ignore[operator]
+        assert len(list(campaign_costs([campaign] * 100))) == 100
