@@ -216,7 +216,9 @@ def _scores(
         "agreement": _agreement(inputs),
         "order_agreement": [
             agreed._asdict()
-            for agreed in order_agreement({run: inputs.runs[run].top(order, TOP) for run in runs}, judgments)
+            for agreed in order_agreement(
+                {run: name_once(inputs.stands_for, inputs.runs[run].top(order, TOP)) for run in runs}, judgments
+            )
         ],
         "triples": intransitive_triples(judgments)._asdict(),
         **_certainty(inputs, board, pools, judgments, runs, seed),

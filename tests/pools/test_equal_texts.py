@@ -301,6 +301,14 @@ def test_tops_with_one_text_do_not_differ_and_are_nobodys_own(judged: Campaign) 
     assert tops["q1"] == {"p1": ["blue", "late", "red"], "p2": ["green"]}
 
 
+def test_a_run_orders_a_text_by_whatever_id_it_has(judged: Campaign) -> None:
+    factories.run(judged.collection, "deep", {"q1": ["p4", "p2", "p3"], "q2": ["p7", "p6"]})
+    agreed = {row["run"]: row for row in computed(judged)["order_agreement"]}
+    # p1 was preferred to p2, of which p4 and p3 are other ids; p6 to p7.
+    assert (agreed["deep"]["judged"], agreed["deep"]["both"], agreed["deep"]["alike"]) == (2, 2, 1)
+    assert agreed["red"]["both"] == 0
+
+
 def test_scores_are_those_of_the_exported_qrels(
     judged: Campaign, world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:

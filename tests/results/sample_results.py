@@ -17,7 +17,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
     after = dict(zip(names, (round(mean, 4) for mean in true), strict=True))
     original = sorted(names, key=lambda name: (-before[name], name))
     found: Json = {
-        "version": 5, "error_rate": 0.1, "k": 10, "order": "score", "min_grade": 1,
+        "version": 6, "error_rate": 0.1, "k": 10, "order": "score", "min_grade": 1,
         "overlap": 1, "seed": 1, "qrel_policy": "first",
         "outside": {
             "source": "Elsewhere, MRR@10",
