@@ -28,12 +28,12 @@ from judgments import selectors as judgment_selectors
 from judgments.models import Judgment, Reuse
 from judgments.selectors import ReusedRow
 from pools import selectors as pool_selectors
-from pools.models import Campaign
+from pools.models import Campaign, QrelsVersion
 from tasks import selectors as task_selectors
 
 SETTINGS = (
-    "order", "depth", "min_grade", "qrel_policy", "design", "champion_qrel", "selection", "query_list", "sample_size",
-    "seed", "overlap", "reuse", "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker",
+    "order", "depth", "min_grade", "qrel_policy", "design", "champion_qrel", "base_version", "selection", "query_list",
+    "sample_size", "seed", "overlap", "reuse", "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker",
     "leaves_per_worker", "minutes_per_hit", "exclusion", "partial", "method", "error_rate", "compare_depth",
     "comparisons", "baseline", "compared_pairs", "teams_apart", "rank_by", "reward", "fee_rate", "redo_rate",
     "language", "title", "question", "instructions",
@@ -378,6 +378,8 @@ def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, QrelsVersion):
+        return {"number": value.number, "sha256": value.sha256}
     return value if isinstance(value, bool | int | None) else str(value)
 
 

@@ -10,7 +10,9 @@ from typing import Any
 from django.db import connection
 from django.db.models import QuerySet
 
-from pools.models import Campaign, PreferenceImport
+from evaluation.files.preferences import Preference
+from judgments import selectors as judgment_selectors
+from pools.models import Campaign, PreferenceImport, QrelsVersion, Query
 
 # Each known judgment of each pair of the campaign. What another campaign itself reuses is no row of its acceptances.
 _KNOWN = """
@@ -119,6 +121,20 @@ def reuse_fix(*, campaign: Campaign) -> int:
     with connection.cursor() as cursor:
         cursor.execute(_FIX, wanted)
         return int(cursor.rowcount)
+
+
+def known_preferences(campaign: Campaign, query: Query | None) -> list[Preference]:
+    """What was judged (on one query) before a campaign of challengers was created: where it reuses judgments, and in
+    the campaigns that its base version came of.
+    """
+    assert campaign.base_version is not None
+    line = QrelsVersion.objects.filter(
+        collection=campaign.collection_id, number__lte=campaign.base_version.number
+    ).values_list("campaign", flat=True)
+    campaigns = {*source_campaigns(campaign).values_list("id", flat=True), *line}
+    imports = set(source_imports(campaign).values_list("id", flat=True))
+    rows = judgment_selectors.collection_preferences(campaign.collection, before=campaign.created_at, query=query)
+    return [row.preference for row in rows if row.campaign_id in campaigns or row.import_id in imports]
 
 
 def _wanted(campaign: Campaign) -> dict[str, Any]:

@@ -13,14 +13,19 @@ from django.db.models.functions import Coalesce
 
 from core.version import VERSION
 from evaluation.files.preferences import Preference
+from evaluation.judging.challengers import Challenge, settle_challenges
+from evaluation.judging.equal_texts import Merged, judge_merged
+from evaluation.judging.pooling import canonical
 from evaluation.judging.tournament import Derived, Method, derive
 from judgments.models import Acceptance, Decision, Export, Judgment, Reuse, ReusedJudgment, StoredFile
 from platforms.models import Payment, listed_reward
-from pools.models import Campaign, Candidate, Collection, ImportedPreference, Pair, Pool
+from pools.models import Campaign, Candidate, Collection, ImportedPreference, Pair, Pool, Query
+from pools.reuse import known_preferences
+from pools.selectors import base_answers, twins_of
 from tasks.models import Assignment, Item, Worker
 
 # What the export files hold. A new one makes all of them again.
-FORMAT = 3
+FORMAT = 4
 SOFTWARE = f"{VERSION}/{FORMAT}"
 
 
@@ -184,8 +189,10 @@ class CollectionPreference(NamedTuple):
         return Preference(self.query, self.a, self.b, self.preferred)
 
 
-def collection_preferences(collection: Collection, *, before: datetime | None = None) -> list[CollectionPreference]:
-    """Every judgment that counts in a collection, of its campaigns and its imports, oldest first.
+def collection_preferences(
+    collection: Collection, *, before: datetime | None = None, query: Query | None = None
+) -> list[CollectionPreference]:
+    """Every judgment that counts in a collection (or on one query), of its campaigns and its imports, oldest first.
 
     What a campaign reuses is there once, as of the campaign that paid for it. `before` leaves out what was made, or
     imported, at that time or later. Which of the judgments count is a matter of now.
@@ -197,6 +204,8 @@ def collection_preferences(collection: Collection, *, before: datetime | None = 
     if before is not None:
         accepted = accepted.filter(judgment__made_at__lt=before)
         imported = imported.filter(source__imported_at__lt=before)
+    if query is not None:
+        accepted, imported = accepted.filter(pair__pool__query=query), imported.filter(query=query)
     made = accepted.values_list(
         "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "judgment__preferred", "judgment__item__a_left",
         "judgment__made_at", "judgment_id", "assignment__campaign_id", "worker_id",
@@ -236,9 +245,11 @@ def asked_pairs(campaign: Campaign) -> dict[str, list[tuple[str, str]]]:
 def derived(campaign: Campaign, pool: Pool | None = None, preferences: Iterable[Preference] | None = None) -> Derived:
     """The current preference qrels (or one pool's): a pure function of stored judgments and settings.
 
-    Pools with a pair that still waits for one of its `overlap` judgments are left out, and counted as incomplete.
-    `preferences` are the accepted ones, where they have been read already.
+    Pools with a pair that still waits for one of its `overlap` judgments are left out, and counted as incomplete, and
+    so are challenges that need another round. `preferences` are the accepted ones, where they have been read already.
     """
+    if campaign.design == Campaign.Design.CHALLENGERS:
+        return derived_from(challenges_of(campaign, pool, preferences), waiting_queries(campaign, pool))
     pools = pools_of(campaign, pool)
     waiting = waiting_queries(campaign, pool)
     settled = {query: pids for query, pids in pools.items() if query not in waiting}
@@ -247,6 +258,40 @@ def derived(campaign: Campaign, pool: Pool | None = None, preferences: Iterable[
         settled, [row for row in accepted if row.query not in waiting], method=cast(Method, campaign.method)
     )
     return replace(outcome, incomplete=tuple(sorted(waiting.union(outcome.incomplete))))
+
+
+def challenges_of(
+    campaign: Campaign, pool: Pool | None = None, preferences: Iterable[Preference] | None = None
+) -> list[Challenge]:
+    """What the challengers of a campaign (or of one pool) came to, as far as their pairs have all their judgments.
+
+    Pairs that the campaign asks about are decided by its own judgments, any others by what was judged before it.
+    """
+    waiting, query = waiting_queries(campaign, pool), pool.query if pool is not None else None
+    pools = {qid: pids for qid, pids in pools_of(campaign, pool).items() if qid not in waiting}
+    challenged = base_answers(campaign, query)  # by every id of their texts
+    answers = {qid: tuple(pid for pid in pids if pid in challenged[qid]) for qid, pids in pools.items()}
+    challengers = {qid: tuple(sorted({*pids} - {*answers[qid]})) for qid, pids in pools.items()}
+    own = accepted_preferences(campaign, pool) if preferences is None else preferences
+    pairs = Pair.objects.filter(pool__campaign=campaign) if pool is None else pool.pairs.all()
+    asked = set(pairs.values_list("pool__query__qid", "a__pid", "b__pid"))
+    named = Merged({}, twins_of(campaign, pool), {})
+    known = judge_merged(named, (row for row in known_preferences(campaign, query) if row.query in pools))
+    before = (row for row in known if (row.query, *canonical(row.a, row.b)) not in asked)
+    return settle_challenges(answers, challengers, [*own, *before])
+
+
+def derived_from(challenges: Sequence[Challenge], waiting: Iterable[str]) -> Derived:
+    """The best known answers of the queries whose challenges are settled."""
+    settled = [challenge for challenge in challenges if not challenge.missing]
+    unsettled = [challenge.query for challenge in challenges if challenge.missing]
+    sizes = Counter(len(challenge.best) for challenge in settled)
+    return Derived(
+        qrels=tuple(sorted((challenge.query, passage) for challenge in settled for passage in challenge.best)),
+        single=sizes[1],
+        deadlocks={size: count for size, count in sorted(sizes.items()) if size > 1},
+        incomplete=tuple(sorted({*unsettled, *waiting})),
+    )
 
 
 def waiting_queries(campaign: Campaign, pool: Pool | None = None) -> set[str]:

@@ -34,7 +34,7 @@ from platforms.publishing import publication_likely
 from pools import selectors as pool_selectors
 from pools.charts import size_histogram
 from pools.forms import LABELS
-from pools.models import Campaign, Twin
+from pools.models import Campaign, QrelsVersion, Twin
 from pools.reuse import reused_pairs
 from pools.views import campaign_of
 from tasks import campaign_alarms, links
@@ -155,6 +155,8 @@ def _in_words(campaign: Campaign, name: str) -> object:
         return display()
     if isinstance(value, bool):
         return _("yes") if value else _("no")
+    if isinstance(value, QrelsVersion):
+        return _("version %(number)d") % {"number": value.number}
     if name == "reward":
         return dollars(value)
     if name == "fee_rate" and value is None:

@@ -15,16 +15,18 @@ from core.forms import Group
 from core.models import Lab, User
 from pools import selectors as pool_selectors
 from pools import services as pool_services
-from pools.models import Campaign, Collection, Run, Upload
+from pools.models import Campaign, Collection, QrelsVersion, Run, Upload
 from pools.services import READING
 
 if TYPE_CHECKING:  # the classes take parameters in their stubs alone
     from django.utils.functional import _StrPromise
 
     _RunChoice = forms.ModelMultipleChoiceField[Run]
+    _VersionChoice = forms.ModelChoiceField[QrelsVersion]
     _CampaignForm = forms.ModelForm[Campaign]
 else:
     _RunChoice = forms.ModelMultipleChoiceField
+    _VersionChoice = forms.ModelChoiceField
     _CampaignForm = forms.ModelForm
 
 
@@ -40,6 +42,7 @@ LABELS: dict[str, "_StrPromise"] = {
     "qrel_policy": gettext_lazy("Original qrels in the pools"),
     "design": gettext_lazy("Pairing design"),
     "champion_qrel": gettext_lazy("Qrel that a champion check compares"),
+    "base_version": gettext_lazy("Version to challenge"),
     "selection": gettext_lazy("Queries"),
     "query_list": gettext_lazy("List of queries"),
     "sample_size": gettext_lazy("Sample size"),
@@ -98,11 +101,13 @@ HELP: dict[str, "_StrPromise"] = {
     "min_grade": gettext_lazy("An original qrel with this grade or a higher one counts as relevant."),
     "qrel_policy": gettext_lazy("Which relevant passages are added to those of the runs."),
     "design": gettext_lazy(
-        "All pairs: every two passages of a pool. Champion check: one run against the qrels, one pair per query."
+        "All pairs: every two passages of a pool. Champion check: one run against the qrels, one pair per query. "
+        "Challengers: only what the runs newly put first, against the best known answers of a version."
     ),
     "champion_qrel": gettext_lazy(
         "Of a query that has several. The paper takes the first. If the run has none of them, the highest is the first."
     ),
+    "base_version": gettext_lazy("Whose best known answers the challengers meet. For “challengers” only."),
     "query_list": gettext_lazy("Query ids, separated by spaces or line breaks. For “a list of queries” only."),
     "sample_size": gettext_lazy("How many queries to draw. For “a sample” only."),
     "seed": gettext_lazy("The same seed gives the same sample, HITs, order and sides."),
@@ -348,13 +353,22 @@ def check_reading(form: forms.BaseForm, collection: Collection) -> None:
             form.add_error("baseline" if is_baseline else "compared_pairs", str(error))
 
 
+class VersionChoiceField(_VersionChoice):
+    """Versions of the preference qrels by number."""
+
+    def label_from_instance(self, obj: Model) -> str:
+        """`version 2`."""
+        assert isinstance(obj, QrelsVersion)
+        return _("version %(number)d") % {"number": obj.number}
+
+
 class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """Every setting of a new campaign over one collection."""
 
     groups: ClassVar = (
         (
             gettext_lazy("What is judged"),
-            ["name", "runs", "more_runs", "design", "selection", "sample_size", "query_list"],
+            ["name", "runs", "more_runs", "design", "base_version", "selection", "sample_size", "query_list"],
             False,
         ),
         (
@@ -388,6 +402,13 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         required=False,
         help_text=gettext_lazy("The names of runs that are not listed above, one per line."),
         widget=forms.Textarea(attrs={"rows": 3}),
+    )
+    base_version = VersionChoiceField(
+        queryset=QrelsVersion.objects.none(),
+        required=False,
+        empty_label=gettext_lazy("the newest"),
+        label=LABELS["base_version"],
+        help_text=HELP["base_version"],
     )
     fee_rate = PercentField(
         label=gettext_lazy("Fee, in percent"),
@@ -429,6 +450,10 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         kwargs.setdefault("initial", {"language": collection.language})
         super().__init__(*args, **kwargs)
         self.collection = collection
+        versions = self.fields["base_version"]
+        assert isinstance(versions, VersionChoiceField)
+        newest = QrelsVersion.objects.filter(collection=collection).order_by("-number")
+        versions.queryset = newest.filter(pk__in=list(newest.values_list("pk", flat=True)[:OFFERED]))
         choice = self.fields["runs"]
         assert isinstance(choice, RunChoiceField)
         runs = choice.queryset = Run.objects.filter(collection=collection).order_by("name")
@@ -475,8 +500,25 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         if data.get("selection") == Campaign.Selection.SAMPLE and not data.get("sample_size"):
             self.add_error("sample_size", _("Enter how many queries to draw."))
         check_reading(self, self.collection)
+        self._clean_challengers(data)
         return data
+
+    def _clean_challengers(self, data: dict[str, Any]) -> None:
+        if data.get("design") != Campaign.Design.CHALLENGERS:
+            data["base_version"] = None
+            return
+        data["base_version"] = data.get("base_version") or pool_selectors.newest_version(self.collection)
+        if data["base_version"] is None:
+            text = _("The collection has no version of its preference qrels. Make one from a campaign's results first.")
+            self.add_error("design", text)
+        if data.get("depth", 1) != 1:
+            self.add_error("depth", _("Challengers are what runs put first: enter 1."))
+        if data.get("method", Campaign.Method.TOURNAMENT) != Campaign.Method.TOURNAMENT:
+            self.add_error("method", _("Challengers and best known answers play a tournament."))
 
     def settings(self) -> dict[str, Any]:
         """The settings as pools.services.campaign_create takes them."""
-        return {name: value for name, value in self.cleaned_data.items() if name not in ("name", "runs", "more_runs")}
+        left = ("name", "runs", "more_runs", "base_version")
+        settings = {name: value for name, value in self.cleaned_data.items() if name not in left}
+        base = self.cleaned_data["base_version"]
+        return settings | {"base_version_id": base.pk} if base else settings

@@ -237,6 +237,7 @@ class Campaign(models.Model):
     class Design(models.TextChoices):
         ALL_PAIRS = "all_pairs", _("all pairs")
         CHAMPION_CHECK = "champion_check", _("champion check")
+        CHALLENGERS = "challengers", _("challengers")
 
     class ChampionQrel(models.TextChoices):
         FIRST = "first", _("the first in the file")
@@ -290,6 +291,14 @@ class Campaign(models.Model):
     qrel_policy = models.CharField(max_length=10, choices=QrelPolicy, default=QrelPolicy.FIRST)
     design = models.CharField(max_length=20, choices=Design, default=Design.ALL_PAIRS)
     champion_qrel = models.CharField(max_length=10, choices=ChampionQrel, default=ChampionQrel.FIRST)
+    base_version = models.ForeignKey(
+        "QrelsVersion",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="challenges",
+        help_text=_("Whose best known answers are challenged."),
+    )
     selection = models.CharField(max_length=10, choices=Selection, default=Selection.ALL)
     query_list = models.TextField(blank=True)
     sample_size = models.PositiveIntegerField(null=True, blank=True)
@@ -409,6 +418,11 @@ class Campaign(models.Model):
                 name="campaign_hits_hold_pairs_and_tests",
             ),
             models.CheckConstraint(condition=models.Q(reward__gte=0), name="campaign_reward_not_negative"),
+            models.CheckConstraint(
+                condition=models.Q(design="challengers", base_version__isnull=False)
+                | ~models.Q(design="challengers") & models.Q(base_version__isnull=True),
+                name="campaign_challenges_a_version",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -5,7 +5,8 @@ Judgments are known only further up: `judgments.reusing` registers itself here w
 
 from typing import Protocol
 
-from pools.models import Campaign
+from evaluation.files.preferences import Preference
+from pools.models import Campaign, Query
 
 
 class Reusing(Protocol):
@@ -16,6 +17,9 @@ class Reusing(Protocol):
 
     def reuse_fix(self, *, campaign: Campaign) -> int:
         """Store what is reused, for good, and mark those pairs. How many pairs. The caller holds the transaction."""
+
+    def known_preferences(self, campaign: Campaign, query: Query | None) -> list[Preference]:
+        """What was judged before a campaign of challengers (or on one query), as far as it counts there."""
 
 
 _registered: list[Reusing] = []
@@ -38,3 +42,8 @@ def reuse_fix(*, campaign: Campaign) -> int:
     campaign.reused_pair_count = _registered[0].reuse_fix(campaign=campaign)
     campaign.save(update_fields=["reused_pair_count"])
     return campaign.reused_pair_count
+
+
+def known_preferences(campaign: Campaign, query: Query | None = None) -> list[Preference]:
+    """What was judged before a campaign of challengers (or on one query), as far as it counts there."""
+    return _registered[0].known_preferences(campaign, query)

@@ -184,15 +184,39 @@ def newest_version(collection: Collection) -> QrelsVersion | None:
     return collection.versions.order_by("-number").first()
 
 
-def version_answers(version: QrelsVersion | None) -> dict[str, tuple[str, ...]]:
-    """The best known answers of a version, by query id: both sorted. None without a version."""
+def version_answers(version: QrelsVersion | None, query: Query | None = None) -> dict[str, tuple[str, ...]]:
+    """The best known answers of a version, by query id (or to one query): both sorted. None without a version."""
     if version is None:
         return {}
     settled = VersionQuery.objects.filter(
         version__collection=version.collection_id, version__number__lte=version.number
     )
+    if query is not None:
+        settled = settled.filter(query=query)
     newest = settled.order_by("query", "-version__number").distinct("query")
     return {qid: tuple(pids) for qid, pids in sorted(newest.values_list("query__qid", "after"))}
+
+
+def considered_passages(version: QrelsVersion) -> dict[str, set[str]]:
+    """By query, the passages that people have considered: whatever was in the pools of this version's campaigns and
+    those before, where they settled the query.
+    """
+    settled = VersionQuery.objects.filter(
+        version__collection=version.collection_id,
+        version__number__lte=version.number,
+        version__campaign=OuterRef("pool__campaign"),
+        query=OuterRef("pool__query"),
+    )
+    pooled = Candidate.objects.filter(Exists(settled), pool__campaign__collection=version.collection_id)
+    considered: dict[str, set[str]] = {}
+    for qid, pid in pooled.values_list("pool__query__qid", "passage__pid").iterator(chunk_size=20_000):
+        considered.setdefault(qid, set()).add(pid)
+    return considered
+
+
+def base_answers(campaign: Campaign, query: Query | None = None) -> dict[str, tuple[str, ...]]:
+    """The best known answers (or those to one query) that a campaign challenges, by query id; none without a base."""
+    return version_answers(campaign.base_version, query)
 
 
 def withheld_passages(campaign: Campaign) -> set[tuple[str, str]]:
@@ -203,6 +227,7 @@ def withheld_passages(campaign: Campaign) -> set[tuple[str, str]]:
     is_champion_check = campaign.design == Campaign.Design.CHAMPION_CHECK
     depth = champion_depth(campaign) if is_champion_check else campaign.depth
     public = {(query, pid) for query, pid, _grade in collection_qrels(campaign.collection)}
+    public |= {(query, pid) for query, pids in base_answers(campaign).items() for pid in pids}
     brought = _brought(confidential, campaign, depth)
     return brought - public - _brought(campaign.runs.filter(is_released=True), campaign, depth)
 

@@ -36,9 +36,28 @@ from evaluation.files.qrels import Entry, Policy, Qrels, read_qrels
 from evaluation.files.runs import RunCheck, check_run
 from evaluation.files.textfiles import Source, name_of, quote_value
 from evaluation.files.texts import read_passages, read_queries
-from evaluation.judging.equal_texts import Alike, merge_equal, name_once, nearly_equal, relevant_once, text_key
-from evaluation.judging.pooling import ChampionQrel, all_pairs, canonical, champion_pairs, pool_queries, pool_sizes
+from evaluation.judging.challengers import challenge_pairs, find_challengers, settle_challenges
+from evaluation.judging.equal_texts import (
+    Alike,
+    Merged,
+    judge_merged,
+    merge_equal,
+    name_once,
+    nearly_equal,
+    relevant_once,
+    text_key,
+)
+from evaluation.judging.pooling import (
+    ChampionQrel,
+    Tops,
+    all_pairs,
+    canonical,
+    champion_pairs,
+    pool_queries,
+    pool_sizes,
+)
 from evaluation.statistics.ranks import ranks_of
+from pools import reuse
 from pools import selectors as pool_selectors
 from pools.models import (
     AlikePair,
@@ -595,6 +614,8 @@ def campaign_create(
     campaign = Campaign(lab=lab, collection=collection, name=name, created_by=created_by, **settings)
     if not campaign.language:
         campaign.language = collection.language
+    if campaign.design == Campaign.Design.CHALLENGERS:
+        _set_base(campaign)
     try:
         campaign.full_clean()
     except ValidationError as error:
@@ -612,6 +633,25 @@ def campaign_create(
     campaign.runs.set(runs)
     _store_plan(campaign, plan, report)
     return campaign
+
+
+def _set_base(campaign: Campaign) -> None:
+    """Challenge the newest version, unless another was chosen. Raises Refused where the settings do not fit."""
+    if campaign.base_version is None:
+        campaign.base_version = pool_selectors.newest_version(campaign.collection)
+    if campaign.base_version is None:
+        raise Refused(
+            _(
+                "The collection has no version of its preference qrels, so there is nothing to challenge. Make one "
+                "from the results of a campaign first."
+            )
+        )
+    if campaign.base_version.collection_id != campaign.collection_id:
+        raise Refused(_("The version to challenge must belong to the collection."))
+    if campaign.depth != 1:
+        raise Refused(_("Challengers are what runs put first, so the depth of this design is 1."))
+    if campaign.method != Campaign.Method.TOURNAMENT:
+        raise Refused(_("Challengers and best known answers play a tournament, so this is how winners are found."))
 
 
 @transaction.atomic
@@ -714,10 +754,12 @@ def _draft(campaign: Campaign, otherwise: str) -> Campaign:
 def campaign_plan(
     campaign: Campaign, runs: Iterable[Run], report: Report | None = None, queries: Some[str] | None = None
 ) -> Plan:
-    """The pools and pairs of a campaign that need not be stored yet: from artifacts, qrels, texts and settings alone.
+    """The pools and pairs of a campaign that need not be stored yet: from artifacts, qrels, texts and settings alone,
+    and for challengers from the version that they challenge and what was judged before.
 
-    Pools cover the queries that have a qrel of the asked grade, as the mean reciprocal rank does; `queries` are those
-    that were chosen before, if they were. Passages of a pool with equal texts are one candidate.
+    Pools cover the queries that have a qrel of the asked grade, as the mean reciprocal rank does; of challengers, those
+    that have one. `queries` are those that were chosen before, if they were. Passages of a pool with equal texts are
+    one candidate.
     """
     is_champion_check = campaign.design == Campaign.Design.CHAMPION_CHECK
     depth = pool_selectors.champion_depth(campaign) if is_champion_check else campaign.depth
@@ -733,11 +775,16 @@ def campaign_plan(
         if len(tops) != 1:
             raise Refused(_("The champion check compares one run with the qrels: choose exactly one run."))
         pools, pairs, split = _plan_champion_check(campaign, tops[0], qrels)
+    elif campaign.design == Campaign.Design.CHALLENGERS:
+        pools, pairs = _plan_challenge(campaign, tops)
     else:
         pools = pool_queries(tops, qrels, cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade)
         pools = merge_equal(pools, _text_keys(campaign.collection, pools)).pools
         pairs = {query: tuple(all_pairs(query, pool)) for query, pool in pools.items()}
-    chosen = sorted(queries) if queries is not None else _select_queries(campaign, pools)
+    if queries is None:
+        chosen = _select_queries(campaign, pools)
+    else:  # a challenger whose text came later may turn out to be nothing new
+        chosen = sorted(query for query in queries if query in pools)
     contested = sum(len(pool) > 1 for pool in pools.values())
     pools = {query: pools[query] for query in chosen}
     alike, untexted = _compare_texts(campaign.collection, pools, report)
@@ -808,6 +855,49 @@ def _compare_texts(
         untexted |= pids - texts.keys()
         alike += nearly_equal(part, texts)
     return sorted(alike, key=lambda found: (-found.share, found.pair)), len(untexted)
+
+
+def _plan_challenge(
+    campaign: Campaign, tops: Sequence[Tops]
+) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[IdPair, ...]]]:
+    """Pools and pairs of the queries that have a challenger: each against the best known answers, and whatever else is
+    missing by what was judged before. A text that was considered under another id is not new.
+    """
+    assert campaign.base_version is not None
+    answers = pool_selectors.version_answers(campaign.base_version)
+    considered = pool_selectors.considered_passages(campaign.base_version)
+    firsts = find_challengers(tops, {query: considered.get(query, set()) | {*own} for query, own in answers.items()})
+    seen = {query: {*answers[query], *considered.get(query, ()), *own} for query, own in firsts.items()}
+    keys = _text_keys(campaign.collection, seen)
+    challengers, standing = {}, {}
+    stands_for: dict[str, dict[str, str]] = {}
+    for query, own in firsts.items():
+        # Earlier candidates before other ids of their texts, so that what was judged of them is found.
+        earlier = considered.get(query, set())
+        ordered = sorted(seen[query], key=lambda pid: (pid in own, pid not in answers[query], pid not in earlier, pid))
+        by_text: dict[str, str] = {}
+        stands_for[query] = {pid: by_text.setdefault(keys.get(pid, f"id {pid}"), pid) for pid in ordered}
+        new = {stands_for[query][pid] for pid in own}.intersection(own)
+        if new:
+            challengers[query] = tuple(sorted(new))
+            standing[query] = tuple(sorted({stands_for[query][pid] for pid in answers[query]}))
+    if not challengers:
+        raise Refused(
+            _(
+                "No run brings anything new: for every query of version %(number)d, what the chosen runs put first has "
+                "been considered before."
+            )
+            % {"number": campaign.base_version.number}
+        )
+    known = judge_merged(Merged({}, stands_for, {}), reuse.known_preferences(campaign))
+    asked = {*challenge_pairs(standing, challengers)}
+    for challenge in settle_challenges(standing, challengers, known):
+        asked.update(challenge.missing)
+    pairs: dict[str, list[IdPair]] = {}
+    for pair in sorted(asked):
+        pairs.setdefault(pair.query, []).append(pair)
+    pools = {query: tuple(sorted({*standing[query], *own})) for query, own in challengers.items()}
+    return pools, {query: tuple(pairs[query]) for query in pools}
 
 
 def _select_queries(campaign: Campaign, pools: Mapping[str, tuple[str, ...]]) -> list[str]:

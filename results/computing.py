@@ -8,6 +8,7 @@ from typing import Any, cast
 from evaluation.files.artifact import Order
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Entry, Policy, Qrels
+from evaluation.judging.challengers import Challenge
 from evaluation.judging.equal_texts import name_once, relevant_once
 from evaluation.judging.pooling import ChampionQrel, pool_sizes
 from evaluation.judging.tournament import Derived, Method, derive
@@ -28,6 +29,7 @@ from evaluation.statistics.leaderboards import (
 from evaluation.statistics.ranks import Board, Ranks
 from evaluation.statistics.significance import sign_test
 from evaluation.statistics.winning import Wins, perfect_top, win_ratios
+from judgments.selectors import derived_from
 from pools.models import Campaign
 from pools.selectors import champion_depth
 from results.comparisons import choose_comparisons, compare_runs
@@ -44,6 +46,9 @@ _NOBODY = ""  # in its place while it is computed: no run has this name
 # Whether run and qrels differ, and what people preferred, in the order of the champion check's slices.
 SLICES = ("they differ, the run's passage", "they differ, the qrel", "they agree, the second", "they agree, the top")
 
+# What became of a challenger.
+OUTCOMES = ("won", "tied", "lost", "round", "waiting")
+
 Json = dict[str, Any]
 
 
@@ -51,13 +56,18 @@ def compute(inputs: Inputs) -> Json:
     """Everything of the results, ready for JSON. The same inputs give the same."""
     settled = {query: pool for query, pool in inputs.pools.items() if query not in inputs.waiting}
     judgments = [row for row in inputs.preferences if row.query not in inputs.waiting]
-    derived = derive(settled, judgments, method=cast(Method, inputs.campaign.method))
+    if inputs.campaign.design == Campaign.Design.CHALLENGERS:
+        derived = derived_from(inputs.challenges, inputs.waiting)
+    else:
+        derived = derive(settled, judgments, method=cast(Method, inputs.campaign.method))
     # By candidates. Original qrels and runs may name the same texts by other ids.
     preference = Qrels.of(Entry(query, passage, 1) for query, passage in derived.qrels)
     data = _counts(inputs, derived, preference) | {"quality": _quality(inputs.behaviour)}
     queries = common_queries(inputs.qrels, preference)
     if inputs.campaign.design == Campaign.Design.CHAMPION_CHECK:
         data |= _NO_SCORES | {"champion": _champion(inputs, judgments), "agreement": _agreement(inputs)}
+    elif inputs.campaign.design == Campaign.Design.CHALLENGERS:
+        data |= _NO_SCORES | {"challengers": _challengers(inputs), "agreement": _agreement(inputs)}
     else:
         data |= _scores(inputs, preference, queries, settled, judgments) if queries else _NO_SCORES
     plain: Json = _plain(data)
@@ -68,6 +78,7 @@ _NO_SCORES: Json = {
     "leaderboard": [], "outside": None, "unreadable": [], "perfect": None, "queries_all": None,
     "tau_all": None, "tau": None, "tau_ap": None, "neighbours": [], "bonferroni": None, "pairings": None, "wins": None,
     "comparisons": None, "compare": None, "compare_original": None, "contributions": [], "champion": None,
+    "challengers": None,
     "error_rate": None, "ranks": None, "stability": None, "agreement": None, "order_agreement": [], "triples": None,
 }  # fmt: skip
 
@@ -213,6 +224,7 @@ def _scores(
             for contribution in sorted(own_contributions, key=lambda contribution: runs.index(contribution.run))
         ],
         "champion": None,
+        "challengers": None,
         "agreement": _agreement(inputs),
         "order_agreement": [
             agreed._asdict()
@@ -260,6 +272,58 @@ def _champion(inputs: Inputs, judgments: Sequence[Preference]) -> Json:
         "unjudged": outcomes.unjudged,
         "crowd_error": outcomes.crowd_error,
     }
+
+
+def _challengers(inputs: Inputs) -> Json:
+    """What became of each challenger, by query and, of those that they brought, by run.
+
+    One took the place of a best known answer, tied with all of them, or lost; or that is not known: some of its
+    query's pairs lack judgments, or another round is needed.
+    """
+    version = inputs.campaign.base_version
+    assert version is not None
+    order = cast(Order, inputs.campaign.order)
+    firsts = {name: run.top(order) for name, run in inputs.runs.items()}
+    challenges = {challenge.query: challenge for challenge in inputs.challenges}
+    rows, runs = [], {name: Counter[str]() for name in inputs.runs}
+    for query, pool in inputs.pools.items():
+        before = inputs.challenged[query]
+        challenge = challenges.get(query)
+        for passage in sorted({*pool} - {*before}):
+            outcome = _outcome(challenge, passage)
+            brought = [name for name, top in firsts.items() if passage in top.get(query, ())]
+            for name in brought:
+                runs[name][outcome] += 1
+            best = challenge.best if challenge is not None and not challenge.missing else ()
+            rows.append(
+                {"qid": query, "passage": passage, "before": before, "outcome": outcome, "best": best, "runs": brought}
+            )
+    counts = Counter(row["outcome"] for row in rows)
+    return {
+        "version": version.number,
+        "answered": version.queries,
+        "queries": len(inputs.pools),
+        "challengers": len(rows),
+        "changed": sum(challenge.changed for challenge in inputs.challenges),
+        "unchanged": sum(not challenge.changed and not challenge.missing for challenge in inputs.challenges),
+        "missing": sum(len(challenge.missing) for challenge in inputs.challenges),
+        "outcomes": {outcome: counts[outcome] for outcome in OUTCOMES},
+        "rows": rows,
+        "runs": [
+            {"run": name, "brought": sum(own.values()), **{outcome: own[outcome] for outcome in OUTCOMES}}
+            for name, own in sorted(runs.items())
+        ],
+    }
+
+
+def _outcome(challenge: Challenge | None, passage: str) -> str:
+    if challenge is None:
+        return "waiting"
+    if challenge.missing:
+        return "round"
+    if passage not in challenge.best:
+        return "lost"
+    return "tied" if {*challenge.before} <= {*challenge.best} else "won"
 
 
 def _agreement(inputs: Inputs) -> Json | None:

@@ -10,6 +10,7 @@ from evaluation.files.about_runs import Outside
 from evaluation.files.artifact import RunArtifact
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Entry, Qrels
+from evaluation.judging.challengers import Challenge
 from evaluation.judging.equal_texts import StandsFor
 from evaluation.statistics.agreement import Vote
 from judgments import selectors as judgment_selectors
@@ -36,7 +37,8 @@ class Inputs(NamedTuple):
     whose file is missing. `pools` are all pools by query. `waiting` are the queries that lack an accepted judgment.
     `preferences` is every accepted judgment, on waiting queries too; `votes` are the same with who judged, sorted,
     where a pair is judged more than once. `pairs` are those that the design asks about. `stands_for`: by query and id,
-    the candidate that has the text of a passage with another id.
+    the candidate that has the text of a passage with another id. `challenged` are the best known answers that are
+    challenged, by query; `challenges` those whose pairs have all their judgments.
     """
 
     campaign: Campaign
@@ -56,6 +58,8 @@ class Inputs(NamedTuple):
     votes: Sequence[Vote]
     behaviour: Behaviour
     stands_for: StandsFor
+    challenged: Mapping[str, tuple[str, ...]]
+    challenges: Sequence[Challenge]
 
 
 def inputs_of(campaign: Campaign) -> Inputs:
@@ -63,6 +67,7 @@ def inputs_of(campaign: Campaign) -> Inputs:
 
     Raises FileAway while file storage does not answer, or if it does not have a run that made the pools.
     """
+    is_challenge = campaign.design == Campaign.Design.CHALLENGERS
     pooled = frozenset(campaign.runs.values_list("name", flat=True))
     runs, unreadable = _runs_of(campaign, pooled)
     outside = pool_selectors.outside_scores_of(campaign.collection)
@@ -85,14 +90,16 @@ def inputs_of(campaign: Campaign) -> Inputs:
         votes=_votes(campaign) if campaign.overlap > 1 else [],
         behaviour=behaviour(campaign),
         stands_for=pool_selectors.twins_of(campaign),
+        challenged=pool_selectors.base_answers(campaign),
+        challenges=judgment_selectors.challenges_of(campaign) if is_challenge else (),
     )
 
 
 def _runs_of(campaign: Campaign, pooled: frozenset[str]) -> tuple[dict[str, RunArtifact], list[str]]:
     """The runs to score, and the names of those that were not pooled and whose file is missing."""
-    is_champion_check = campaign.design == Campaign.Design.CHAMPION_CHECK  # that is about its one run
+    is_of_pooled = campaign.design != Campaign.Design.ALL_PAIRS  # the other designs are about their own runs
     runs, unreadable = {}, []
-    for run in (campaign.runs if is_champion_check else campaign.collection.runs).order_by("name"):
+    for run in (campaign.runs if is_of_pooled else campaign.collection.runs).order_by("name"):
         try:
             runs[run.name] = pool_selectors.load_artifact(run)
         except FileMissing as error:

@@ -167,7 +167,8 @@ def pool_detail(pool: Pool) -> PoolDetail:
         details.append(PairDetail(a, b, for_a, for_b, behind.get(pair, [])))
     details.sort(key=lambda pair: (pair.a.number, pair.b.number))
     filled = sum(pair.for_a + pair.for_b for pair in details)
-    settled = bool(best) and len(candidates) > 1 and campaign.method == Campaign.Method.TOURNAMENT
+    is_of_all = campaign.design != Campaign.Design.CHALLENGERS  # these play with judgments of other campaigns too
+    settled = bool(best) and len(candidates) > 1 and campaign.method == Campaign.Method.TOURNAMENT and is_of_all
     return PoolDetail(
         candidates=candidates,
         wins=wins,

@@ -77,18 +77,28 @@ def report_to(campaign: Campaign, folder: Path) -> list[Path]:
 
 def without(data: dict[str, Any], withheld: Collection[tuple[str, str]]) -> dict[str, Any]:
     """Results without the ids of passages that may not leave, given as `(query id, passage id)`."""
-    if not withheld or not data["stability"]:
+    if not withheld:
         return data
-    return data | {
-        "stability": [
+    released = dict(data)
+    if data["stability"]:
+        released["stability"] = [
             answer | {"best": [pid for pid in answer["best"] if (answer["qid"], pid) not in withheld]}
             for answer in data["stability"]
         ]
-    }
+    if data["challengers"]:
+        rows = [
+            row | {"best": [pid for pid in row["best"] if (row["qid"], pid) not in withheld]}
+            for row in data["challengers"]["rows"]
+            if (row["qid"], row["passage"]) not in withheld
+        ]
+        released["challengers"] = data["challengers"] | {"rows": rows}
+    return released
 
 
 def is_about_something(data: dict[str, Any]) -> bool:
-    """Whether there are scores, or the decided pairs of a champion check, to report."""
+    """Whether there are scores, the decided pairs of a champion check, or settled challenges, to report."""
+    if data["challengers"] is not None:
+        return any(data["challengers"]["outcomes"][outcome] for outcome in ("won", "tied", "lost", "round"))
     return bool(data["leaderboard"]) or (
         data["champion"] is not None and any(data["champion"][name]["queries"] for name in "ab")
     )

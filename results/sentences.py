@@ -38,6 +38,12 @@ def findings(data: Data) -> list[Finding]:
             ("crowd", _("How good are the judgments?"), _crowd),
             ("limits", _("What this does not say"), _champion_limits),
         )
+    elif data["challengers"] is not None:
+        parts = (
+            ("challengers", _("Do the challengers beat the best known answers?"), _challengers),
+            ("crowd", _("How good are the judgments?"), _crowd),
+            ("limits", _("What this does not say"), _challengers_limits),
+        )
     else:
         parts = (
             ("field", _("Does the field beat the qrels?"), _field),
@@ -201,6 +207,50 @@ def _champion(data: Data) -> Iterator[str]:
             "In category A, people preferred the run's second passage to the qrel in %(often)s. If the qrel is the "
             "best answer there, that is how often people make mistakes."
         ) % {"often": _how_often(a)}
+
+
+def _challengers(data: Data) -> Iterator[str]:
+    found = data["challengers"]
+    outcomes = found["outcomes"]
+    yield _(
+        "The runs bring %(challengers)s new passages to %(queries)s of the %(answered)s queries of version "
+        "%(version)d; for all others, what they put first had been considered before."
+    ) % {
+        "challengers": f"{found['challengers']:,}",
+        "queries": f"{found['queries']:,}",
+        "answered": f"{found['answered']:,}",
+        "version": found["version"],
+    }
+    if any(outcomes[name] for name in ("won", "tied", "lost")):
+        yield _(
+            "Of the challengers, %(won)s took the place of a best known answer, %(tied)s tied with what there was, and "
+            "%(lost)s lost."
+        ) % {name: f"{outcomes[name]:,}" for name in ("won", "tied", "lost")}
+        yield ngettext(
+            "%(changed)s query has other best known answers than before; of %(unchanged)s, they are confirmed.",
+            "%(changed)s queries have other best known answers than before; of %(unchanged)s, they are confirmed.",
+            found["changed"],
+        ) % {"changed": f"{found['changed']:,}", "unchanged": f"{found['unchanged']:,}"}
+    if outcomes["round"]:
+        yield ngettext(
+            "%(count)s challenger needs another round: a further campaign of challengers would ask about %(pairs)s "
+            "pairs.",
+            "%(count)s challengers need another round: a further campaign of challengers would ask about %(pairs)s "
+            "pairs.",
+            outcomes["round"],
+        ) % {"count": f"{outcomes['round']:,}", "pairs": f"{found['missing']:,}"}
+
+
+def _challengers_limits(data: Data) -> Iterator[str]:
+    waiting = data["challengers"]["outcomes"]["waiting"]
+    if waiting:
+        yield ngettext(
+            "%(count)s challenger still needs judgments.", "%(count)s challengers still need judgments.", waiting
+        ) % {"count": f"{waiting:,}"}
+    yield _(
+        "Challengers meet the best known answers, not the passages that these have beaten. The best known answers "
+        "become the collection's when a version is made of them; runs are scored on that version."
+    )
 
 
 def _how_often(category: Data) -> str:

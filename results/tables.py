@@ -582,6 +582,60 @@ def _champion_slices(data: Data) -> Table:
     return Table("champion-slices", _("Run and qrels, query by query"), about, columns, rows, foot=[foot])
 
 
+# --- challengers
+
+
+def outcome_names() -> dict[str, str]:
+    """What became of a challenger, in words."""
+    return {
+        "won": _("took the place"),
+        "tied": _("tied"),
+        "lost": _("lost"),
+        "round": _("needs another round"),
+        "waiting": _("lacks judgments"),
+    }
+
+
+def _challengers(data: Data) -> Table:
+    columns = [
+        Column("qid", _("Query"), "query"),
+        Column("passage", _("Challenger"), "text"),
+        Column("outcome", _("What became of it"), "text"),
+        Column("before", _("Best known answers before"), "text"),
+        Column("best", _("Now"), "text"),
+        Column("runs", _("First in"), "text"),
+    ]
+    names = outcome_names()
+    rows = [
+        [
+            *(row["qid"], row["passage"], names[row["outcome"]], " ".join(row["before"]), " ".join(row["best"])),
+            ", ".join(row["runs"]),
+        ]
+        for row in data["challengers"]["rows"]
+    ]
+    about = _(
+        "Each passage that a run put first and that nobody had considered for its query, against the best known "
+        "answers of version %(version)d."
+    ) % {"version": data["challengers"]["version"]}
+    return Table("challengers", _("Challengers"), about, columns, rows)
+
+
+def _challenging_runs(data: Data) -> Table:
+    names = outcome_names()
+    columns = [
+        Column("run", _("Run"), "name"),
+        Column("brought", _("Challengers"), "count"),
+        *(Column(outcome, _capital(name), "count") for outcome, name in names.items()),
+    ]
+    rows = [[row[column.key] for column in columns] for row in data["challengers"]["runs"]]
+    about = _("How many challengers each run brought, and what became of them. Several runs may bring the same one.")
+    return Table("challenging-runs", _("Who brought the challengers"), about, columns, rows, per_run=("run",))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 # --- the crowd, the queries
 
 
@@ -636,6 +690,8 @@ _TABLES: dict[str, tuple[Callable[[Data], object], Callable[[Data], Table]]] = {
     "neighbours": (lambda data: data["neighbours"], _neighbours),
     "ranks": (lambda data: data["ranks"], _ranks),
     "champion-split": (lambda data: data["champion"] and data["champion"]["split"], _champion_split),
+    "challenging-runs": (lambda data: data["challengers"], _challenging_runs),
+    "challengers": (lambda data: data["challengers"], _challengers),
     "champion": (lambda data: data["champion"], _champion),
     "champion-slices": (lambda data: data["champion"], _champion_slices),
     "pairs": (lambda data: data["compare"] and data["compare"]["pairs"], _pairs),

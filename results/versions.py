@@ -25,10 +25,9 @@ Answers = Mapping[str, tuple[str, ...]]
 class Settled(NamedTuple):
     """What a campaign says by now: the best known answers of the queries that it settles, sorted, by query id.
 
-    An answer whose text has other ids in the collection is there by each that may leave.
-
-    `unsettled` are its queries that lack judgments, `held_back` those with a best known answer that only a run that is
-    not for release brought.
+    An answer whose text has other ids in the collection is there by each that may leave. `unsettled` are its queries
+    that lack judgments or another round, `held_back` those with a best known answer that only a run that is not for
+    release brought.
     """
 
     answers: Answers
@@ -36,9 +35,13 @@ class Settled(NamedTuple):
     held_back: frozenset[str]
 
 
-def settled_by(campaign: Campaign) -> Settled:
-    """Called within one moment."""
+def settled_by(campaign: Campaign, newest: Answers) -> Settled:
+    """Called within one moment. `newest` are the answers of the newest version: where these are not the ones that were
+    challenged, a challenge settles nothing.
+    """
     derived = judgment_selectors.derived(campaign)
+    challenged = pool_selectors.base_answers(campaign)
+    overtaken = {query for query, passages in challenged.items() if newest.get(query) != passages}
     withheld = pool_selectors.withheld_passages(campaign)
     stands_for = pool_selectors.twins_of(campaign)
     answers: dict[str, tuple[str, ...]] = {}
@@ -47,8 +50,12 @@ def settled_by(campaign: Campaign) -> Settled:
         ids = (passage, *(twin for twin in twins if (query, twin) not in withheld))
         answers[query] = tuple(sorted({*answers.get(query, ()), *ids}))
     held_back = frozenset(query for query, passage in derived.qrels if (query, passage) in withheld)
-    released = {query: passages for query, passages in answers.items() if query not in held_back}
-    return Settled(released, frozenset(derived.incomplete), held_back)
+    left = held_back | overtaken
+    return Settled(
+        {query: passages for query, passages in answers.items() if query not in left},
+        frozenset(derived.incomplete) | overtaken.intersection(answers),
+        held_back,
+    )
 
 
 def version_add(
@@ -71,7 +78,7 @@ def version_add(
         _must_follow(newest, parent)
         revision = Campaign.objects.values_list("revision", flat=True).get(pk=campaign.pk)
         before = pool_selectors.version_answers(newest)
-        settled = settled_by(campaign)
+        settled = settled_by(campaign, before)
     if not settled.answers:
         raise NotNow(_nothing_settled(campaign, settled))
     after = {**before, **settled.answers}
@@ -157,9 +164,10 @@ def _nothing_settled(campaign: Campaign, settled: Settled) -> str:
             "Only runs that are not for release brought the best known answers of “%(campaign)s”, and a version holds "
             "no such passage. No version was made."
         ) % {"campaign": campaign.name}
-    return _("No query of “%(campaign)s” has all its judgments yet, so no version was made.") % {
-        "campaign": campaign.name
-    }
+    return _(
+        "“%(campaign)s” has not settled any query yet, as each lacks judgments or needs another round. No version "
+        "was made."
+    ) % {"campaign": campaign.name}
 
 
 def _kind(before: tuple[str, ...], after: tuple[str, ...]) -> str:

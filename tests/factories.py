@@ -114,18 +114,23 @@ def campaign(
     """
     pooled = of.runs.all() if runs is None else of.runs.filter(name__in=runs)
     made = pool_services.campaign_create(lab=of.lab, collection=of, runs=pooled, name=name, **settings)
-    for number in range(tests):
+    write_tests(made, tests)
+    if start:
+        begin(made)
+    return made
+
+
+def write_tests(of: Campaign, count: int = 6) -> None:
+    """Give a draft confirmed test pairs."""
+    for number in range(count):
         task_services.test_pair_write(
-            campaign=made,
+            campaign=of,
             question=f"test question {number}",
             relevant_text=f"The relevant passage of test {number}.",
             off_topic_text=f"Something else entirely, number {number}.",
             by=None,
             at=timezone.now(),
         )
-    if start:
-        begin(made)
-    return made
 
 
 def begin(draft: Campaign) -> None:

@@ -58,6 +58,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
             for place, name in enumerate(names, 1)
         ],
         "champion": None,
+        "challengers": None,
         "pool_sizes": [[size, draw.randint(5, 90)] for size in range(1, min(runs, 40) + 2)],
         "ranks": [
             {

@@ -4,7 +4,6 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -19,16 +18,14 @@ from django.utils import timezone
 from core.errors import NotNow, Refused
 from core.models import User
 from evaluation.cli.main import main
-from evaluation.files.preferences import Preference
-from judgments import selectors as judgment_selectors
 from pools import selectors as pool_selectors
 from pools import services as pool_services
-from pools.models import Campaign, Collection, QrelsVersion, Run, VersionQuery
+from pools.models import Campaign, Collection, QrelsVersion, VersionQuery
 from results import jobs as result_jobs
 from results import scoring, versions
 from results.models import VersionScore
 from tests import factories
-from tests.judgments.judged import judge_all
+from tests.results.judging import judge, judged, new_run
 
 QRELS = {"q1": ["p1"], "q2": ["p4"], "q3": ["p7"], "q4": ["p9"]}
 ORIGINAL = "".join(f"{query} 0 {passage} 1\n" for query, (passage,) in QRELS.items())
@@ -39,31 +36,6 @@ def researcher(client: Client, rita: User) -> Client:
     """Rita's browser."""
     client.force_login(rita)
     return client
-
-
-def judged(collection: Collection, name: str = "pilot", hits: int | None = None, **settings: object) -> Campaign:
-    """A campaign in which the passage with the smaller id always wins."""
-    settings = {"pairs_per_hit": 3, "tests_per_hit": 2} | settings
-    campaign = factories.campaign(collection, name, **settings)  # type: ignore[arg-type]
-    judge(campaign, hits)
-    return campaign
-
-
-def judge(campaign: Campaign, hits: int | None = None) -> None:
-    """Have the passage with the smaller id win, as that is a of each pair."""
-    pairs = judgment_selectors.asked_pairs(campaign)
-    judge_all(campaign, [Preference(query, a, b, a) for query, own in pairs.items() for a, b in own], hits)
-
-
-def new_run(collection: Collection, name: str, ranked: Mapping[str, Iterable[str]]) -> Run:
-    """A run, with the texts of its passages."""
-    pids = {pid for pids in ranked.values() for pid in pids}
-    known = set(collection.passages.values_list("pid", flat=True))
-    lines = [f"{pid}\t{factories.passage_text(pid)}\n" for pid in sorted(pids - known)]
-    file = io.BytesIO("".join(lines).encode())
-    file.name = "passages.tsv"
-    pool_services.collection_import(lab=collection.lab, name=collection.name, passages=file, keep="all")
-    return factories.run(collection, name, ranked)
 
 
 def add(campaign: Campaign, why: str = "First judgments.", **how: object) -> QrelsVersion:
@@ -124,7 +96,7 @@ def test_a_query_that_lacks_judgments_is_left_out_and_counted(collection: Collec
 
 def test_nothing_is_made_without_a_reason_a_settled_query_or_a_change(collection: Collection) -> None:
     untouched = factories.campaign(collection, "untouched", selection="list", query_list="q1")
-    with pytest.raises(NotNow, match="No query of “untouched” has all its judgments yet"):
+    with pytest.raises(NotNow, match="“untouched” has not settled any query yet"):
         add(untouched)
     draft = factories.campaign(collection, "draft", start=False)
     with pytest.raises(Refused, match="has not started"):

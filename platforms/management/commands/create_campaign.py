@@ -48,6 +48,11 @@ class Command(BaseCommand):
             type=Path,
             help="a file of the pairs to compare, with two names of runs on each line, for --comparisons pairs",
         )
+        parser.add_argument(
+            "--base-version",
+            type=int,
+            help="the version of the preference qrels that challengers meet (default: the newest)",
+        )
         for name in SETTINGS:
             field = Campaign._meta.get_field(name)
             assert isinstance(field, Field)
@@ -69,6 +74,11 @@ class Command(BaseCommand):
                 chosen |= {"selection": Campaign.Selection.LIST, "query_list": "\n".join(filter(None, ids))}
             if options["compared_pairs"]:
                 chosen["compared_pairs"] = options["compared_pairs"].read_bytes().decode(errors="replace")
+            if options["base_version"] is not None:
+                base = collection.versions.filter(number=options["base_version"]).first()
+                if base is None:
+                    raise CommandError(f"The collection has no version {options['base_version']}.")
+                chosen["base_version"] = base
             runs = collection.runs.order_by("name")
             if options["runs"]:
                 runs = runs.filter(name__in=options["runs"])

@@ -1,0 +1,242 @@
+"""Campaigns of challengers: what newly surfaces on top against the best known answers, and what comes of it."""
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.errors import NotNow, Refused
+from core.models import User
+from judgments import selectors as judgment_selectors
+from pools import selectors as pool_selectors
+from pools import services as pool_services
+from pools.forms import CampaignForm
+from pools.models import Campaign, Collection, QrelsVersion
+from pools.reuse import reused_pairs
+from results import jobs as result_jobs
+from results import refreshing, versions
+from results.models import Result, VersionScore
+from results.pool_detail import pool_detail
+from tests import factories
+from tests.results.judging import judge, judged, new_run
+
+CHALLENGE = {"design": "challengers", "pairs_per_hit": 3, "tests_per_hit": 2}
+
+
+def add(campaign: Campaign, why: str = "As judged.") -> QrelsVersion:
+    return versions.version_add(campaign=campaign, why=why, by=None, at=timezone.now())
+
+
+def answers(version: QrelsVersion) -> dict[str, str]:
+    return {query: " ".join(pids) for query, pids in pool_selectors.version_answers(version).items()}
+
+
+def challenge(collection: Collection, name: str, *runs: str, start: bool = True, **settings: Any) -> Campaign:
+    return factories.campaign(collection, name, runs=runs, start=start, **(CHALLENGE | settings))
+
+
+def text_of(client: Client, where: str) -> str:
+    answer = client.get(where)
+    assert answer.status_code == 200, where
+    html = re.sub(r"<svg.*?</svg>", "", answer.content.decode(), flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+@pytest.fixture
+def first(collection: Collection) -> QrelsVersion:
+    """What a campaign of all pairs found: p1, p4, p7 and p9."""
+    return add(judged(collection))
+
+
+@pytest.fixture
+def researcher(client: Client, rita: User) -> Client:
+    """Rita's browser."""
+    client.force_login(rita)
+    return client
+
+
+def test_a_new_run_challenges_the_answers_and_the_winner_takes_the_place(
+    collection: Collection, first: QrelsVersion, researcher: Client
+) -> None:
+    new = new_run(collection, "new", {"q1": ["p0", "p1"], "q2": ["p99"], "q3": ["p8"], "q4": ["p9"]})
+    form = CampaignForm(collection=collection)
+    entered = {name: form[name].value() for name in form.fields} | {
+        "name": "second", "runs": [new.pk], "design": "challengers", "pairs_per_hit": 3, "tests_per_hit": 2,
+    }  # fmt: skip
+    entered = {name: "" if value is None else value for name, value in entered.items()}
+    answer = researcher.post(f"{reverse('pools:campaign_new')}?collection={collection.pk}", entered)
+    second = Campaign.objects.get(name="second")
+    assert (answer.status_code, second.base_version) == (303, first)
+    # p8 was in a pool of the first campaign, and lost there.
+    assert judgment_selectors.asked_pairs(second) == {"q1": [("p0", "p1")], "q2": [("p4", "p99")]}
+    assert "Version to challenge version 1" in text_of(researcher, reverse("judgments:campaign", args=[second.pk]))
+    factories.write_tests(second)
+    factories.begin(second)
+    judge(second)
+    refreshing.result_refresh(campaign=second)
+    said = text_of(researcher, reverse("results:results", args=[second.pk]))
+    assert "The runs bring 2 new passages to 2 of the 4 queries of version 1" in said
+    assert "1 took the place of a best known answer, 0 tied with what there was, and 1 lost" in said
+    assert "leaderboard" not in said
+    table = researcher.get(reverse("results:table", args=[second.pk, "challengers"])).content.decode()
+    assert "took the place" in table
+    assert researcher.get(reverse("results:file", args=[second.pk, "challenging-runs", "csv"])).getvalue().decode() == (
+        "run,brought,won,tied,lost,round,waiting\r\nnew,2,1,0,1,0,0\r\n"
+    )
+    exported = factories.exported(second)
+    assert exported["preference-qrels.txt"] == b"q1 0 p0 1\nq2 0 p4 1\n"
+    manifest = json.loads(exported["manifest.json"])
+    assert manifest["settings"]["base_version"] == {"number": 1, "sha256": first.sha256}
+    report = researcher.get(reverse("results:report", args=[second.pk]))
+    assert report.status_code == 200
+    for pool in second.pools.all():
+        assert "best known answer is passage 1" in text_of(
+            researcher, reverse("results:query", args=[second.pk, pool.pk])
+        )
+
+    result_jobs.score_versions()
+    made = researcher.post(reverse("results:version_new", args=[second.pk]), {"why": "A new run.", "parent": "1"})
+    assert made.status_code == 303
+    version = QrelsVersion.objects.get(number=2)
+    assert answers(version) == {"q1": "p0", "q2": "p4", "q3": "p7", "q4": "p9"}
+    assert (version.added, version.changed, version.unchanged) == (0, 1, 3)
+    result_jobs.score_versions()
+    scores = dict(VersionScore.objects.filter(run=new).values_list("version__number", "rr"))
+    assert scores == {1: (1 / 2 + 0 + 0 + 1) / 4, 2: (1 + 0 + 0 + 1) / 4}
+
+
+def test_two_that_win_meet_in_a_second_round_that_asks_only_what_is_missing(
+    collection: Collection, first: QrelsVersion
+) -> None:
+    new_run(collection, "one", {"q1": ["p0"], "q2": ["p3"]})
+    new_run(collection, "two", {"q1": ["p00"]})
+    second = challenge(collection, "second", "one", "two")
+    judge(second)
+    refreshing.result_refresh(campaign=second)
+    found = Result.objects.get(campaign=second).data["challengers"]
+    assert found["outcomes"] == {"won": 1, "tied": 0, "lost": 0, "round": 2, "waiting": 0}
+    assert found["missing"] == 1
+    detail = pool_detail(second.pools.get(query__qid="q1"))
+    assert (detail.complete, detail.filled, detail.slots) == (False, 2, 2)
+    version = add(second, "One of two is settled.")
+    assert answers(version) == {"q1": "p1", "q2": "p3", "q3": "p7", "q4": "p9"}
+    assert (version.changed, version.unsettled) == (1, 1)
+
+    third = challenge(collection, "third", "one", "two")
+    assert judgment_selectors.asked_pairs(third) == {"q1": [("p0", "p00"), ("p0", "p1"), ("p00", "p1")]}
+    assert (third.pair_count, third.reused_pair_count) == (3, 2)
+    judge(third)
+    assert answers(add(third, "The second round."))["q1"] == "p0"
+    with pytest.raises(Refused, match="No run brings anything new: for every query of version 3"):
+        challenge(collection, "fourth", "one", "two")
+
+
+def test_what_was_judged_elsewhere_before_counts_and_what_is_judged_later_does_not(
+    collection: Collection, first: QrelsVersion
+) -> None:
+    new_run(collection, "one", {"q1": ["p0"]})
+    new_run(collection, "two", {"q1": ["p00"]})
+    judged(collection, "all pairs", runs=["one", "two"], selection="list", query_list="q1")
+    second = challenge(collection, "second", "one", "two")
+    # All three pairs are known, so nobody is asked; both challengers beat p1, and p0 beats p00.
+    assert (second.pair_count, reused_pairs(second)) == (2, 2)
+    assert answers(add(second))["q1"] == "p0"
+
+
+def test_challenges_of_an_answer_that_another_version_replaced_settle_nothing(
+    collection: Collection, first: QrelsVersion
+) -> None:
+    new_run(collection, "one", {"q1": ["p0"], "q2": ["p3"]})
+    new_run(collection, "two", {"q1": ["p00"]})
+    slow, fast = challenge(collection, "slow", "one"), challenge(collection, "fast", "two")
+    judge(fast)
+    judge(slow)
+    assert answers(add(fast))["q1"] == "p00"
+    version = add(slow)
+    assert (answers(version)["q1"], answers(version)["q2"]) == ("p00", "p3")
+    assert (version.changed, version.unsettled) == (1, 1)
+    third = challenge(collection, "third", "one")
+    assert judgment_selectors.asked_pairs(third) == {"q1": [("p0", "p00")]}
+
+
+def test_a_tie_keeps_both(collection: Collection, first: QrelsVersion) -> None:
+    new_run(collection, "one", {"q1": ["p0"]})
+    second = challenge(collection, "second", "one", overlap=2)
+    for name, side in (("Alice", "a"), ("Bob", "b")):
+        factories.do(factories.worker(second, name), second, prefer=side)
+    refreshing.result_refresh(campaign=second)
+    outcomes = Result.objects.get(campaign=second).data["challengers"]["outcomes"]
+    assert outcomes == {"won": 0, "tied": 1, "lost": 0, "round": 0, "waiting": 0}
+    assert answers(add(second))["q1"] == "p0 p1"
+
+
+def test_while_judgments_are_missing_nothing_is_settled(collection: Collection, first: QrelsVersion) -> None:
+    new_run(collection, "one", {"q1": ["p0"]})
+    second = challenge(collection, "second", "one", overlap=2)
+    factories.do(factories.worker(second, "Alice"), second)
+    with pytest.raises(NotNow, match="“second” has not settled any query yet"):
+        add(second)
+    refreshing.result_refresh(campaign=second)
+    outcomes = Result.objects.get(campaign=second).data["challengers"]["outcomes"]
+    assert (outcomes["waiting"], outcomes["won"]) == (1, 0)
+
+
+def test_a_challenger_that_is_not_for_release_is_in_no_version(collection: Collection, first: QrelsVersion) -> None:
+    secret = new_run(collection, "secret", {"q1": ["p0"], "q2": ["p4"]})
+    new_run(collection, "public", {"q2": ["p3"]})
+    pool_services.run_release(run=secret, is_released=False)
+    second = challenge(collection, "second", "secret", "public")
+    judge(second)
+    version = add(second)
+    assert (answers(version)["q1"], answers(version)["q2"], version.held_back) == ("p1", "p3", 1)
+    assert b"p0" not in b"".join(factories.exported(second).values())
+
+
+def test_settings_that_do_not_fit_are_refused(collection: Collection) -> None:
+    with pytest.raises(Refused, match="no version of its preference qrels, so there is nothing to challenge"):
+        challenge(collection, "early", "red", start=False)
+    form = CampaignForm({"design": "challengers"}, collection=collection)
+    assert "Make one from a campaign's results first" in form.errors["design"][0]
+    first = add(judged(collection))
+    with pytest.raises(Refused, match="No run brings anything new: for every query of version 1"):
+        challenge(collection, "nothing", "red", "green", "blue", start=False)
+    for settings, why in (({"depth": 2}, "the depth of this design is 1"), ({"method": "most-wins"}, "play a tour")):
+        with pytest.raises(Refused, match=why):
+            challenge(collection, "odd", "red", start=False, **settings)
+    form = CampaignForm({"design": "challengers", "depth": 2, "method": "most-wins"}, collection=collection)
+    assert {"depth", "method"} <= set(form.errors)
+    assert "design" not in form.errors
+    assert list(Campaign.objects.all()) == [first.campaign]
+
+
+def test_another_collections_version_cannot_be_challenged(
+    collection: Collection, first: QrelsVersion, tmp_path: Any
+) -> None:
+    theirs = factories.small(tmp_path, factories.lab("Another lab"))
+    form = CampaignForm({"design": "challengers", "base_version": first.pk}, collection=theirs)
+    assert "base_version" in form.errors
+    with pytest.raises(Refused, match="must belong to the collection"):
+        challenge(theirs, "odd", "red", start=False, base_version=first)
+
+
+def test_an_earlier_version_can_be_challenged_and_the_command_takes_the_newest(
+    collection: Collection, first: QrelsVersion, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new_run(collection, "one", {"q1": ["p0"]})
+    second = challenge(collection, "second", "one")
+    judge(second)
+    add(second)
+    new_run(collection, "two", {"q1": ["p00"]})
+    for name, more, version in (("newest", [], 2), ("earlier", ["--base-version", "1"], 1)):
+        call_command("create_campaign", "small", name, "--design", "challengers", "--runs", "two", *more)
+        base = Campaign.objects.get(name=name).base_version
+        assert base is not None
+        assert base.number == version
+    with pytest.raises(CommandError, match="The collection has no version 7"):
+        call_command("create_campaign", "small", "odd", "--design", "challengers", "--base-version", "7")
