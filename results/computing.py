@@ -8,7 +8,7 @@ from typing import Any, cast
 from evaluation.files.artifact import Order
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Entry, Policy, Qrels
-from evaluation.judging.challengers import Challenge
+from evaluation.judging.challengers import OUTCOMES
 from evaluation.judging.equal_texts import name_once, relevant_once
 from evaluation.judging.pooling import ChampionQrel, pool_sizes
 from evaluation.judging.tournament import Derived, Method, derive
@@ -45,9 +45,6 @@ _NOBODY = ""  # in its place while it is computed: no run has this name
 
 # Whether run and qrels differ, and what people preferred, in the order of the champion check's slices.
 SLICES = ("they differ, the run's passage", "they differ, the qrel", "they agree, the second", "they agree, the top")
-
-# What became of a challenger.
-OUTCOMES = ("won", "tied", "lost", "round", "waiting")
 
 Json = dict[str, Any]
 
@@ -277,20 +274,19 @@ def _champion(inputs: Inputs, judgments: Sequence[Preference]) -> Json:
 def _challengers(inputs: Inputs) -> Json:
     """What became of each challenger, by query and, of those that they brought, by run.
 
-    One took the place of a best known answer, tied with all of them, or lost; or that is not known: some of its
-    query's pairs lack judgments, or another round is needed.
+    While pairs of its query lack judgments it is `waiting`; where it is `open` after that, it takes another round.
     """
-    version = inputs.campaign.base_version
+    version, outcomes = inputs.campaign.base_version, (*OUTCOMES, "waiting")
     assert version is not None
     order = cast(Order, inputs.campaign.order)
-    firsts = {name: run.top(order) for name, run in inputs.runs.items()}
+    firsts = {name: name_once(inputs.stands_for, run.top(order)) for name, run in inputs.runs.items()}
     challenges = {challenge.query: challenge for challenge in inputs.challenges}
     rows, runs = [], {name: Counter[str]() for name in inputs.runs}
     for query, pool in inputs.pools.items():
         before = inputs.challenged[query]
         challenge = challenges.get(query)
         for passage in sorted({*pool} - {*before}):
-            outcome = _outcome(challenge, passage)
+            outcome = "waiting" if challenge is None else challenge.outcome(passage)
             brought = [name for name, top in firsts.items() if passage in top.get(query, ())]
             for name in brought:
                 runs[name][outcome] += 1
@@ -307,23 +303,13 @@ def _challengers(inputs: Inputs) -> Json:
         "changed": sum(challenge.changed for challenge in inputs.challenges),
         "unchanged": sum(not challenge.changed and not challenge.missing for challenge in inputs.challenges),
         "missing": sum(len(challenge.missing) for challenge in inputs.challenges),
-        "outcomes": {outcome: counts[outcome] for outcome in OUTCOMES},
+        "outcomes": {outcome: counts[outcome] for outcome in outcomes},
         "rows": rows,
         "runs": [
-            {"run": name, "brought": sum(own.values()), **{outcome: own[outcome] for outcome in OUTCOMES}}
+            {"run": name, "brought": sum(own.values()), **{outcome: own[outcome] for outcome in outcomes}}
             for name, own in sorted(runs.items())
         ],
     }
-
-
-def _outcome(challenge: Challenge | None, passage: str) -> str:
-    if challenge is None:
-        return "waiting"
-    if challenge.missing:
-        return "round"
-    if passage not in challenge.best:
-        return "lost"
-    return "tied" if {*challenge.before} <= {*challenge.best} else "won"
 
 
 def _agreement(inputs: Inputs) -> Json | None:

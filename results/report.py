@@ -98,7 +98,7 @@ def without(data: dict[str, Any], withheld: Collection[tuple[str, str]]) -> dict
 def is_about_something(data: dict[str, Any]) -> bool:
     """Whether there are scores, the decided pairs of a champion check, or settled challenges, to report."""
     if data["challengers"] is not None:
-        return any(data["challengers"]["outcomes"][outcome] for outcome in ("won", "tied", "lost", "round"))
+        return any(data["challengers"]["outcomes"][outcome] for outcome in ("won", "tied", "lost", "open"))
     return bool(data["leaderboard"]) or (
         data["champion"] is not None and any(data["champion"][name]["queries"] for name in "ab")
     )

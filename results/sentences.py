@@ -231,14 +231,14 @@ def _challengers(data: Data) -> Iterator[str]:
             "%(changed)s queries have other best known answers than before; of %(unchanged)s, they are confirmed.",
             found["changed"],
         ) % {"changed": f"{found['changed']:,}", "unchanged": f"{found['unchanged']:,}"}
-    if outcomes["round"]:
+    if outcomes["open"]:
         yield ngettext(
             "%(count)s challenger needs another round: a further campaign of challengers would ask about %(pairs)s "
             "pairs.",
             "%(count)s challengers need another round: a further campaign of challengers would ask about %(pairs)s "
             "pairs.",
-            outcomes["round"],
-        ) % {"count": f"{outcomes['round']:,}", "pairs": f"{found['missing']:,}"}
+            outcomes["open"],
+        ) % {"count": f"{outcomes['open']:,}", "pairs": f"{found['missing']:,}"}
 
 
 def _challengers_limits(data: Data) -> Iterator[str]:

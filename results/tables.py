@@ -591,7 +591,7 @@ def outcome_names() -> dict[str, str]:
         "won": _("took the place"),
         "tied": _("tied"),
         "lost": _("lost"),
-        "round": _("needs another round"),
+        "open": _("needs another round"),
         "waiting": _("lacks judgments"),
     }
 

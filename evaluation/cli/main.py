@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from evaluation.cli.certainty import add_certainty
+from evaluation.cli.challenge import add_challenge
 from evaluation.cli.champion import add_champion
 from evaluation.cli.check import add_check
 from evaluation.cli.common import (
@@ -81,4 +82,5 @@ def _parser() -> argparse.ArgumentParser:
     add_leaderboard(commands)
     add_certainty(commands)
     add_champion(commands)
+    add_challenge(commands)
     return parser

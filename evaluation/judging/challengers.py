@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from evaluation.files.preferences import Pair, Preference
 from evaluation.judging.pooling import Tops, canonical
@@ -39,6 +39,11 @@ def challenge_pairs(best: Answers, challengers: Answers) -> list[Pair]:
     )
 
 
+# What became of a challenger: it took the place of an answer, tied with all of them, lost, or that is not known yet.
+Outcome = Literal["won", "tied", "lost", "open"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+
+
 class Challenge(NamedTuple):
     """What challengers came to. `best`: the best known answers now, sorted; `before`: those until now.
 
@@ -55,6 +60,14 @@ class Challenge(NamedTuple):
     def changed(self) -> bool:
         """Whether there are other best known answers than before."""
         return self.best != self.before
+
+    def outcome(self, challenger: str) -> Outcome:
+        """What became of one of the challengers."""
+        if self.missing:
+            return "open"
+        if challenger not in self.best:
+            return "lost"
+        return "tied" if {*self.before} <= {*self.best} else "won"
 
 
 def settle_challenges(best: Answers, challengers: Answers, preferences: Iterable[Preference]) -> list[Challenge]:

@@ -1,5 +1,6 @@
 """Campaigns of challengers: what newly surfaces on top against the best known answers, and what comes of it."""
 
+import io
 import json
 import re
 from html import unescape
@@ -87,7 +88,7 @@ def test_a_new_run_challenges_the_answers_and_the_winner_takes_the_place(
     table = researcher.get(reverse("results:table", args=[second.pk, "challengers"])).content.decode()
     assert "took the place" in table
     assert researcher.get(reverse("results:file", args=[second.pk, "challenging-runs", "csv"])).getvalue().decode() == (
-        "run,brought,won,tied,lost,round,waiting\r\nnew,2,1,0,1,0,0\r\n"
+        "run,brought,won,tied,lost,open,waiting\r\nnew,2,1,0,1,0,0\r\n"
     )
     exported = factories.exported(second)
     assert exported["preference-qrels.txt"] == b"q1 0 p0 1\nq2 0 p4 1\n"
@@ -120,7 +121,7 @@ def test_two_that_win_meet_in_a_second_round_that_asks_only_what_is_missing(
     judge(second)
     refreshing.result_refresh(campaign=second)
     found = Result.objects.get(campaign=second).data["challengers"]
-    assert found["outcomes"] == {"won": 1, "tied": 0, "lost": 0, "round": 2, "waiting": 0}
+    assert found["outcomes"] == {"won": 1, "tied": 0, "lost": 0, "open": 2, "waiting": 0}
     assert found["missing"] == 1
     detail = pool_detail(second.pools.get(query__qid="q1"))
     assert (detail.complete, detail.filled, detail.slots) == (False, 2, 2)
@@ -165,6 +166,31 @@ def test_challenges_of_an_answer_that_another_version_replaced_settle_nothing(
     assert judgment_selectors.asked_pairs(third) == {"q1": [("p0", "p00")]}
 
 
+def test_a_text_that_was_considered_under_another_id_is_nothing_new(
+    collection: Collection, first: QrelsVersion
+) -> None:
+    texts = {"p1b": "p1", "p3": "p3", "p3b": "p3"}
+    file = io.BytesIO("".join(f"{pid}\t{factories.passage_text(of)}\n" for pid, of in texts.items()).encode())
+    pool_services.collection_import(lab=collection.lab, name=collection.name, passages=file, keep="all")
+    factories.run(collection, "one", {"q1": ["p1b"], "q2": ["p3"]})
+    factories.run(collection, "two", {"q2": ["p3b"]})
+    second = challenge(collection, "second", "one", "two")
+    assert judgment_selectors.asked_pairs(second) == {"q2": [("p3", "p4")]}
+    judge(second)
+    refreshing.result_refresh(campaign=second)
+    brought = {row["run"]: row["won"] for row in Result.objects.get(campaign=second).data["challengers"]["runs"]}
+    assert brought == {"one": 1, "two": 1}
+    version = add(second)
+    assert answers(version)["q2"] == "p3 p3b"
+    with pytest.raises(Refused, match="No run brings anything new"):
+        challenge(collection, "again", "one", "two")
+    new_run(collection, "three", {"q2": ["p00"]})
+    third = challenge(collection, "third", "three")
+    assert judgment_selectors.asked_pairs(third) == {"q2": [("p00", "p3")]}
+    judge(third)
+    assert answers(add(third))["q2"] == "p00"
+
+
 def test_a_tie_keeps_both(collection: Collection, first: QrelsVersion) -> None:
     new_run(collection, "one", {"q1": ["p0"]})
     second = challenge(collection, "second", "one", overlap=2)
@@ -172,7 +198,7 @@ def test_a_tie_keeps_both(collection: Collection, first: QrelsVersion) -> None:
         factories.do(factories.worker(second, name), second, prefer=side)
     refreshing.result_refresh(campaign=second)
     outcomes = Result.objects.get(campaign=second).data["challengers"]["outcomes"]
-    assert outcomes == {"won": 0, "tied": 1, "lost": 0, "round": 0, "waiting": 0}
+    assert outcomes == {"won": 0, "tied": 1, "lost": 0, "open": 0, "waiting": 0}
     assert answers(add(second))["q1"] == "p0 p1"
 
 

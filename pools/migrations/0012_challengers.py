@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('core', '0001_initial'),
-        ('pools', '0009_comparisons_of_results'),
+        ('pools', '0011_equal_texts'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -1,0 +1,264 @@
+"""`python -m evaluation challenge`: what runs newly put first, against the best known answers."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from evaluation.cli.common import (
+    BAD,
+    OK,
+    ORDER_HELP,
+    add_command,
+    is_same_file,
+    print_json,
+    read_judged,
+    read_runs,
+    table,
+    write_whole,
+)
+from evaluation.errors import BadInput
+from evaluation.files.artifact import ORDERS, RunArtifact
+from evaluation.files.preferences import Pair, read_pairs, read_preferences
+from evaluation.files.qrels import POLICIES, read_qrels
+from evaluation.files.textfiles import counted
+from evaluation.judging.challengers import (
+    OUTCOMES,
+    Challenge,
+    challenge_pairs,
+    find_challengers,
+    settle_challenges,
+)
+from evaluation.judging.pooling import all_pairs, pool_queries
+
+Answers = dict[str, tuple[str, ...]]
+
+_SHOWN = 20  # changed queries in the text
+
+
+def add_challenge(commands: Any) -> None:
+    """The command's options and help."""
+    command = add_command(
+        commands,
+        "challenge",
+        _challenge,
+        "keep preference qrels current: what new runs put first, against the best known answers",
+        """A challenger is a passage that a run puts first for a query of the preference qrels, and that nobody has
+considered before: it is not among the best known answers, not in the pools that earlier runs made (--qrels with
+--pool-runs), and not in a file of pairs that were judged (--pools). It is compared with the best known answers of its
+query, and with nothing else.
+
+Without --preferences, this tells how many challengers and pairs there are; --pairs writes the pairs. With --qrels and
+--pool-runs, it also tells how many pairs a tournament of all passages would take: all of them, and those that the
+earlier pools do not have.
+
+With --preferences, all judgments there are (those before the challenge among them), it tells what became of the
+challengers. One that loses to every answer is out. One that wins takes the place; if it ties, both stay, and a deadlock
+stays until it is broken. --new-qrels writes the preference qrels that follow, and --pairs what is still to be judged:
+challengers that nobody judged, and several that held their own and must meet. Until then, queries keep their answers.
+
+--json prints one object:
+
+  {"queries", "challenged", "challengers", "pairs", "all_pairs", "new_pairs", "outcomes": {"won", "tied", "lost",
+   "open"}, "to_judge", "changed": [{"query", "before", "after"}]}
+
+`all_pairs` and `new_pairs` are null without --pool-runs; `outcomes`, `to_judge` and `changed` without
+--preferences.""",
+        [
+            "python -m evaluation challenge --preference-qrels preference-qrels.txt --pools pairs.tsv --pairs ask.tsv "
+            "new.txt.gz",
+            "python -m evaluation challenge --preference-qrels preference-qrels.txt --pools pairs.tsv "
+            "--preferences all-preferences.txt --new-qrels preference-qrels-2.txt new.txt.gz",
+        ],
+    )
+    command.add_argument("files", metavar="RUN", nargs="+", help="the run files")
+    command.add_argument("--preference-qrels", metavar="FILE", required=True, help="the best known answers until now")
+    command.add_argument("--order", choices=ORDERS, default="score", help=ORDER_HELP)
+    command.add_argument(
+        "--pools", metavar="PAIRS.tsv", help="pairs that were judged (query a b), as of `pool --pairs`"
+    )
+    command.add_argument("--qrels", metavar="FILE", help="the original qrels (query 0 passage grade) of --pool-runs")
+    command.add_argument(
+        "--pool-runs",
+        metavar="RUN,RUN,...",
+        help="the names of the runs whose top passages made the earlier pools, with those of --qrels; the other runs "
+        "challenge. A query whose pool has one passage, and which the preference qrels lack, has it as its answer",
+    )
+    command.add_argument(
+        "--qrel", choices=POLICIES, default="first", help="which original qrels joined the pools; default: first"
+    )
+    command.add_argument("--preferences", metavar="FILE", help="all judgments (query a b preferred)")
+    command.add_argument("--pairs", metavar="OUT.tsv", help="write what is to be judged there: query, a, b, sorted")
+    command.add_argument("--new-qrels", metavar="OUT.txt", help="write the new preference qrels there")
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+class Found(NamedTuple):
+    """The best known answers, those that challenge them, and, with judgments, what came of it. `all_pairs` are those of
+    a tournament of all passages, `new_pairs` those of them that the earlier pools do not have.
+    """
+
+    answers: Answers
+    challengers: dict[str, tuple[str, ...]]
+    pairs: list[Pair]
+    all_pairs: int | None
+    new_pairs: int | None
+    challenges: list[Challenge] | None
+
+    @property
+    def to_judge(self) -> list[Pair]:
+        """What must be judged before all is known, sorted."""
+        if self.challenges is None:
+            return self.pairs
+        return sorted(pair for challenge in self.challenges for pair in challenge.missing)
+
+    @property
+    def changed(self) -> list[Challenge]:
+        """The challenges after which there are other answers."""
+        return [challenge for challenge in self.challenges or () if challenge.changed]
+
+    @property
+    def outcomes(self) -> Counter[str]:
+        """How many challengers came to what."""
+        return Counter(
+            challenge.outcome(passage)
+            for challenge in self.challenges or ()
+            for passage in self.challengers[challenge.query]
+        )
+
+
+def _challenge(options: argparse.Namespace) -> int:
+    _check(options)
+    current = read_judged(options.preference_qrels, 1)
+    original = read_qrels(options.qrels, name=options.qrels) if options.qrels else None
+    judged = list(read_pairs(options.pools, name=options.pools)) if options.pools else []
+    preferences = list(read_preferences(options.preferences, name=options.preferences)) if options.preferences else None
+    runs = read_runs(options.files, 1)
+    if runs is None:
+        return BAD
+    pooled = _pooled(runs, options)
+    tops = {name: run.top(options.order) for name, run in runs.items()}
+    answers: Answers = {query: tuple(sorted(own)) for query, own in current.relevant("all").items() if own}
+    before, after = {}, {}
+    if original is not None:
+        before = pool_queries([tops[name] for name in pooled], original, options.qrel)
+        after = pool_queries(tops.values(), original, options.qrel)
+        answers = {query: pool for query, pool in before.items() if len(pool) == 1} | answers
+    considered = {query: {*own, *before.get(query, ())} for query, own in sorted(answers.items())}
+    for query, *pair in judged:
+        if query in considered:
+            considered[query].update(pair)
+    challengers = find_challengers([top for name, top in tops.items() if name not in pooled], considered)
+    known, needed = _pairs_of(before), _pairs_of(after)
+    found = Found(
+        answers,
+        challengers,
+        challenge_pairs(answers, challengers),
+        len(needed) if original is not None else None,
+        len(needed - known) if original is not None else None,
+        None if preferences is None else settle_challenges(answers, challengers, preferences),
+    )
+    if options.pairs:
+        with write_whole(options.pairs) as out:
+            out.writelines("\t".join(pair) + "\n" for pair in found.to_judge)
+    if options.new_qrels:
+        with write_whole(options.new_qrels) as out:
+            out.writelines(_qrels_lines(found))
+    if options.json:
+        print_json(_as_dict(found))
+    else:
+        print("\n".join(_report(found)))
+    return OK
+
+
+def _check(options: argparse.Namespace) -> None:
+    if bool(options.qrels) != bool(options.pool_runs):
+        options.command.error("--qrels and --pool-runs make the earlier pools together: one without the other")
+    if options.new_qrels and not options.preferences:
+        options.command.error("--new-qrels follow from --preferences, which are not given")
+    inputs = [options.preference_qrels, options.qrels, options.pools, options.preferences, *options.files]
+    for target in filter(None, (options.pairs, options.new_qrels)):
+        if any(is_same_file(target, path) for path in inputs if path):
+            raise BadInput(target, None, "is one of the input files, and would be overwritten.")
+    if options.pairs and options.pairs == options.new_qrels:
+        options.command.error("--pairs and --new-qrels name the same file")
+
+
+def _pooled(runs: dict[str, RunArtifact], options: argparse.Namespace) -> set[str]:
+    names = options.pool_runs.split(",") if options.pool_runs else []
+    unknown = [name for name in names if name not in runs]
+    if unknown:
+        options.command.error(f"--pool-runs {unknown[0]!r} where one of the runs is needed: {', '.join(runs)}")
+    return set(names)
+
+
+def _pairs_of(pools: dict[str, tuple[str, ...]]) -> set[Pair]:
+    return {pair for query, pool in pools.items() for pair in all_pairs(query, pool)}
+
+
+def _qrels_lines(found: Found) -> Iterator[str]:
+    answers = found.answers | {challenge.query: challenge.best for challenge in found.challenges or ()}
+    for query in sorted(answers):
+        for passage in sorted(answers[query]):
+            yield f"{query} 0 {passage} 1\n"
+
+
+def _as_dict(found: Found) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "queries": len(found.answers),
+        "challenged": len(found.challengers),
+        "challengers": sum(map(len, found.challengers.values())),
+        "pairs": len(found.pairs),
+        "all_pairs": found.all_pairs,
+        "new_pairs": found.new_pairs,
+        "outcomes": None,
+        "to_judge": None,
+        "changed": None,
+    }
+    if found.challenges is not None:
+        told |= {
+            "outcomes": {outcome: found.outcomes[outcome] for outcome in OUTCOMES},
+            "to_judge": len(found.to_judge),
+            "changed": [
+                {"query": challenge.query, "before": challenge.before, "after": challenge.best}
+                for challenge in found.changed
+            ],
+        }
+    return told
+
+
+def _report(found: Found) -> Iterator[str]:
+    count = sum(map(len, found.challengers.values()))
+    queries = counted(len(found.answers), "query", "queries")
+    if not count:
+        yield f"No run brings anything new to the {queries} of the preference qrels."
+        return
+    yield f"{counted(count, 'challenger')} in {len(found.challengers):,} of {queries}: {_pairs(found.pairs)} to judge."
+    if found.all_pairs is not None:
+        yield (
+            f"A tournament of all passages would take {found.all_pairs:,} pairs; {found.new_pairs:,} of them are not "
+            "in the earlier pools."
+        )
+    if found.challenges is None:
+        return
+    yield ""
+    outcomes = found.outcomes
+    yield (
+        f"{outcomes['won']:,} took the place of a best known answer, {outcomes['tied']:,} tied, {outcomes['lost']:,} "
+        f"lost, {outcomes['open']:,} open."
+    )
+    if found.to_judge:
+        yield f"Still to judge: {_pairs(found.to_judge)}."
+    if found.changed:
+        yield ""
+        rows = [["query", "before", "now"]]
+        rows += [[own.query, " ".join(own.before), " ".join(own.best)] for own in found.changed[:_SHOWN]]
+        yield from table(rows, left=3)
+        if len(found.changed) > _SHOWN:
+            yield f"… {len(found.changed) - _SHOWN:,} more."
+
+
+def _pairs(pairs: Sequence[Pair]) -> str:
+    return counted(len(pairs), "pair")

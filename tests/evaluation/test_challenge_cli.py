@@ -1,0 +1,143 @@
+"""The command `challenge`: what new runs bring against the best known answers, without the site."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluation.cli.main import main
+from evaluation.files.preferences import Pair, read_pairs, read_preferences
+from evaluation.files.qrels import read_qrels
+
+QRELS = "q1 0 p1 1\nq2 0 p4 1\nq3 0 p7 1\n"
+CURRENT = "q1 0 p1 1\nq2 0 p4 1\nq3 0 p7 1\n"
+POOLS = "q1 p1 p2\nq2 p4 p5\n"
+JUDGED = "q1 p1 p2 p1\nq2 p4 p5 p4\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Answers, pools and judgments, and two new runs: two bring a passage to q1, one to q2, and none to q3."""
+    monkeypatch.chdir(tmp_path)
+    for name, content in (("current", CURRENT), ("qrels", QRELS), ("pools", POOLS), ("judged", JUDGED)):
+        Path(f"{name}.txt").write_text(content)
+    tops = {"old": ("p2", "p5", "p7"), "one": ("p0", "p3", "p7"), "two": ("p00", "p5", "p7")}
+    for name, top in tops.items():
+        lines = [f"q{number} Q0 {pid} 1 9 {name}\n" for number, pid in enumerate(top, start=1)]
+        Path(f"{name}.txt").write_text("".join(lines))
+    return tmp_path
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main(["challenge", "--json", "--preference-qrels", "current.txt", *arguments]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_challengers_are_told_and_their_pairs_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = told(capsys, "--pools", "pools.txt", "--pairs", "ask.tsv", "one.txt", "two.txt")
+    assert (found["queries"], found["challenged"], found["challengers"], found["pairs"]) == (3, 2, 3, 3)
+    assert found["outcomes"] is found["to_judge"] is found["all_pairs"] is None
+    assert Path("ask.tsv").read_text() == "q1\tp0\tp1\nq1\tp00\tp1\nq2\tp3\tp4\n"
+    # Without the pools, p5 would be new as well.
+    assert told(capsys, "one.txt", "two.txt")["challengers"] == 4
+
+
+def test_judgments_make_new_qrels_and_say_what_is_still_missing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judged = JUDGED + "q1 p0 p1 p0\nq1 p00 p1 p00\nq2 p3 p4 p3\n"
+    Path("all.txt").write_text(judged)
+    files = ("--pools", "pools.txt", "--preferences", "all.txt", "--pairs", "next.tsv", "--new-qrels", "new.txt")
+    found = told(capsys, *files, "one.txt", "two.txt")
+    assert found["outcomes"] == {"won": 1, "tied": 0, "lost": 0, "open": 2}
+    assert found["changed"] == [{"query": "q2", "before": ["p4"], "after": ["p3"]}]
+    assert (found["to_judge"], Path("next.tsv").read_text()) == (1, "q1\tp0\tp00\n")
+    assert Path("new.txt").read_text() == "q1 0 p1 1\nq2 0 p3 1\nq3 0 p7 1\n"
+
+    Path("all.txt").write_text(judged + "q1 p0 p00 p00\n")
+    assert main(["challenge", "--preference-qrels", "current.txt", *files, "one.txt", "two.txt"]) == 0
+    said = capsys.readouterr().out
+    assert "2 took the place of a best known answer, 0 tied, 1 lost, 0 open." in said
+    assert "Still to judge" not in said
+    assert Path("new.txt").read_text() == "q1 0 p00 1\nq2 0 p3 1\nq3 0 p7 1\n"
+    assert Path("next.tsv").read_text() == ""
+
+
+def test_earlier_runs_make_the_pools_and_a_pool_of_one_has_its_answer(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("current.txt").write_text("q1 0 p1 1\nq2 0 p4 1\n")
+    found = told(capsys, "--qrels", "qrels.txt", "--pool-runs", "old", "old.txt", "one.txt", "two.txt")
+    assert (found["queries"], found["challengers"], found["pairs"]) == (3, 3, 3)
+    # q1 has four passages, q2 three, q3 one.
+    assert (found["all_pairs"], found["new_pairs"]) == (6 + 3, 5 + 2)
+
+
+def test_a_run_that_brings_nothing_new_is_said_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["challenge", "--preference-qrels", "current.txt", "--pools", "pools.txt", "old.txt"]) == 0
+    assert capsys.readouterr().out == "No run brings anything new to the 3 queries of the preference qrels.\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "why"),
+    [
+        ("judged.txt", "q1 p0 p1 p0\nq1 p0 p1 p2\n", "judged.txt, line 2: p2 is preferred, which is neither p0 nor p1"),
+        ("pools.txt", "q1 p1\n", "pools.txt, line 1: 2 columns where pairs have 3"),
+        ("current.txt", "q1 0 p1 1\nq2 0 p4 x\n", "current.txt, line 2:"),
+        ("current.txt", "q1 0 p1 0\n", "no passage of grade 1 or more"),
+        ("one.txt", "q1 Q0 p0\tx 9 one 1 1\n", "one.txt, line 1:"),
+    ],
+)
+def test_bad_input_is_named_by_file_and_line_and_nothing_is_written(
+    folder: Path, capsys: pytest.CaptureFixture[str], file: str, content: str, why: str
+) -> None:
+    Path(file).write_text(content)
+    arguments = ["--preference-qrels", "current.txt", "--pools", "pools.txt", "--preferences", "judged.txt"]
+    assert main(["challenge", *arguments, "--pairs", "ask.tsv", "--new-qrels", "new.txt", "one.txt"]) == 1
+    captured = capsys.readouterr()
+    assert why in captured.err
+    assert captured.out == ""
+    assert not Path("ask.tsv").exists()
+    assert not Path("new.txt").exists()
+
+
+def test_inputs_are_not_overwritten_and_odd_options_are_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = ["challenge", "--preference-qrels", "current.txt"]
+    assert main([*first, "--pairs", "current.txt", "one.txt"]) == 1
+    assert Path("current.txt").read_text() == CURRENT
+    for options in (["--qrels", "qrels.txt"], ["--new-qrels", "new.txt"], ["--pool-runs", "old"]):
+        with pytest.raises(SystemExit):
+            main([*first, *options, "one.txt"])
+    with pytest.raises(SystemExit):
+        main([*first, "--qrels", "qrels.txt", "--pool-runs", "nobody", "one.txt"])
+
+
+def test_a_thirteenth_run_costs_1514_pairs_237_new_ones_or_32_challenges(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs = [str(path) for path in sorted((data / "runs").glob("*.gz"))[:13]]
+    qrels = str(data / "sparse-qrels.txt")
+    oracle = data / "oracle-preferences.txt.gz"
+    assert main(["pool", "--qrels", qrels, "--pairs", "pairs.tsv", *runs[:12]]) == 0
+    pooled = set(read_pairs("pairs.tsv"))
+    judged = (row for row in read_preferences(oracle) if Pair(*row[:3]) in pooled)
+    Path("judged.txt").write_text("".join(" ".join(map(str, row)) + "\n" for row in judged))
+    capsys.readouterr()
+    assert main(["qrels", "--pools", "pairs.tsv", "judged.txt"]) == 0
+    Path("current.txt").write_text(capsys.readouterr().out)
+    names = ",".join(Path(run).name.removesuffix(".gz").removesuffix(".txt") for run in runs[:12])
+    made = ["--qrels", qrels, "--pool-runs", names]
+    found = told(capsys, *made, "--pairs", "ask.tsv", *runs)
+    assert (found["all_pairs"], found["new_pairs"], found["pairs"]) == (1514, 237, 32)
+    assert len(Path("ask.tsv").read_text().splitlines()) == 32
+    settled = told(capsys, *made, "--preferences", str(oracle), "--new-qrels", "new.txt", *runs)
+    assert (settled["to_judge"], sum(settled["outcomes"].values()), settled["outcomes"]["open"]) == (0, 32, 0)
+    new = read_qrels("new.txt")
+    changed = {own["query"]: own["after"] for own in settled["changed"]}
+    for query, passages in read_qrels("current.txt").relevant("all").items():
+        assert sorted(new.relevant("all")[query]) == sorted(changed.get(query, passages))
