@@ -85,6 +85,24 @@ def test_the_pages_of_results_fit_and_can_be_read(look: Callable[[str], None], d
     look(reverse("results:query", args=[demo.pk, pool.pk]))
 
 
+def test_the_pages_of_settings_outside_scores_and_costs_fit_and_can_be_read(
+    look: Callable[[str], None], researchers: Page, demo: Campaign
+) -> None:
+    look(reverse("results:settings", args=[demo.pk]))
+    researchers.get_by_label("Compare", exact=True).select_option("baseline")
+    researchers.get_by_label("Baseline").fill("bm52")
+    researchers.get_by_role("button", name="Save").click()
+    expect(researchers.get_by_text("there is none called “bm52”.")).to_be_visible()
+    researchers.goto(reverse("pools:outside_scores", args=[demo.collection_id]))
+    researchers.get_by_label("Source and measure").fill("Elsewhere, MRR@10")
+    scores = {"name": "scores.txt", "mimeType": "text/plain", "buffer": b"bm25 0.2 2\nminilm 0.3 1\nlater 0.1\n"}
+    researchers.get_by_label("File").set_input_files([scores])  # type: ignore[list-item]
+    researchers.get_by_role("button", name="Check and store").click()
+    expect(researchers.get_by_role("heading", name="Elsewhere, MRR@10")).to_be_visible()
+    look(researchers.url)
+    look(reverse("platforms:costs"))
+
+
 def test_a_version_is_made_and_its_pages_fit_and_can_be_read(
     look: Callable[[str], None], researchers: Page, demo: Campaign
 ) -> None:
