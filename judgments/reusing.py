@@ -5,8 +5,10 @@ files, gets the oldest of them, and nobody is asked about it. A pair that has fe
 full. Campaigns give theirs only if they asked the same question in the same language; imports, if the campaign says so.
 """
 
+import hashlib
 from typing import Any
 
+from django.core.cache import cache
 from django.db import connection
 from django.db.models import QuerySet
 
@@ -14,40 +16,67 @@ from evaluation.files.preferences import Preference
 from judgments import selectors as judgment_selectors
 from pools.models import Campaign, PreferenceImport, QrelsVersion, Query
 
-# Each known judgment of each pair of the campaign. What another campaign itself reuses is no row of its acceptances.
-_KNOWN = """
-  SELECT pair.id AS pair_id, acceptance.judgment_id, NULL::bigint AS line_id, acceptance.worker_id,
-    source_pool.campaign_id AS source_id, NULL::bigint AS import_id
-  FROM pools_pool pool
-    JOIN pools_pair pair ON pair.pool_id = pool.id
-    JOIN pools_pool source_pool ON source_pool.query_id = pool.query_id AND source_pool.campaign_id = ANY(%(sources)s)
-    JOIN pools_pair source_pair
-      ON source_pair.pool_id = source_pool.id AND source_pair.a_id = pair.a_id AND source_pair.b_id = pair.b_id
-    JOIN judgments_acceptance acceptance ON acceptance.pair_id = source_pair.id
-  WHERE pool.campaign_id = %(campaign)s
-  UNION ALL
-  SELECT pair.id, NULL, line.id, NULL, NULL, line.source_id
-  FROM pools_pool pool
-    JOIN pools_pair pair ON pair.pool_id = pool.id
-    JOIN pools_importedpreference line
-      ON line.query_id = pool.query_id AND line.a_id = pair.a_id AND line.b_id = pair.b_id
-      AND line.source_id = ANY(%(imports)s)
-  WHERE pool.campaign_id = %(campaign)s
+REMEMBERED_SECONDS = 24 * 60 * 60
+
+# The pairs of the campaign, and each known judgment, as rows that say which texts of which query they are about:
+# passages with the same text are the same, under whatever ids. Rows are brought together by grouping and not by a join,
+# which takes time in proportion to them even where PostgreSQL knows nothing about the tables yet. What another campaign
+# itself reuses is no row of its acceptances.
+_ABOUT = """
+  query_id, least(a_key, b_key) AS first, greatest(a_key, b_key) AS second, a_key > b_key AS flipped,
 """
+_KEYS = """
+  coalesce(a.text_key::text, 'id ' || a.id) COLLATE "C" AS a_key,
+  coalesce(b.text_key::text, 'id ' || b.id) COLLATE "C" AS b_key,
+"""
+_ROWS = f"""
+  SELECT {_ABOUT} pair_id, NULL::bigint AS judgment_id, NULL::bigint AS line_id, NULL::bigint AS worker_id,
+    NULL::bigint AS source_id, NULL::bigint AS import_id
+  FROM (
+    SELECT pool.query_id, {_KEYS} pair.id AS pair_id
+    FROM pools_pool pool
+      JOIN pools_pair pair ON pair.pool_id = pool.id
+      JOIN pools_passage a ON a.id = pair.a_id
+      JOIN pools_passage b ON b.id = pair.b_id
+    WHERE pool.campaign_id = %(campaign)s) wanted
+  UNION ALL
+  SELECT {_ABOUT} NULL, judgment_id, NULL, worker_id, source_id, NULL
+  FROM (
+    SELECT pool.query_id, {_KEYS} acceptance.judgment_id, acceptance.worker_id, pool.campaign_id AS source_id
+    FROM pools_pool pool
+      JOIN pools_pair pair ON pair.pool_id = pool.id
+      JOIN judgments_acceptance acceptance ON acceptance.pair_id = pair.id
+      JOIN pools_passage a ON a.id = pair.a_id
+      JOIN pools_passage b ON b.id = pair.b_id
+    WHERE pool.campaign_id = ANY(%(sources)s)) made
+  UNION ALL
+  SELECT {_ABOUT} NULL, NULL, line_id, NULL, NULL, import_id
+  FROM (
+    SELECT line.query_id, {_KEYS} line.id AS line_id, line.source_id AS import_id
+    FROM pools_importedpreference line
+      JOIN pools_passage a ON a.id = line.a_id
+      JOIN pools_passage b ON b.id = line.b_id
+    WHERE line.source_id = ANY(%(imports)s)) imported
+"""  # noqa: S608
 _COUNT = f"""
 SELECT count(*) FROM (
-  SELECT FROM ({_KNOWN}) known GROUP BY pair_id
-  HAVING count(DISTINCT worker_id) + count(line_id) >= %(overlap)s) pairs
+  SELECT FROM ({_ROWS}) known GROUP BY query_id, first, second
+  HAVING count(pair_id) > 0 AND count(DISTINCT worker_id) + count(line_id) >= %(overlap)s) pairs
 """  # noqa: S608
 _FIX = f"""
-WITH dated AS (
+WITH known AS (
+  SELECT judgment_id, line_id, worker_id, source_id, import_id, flipped,
+    max(pair_id) OVER about AS pair_id, bool_or(flipped) FILTER (WHERE pair_id IS NOT NULL) OVER about AS pair_flipped
+  FROM ({_ROWS}) known WINDOW about AS (PARTITION BY query_id, first, second)),
+dated AS (
   SELECT known.*, coalesce(judgment.made_at, file.imported_at) AS at,
-    coalesce((judgment.preferred = 'left') = item.a_left, line.prefers_a) AS prefers_a
-  FROM ({_KNOWN}) known
+    coalesce((judgment.preferred = 'left') = item.a_left, line.prefers_a) = (flipped = pair_flipped) AS prefers_a
+  FROM known
     LEFT JOIN judgments_judgment judgment ON judgment.id = known.judgment_id
     LEFT JOIN tasks_item item ON item.id = judgment.item_id
     LEFT JOIN pools_importedpreference line ON line.id = known.line_id
-    LEFT JOIN pools_preferenceimport file ON file.id = known.import_id),
+    LEFT JOIN pools_preferenceimport file ON file.id = known.import_id
+  WHERE known.pair_id IS NOT NULL AND (known.judgment_id IS NOT NULL OR known.line_id IS NOT NULL)),
 of_workers AS (
   SELECT dated.*, row_number() OVER (PARTITION BY pair_id, worker_id, line_id ORDER BY at, judgment_id) AS turn
   FROM dated),
@@ -104,9 +133,16 @@ def reusable_pairs(campaign: Campaign) -> int:
     wanted = _wanted(campaign)
     if not wanted["sources"] and not wanted["imports"]:
         return 0
+    # The largest design takes seconds. What was counted holds as long as nothing has changed that it follows from.
+    made_of = [campaign.link, campaign.pair_count, wanted, list(source_campaigns(campaign).values_list("revision"))]
+    key = "reusable pairs " + hashlib.sha256(repr(made_of).encode()).hexdigest()
+    if (counted := cache.get(key)) is not None:
+        return int(counted)
     with connection.cursor() as cursor:
         cursor.execute(_COUNT, wanted)
-        return int(cursor.fetchone()[0])
+        pairs = int(cursor.fetchone()[0])
+    cache.set(key, pairs, REMEMBERED_SECONDS)
+    return pairs
 
 
 def reuse_fix(*, campaign: Campaign) -> int:

@@ -123,12 +123,14 @@ class ImportedPreference(models.Model):
 
     source = models.ForeignKey(PreferenceImport, on_delete=models.CASCADE, related_name="preferences")
     line = models.PositiveIntegerField()
-    query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="+")
+    query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="+", db_index=False)
     a = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="+", db_index=False)
     b = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="+", db_index=False)
     prefers_a = models.BooleanField()
 
     class Meta:
+        # judgments.reusing: the judgments of a pair
+        indexes = [models.Index(fields=["query", "a", "b"], name="imported_preference_of_pair")]
         constraints = [
             models.UniqueConstraint(fields=["source", "line"], name="imported_preference_once_per_line"),
             models.CheckConstraint(condition=~models.Q(a=models.F("b")), name="imported_preference_of_two_passages"),

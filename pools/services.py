@@ -321,6 +321,7 @@ def preferences_import(
             "(line integer, query text, a text, b text, prefers_a boolean) ON COMMIT DROP"
         )
         judgments = copy_into('"staged_preferences" ("line", "query", "a", "b", "prefers_a")', rows)
+    _execute("ANALYZE staged_preferences")
     report(_("Storing the preferences"))
     _check_preferences(collection, filename)
     pairs = _first("SELECT count(*) FROM (SELECT DISTINCT query, a, b FROM staged_preferences) pairs")

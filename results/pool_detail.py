@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from evaluation.judging.tournament import Judged, most_wins
 from judgments import selectors as judgment_selectors
-from judgments.models import Judgment
+from judgments.models import Judgment, Reuse
 from judgments.selectors import JudgmentRow
 from pools import selectors as pool_selectors
 from pools.models import Campaign, Pair, Passage, Pool, Qrel
@@ -42,6 +42,16 @@ class PairDetail:
     for_a: int
     for_b: int
     judgments: Sequence["JudgmentDetail"]
+    reused: Sequence["ReusedDetail"]
+
+
+class ReusedDetail(NamedTuple):
+    """A judgment on a pair that was made before. `counts`: whether it still counts where it was made."""
+
+    reuse: Reuse
+    preferred: CandidateDetail
+    made_at: datetime
+    counts: bool
 
 
 class JudgmentDetail(NamedTuple):
@@ -57,10 +67,11 @@ class JudgmentDetail(NamedTuple):
 
 
 class JudgmentLine(NamedTuple):
-    """One line of the list of judgments: None if nobody has judged the pair."""
+    """One line of the list of judgments, one of the campaign or a reused one: neither if nobody judged the pair."""
 
     pair: PairDetail
     judgment: JudgmentDetail | None
+    reused: ReusedDetail | None
 
 
 class MatrixCell(NamedTuple):
@@ -106,8 +117,12 @@ class PoolDetail:
     @property
     def lines(self) -> list[JudgmentLine]:
         """Every judgment beside its pair, pair by pair; a pair without any has one line."""
-        nobody: Sequence[JudgmentDetail | None] = [None]
-        return [JudgmentLine(pair, judgment) for pair in self.pairs for judgment in pair.judgments or nobody]
+        lines = []
+        for pair in self.pairs:
+            reused = [JudgmentLine(pair, None, judgment) for judgment in pair.reused]
+            own = [JudgmentLine(pair, judgment, None) for judgment in pair.judgments]
+            lines += reused + own or [JudgmentLine(pair, None, None)]
+        return lines
 
     def matrix(self, candidates: Sequence[CandidateDetail]) -> list[tuple[CandidateDetail, list[MatrixCell | None]]]:
         """Who beat whom among some of the candidates: a row for each, with a cell for each."""
@@ -159,12 +174,18 @@ def pool_detail(pool: Pool) -> PoolDetail:
     behind: dict[tuple[str | None, str | None], list[JudgmentDetail]] = {}
     for row in judgment_selectors.judgment_rows(campaign, pool):
         behind.setdefault((row.a, row.b), []).append(_judgment(row, by_pid))
+    reuses = {reuse.pk: reuse for reuse in judgment_selectors.reuses_of(campaign)}
+    before: dict[tuple[str, str], list[ReusedDetail]] = {}
+    for reused in judgment_selectors.reused_judgments(campaign, pool):
+        preferred = by_pid[str(reused.preference.preferred)]
+        detail = ReusedDetail(reuses[reused.reuse_id], preferred, reused.made_at, reused.counts)
+        before.setdefault((reused.a, reused.b), []).append(detail)
     details = []
     for pair in pairs:
         a, b = sorted((by_pid[pid] for pid in pair), key=lambda candidate: candidate.number)
         for_a = wins.get((a.passage.pid, b.passage.pid), 0)
         for_b = wins.get((b.passage.pid, a.passage.pid), 0)
-        details.append(PairDetail(a, b, for_a, for_b, behind.get(pair, [])))
+        details.append(PairDetail(a, b, for_a, for_b, behind.get(pair, []), before.get(pair, [])))
     details.sort(key=lambda pair: (pair.a.number, pair.b.number))
     filled = sum(pair.for_a + pair.for_b for pair in details)
     is_of_all = campaign.design != Campaign.Design.CHALLENGERS  # these play with judgments of other campaigns too

@@ -2,23 +2,29 @@
 
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
+from django.db import connection
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from core.errors import NotNow, Refused
+from evaluation.files.preferences import read_preferences
+from evaluation.judging.tournament import derive
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.jobs import make_exports
 from judgments.models import Judgment, Reuse, ReusedJudgment
 from platforms.bills import campaign_bill
-from platforms.publishing import publication_likely
+from platforms.publishing import publication_likely, publication_publish, publication_write
 from pools import services as pool_services
-from pools.models import Campaign, Collection, ImportedPreference, Pair, PreferenceImport
+from pools.models import Campaign, Collection, ImportedPreference, Pair, Passage, PreferenceImport, Query
 from pools.reuse import reused_pairs
 from results.finishing import campaigns_finish
 from results.inputs import inputs_of
@@ -279,6 +285,19 @@ def test_a_packing_that_fails_half_way_leaves_nothing(collection: Collection, mo
     assert ReusedJudgment.objects.count() == 2
 
 
+def test_the_same_texts_under_other_ids_are_the_same_pair(collection: Collection) -> None:
+    judged(collection, runs=["red", "blue"])  # b is preferred: p2 over p1, p5 over p4
+    text = Passage.objects.get(collection=collection, pid="p1").text
+    twins = io.BytesIO(f"z1\t{text}\n".encode())
+    twins.name = "twins.tsv"
+    pool_services.collection_import(lab=collection.lab, name="small", passages=twins, keep="all")
+    factories.run(collection, "twin", {"q1": ["z1"], "q2": ["p4"]})
+    preference_import(collection, ("q1", "z1", "p3", "z1"))
+    campaign = factories.campaign(collection, "second", reuse="all")
+    rows = {row[:3]: row.preference.preferred for row in judgment_selectors.reused_judgments(campaign)}
+    assert rows == {("q1", "p1", "p2"): "p2", ("q1", "p1", "p3"): "p1", ("q2", "p4", "p5"): "p5"}
+
+
 def test_a_draft_says_what_is_left_to_ask(collection: Collection) -> None:
     judged(collection, runs=["red", "blue"])
     draft = factories.campaign(collection, "second", start=False)
@@ -313,3 +332,108 @@ def test_exports_say_where_each_reused_judgment_comes_from(collection: Collectio
         (None, "old", 1),
     ]
     assert "reused" not in json.loads(factories.exported(first)["manifest.json"])
+
+
+def test_the_page_of_a_query_names_the_sources_of_its_reused_judgments(collection: Collection) -> None:
+    first = judged(collection, runs=["red", "blue"])
+    preference_import(collection, ("q3", "p8", "p7", "p8"))
+    second = factories.campaign(collection, "second", reuse="all")
+    client = Client()
+    client.force_login(factories.user("ria", is_staff=True))
+
+    def page(qid: str) -> str:
+        pool = second.pools.get(query__qid=qid)
+        return client.get(reverse("results:query", args=[second.pk, pool.pk])).content.decode()
+
+    assert reverse("judgments:campaign", args=[first.pk]) in page("q1") and "reused" in page("q1")
+    assert "old" in page("q3") and "imported" in page("q3")
+    assert "excluded there later" not in page("q1")
+    work = first.assignments.get()
+    judgment_services.assignment_exclude(assignment=work, why="careless", by=factories.user(), at=timezone.now())
+    assert "excluded there later" in page("q1")
+
+
+def test_a_draft_names_what_it_reuses_and_what_it_does_not(collection: Collection) -> None:
+    first = judged(collection, runs=["red", "blue"])
+    factories.campaign(collection, "other", question="Which is funnier?", reuse="nothing")
+    draft = factories.campaign(collection, "second", start=False)
+    client = Client()
+    client.force_login(factories.user("ria", is_staff=True))
+    page = " ".join(client.get(reverse("judgments:campaign", args=[draft.pk])).content.decode().split())
+    assert "7 pairs to compare (all pairs), 2 of them already judged and 5 to ask about, in 1 HIT." in page
+    assert reverse("judgments:campaign", args=[first.pk]) in page
+    assert "1 other campaign over this collection asked another question" in page
+
+
+def test_a_command_says_that_nothing_is_left_to_ask(collection: Collection, capsys: pytest.CaptureFixture[str]) -> None:
+    judged(collection)
+    call_command("create_campaign", "small", "second")
+    assert "7 pairs, 7 of them already judged.\n0 pairs in 0 HITs, 0 assignments.\n$0.00" in capsys.readouterr().out
+    call_command("start_campaign", "second")
+    assert capsys.readouterr().out == (
+        "second is open: 0 HITs.\n7 of 7 pairs had been judged before.\n"
+        "There is nothing to ask: qrels and results follow from the reused judgments.\n"
+    )
+
+
+def test_what_has_no_hits_is_not_published(collection: Collection) -> None:
+    judged(collection)
+    second = factories.campaign(collection, "second", tests=0)
+    publication = publication_write(campaign=second)
+    with pytest.raises(Refused, match="There is nothing to publish: every pair was judged before"):
+        publication_publish(publication=publication, at=timezone.now())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_campaigns_that_are_packed_at_once_do_not_wait_for_each_other(collection: Collection) -> None:
+    judged(collection, runs=["red", "blue"])
+    drafts = [factories.campaign(collection, f"draft {number}", start=False) for number in range(4)]
+    for draft in drafts:
+        task_services.campaign_launch(campaign=draft)
+
+    def pack(number: int) -> bool:
+        try:
+            return task_services.campaign_pack(campaign_id=drafts[number // 2].pk)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        packed = list(pool.map(pack, range(8)))
+
+    assert sum(packed) == 4, "each once"
+    for draft in drafts:
+        draft.refresh_from_db()
+        assert (draft.state, draft.reused_pair_count) == (Campaign.State.OPEN, 2)
+        assert ReusedJudgment.objects.filter(reuse__campaign=draft).count() == 2
+
+
+def test_a_thirteenth_run_costs_237_pairs_and_not_1514(data: Path, tmp_path: Path) -> None:
+    lab = factories.lab()
+    collection = pool_services.collection_import(
+        lab=lab, name="passages", language="en", qrels=str(data / "sparse-qrels.txt")
+    ).collection
+    runs = sorted((data / "runs").glob("*.gz"))[:13]
+    for path in runs[:12]:
+        with path.open("rb") as file:
+            pool_services.run_import(collection=collection, name=path.name, source=file, filename=path.name)
+    first = factories.campaign(collection, "twelve", reuse="all", start=False)
+    pairs = set(Pair.objects.filter(pool__campaign=first).values_list("pool__query__qid", "a__pid", "b__pid"))
+    oracle = [row for row in read_preferences(data / "oracle-preferences.txt.gz") if row[:3] in pairs]
+    preference_import(collection, *oracle, name="oracle")  # type: ignore[arg-type]
+    with runs[12].open("rb") as file:
+        pool_services.run_import(collection=collection, name=runs[12].name, source=file, filename=runs[12].name)
+    Query.objects.filter(collection=collection).update(text="A question.")
+
+    draft = factories.campaign(collection, "thirteen", reuse="all", start=False)
+
+    assert (first.pair_count, draft.pair_count, reused_pairs(draft)) == (1277, 1514, 1277)
+    bill = campaign_bill(publication_likely(draft))
+    assert (bill.hits, bill.hits * 10 - 237 < 10) == (24, True)
+    Passage.objects.filter(collection=collection).update(text="A passage.")
+    factories.begin(first)
+    factories.begin(draft)
+    assert (first.hits.count(), draft.hits.count()) == (0, 24)
+    assert Item.objects.filter(hit__campaign=draft, pair__isnull=False).count() == 237
+    assert not judgment_selectors.waiting_queries(first)
+    pools = judgment_selectors.pools_of(first)
+    assert judgment_selectors.derived(first) == derive(pools, oracle)

@@ -31,6 +31,13 @@ class Command(BaseCommand):
                 campaign_pack(campaign_id=campaign.pk, report=report)
         campaign.refresh_from_db()
         self.stdout.write(f"{campaign.name} is {campaign.state}: {campaign.hits.count():,} HITs.")
+        if campaign.reused_pair_count:
+            self.stdout.write(
+                f"{campaign.reused_pair_count:,} of {campaign.pair_count:,} pairs had been judged before."
+            )
+        if campaign.reused_pair_count == campaign.pair_count:
+            self.stdout.write("There is nothing to ask: qrels and results follow from the reused judgments.")
+            return
         for line in pay_lines(campaign):
             self.stdout.write(line)
         self.stdout.write(f"Link for workers: {campaign_address(campaign)}")
