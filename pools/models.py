@@ -262,7 +262,7 @@ class Campaign(models.Model):
     class Reuse(models.TextChoices):
         NOTHING = "nothing", _("none: ask about every pair")
         CAMPAIGNS = "campaigns", _("of the collection's campaigns that ask the same question")
-        ALL = "all", _("of these campaigns, and the collection's imported preferences")
+        ALL = "all", _("of the collection's campaigns that ask the same question, and imported preferences")
 
     class Comparisons(models.TextChoices):
         ALL = "all", _("every two runs")

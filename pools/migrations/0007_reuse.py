@@ -14,12 +14,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='campaign',
             name='reuse',
-            field=models.CharField(choices=[('nothing', 'none: ask about every pair'), ('campaigns', "of the collection's campaigns that ask the same question"), ('all', "of these campaigns, and the collection's imported preferences")], default='nothing', max_length=10),
+            field=models.CharField(choices=[('nothing', 'none: ask about every pair'), ('campaigns', "of the collection's campaigns that ask the same question"), ('all', "of the collection's campaigns that ask the same question, and imported preferences")], default='nothing', max_length=10),
         ),
         migrations.AlterField(
             model_name='campaign',
             name='reuse',
-            field=models.CharField(choices=[('nothing', 'none: ask about every pair'), ('campaigns', "of the collection's campaigns that ask the same question"), ('all', "of these campaigns, and the collection's imported preferences")], default='campaigns', max_length=10),
+            field=models.CharField(choices=[('nothing', 'none: ask about every pair'), ('campaigns', "of the collection's campaigns that ask the same question"), ('all', "of the collection's campaigns that ask the same question, and imported preferences")], default='campaigns', max_length=10),
         ),
         migrations.AddField(
             model_name='campaign',

@@ -1,0 +1,52 @@
+"""The pages about reused judgments in a real browser: they fit, and can be read."""
+
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import sync_playwright
+
+from core.models import User
+from judgments import services as judgment_services
+from judgments.jobs import make_exports
+from pools.models import Collection
+from tests import browser, factories
+from tests.judgments.test_reuse import judged, preference_import
+from tests.looking import looks_right
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_pages_about_reused_judgments_fit_and_can_be_read(
+    collection: Collection, rita: User, live_server: Any, settings: Any
+) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+    settings.RATELIMIT_ENABLE = False
+    first = judged(collection, runs=["red", "blue"])
+    factories.campaign(collection, "other", question="Which is funnier?", reuse="nothing")
+    preference_import(collection, ("q3", "p7", "p8", "p7"))
+    preference_import(collection, ("q3", "p7", "p8", "p8"), name="newer")
+    draft = factories.campaign(collection, "draft", reuse="all", start=False)
+    packed = factories.campaign(collection, "packed", reuse="all")
+    work = first.assignments.get()
+    judgment_services.assignment_exclude(assignment=work, why="careless", by=rita, at=timezone.now())
+    make_exports(packed.pk)
+    pages = [
+        reverse("judgments:campaign", args=[draft.pk]),
+        reverse("judgments:campaign", args=[packed.pk]),
+        reverse("results:query", args=[packed.pk, packed.pools.get(query__qid="q1").pk]),
+        reverse("pools:collection", args=[collection.pk]),
+        reverse("pools:preferences_import", args=[collection.pk]),
+    ]
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(**browser.launch_options())
+        page = chromium.new_context(base_url=live_server.url).new_page()
+        page.goto("/login/")
+        page.fill("#id_username", "rita")
+        page.fill("#id_password", "rita")
+        page.keyboard.press("Enter")
+        page.wait_for_url(lambda url: "/login/" not in url)
+        for address in pages:
+            page.goto(address)
+            looks_right(page)
+        chromium.close()
