@@ -33,11 +33,9 @@ class ItemDetail:
 
 def item_details(assignment: Assignment) -> list[ItemDetail]:
     """Every item of an assignment in the order in which it was shown."""
-    items = (
-        Item.objects.filter(hit_id=assignment.hit_id)
-        .select_related("pair__a", "pair__b", "pair__pool__query", "test__relevant", "test__off_topic")
-        .order_by("position")
-    )
+    items = assignment.items.select_related(
+        "pair__a", "pair__b", "pair__pool__query", "test__relevant", "test__off_topic"
+    ).order_by("position")
     judgments: dict[int, list[Judgment]] = {}
     for judgment in Judgment.objects.filter(assignment=assignment).select_related("item").order_by("id"):
         judgments.setdefault(judgment.item_id, []).append(judgment)

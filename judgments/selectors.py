@@ -22,7 +22,7 @@ from platforms.models import Payment, listed_reward
 from pools.models import Campaign, Candidate, Collection, ImportedPreference, Pair, Pool, Query
 from pools.reuse import known_preferences
 from pools.selectors import base_answers, twins_of
-from tasks.models import Assignment, Item, Worker
+from tasks.models import Assignment, Worker
 
 # What the export files hold. A new one makes all of them again.
 FORMAT = 4
@@ -48,7 +48,7 @@ def failed_tests(assignment: Assignment) -> list[Judgment]:
 
 def all_tests_judged(assignment: Assignment) -> bool:
     """Whether every test pair of the assignment's HIT was judged."""
-    tests = Item.objects.filter(hit_id=assignment.hit_id, test__isnull=False)
+    tests = assignment.items.filter(test__isnull=False)
     return not tests.exclude(judgments__assignment=assignment).exists()
 
 
@@ -94,7 +94,8 @@ def waiting_for(pair_ids: Iterable[int]) -> list[Waiting]:
             """
             SELECT item.pair_id, newest.id, assignment.worker_id, assignment.id
             FROM tasks_item item
-            JOIN tasks_assignment assignment ON assignment.hit_id = item.hit_id AND assignment.verdict = 'accepted'
+            JOIN tasks_assignment assignment ON assignment.hit_id = item.hit_id
+              AND assignment.layout = item.layout AND assignment.verdict = 'accepted'
             CROSS JOIN LATERAL (
               SELECT judgment.id FROM judgments_judgment judgment
               WHERE judgment.assignment_id = assignment.id AND judgment.item_id = item.id
@@ -642,11 +643,12 @@ _SHOWN_ITEM = """SELECT campaign.question, campaign.language,
   (SELECT preferred FROM judgments_judgment
    WHERE assignment_id = assignment.id AND item_id = item.id ORDER BY id DESC LIMIT 1),
   (SELECT count(DISTINCT item_id) FROM judgments_judgment WHERE assignment_id = assignment.id),
-  (SELECT count(*) FROM tasks_item WHERE hit_id = assignment.hit_id),
+  (SELECT count(*) FROM tasks_item WHERE hit_id = assignment.hit_id AND layout = assignment.layout),
   campaign.id, campaign.reward, assignment.leased_until,
   publication.platform, publication.pay, publication.base
 FROM tasks_assignment assignment
-  JOIN tasks_item item ON item.hit_id = assignment.hit_id AND item.position = %(position)s
+  JOIN tasks_item item
+    ON item.hit_id = assignment.hit_id AND item.layout = assignment.layout AND item.position = %(position)s
   JOIN pools_campaign campaign ON campaign.id = assignment.campaign_id
   LEFT JOIN pools_pair pair ON pair.id = item.pair_id
   LEFT JOIN tasks_testpair test ON test.id = item.test_id
@@ -694,7 +696,7 @@ def terms_of(platform: str | None, pay: str, base: Decimal, reward: Decimal) -> 
 def unjudged_positions(assignment: Assignment) -> list[int]:
     """Positions of the items that wait for a judgment, in order."""
     judged = Judgment.objects.filter(assignment=assignment).values("item")
-    items = Item.objects.filter(hit_id=assignment.hit_id).exclude(id__in=judged)
+    items = assignment.items.exclude(id__in=judged)
     return list(items.order_by("position").values_list("position", flat=True))
 
 

@@ -46,11 +46,12 @@ _SAVE = """
 SELECT FROM tasks_assignment WHERE id = %(assignment)s FOR NO KEY UPDATE;
 WITH chosen AS (
   SELECT assignment.id AS assignment_id, item.id AS item_id, assignment.hit_id, assignment.campaign_id,
-    assignment.platform_assignment_id,
+    assignment.layout, assignment.platform_assignment_id,
     (SELECT preferred FROM judgments_judgment
      WHERE assignment_id = assignment.id AND item_id = item.id ORDER BY id DESC LIMIT 1) AS before
   FROM tasks_assignment assignment
-    JOIN tasks_item item ON item.hit_id = assignment.hit_id AND item.position = %(position)s
+    JOIN tasks_item item
+      ON item.hit_id = assignment.hit_id AND item.layout = assignment.layout AND item.position = %(position)s
   WHERE assignment.id = %(assignment)s AND assignment.state = 'active'),
 saved AS (
   INSERT INTO judgments_judgment (assignment_id, item_id, preferred, shown_at, made_at)
@@ -59,7 +60,7 @@ saved AS (
 SELECT
   (SELECT count(DISTINCT item_id) FROM judgments_judgment WHERE assignment_id = chosen.assignment_id)
     + (before IS NULL)::int,
-  (SELECT count(*) FROM tasks_item WHERE hit_id = chosen.hit_id),
+  (SELECT count(*) FROM tasks_item WHERE hit_id = chosen.hit_id AND layout = chosen.layout),
   campaign.reward, publication.platform, publication.pay, publication.base
 FROM chosen
   JOIN pools_campaign campaign ON campaign.id = chosen.campaign_id
@@ -197,7 +198,7 @@ def _check(assignment: Assignment, *, at: datetime) -> None:
     failed = judgment_selectors.failed_tests(assignment)
     elsewhere = judgment_selectors.failed_meanwhile(assignment)
     if failed:
-        tests = assignment.hit.items.filter(test__isnull=False).count()
+        tests = assignment.items.filter(test__isnull=False).count()
         why = _("Preferred the off-topic passage in %(failed)d of %(tests)d test pairs.") % {
             "failed": len(failed),
             "tests": tests,

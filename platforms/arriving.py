@@ -22,9 +22,9 @@ _MET_BEFORE = """
 SELECT EXISTS (
   SELECT 1
   FROM tasks_item item JOIN pools_pair pair ON pair.id = item.pair_id JOIN pools_pool pool ON pool.id = pair.pool_id
-  WHERE item.hit_id = %(hit)s AND (pool.query_id, pair.a_id, pair.b_id) IN (
+  WHERE item.hit_id = %(hit)s AND item.layout = 0 AND (pool.query_id, pair.a_id, pair.b_id) IN (
     SELECT met_pool.query_id, met_pair.a_id, met_pair.b_id
-    FROM tasks_assignment met JOIN tasks_item met_item ON met_item.hit_id = met.hit_id
+    FROM tasks_assignment met JOIN tasks_item met_item ON met_item.hit_id = met.hit_id AND met_item.layout = 0
       JOIN pools_pair met_pair ON met_pair.id = met_item.pair_id
       JOIN pools_pool met_pool ON met_pool.id = met_pair.pool_id
       LEFT JOIN platforms_submission confirmed ON confirmed.assignment_id = met.id
@@ -119,6 +119,7 @@ def _arrive(
         campaign=campaign,
         hit=hit,
         worker=worker,
+        layout=task_selectors.next_layout(hit.pk, at),
         taken_at=at,
         leased_until=at + publication.assignment_duration,
         platform_assignment_id=assignment_id,

@@ -497,9 +497,15 @@ def _champion_split(data: Data) -> Table:
     total = sum(split.values())
     rows = [[label, split[name], split[name] / total if total else None] for name, label in _categories()]
     about = _(
-        "What there is to judge: one comparison for each query, or for each of its qrels. The qrel that is compared is "
-        "%(qrel)s."
-    ) % {"qrel": Campaign.ChampionQrel(data["champion"]["qrel"]).label}
+        "What there is to judge. In category A, the run returns the qrel first, and its second passage is compared "
+        "with it; in category B, it returns another passage first, and that is compared."
+    )
+    if data["champion"]["qrel"] == Campaign.ChampionQrel.EACH:
+        about += " " + _("There is a comparison for each qrel of a query.")
+    elif data["champion"]["qrel"] == Campaign.ChampionQrel.HIGHEST:
+        about += " " + _("Of a query's qrels, it is the one that the run ranks highest.")
+    else:
+        about += " " + _("Of a query's qrels, it is the first in the file.")
     return Table(
         "champion-split",
         _("Categories of the champion check"),
@@ -512,8 +518,8 @@ def _champion_split(data: Data) -> Table:
 
 def _categories() -> tuple[tuple[str, str], ...]:
     return (
-        ("a", _("A: the run's top passage is the qrel; the other passage is its second")),
-        ("b", _("B: the run's top passage is not the qrel; it is the other passage")),
+        ("a", _("A: the qrel is first")),
+        ("b", _("B: another is first")),
     )
 
 
@@ -546,8 +552,9 @@ def _champion(data: Data) -> Table:
         for name, label in _categories()
     ]
     about = _(
-        "Does the top passage of %(run)s beat the qrel? The last shares are of the decided comparisons, with the exact "
-        "95%% interval. p-values are raw, from the exact two-sided binomial test."
+        "Does the top passage of %(run)s beat the qrel? The other passage is the run's second in category A, and its "
+        "first in category B. The last shares are of the decided comparisons, with the exact 95%% interval. p-values "
+        "are raw, from the exact two-sided binomial test."
     ) % {"run": categories["run"]}
     foot = [_("All"), *_counts_and_shares(total, total), None, None, None]
     return Table("champion", _("Champion check"), about, columns, rows, foot=[foot])

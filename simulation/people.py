@@ -222,7 +222,7 @@ class Person:
         stops = stops or self.dawdler
         token = page.path.split("/")[2]
         assignment = links.assignment_of(token)
-        items = {item.position: item for item in _items(assignment.hit_id)}
+        items = {item.position: item for item in _items(assignment)}
         stop_after = self.random.randint(1, len(items) - 1) if self.leaver or stops else len(items)
         tests = [position for position, item in items.items() if item.test_id is not None]
         missed = self.random.choice(tests)
@@ -355,8 +355,8 @@ class _Guest(Person):
             self.tally.add("came back late")
 
 
-def _items(hit_id: int) -> Iterable[Item]:
-    return Item.objects.filter(hit_id=hit_id).select_related("pair__a", "pair__b", "pair__pool__query", "test")
+def _items(assignment: Assignment) -> Iterable[Item]:
+    return assignment.items.select_related("pair__a", "pair__b", "pair__pool__query", "test")
 
 
 def describe_crowd(tally: Tally, preferences: Path) -> list[str]:

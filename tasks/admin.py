@@ -62,11 +62,11 @@ else:
 
 
 class ItemInline(_Inline):
-    """A HIT's items in their order."""
+    """A HIT's items in their order, layout by layout."""
 
     model = Item
     extra = 0
-    ordering = ["position"]
+    ordering = ["layout", "position"]
     raw_id_fields = ["pair", "test"]
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:

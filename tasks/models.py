@@ -151,10 +151,13 @@ class Hit(models.Model):
 class Item(models.Model):
     """One comparison of a HIT: a pair, or a test pair, at a stored place with a stored side.
 
-    `a_left` says whether the pair's a (a test pair's relevant passage) is on the left.
+    `a_left` says whether the pair's a (a test pair's relevant passage) is on the left. Where pairs are judged more than
+    once, a HIT has its items in several layouts, each whole: an assignment shows one of them, and its judgments are on
+    the items of that one.
     """
 
     hit = models.ForeignKey(Hit, on_delete=models.CASCADE, related_name="items")
+    layout = models.PositiveSmallIntegerField(default=0, db_default=0)
     position = models.PositiveSmallIntegerField()
     pair = models.ForeignKey(Pair, null=True, on_delete=models.PROTECT, related_name="items")
     test = models.ForeignKey(TestPair, null=True, on_delete=models.PROTECT, related_name="items")
@@ -162,7 +165,7 @@ class Item(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["hit", "position"], name="item_position_once"),
+            models.UniqueConstraint(fields=["hit", "layout", "position"], name="item_position_once"),
             models.CheckConstraint(
                 condition=Q(pair__isnull=True, test__isnull=False) | Q(pair__isnull=False, test__isnull=True),
                 name="item_is_pair_or_test",
@@ -170,7 +173,7 @@ class Item(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.hit_id}/{self.position}"
+        return f"{self.hit_id}/{self.layout}/{self.position}"
 
 
 class Assignment(models.Model):
@@ -191,6 +194,9 @@ class Assignment(models.Model):
     hit = models.ForeignKey(Hit, on_delete=models.PROTECT, related_name="assignments")
     # The only index that begins with the worker is assignment_of_worker, so the planner cannot choose a worse one.
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="assignments", db_index=False)
+    layout = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text=_("Which of the HIT's layouts it shows.")
+    )
     state = models.CharField(max_length=10, choices=State, default=State.ACTIVE)
     verdict = models.CharField(max_length=10, choices=Verdict, default=Verdict.PENDING)
     taken_at = models.DateTimeField()
@@ -246,6 +252,11 @@ class Assignment(models.Model):
 
     def __str__(self) -> str:
         return f"assignment {self.pk}"
+
+    @property
+    def items(self) -> models.QuerySet[Item]:
+        """What it shows: the items of its layout, in no order."""
+        return Item.objects.filter(hit_id=self.hit_id, layout=self.layout)
 
 
 class CampaignAlarm(models.Model):

@@ -4,6 +4,9 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
+# In how many layouts a HIT is stored at the most. More would balance sides and order no better.
+MOST_LAYOUTS = 4
+
 
 class PackedItem(NamedTuple):
     """One item of a HIT: the key of a pair or of a test pair, and whether its first passage is shown on the left."""
@@ -60,6 +63,21 @@ def pack(
         random.shuffle(items)
         packed.append(items)
     return packed
+
+
+def lay_out(hit: Sequence[PackedItem], layouts: int, *, seed: str) -> list[list[PackedItem]]:
+    """A HIT as it is shown to several workers: as it was packed first, then each time in another random order.
+
+    Every second layout mirrors the sides of the one before, so that a liking for one side speaks as often for a passage
+    as against it; the others have fresh random sides. The same arguments give the same layouts.
+    """
+    random = Random(seed)
+    shown = [list(hit)]
+    for number in range(1, layouts):
+        items = [item._replace(a_left=not item.a_left if number % 2 else random.random() < 0.5) for item in shown[-1]]
+        random.shuffle(items)
+        shown.append(items)
+    return shown
 
 
 def hit_count(pairs: int, pairs_per_hit: int) -> int:

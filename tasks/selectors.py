@@ -140,7 +140,9 @@ def expected_pace(campaign: Campaign, limit: timedelta | None = None) -> Pace | 
 def _texts_of_hits(campaign: Campaign) -> tuple[list[str], int, float]:
     """Texts of a few HITs, how many items they are, and how many whole HITs these make. Of a draft, of a few pairs."""
     hits = Hit.objects.filter(campaign=campaign).order_by("number").values_list("id", flat=True)[:PACE_HITS]
-    items = Item.objects.filter(hit__in=list(hits)).select_related("test", "pair__pool__query", "pair__a", "pair__b")
+    items = Item.objects.filter(hit__in=list(hits), layout=0).select_related(
+        "test", "pair__pool__query", "pair__a", "pair__b"
+    )
     shown = [ShownItem(i.pair.pool.query.text, i.pair.a.text, i.pair.b.text) for i in items if i.pair]
     tests = [ShownItem(i.test.question, i.test.relevant_text, i.test.off_topic_text) for i in items if i.test]
     if not shown:
@@ -360,7 +362,8 @@ _NO_PAIR_MET = f"""
       JOIN pools_pair other_pair
         ON other_pair.pool_id = other_pool.id AND other_pair.a_id = pair.a_id AND other_pair.b_id = pair.b_id
       JOIN tasks_item other_item ON other_item.pair_id = other_pair.id
-    WHERE item.hit_id = hit.id AND {_TAKEN.format(campaign="other_pool.campaign_id", hit="other_item.hit_id")}
+    WHERE item.hit_id = hit.id AND item.layout = 0 AND other_item.layout = 0
+      AND {_TAKEN.format(campaign="other_pool.campaign_id", hit="other_item.hit_id")}
     LIMIT 1), false)
 """  # noqa: S608
 _AMONG_THE_NEXT = f"""
@@ -369,14 +372,14 @@ WITH met_test AS MATERIALIZED (
   FROM (SELECT hit_id FROM tasks_assignment own
         WHERE own.worker_id = %(worker)s AND own.campaign_id = %(campaign)s
         ORDER BY own.hit_id DESC LIMIT %(remembered)s) own
-    JOIN tasks_item item ON item.hit_id = own.hit_id
+    JOIN tasks_item item ON item.hit_id = own.hit_id AND item.layout = 0
   WHERE item.test_id IS NOT NULL),
 waiting AS MATERIALIZED (
   SELECT hit.id, hit.number FROM tasks_hit hit WHERE {_WAITING} ORDER BY hit.number LIMIT %(looked_at)s),
 counted AS MATERIALIZED (
   SELECT waiting.id, waiting.number, (
     SELECT count(*) FROM tasks_item item
-    WHERE item.hit_id = waiting.id AND item.test_id IN (SELECT id FROM met_test)) AS met
+    WHERE item.hit_id = waiting.id AND item.layout = 0 AND item.test_id IN (SELECT id FROM met_test)) AS met
   FROM waiting ORDER BY met, number)
 SELECT hit.id FROM counted JOIN tasks_hit hit ON hit.id = counted.id
 WHERE {_NO_PAIR_MET}
@@ -408,6 +411,28 @@ def next_hit(worker: Worker, campaign: Campaign, at: datetime, *, lock: bool = F
             if row is not None:
                 return int(row[0])
     return None
+
+
+def next_layout(hit_id: int, at: datetime) -> int:
+    """The layout of a HIT that its next assignment shows: of those it has, the first that least work counts on.
+
+    Work that goes on within its lease, or waits for its check, counts too.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT layout FROM (SELECT DISTINCT layout FROM tasks_item WHERE hit_id = %(hit)s) AS stored
+            ORDER BY (
+              SELECT count(*) FROM tasks_assignment assignment
+              WHERE assignment.hit_id = %(hit)s AND assignment.layout = stored.layout
+                AND (assignment.verdict = 'accepted' OR assignment.verdict = 'pending'
+                     AND (assignment.state <> 'active' OR assignment.leased_until > %(at)s))), layout
+            LIMIT 1
+            """,
+            {"hit": hit_id, "at": at},
+        )
+        row = cursor.fetchone()
+    return 0 if row is None else int(row[0])
 
 
 def leases_running(hit_id: int, at: datetime) -> int:

@@ -27,7 +27,7 @@ from tasks import campaign_alarms
 from tasks import selectors as task_selectors
 from tasks.default_texts import default_consent
 from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
-from tasks.packing import pack
+from tasks.packing import MOST_LAYOUTS, lay_out, pack
 from tasks.test_file import read_test_pairs
 
 SUGGESTED_FROM = 10_000  # passages that are looked through for off-topic ones: what bounds a request's time
@@ -278,14 +278,16 @@ def campaign_pack(*, campaign_id: int, report: Report | None = None) -> bool:
         ["id", "campaign", "number", "needed"],
         ((pk, campaign.pk, number, campaign.overlap) for number, pk in enumerate(ids, start=1)),
     )
-    step, items = _("Storing the items of the HITs"), sum(map(len, hits))
+    step, layouts = _("Storing the items of the HITs"), min(campaign.overlap, MOST_LAYOUTS)
+    items = layouts * sum(map(len, hits))
     copy_rows(
         Item,
-        ["hit", "position", "pair", "test", "a_left"],
+        ["hit", "layout", "position", "pair", "test", "a_left"],
         (
-            (pk, position, item.pair, item.test, item.a_left)
-            for pk, hit in zip(ids, hits, strict=True)
-            for position, item in enumerate(hit, start=1)
+            (pk, layout, position, item.pair, item.test, item.a_left)
+            for number, (pk, hit) in enumerate(zip(ids, hits, strict=True), start=1)
+            for layout, shown in enumerate(lay_out(hit, layouts, seed=f"{campaign.seed} {number}"))
+            for position, item in enumerate(shown, start=1)
         ),
         lambda copied: report(step, copied, items, "rows"),
     )
@@ -377,6 +379,7 @@ def assignment_take(*, worker: Worker, campaign: Campaign, at: datetime) -> Assi
                         campaign=campaign,
                         hit=hit,
                         worker=worker,
+                        layout=task_selectors.next_layout(hit_id, at),
                         taken_at=at,
                         leased_until=at + timedelta(minutes=campaign.minutes_per_hit),
                     )
@@ -450,7 +453,7 @@ def assignment_end(*, assignment: Assignment, judged: int, left: bool, at: datet
 
     Returns False, changing nothing, where it was final before. The caller holds the transaction.
     """
-    items = Item.objects.filter(hit_id=assignment.hit_id).count()
+    items = assignment.items.count()
     return bool(
         Assignment.objects.filter(pk=assignment.pk, state=Assignment.State.ACTIVE).update(
             state=Assignment.State.LEFT if left else Assignment.State.SUBMITTED,
@@ -479,7 +482,7 @@ def hits_recount(*, hit_ids: Iterable[int], counted_in: str) -> None:
               SELECT hit_id, min(slots) AS fewest FROM (
                 SELECT item.hit_id, item.pair_id, count(slot.id) AS slots
                 FROM tasks_item item LEFT JOIN {table} slot ON slot.pair_id = item.pair_id
-                WHERE item.hit_id = ANY(%s) AND item.pair_id IS NOT NULL
+                WHERE item.hit_id = ANY(%s) AND item.layout = 0 AND item.pair_id IS NOT NULL
                 GROUP BY item.hit_id, item.pair_id) counted
               GROUP BY hit_id) filled
             WHERE hit.id = filled.hit_id AND campaign.id = hit.campaign_id

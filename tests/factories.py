@@ -15,7 +15,7 @@ from judgments import services as judgment_services
 from pools import services as pool_services
 from pools.models import Campaign, Collection, Pair, Run
 from tasks import services as task_services
-from tasks.models import Assignment, Item, Worker
+from tasks.models import Assignment, Worker
 
 QUERIES = {
     "q1": "how long does a snail live",
@@ -164,7 +164,7 @@ def judge(
 ) -> None:
     """Judge items of an assignment: test pairs right (or wrong), pairs for their `a` or `b`."""
     at = at or timezone.now()
-    for item in Item.objects.filter(hit=assignment.hit).order_by("position"):
+    for item in assignment.items.order_by("position"):
         if only is not None and item.position not in only:
             continue
         wants_a = not fail_tests if item.test_id is not None else prefer == "a"

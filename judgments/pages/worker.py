@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.core import signing
-from django.db.models import Count, Sum
+from django.db.models import Count, F, Q, Sum
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -40,6 +40,7 @@ from tasks.models import Assignment, ConsentText, Worker
 
 _SHOWN = "bestknown.shown"
 _JOIN = "bestknown.join"
+_ITEM_COUNT = Count("hit__items", filter=Q(hit__items__layout=F("layout")))  # of an assignment
 _AT_THE_PLATFORM = gettext_lazy("Look for your next task where you found this one.")
 RECEIPTS = 50  # on a page
 COOKIE_SECONDS = 60 * 60 * 24 * 90
@@ -136,7 +137,7 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
     if not reason and assignment is None and task_selectors.next_hit(worker, campaign, timezone.now()) is None:
         reason = task_services.nothing_left_reason(campaign)
     finished = task_selectors.finished_assignments(worker, campaign)
-    listing = Listing(request, finished.annotate(items=Count("hit__items")), size=RECEIPTS)
+    listing = Listing(request, finished.annotate(item_count=_ITEM_COUNT), size=RECEIPTS)
     context = {
         "task": offer_context(campaign),
         "bookmark_url": links.home_address(worker, campaign) or request.build_absolute_uri(),
@@ -145,7 +146,7 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
         "available": not reason,
         "none_reason": reason,
         "listing": listing,
-        "receipts": [_receipt(done, done.items) for done in listing.page],
+        "receipts": [_receipt(done, done.item_count) for done in listing.page],
         "total_owed": dollars(finished.aggregate(total=Sum("owed", default=Decimal(0)))["total"]),
     }
     return render(request, "judgments/pages/home.html", context)
@@ -277,7 +278,7 @@ def finish(request: HttpRequest, assignment: Assignment, token: str) -> HttpResp
     if assignment.state != Assignment.State.ACTIVE:
         return see_other("judging:done", token)
     missing = judgment_selectors.unjudged_positions(assignment)
-    total = assignment.hit.items.count()
+    total = assignment.items.count()
     answered = total - len(missing)
     publication = platform_of(assignment)
     context = {
@@ -305,7 +306,7 @@ def leave(request: HttpRequest, assignment: Assignment, token: str) -> HttpRespo
         return see_other("judging:done", token)
     if assignment.state != Assignment.State.ACTIVE:
         return see_other("judging:done", token)
-    answered, total = judgment_selectors.judged_count(assignment), assignment.hit.items.count()
+    answered, total = judgment_selectors.judged_count(assignment), assignment.items.count()
     publication = platform_of(assignment)
     pay = pay_for(publication, owed(assignment.campaign.reward, answered, total), answered)
     context = {
@@ -333,7 +334,7 @@ def done(request: HttpRequest, assignment: Assignment, token: str) -> HttpRespon
     return_it = publication is not None and left and _leaving_returns(publication, assignment.judged)
     context = {
         "task": task_context(assignment.campaign),
-        "receipt": _receipt(assignment, assignment.hit.items.count(), publication),
+        "receipt": _receipt(assignment, assignment.items.count(), publication),
         "home_url": _home_of(assignment) if publication is None else "",
         "framed": publication is not None,
         "late": assignment.finished_at > assignment.leased_until,
@@ -487,7 +488,7 @@ def was_shown(text: ConsentText, request: HttpRequest) -> bool:
 def _current(assignment: Assignment) -> dict[str, Any]:
     return {
         "answered": judgment_selectors.judged_count(assignment),
-        "total": assignment.hit.items.count(),
+        "total": assignment.items.count(),
         "url": reverse("judging:instructions", args=[links.assignment_token(assignment)]),
     }
 

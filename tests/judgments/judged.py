@@ -11,7 +11,6 @@ from judgments import services as judgment_services
 from pools.models import Campaign
 from simulation import demonstration
 from simulation.people import Answers
-from tasks.models import Item
 from tasks.services import NoWork
 from tests import factories
 
@@ -41,7 +40,7 @@ def judge_all(campaign: Campaign, preferences: Iterable[Preference] | None = Non
         except NoWork:
             return
         now = timezone.now()
-        items = Item.objects.filter(hit=assignment.hit).select_related("pair__a", "pair__b", "pair__pool__query")
+        items = assignment.items.select_related("pair__a", "pair__b", "pair__pool__query")
         for item in items.order_by("position"):
             wants_a = True
             if item.pair is not None:
