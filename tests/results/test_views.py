@@ -208,7 +208,7 @@ def test_a_champion_check_says_whether_the_qrels_are_beaten(page: Client, lab: L
     said = text_of(page, address("results", campaign))
     assert "only returns the qrel first in 1 of the 3 judged queries (category A), and another passage in 2" in said
     assert (
-        "In category B, people preferred the run's passage to the qrel in 100 % of 2 decided queries "
+        "In category B, people preferred the run's passage to the qrel in 100 % of 2 decided comparisons "
         "(95 % interval 16 % to 100 %, p = 0.5000); that is not significantly different from one half."
     ) in said
     assert "Champion check" in said
