@@ -40,7 +40,7 @@ def findings(data: Data) -> list[Finding]:
         )
     elif data["challengers"] is not None:
         parts = (
-            ("challengers", _("Do the challengers beat the best known answers?"), _challengers),
+            ("challenge", _("Do the challengers beat the best known answers?"), _challengers),
             ("crowd", _("How good are the judgments?"), _crowd),
             ("limits", _("What this does not say"), _challengers_limits),
         )
