@@ -213,7 +213,7 @@ def test_a_champion_check_says_whether_the_qrels_are_beaten(page: Client, lab: L
     ) in said
     assert "Champion check" in said
     data = Result.objects.get().data
-    assert tables.tables(data) == ["champion", "champion-slices", "positions", "pool-sizes"]
+    assert tables.tables(data) == ["champion-split", "champion", "champion-slices", "positions", "pool-sizes"]
     assert "leaderboard" not in said
     assert "best known answers stay" not in said
     table = tables.table(data, "champion")
