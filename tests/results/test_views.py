@@ -217,7 +217,8 @@ def test_a_champion_check_says_whether_the_qrels_are_beaten(page: Client, lab: L
     assert "leaderboard" not in said
     assert "best known answers stay" not in said
     table = tables.table(data, "champion")
-    assert table is not None and list(table.foot[0][1:5]) == [3, 1, 2, 0]
+    assert table is not None
+    assert [table.foot[0][at] for at in (1, 2, 4, 6)] == [3, 1, 2, 0]
     assert page.get(address("report", campaign)).status_code == 200
 
 
