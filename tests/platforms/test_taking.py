@@ -62,7 +62,7 @@ def test_nobody_gets_a_hit_again_that_they_left(campaign: Campaign, alice: Worke
 def test_nobody_meets_a_pair_again_not_even_in_another_campaign(campaign: Campaign, alice: Worker, bob: Worker) -> None:
     for _hit in range(3):
         factories.do(alice, campaign)
-    again = factories.campaign(campaign.collection, "again", pairs_per_hit=3, tests_per_hit=2)
+    again = factories.campaign(campaign.collection, "again", pairs_per_hit=3, tests_per_hit=2, reuse="nothing")
     task_services.consent_give(worker=alice, text=again.consent_texts.get())
     with pytest.raises(task_services.NoWork):
         factories.take(alice, again)
