@@ -2,7 +2,8 @@
 
 A pair that has `overlap` judgments already, by different workers of the collection's other campaigns or of imported
 files, gets the oldest of them, and nobody is asked about it. A pair that has fewer gets none, and is asked about in
-full. Campaigns give theirs only if they asked the same question in the same language; imports, if the campaign says so.
+full. Campaigns give theirs only if they asked the same question in the same language, and were no trials in a sandbox;
+imports, if the campaign says so.
 """
 
 import hashlib
@@ -104,14 +105,23 @@ UPDATE pools_pair SET is_reused = true WHERE id IN (SELECT pair_id FROM chosen)
 
 def source_campaigns(campaign: Campaign) -> QuerySet[Campaign]:
     """The campaigns whose judgments this one would reuse: of its collection and lab, that ask the same."""
-    return _others(campaign).filter(question=campaign.question, language=campaign.language)
+    asking_the_same = _others(campaign).filter(question=campaign.question, language=campaign.language)
+    return asking_the_same.exclude(pk__in=judgment_selectors.trial_campaigns())
 
 
 def differing_campaigns(campaign: Campaign) -> QuerySet[Campaign]:
     """The campaigns of the collection whose judgments are not reused, although the setting says so: they ask
     something else.
     """
-    return _others(campaign).exclude(question=campaign.question, language=campaign.language)
+    asking_else = _others(campaign).exclude(question=campaign.question, language=campaign.language)
+    return asking_else.exclude(pk__in=judgment_selectors.trial_campaigns())
+
+
+def trials_left_out(campaign: Campaign) -> QuerySet[Campaign]:
+    """The campaigns of the collection whose judgments are not reused, although the setting says so: they were published
+    to the sandbox of Mechanical Turk.
+    """
+    return _others(campaign).filter(pk__in=judgment_selectors.trial_campaigns())
 
 
 def _others(campaign: Campaign) -> QuerySet[Campaign]:

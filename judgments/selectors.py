@@ -18,11 +18,11 @@ from evaluation.judging.equal_texts import Merged, judge_merged
 from evaluation.judging.pooling import canonical
 from evaluation.judging.tournament import Derived, Method, derive
 from judgments.models import Acceptance, Decision, Export, Judgment, Reuse, ReusedJudgment, StoredFile
-from platforms.models import Payment, listed_reward
+from platforms.models import Payment, Publication, listed_reward
 from pools.models import Campaign, Candidate, Collection, ImportedPreference, Pair, Pool, Query
 from pools.reuse import known_preferences
 from pools.selectors import base_answers, twins_of
-from tasks.models import Assignment, Worker
+from tasks.models import Assignment, Platform, Worker
 
 # What the export files hold. A new one makes all of them again.
 FORMAT = 4
@@ -190,17 +190,25 @@ class CollectionPreference(NamedTuple):
         return Preference(self.query, self.a, self.b, self.preferred)
 
 
+def trial_campaigns() -> QuerySet[Campaign]:
+    """The campaigns that were published to the sandbox of Mechanical Turk: nobody judges there in earnest, so what is
+    judged there counts in that campaign alone.
+    """
+    published = Publication.objects.exclude(state=Publication.State.DRAFT)
+    return Campaign.objects.filter(pk__in=published.filter(platform=Platform.MTURK_SANDBOX).values("campaign"))
+
+
 def collection_preferences(
     collection: Collection, *, before: datetime | None = None, query: Query | None = None
 ) -> list[CollectionPreference]:
     """Every judgment that counts in a collection (or on one query), of its campaigns and its imports, oldest first.
 
     What a campaign reuses is there once, as of the campaign that paid for it. `before` leaves out what was made, or
-    imported, at that time or later. Which of the judgments count is a matter of now.
+    imported, at that time or later. Which of the judgments count is a matter of now. Those of trials never do.
     """
     accepted = Acceptance.objects.filter(
         pair__pool__campaign__collection=collection, pair__pool__campaign__lab=collection.lab_id
-    )
+    ).exclude(pair__pool__campaign__in=trial_campaigns().values("pk"))
     imported = ImportedPreference.objects.filter(source__collection=collection)
     if before is not None:
         accepted = accepted.filter(judgment__made_at__lt=before)

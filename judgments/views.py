@@ -96,6 +96,7 @@ def _reuse_context(campaign: Campaign, *, draft: bool) -> dict[str, Any]:
         "sources": reusing.source_campaigns(campaign)[:SOURCES_NAMED],
         "imports": reusing.source_imports(campaign)[:SOURCES_NAMED],
         "differing": reusing.differing_campaigns(campaign).count(),
+        "trials": reusing.trials_left_out(campaign).count(),
     }
 
 

@@ -22,6 +22,7 @@ from judgments import services as judgment_services
 from judgments.jobs import make_exports
 from judgments.models import Judgment, Reuse, ReusedJudgment
 from platforms.bills import campaign_bill
+from platforms.models import Publication
 from platforms.publishing import publication_likely, publication_publish, publication_write
 from pools import services as pool_services
 from pools.models import Campaign, Collection, ImportedPreference, Pair, Passage, PreferenceImport, Query
@@ -32,7 +33,7 @@ from results.jobs import compute_results
 from results.refreshing import out_of_step
 from results.selectors import result_status
 from tasks import services as task_services
-from tasks.models import Assignment, Item
+from tasks.models import Assignment, Item, Platform
 from tasks.services import NoWork
 from tests import factories
 
@@ -185,6 +186,29 @@ def test_judgments_of_another_question_or_against_the_setting_are_not_reused(
     second = factories.campaign(collection, "second", **differs)
     assert second.reused_pair_count == 0
     assert judgment_selectors.waiting_queries(second) == {"q1", "q2", "q3"}
+
+
+def test_what_was_judged_in_a_sandbox_counts_in_that_trial_alone(collection: Collection) -> None:
+    trial = judged(collection)
+    publication = Publication.objects.create(campaign=trial, platform=Platform.MTURK_SANDBOX)
+    draft = factories.campaign(collection, "second", start=False)
+    assert reused_pairs(draft) == 7, "terms alone publish nothing: this was judged by links"
+    Publication.objects.filter(pk=publication.pk).update(state=Publication.State.STOPPED)
+
+    assert reused_pairs(draft) == 0
+    assert rows_of(collection) == []
+    assert judgment_selectors.accepted_preferences(trial)
+    client = Client()
+    client.force_login(factories.user("ria", is_staff=True))
+    page = " ".join(client.get(reverse("judgments:campaign", args=[draft.pk])).content.decode().split())
+    assert "1 other campaign over this collection was a trial" in page
+    assert "asked another question" not in page
+    factories.begin(draft)
+    assert draft.reused_pair_count == 0
+
+    Publication.objects.filter(pk=publication.pk).update(platform=Platform.MARKETPLACE)
+    assert factories.campaign(collection, "third").reused_pair_count == 7
+    assert len(rows_of(collection)) == 7
 
 
 def test_a_pair_with_fewer_judgments_than_needed_is_asked_about_in_full(collection: Collection) -> None:
