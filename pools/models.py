@@ -544,6 +544,11 @@ class QrelsVersion(models.Model):
     added = models.PositiveIntegerField(help_text=_("Queries that had no best known answer before."))
     changed = models.PositiveIntegerField(help_text=_("Queries with other best known answers than before."))
     unchanged = models.PositiveIntegerField(help_text=_("Queries with the same ones, whether judged again or not."))
+    overtaken = models.PositiveIntegerField(
+        default=0,
+        db_default=0,
+        help_text=_("Queries of the campaign whose challenged answers other campaigns had replaced."),
+    )
     unsettled = models.PositiveIntegerField(help_text=_("Queries of the campaign that lacked judgments."))
     held_back = models.PositiveIntegerField(
         help_text=_("Queries left as they were, as only a run that is not for release brought an answer.")

@@ -197,6 +197,13 @@ def version_answers(version: QrelsVersion | None, query: Query | None = None) ->
     return {qid: tuple(pids) for qid, pids in sorted(newest.values_list("query__qid", "after"))}
 
 
+def queries_settled_last(campaign: Campaign) -> set[str]:
+    """Ids of the queries whose answers in the newest version come from this campaign."""
+    settled = VersionQuery.objects.filter(version__collection=campaign.collection_id)
+    newest = settled.order_by("query", "-version__number").distinct("query")
+    return {qid for qid, source in newest.values_list("query__qid", "version__campaign") if source == campaign.pk}
+
+
 def considered_passages(version: QrelsVersion) -> dict[str, set[str]]:
     """By query, the passages that people have considered: whatever was in the pools of this version's campaigns and
     those before, where they settled the query.

@@ -25,23 +25,32 @@ Answers = Mapping[str, tuple[str, ...]]
 class Settled(NamedTuple):
     """What a campaign says by now: the best known answers of the queries that it settles, sorted, by query id.
 
-    An answer whose text has other ids in the collection is there by each that may leave. `unsettled` are its queries
-    that lack judgments or another round, `held_back` those with a best known answer that only a run that is not for
-    release brought.
+    An answer whose text has other ids in the collection is there by each that may leave. Every other query of the
+    campaign is in one of the sets: in `overtaken` if another campaign replaced the answers that it challenged, in
+    `unsettled` if it lacks judgments or another round, in `held_back` if only a run that is not for release brought
+    its best known answer.
     """
 
     answers: Answers
+    overtaken: frozenset[str]
     unsettled: frozenset[str]
     held_back: frozenset[str]
 
 
-def settled_by(campaign: Campaign, newest: Answers) -> Settled:
-    """Called within one moment. `newest` are the answers of the newest version: where these are not the ones that were
-    challenged, a challenge settles nothing.
+def settled_by(campaign: Campaign, newest: QrelsVersion | None) -> Settled:
+    """Called within one moment, with the newest version of the collection.
+
+    Where its answers are not the ones that were challenged, a challenge settles nothing, unless they are the
+    campaign's own: then its judgments have changed since, and correct them.
     """
     derived = judgment_selectors.derived(campaign)
-    challenged = pool_selectors.base_answers(campaign)
-    overtaken = {query for query, passages in challenged.items() if newest.get(query) != passages}
+    standing = pool_selectors.version_answers(newest)
+    own = pool_selectors.queries_settled_last(campaign)
+    overtaken = {
+        query
+        for query, passages in pool_selectors.base_answers(campaign).items()
+        if standing.get(query) != passages and query not in own
+    }
     withheld = pool_selectors.withheld_passages(campaign)
     stands_for = pool_selectors.twins_of(campaign)
     answers: dict[str, tuple[str, ...]] = {}
@@ -49,12 +58,13 @@ def settled_by(campaign: Campaign, newest: Answers) -> Settled:
         twins = (twin for twin, candidate in stands_for.get(query, {}).items() if candidate == passage)
         ids = (passage, *(twin for twin in twins if (query, twin) not in withheld))
         answers[query] = tuple(sorted({*answers.get(query, ()), *ids}))
-    held_back = frozenset(query for query, passage in derived.qrels if (query, passage) in withheld)
+    held_back = {query for query, passage in derived.qrels if (query, passage) in withheld}
     left = held_back | overtaken
     return Settled(
         {query: passages for query, passages in answers.items() if query not in left},
-        frozenset(derived.incomplete) | overtaken.intersection(answers),
-        held_back,
+        frozenset(overtaken.intersection({*answers, *derived.incomplete})),
+        frozenset({*derived.incomplete} - overtaken),
+        frozenset(held_back - overtaken),
     )
 
 
@@ -78,7 +88,7 @@ def version_add(
         _must_follow(newest, parent)
         revision = Campaign.objects.values_list("revision", flat=True).get(pk=campaign.pk)
         before = pool_selectors.version_answers(newest)
-        settled = settled_by(campaign, before)
+        settled = settled_by(campaign, newest)
     if not settled.answers:
         raise NotNow(_nothing_settled(campaign, settled))
     after = {**before, **settled.answers}
@@ -104,6 +114,7 @@ def version_add(
             added=added,
             changed=changed,
             unchanged=len(after) - added - changed,
+            overtaken=len(settled.overtaken),
             unsettled=len(settled.unsettled),
             held_back=len(settled.held_back),
             qrels=sum(map(len, after.values())),
@@ -159,7 +170,12 @@ def _must_follow(newest: QrelsVersion | None, parent: int | None) -> None:
 
 
 def _nothing_settled(campaign: Campaign, settled: Settled) -> str:
-    if settled.held_back and not settled.unsettled:
+    if settled.overtaken and not settled.unsettled and not settled.held_back:
+        return _(
+            "Since “%(campaign)s” was created, versions from other campaigns have replaced the best known answers that "
+            "it challenged. No version was made. Create a campaign that challenges the newest version instead."
+        ) % {"campaign": campaign.name}
+    if settled.held_back and not settled.unsettled and not settled.overtaken:
         return _(
             "Only runs that are not for release brought the best known answers of “%(campaign)s”, and a version holds "
             "no such passage. No version was made."

@@ -15,6 +15,7 @@ from django.utils import timezone
 from core.errors import NotNow, Refused
 from core.models import User
 from judgments import selectors as judgment_selectors
+from judgments import services as judgment_services
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.forms import CampaignForm
@@ -151,7 +152,7 @@ def test_what_was_judged_elsewhere_before_counts_and_what_is_judged_later_does_n
 
 
 def test_challenges_of_an_answer_that_another_version_replaced_settle_nothing(
-    collection: Collection, first: QrelsVersion
+    collection: Collection, first: QrelsVersion, researcher: Client
 ) -> None:
     new_run(collection, "one", {"q1": ["p0"], "q2": ["p3"]})
     new_run(collection, "two", {"q1": ["p00"]})
@@ -161,9 +162,40 @@ def test_challenges_of_an_answer_that_another_version_replaced_settle_nothing(
     assert answers(add(fast))["q1"] == "p00"
     version = add(slow)
     assert (answers(version)["q1"], answers(version)["q2"]) == ("p00", "p3")
-    assert (version.changed, version.unsettled) == (1, 1)
+    assert (version.changed, version.overtaken, version.unsettled) == (1, 1, 0)
+    said = text_of(researcher, reverse("results:version", args=[collection.pk, version.number]))
+    assert "1 query of the campaign was left as it was, because a version from another campaign" in said
+    assert "lacked judgments" not in said
     third = challenge(collection, "third", "one")
     assert judgment_selectors.asked_pairs(third) == {"q1": [("p0", "p00")]}
+
+
+def test_a_version_of_challengers_is_corrected_once_the_pair_has_been_judged_again(
+    collection: Collection, first: QrelsVersion, rita: User
+) -> None:
+    new_run(collection, "one", {"q1": ["p0"]})
+    second = challenge(collection, "second", "one")
+    factories.do(factories.worker(second, "Alice"), second, prefer="a")
+    assert answers(add(second))["q1"] == "p0"
+    alices = second.assignments.get()
+    judgment_services.assignment_exclude(assignment=alices, why="A bot.", by=rita, at=timezone.now())
+    with pytest.raises(NotNow, match="has not settled any query yet"):
+        add(second)
+    factories.do(factories.worker(second, "Bob"), second, prefer="b")
+    version = add(second, "Judged again, by a person.")
+    assert answers(version)["q1"] == "p1"
+    assert (version.changed, version.overtaken, version.unsettled) == (1, 0, 0)
+
+
+def test_a_campaign_whose_every_challenge_was_overtaken_says_so(collection: Collection, first: QrelsVersion) -> None:
+    new_run(collection, "one", {"q1": ["p0"]})
+    new_run(collection, "two", {"q1": ["p00"]})
+    slow, fast = challenge(collection, "slow", "one"), challenge(collection, "fast", "two")
+    judge(fast)
+    judge(slow)
+    add(fast)
+    with pytest.raises(NotNow, match="versions from other campaigns have replaced the best known answers that it"):
+        add(slow)
 
 
 def test_a_text_that_was_considered_under_another_id_is_nothing_new(
