@@ -40,4 +40,5 @@ def looks_right(page: Page, buttons: str = "main button, main a.button") -> None
         where = (page.url, size, scheme)
         assert overflow(page) == 0, where
         assert small_targets(page, buttons) == [], where
-        assert violations(page) == [], where
+        violated = violations(page)
+        assert violated == [], (where, violated)

@@ -1,19 +1,22 @@
 """The pages of results in a real browser: they fit, can be read, and go with the keyboard alone."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from core.models import User
-from pools.models import Campaign
-from results import refreshing, scoring
-from tests import browser
+from pools.models import Campaign, Collection
+from results import refreshing, scoring, versions
+from tests import browser, factories
 from tests.judgments.judged import demo_campaign, judge_all
 from tests.looking import DESK, looks_right
+from tests.results.judging import judged, new_run
 from tests.worlds import lay_out
 
 
@@ -43,20 +46,27 @@ def demo(transactional_db: None, tmp_path: Path, settings: Any) -> Campaign:
 
 @pytest.fixture
 def researchers(chromium: Browser, live_server: Any, demo: Campaign, settings: Any) -> Iterator[Page]:
-    """The researcher's page, logged in. What a script or the content policy complains of is a failure."""
+    """The demo's researcher's page, logged in."""
+    with logged_in(chromium, live_server, settings, "researcher") as page:
+        yield page
+
+
+@contextmanager
+def logged_in(chromium: Browser, live_server: Any, settings: Any, name: str) -> Iterator[Page]:
+    """A page of somebody who has logged in. What a script or the content policy complains of is a failure."""
     settings.ALLOWED_HOSTS = ["*"]
     settings.RATELIMIT_ENABLE = False
-    researcher = User.objects.get(username="researcher")
-    researcher.set_password("researcher")
-    researcher.save()
+    user = User.objects.get(username=name)
+    user.set_password("a long password")
+    user.save()
     complaints: list[str] = []
     context = chromium.new_context(base_url=live_server.url, viewport=DESK, reduced_motion="reduce")  # type: ignore[arg-type]
     page = context.new_page()
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("console", lambda told: complaints.append(told.text) if "Content Security" in told.text else None)
     page.goto("/login/")
-    page.fill("#id_username", "researcher")
-    page.fill("#id_password", "researcher")
+    page.fill("#id_username", name)
+    page.fill("#id_password", "a long password")
     page.keyboard.press("Enter")
     page.wait_for_url("**/campaigns/")
     yield page
@@ -114,6 +124,28 @@ def test_a_version_is_made_and_its_pages_fit_and_can_be_read(
     look(researchers.url)
     look(reverse("results:version_scores", args=[demo.collection_id, 1]))
     look(reverse("pools:collection", args=[demo.collection_id]))
+
+
+def test_the_pages_of_challengers_and_of_a_champion_check_fit_and_can_be_read(
+    transactional_db: None, chromium: Browser, live_server: Any, collection: Collection, settings: Any
+) -> None:
+    judged_first = judged(collection)
+    versions.version_add(campaign=judged_first, why="The first round.", by=None, at=timezone.now())
+    new_run(collection, "new", {"q1": ["p0", "p1"], "q2": ["p99"], "q3": ["p8"], "q4": ["p9"]})
+    challenge = judged(collection, "challenge", runs=["new"], design="challengers")
+    check = judged(collection, "check", runs=["red"], design="champion_check", qrel_policy="first")
+    draft = factories.campaign(collection, "draft", runs=["new"], design="challengers", start=False)
+    for campaign in (challenge, check):
+        refreshing.result_refresh(campaign=campaign)
+    with logged_in(chromium, live_server, settings, "rita") as page:
+        for campaign in (challenge, check):
+            for name in ("results:results", "results:plan", "judgments:campaign"):
+                page.goto(reverse(name, args=[campaign.pk]))
+                looks_right(page)
+        page.goto(reverse("judgments:campaign", args=[draft.pk]))
+        looks_right(page)
+        page.goto(f"{reverse('pools:campaign_new')}?collection={collection.pk}")
+        looks_right(page)
 
 
 def test_sorting_and_asking_with_the_keyboard_alone(researchers: Page, demo: Campaign) -> None:
