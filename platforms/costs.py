@@ -14,7 +14,7 @@ from platforms.ledger import Lines, no_formula
 from platforms.models import PUBLISHED_TO, Payment, Publication
 from platforms.publishing import publication_unsaved
 from pools.models import Campaign
-from tasks.models import Assignment
+from tasks.models import Assignment, Platform
 
 ZERO = Decimal("0.00")
 BATCH = 2_000  # campaigns at a time
@@ -121,7 +121,7 @@ def _paid(keys: Sequence[int]) -> defaultdict[int, Amounts]:
 
 
 def costs_by_platform(campaigns: QuerySet[Campaign]) -> list[PlatformCosts]:
-    """What campaigns cost together at each platform, and last, if there are several, at all of them."""
+    """What campaigns cost together at each platform, and last, if there are several, at all that pay money."""
     counts: defaultdict[str, int] = defaultdict(int)
     sums: defaultdict[str, Amounts] = defaultdict(Amounts)
     for cost in campaign_costs(campaigns.iterator(chunk_size=BATCH)):
@@ -132,11 +132,13 @@ def costs_by_platform(campaigns: QuerySet[Campaign]) -> list[PlatformCosts]:
         for platform in (*PUBLISHED_TO, "")
         if platform in counts
     ]
+    real = [platform for platform in counts if platform != Platform.MTURK_SANDBOX]
     if len(rows) > 1:
         total = Amounts()
-        for row in rows:
-            total = total.plus(row.amounts)
-        rows.append(PlatformCosts(_("together"), sum(counts.values()), total))
+        for platform in real:
+            total = total.plus(sums[platform])
+        name = _("together") if len(real) == len(counts) else _("together, without the sandbox's play money")
+        rows.append(PlatformCosts(name, sum(counts[platform] for platform in real), total))
     return rows
 
 

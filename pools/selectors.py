@@ -235,8 +235,16 @@ def withheld_passages(campaign: Campaign) -> set[tuple[str, str]]:
     depth = champion_depth(campaign) if is_champion_check else campaign.depth
     public = {(query, pid) for query, pid, _grade in collection_qrels(campaign.collection)}
     public |= {(query, pid) for query, pids in base_answers(campaign).items() for pid in pids}
-    brought = _brought(confidential, campaign, depth)
-    return brought - public - _brought(campaign.runs.filter(is_released=True), campaign, depth)
+    public |= _brought(campaign.runs.filter(is_released=True), campaign, depth)
+    withheld = _brought(confidential, campaign, depth) - public
+    # What is held back does not leave under another id of its text, either.
+    of_withheld = {
+        (query, twin)
+        for query, candidates in twins_of(campaign).items()
+        for twin, candidate in candidates.items()
+        if (query, candidate) in withheld
+    }
+    return withheld | (of_withheld - public)
 
 
 def champion_depth(campaign: Campaign) -> int:

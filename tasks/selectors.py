@@ -239,7 +239,8 @@ def measure_tests(campaign: Campaign) -> HowFound:
     tests = campaign.test_pairs.order_by("id")
     shown: dict[int, int]  # in how many HITs each test pair is, by key
     if hits:
-        shown = dict(tests.annotate(held=Count("items")).filter(held__gt=0).values_list("pk", "held"))
+        packed = tests.annotate(held=Count("items", filter=Q(items__layout=0)))  # a HIT's layouts hold the same items
+        shown = dict(packed.filter(held__gt=0).values_list("pk", "held"))
     else:
         hits = hit_count(campaign.pair_count - reuse.reused_pairs(campaign), campaign.pairs_per_hit)
         keys = list(tests.exclude(state=TestPair.State.DECLINED).values_list("pk", flat=True))

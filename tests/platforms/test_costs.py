@@ -78,6 +78,15 @@ def test_sums_are_by_platform_and_together_and_follow_the_filter(page: Client, c
     assert {row.campaign.name for row in none["rows"]} == {"linked", "quiet"}
 
 
+def test_what_a_sandbox_pays_is_not_added_to_real_money(page: Client, campaigns: dict[str, Campaign]) -> None:
+    Publication.objects.create(campaign=campaigns["linked"], platform="mturk-sandbox", state="open", title="Trial")
+    sums = page.get(COSTS).context["sums"]
+    by_name = {sum_.name: sum_ for sum_ in sums}
+    together = by_name["together, without the sandbox's play money"]
+    assert sums[-1] == together and together.campaigns == 2
+    assert together.amounts == by_name["Mechanical Turk"].amounts.plus(by_name["by link or panel"].amounts)
+
+
 def test_the_csv_has_the_same_to_the_cent(page: Client, campaigns: dict[str, Campaign]) -> None:
     Campaign.objects.filter(name="quiet").update(name="=1+1")
     answer = page.get(reverse("platforms:costs_csv"), {"sort": "name"})

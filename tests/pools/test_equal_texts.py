@@ -15,7 +15,7 @@ from evaluation.files.preferences import read_preferences
 from judgments import selectors as judgment_selectors
 from pools import selectors as pool_selectors
 from pools import services as pool_services
-from pools.models import Campaign, Pair, Passage
+from pools.models import Campaign, Pair, Passage, Twin
 from results.models import Result
 from results.refreshing import result_refresh
 from tasks import campaign_alarms
@@ -277,6 +277,16 @@ def test_ids_that_only_a_confidential_run_brought_are_held_back_each_by_itself(j
     assert files["preference-qrels.txt"].decode() == "q1 0 p1 1\nq1 0 p3 1\nq1 0 p9 1\nq2 0 p6 1\n"
     assert rows(files["judged-pairs.tsv"])[0]["a_also"] == "p3 p9"
     assert not any(b"p4" in content for content in files.values())
+
+
+def test_a_passage_that_is_held_back_does_not_leave_under_another_id_of_its_text(judged: Campaign) -> None:
+    candidate = judged.pools.get(query__qid="q2").candidates.get(passage__pid="p6")
+    twin = Passage.objects.create(collection=judged.collection, pid="p66", text=candidate.passage.text)
+    Twin.objects.create(candidate=candidate, passage=twin)
+    assert b"q2 0 p66 1" in factories.exported(judged)["preference-qrels.txt"]
+    judged.collection.qrels.filter(query__qid="q2").delete()
+    pool_services.run_release(run=judged.runs.get(name="blue"), is_released=False)
+    assert not any(b"p66" in content or b"p6\t" in content for content in factories.exported(judged).values())
 
 
 def test_runs_score_with_any_id_of_a_text_and_original_qrels_stay_as_they_are(judged: Campaign) -> None:

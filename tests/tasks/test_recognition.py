@@ -188,3 +188,12 @@ def test_nothing_marked_decides_nothing(page: Client, draft: Campaign, everyday:
     assert foreign.status_code == 404
     assert other.test_pairs.get().state == TestPair.State.CONFIRMED
     assert task_selectors.test_counts(draft).suggested == 2
+
+
+def test_a_test_pair_is_counted_once_for_each_hit_however_many_layouts_that_has(collection: Collection) -> None:
+    settings = {"pairs_per_hit": 3, "tests_per_hit": 2}
+    once = factories.campaign(collection, "once", **settings)
+    thrice = factories.campaign(collection, "thrice", overlap=3, reuse="nothing", **settings)
+    found = [task_selectors.measure_tests(campaign) for campaign in (once, thrice)]
+    assert (found[0].hits, found[0].least, found[0].most) == (found[1].hits, found[1].least, found[1].most)
+    assert found[1].most <= found[1].hits
