@@ -7,6 +7,7 @@ imports, if the campaign says so.
 """
 
 import hashlib
+import time
 from typing import Any
 
 from django.core.cache import cache
@@ -18,6 +19,7 @@ from judgments import selectors as judgment_selectors
 from pools.models import Campaign, PreferenceImport, QrelsVersion, Query
 
 REMEMBERED_SECONDS = 24 * 60 * 60
+ESTIMATE_SECONDS = 60  # that a count is shown for, although the judgments of its sources go on changing
 
 # The pairs of the campaign, and each known judgment, as rows that say which texts of which query they are about:
 # passages with the same text are the same, under whatever ids. Rows are brought together by grouping and not by a join,
@@ -138,20 +140,26 @@ def source_imports(campaign: Campaign) -> QuerySet[PreferenceImport]:
     return PreferenceImport.objects.filter(collection=campaign.collection_id).order_by("id")
 
 
-def reusable_pairs(campaign: Campaign) -> int:
-    """How many of a campaign's pairs have all their judgments already, by its settings, at this moment."""
+def reusable_pairs(campaign: Campaign, *, afresh: bool = False) -> int:
+    """How many of a campaign's pairs have all their judgments already, by its settings: counted now if `afresh`, else
+    possibly a minute ago.
+    """
     wanted = _wanted(campaign)
     if not wanted["sources"] and not wanted["imports"]:
         return 0
-    # The largest design takes seconds. What was counted holds as long as nothing has changed that it follows from.
-    made_of = [campaign.link, campaign.pair_count, wanted, list(source_campaigns(campaign).values_list("revision"))]
+    # The largest design takes seconds. What was counted holds as long as nothing has changed that it follows from, and
+    # a minute longer: sources that are being judged change all the time.
+    made_of = [campaign.link, campaign.revision, campaign.pair_count, wanted]
     key = "reusable pairs " + hashlib.sha256(repr(made_of).encode()).hexdigest()
-    if (counted := cache.get(key)) is not None:
-        return int(counted)
+    revisions, now = list(source_campaigns(campaign).values_list("revision", flat=True)), time.time()
+    if not afresh and (counted := cache.get(key)) is not None:
+        pairs, of_revisions, counted_at = counted
+        if of_revisions == revisions or now - counted_at < ESTIMATE_SECONDS:
+            return int(pairs)
     with connection.cursor() as cursor:
         cursor.execute(_COUNT, wanted)
         pairs = int(cursor.fetchone()[0])
-    cache.set(key, pairs, REMEMBERED_SECONDS)
+    cache.set(key, (pairs, revisions, now), REMEMBERED_SECONDS)
     return pairs
 
 

@@ -12,8 +12,10 @@ from pools.models import Campaign, Query
 class Reusing(Protocol):
     """Where reused judgments come from."""
 
-    def reusable_pairs(self, campaign: Campaign) -> int:
-        """How many of a campaign's pairs have all their judgments already, by its settings, at this moment."""
+    def reusable_pairs(self, campaign: Campaign, *, afresh: bool = False) -> int:
+        """How many of a campaign's pairs have all their judgments already, by its settings: counted now if `afresh`,
+        else lately.
+        """
 
     def reuse_fix(self, *, campaign: Campaign) -> int:
         """Store what is reused, for good, and mark those pairs. How many pairs. The caller holds the transaction."""
@@ -30,11 +32,13 @@ def register(reusing: Reusing) -> None:
     _registered[:] = [reusing]
 
 
-def reused_pairs(campaign: Campaign) -> int:
-    """How many pairs nobody is asked about: fixed when the campaign is packed, until then as many as now would be."""
+def reused_pairs(campaign: Campaign, *, afresh: bool = False) -> int:
+    """How many pairs nobody is asked about: fixed when the campaign is packed, until then an estimate for pages and
+    prices. What is decided by it is counted `afresh`.
+    """
     if campaign.state not in (Campaign.State.DRAFT, Campaign.State.PACKING):
         return campaign.reused_pair_count
-    return _registered[0].reusable_pairs(campaign)
+    return _registered[0].reusable_pairs(campaign, afresh=afresh)
 
 
 def reuse_fix(*, campaign: Campaign) -> int:

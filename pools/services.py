@@ -244,6 +244,10 @@ def _import_passages(
     drafts = collection.campaigns.filter(state=Campaign.State.DRAFT, untexted_count__gt=0)
     for campaign in drafts.select_for_update().order_by("id"):
         campaign_compare_texts(campaign=campaign, report=report)
+    if count:  # which pairs were judged before goes by their texts
+        drafts = collection.campaigns.filter(state=Campaign.State.DRAFT)
+        for campaign_id in drafts.order_by("id").values_list("id", flat=True):
+            campaign_mark_changed(campaign_id=campaign_id)
     return count
 
 

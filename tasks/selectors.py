@@ -45,14 +45,17 @@ def passages_of_tests(campaign: Campaign) -> dict[int, tuple[str, str]]:
     return {pk: (relevant, off_topic) for pk, relevant, off_topic in rows}
 
 
-def launch_obstacles(campaign: Campaign) -> list[str]:
-    """What keeps a draft from being started, a sentence each: pairs, texts, or confirmed test pairs that it lacks."""
+def launch_obstacles(campaign: Campaign, *, afresh: bool = False) -> list[str]:
+    """What keeps a draft from being started, a sentence each: pairs, texts, or confirmed test pairs that it lacks.
+
+    Whether it needs test pairs follows from how many pairs have been judged before: counted now if `afresh`.
+    """
     obstacles = lacking_pairs(campaign)
     missing = pool_selectors.missing_texts(campaign)
     if missing.passages or missing.queries:
         obstacles.append(missing.sentence())
     lacking = lacking_tests(campaign)
-    if lacking and reuse.reused_pairs(campaign) == campaign.pair_count > 0:  # no HIT, no test pairs
+    if lacking and reuse.reused_pairs(campaign, afresh=afresh) == campaign.pair_count > 0:  # no HIT, no test pairs
         lacking = []
     return obstacles + lacking
 

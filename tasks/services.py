@@ -209,7 +209,7 @@ def campaign_launch(*, campaign: Campaign) -> Campaign:
     campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
     if campaign.state != Campaign.State.DRAFT:
         return campaign
-    obstacles = task_selectors.launch_obstacles(campaign)
+    obstacles = task_selectors.launch_obstacles(campaign, afresh=True)
     if obstacles:
         raise Refused(" ".join(obstacles))
     if task_selectors.current_consent(campaign) is None:
@@ -241,8 +241,9 @@ def campaign_pack(*, campaign_id: int, report: Report | None = None) -> bool:
         pool_services.campaign_compare_texts(campaign=campaign, report=report)
     pool_services.twins_store(campaign=campaign)
     obstacles = task_selectors.lacking_pairs(campaign)
-    if reuse.reused_pairs(campaign) < campaign.pair_count:
-        obstacles += task_selectors.lacking_tests(campaign)
+    lacking = task_selectors.lacking_tests(campaign)
+    if lacking and reuse.reused_pairs(campaign, afresh=True) < campaign.pair_count:
+        obstacles += lacking
     if obstacles:
         campaign.state = Campaign.State.DRAFT
         campaign.save(update_fields=["state"])

@@ -17,6 +17,7 @@ from django.utils import timezone
 from core.errors import NotNow, Refused
 from evaluation.files.preferences import read_preferences
 from evaluation.judging.tournament import derive
+from judgments import reusing
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.jobs import make_exports
@@ -223,7 +224,7 @@ def test_a_pair_with_fewer_judgments_than_needed_is_asked_about_in_full(collecti
     p4 = Pair.objects.get(pool__campaign=twice, a__pid="p4", b__pid="p5")
     assert not p4.is_reused
     assert p4.reused.count() == 0
-    assert p4.items.get().hit.needed == 2
+    assert {item.hit.needed for item in p4.items.all()} == {2}
 
 
 def test_one_worker_fills_one_slot_however_often_they_judged_the_pair(collection: Collection) -> None:
@@ -330,6 +331,48 @@ def test_a_draft_says_what_is_left_to_ask(collection: Collection) -> None:
     assert campaign_bill(publication_likely(draft), pairs=7).hits == 1
     draft.pairs_per_hit = 1
     assert campaign_bill(publication_likely(draft)).hits == 5
+
+
+def test_pages_count_again_after_a_minute_while_a_source_changes_and_decisions_count_at_once(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = judged(collection)
+    draft = factories.campaign(collection, "second", start=False, tests=0)
+    assert reused_pairs(draft) == 7
+    work = first.assignments.order_by("id").first()
+    assert work is not None
+    judgment_services.assignment_exclude(assignment=work, why="careless", by=factories.user(), at=timezone.now())
+
+    assert reused_pairs(draft) == 7, "what pages show"
+    with pytest.raises(Refused, match="at least 3 confirmed test pairs"):
+        task_services.campaign_launch(campaign=draft)
+    left = reused_pairs(draft, afresh=True)
+    assert left < 7
+    assert reused_pairs(draft) == left, "what was counted last"
+    judgment_services.assignment_restore(assignment=work, why="fine", by=factories.user("ria"), at=timezone.now())
+    assert reused_pairs(draft) == left
+    monkeypatch.setattr(reusing, "ESTIMATE_SECONDS", 0)
+    assert reused_pairs(draft) == 7
+
+
+def test_a_draft_counts_again_when_texts_come(collection: Collection) -> None:
+    preference_import(collection, ("q1", "p2", "p3", "p2"))
+    factories.run(collection, "twin", {"q1": ["z2", "p3"]})
+    settings = {"depth": 2, "qrel_policy": "none", "selection": "list", "query_list": "q1", "reuse": "all"}
+    draft = factories.campaign(collection, "second", runs=["twin"], start=False, **settings)
+    others = factories.campaign(collection, "started", runs=["red"])
+    assert (draft.pair_count, reused_pairs(draft)) == (1, 0)
+    text = Passage.objects.get(collection=collection, pid="p2").text
+    twins = io.BytesIO(f"z2\t{text}\n".encode())
+    twins.name = "twins.tsv"
+
+    pool_services.collection_import(lab=collection.lab, name="small", passages=twins, keep="all")
+
+    revision = others.revision
+    draft.refresh_from_db()
+    others.refresh_from_db()
+    assert (draft.pair_count, reused_pairs(draft)) == (1, 1)
+    assert others.revision == revision, "what has started keeps what it was packed with"
 
 
 def test_exports_say_where_each_reused_judgment_comes_from(collection: Collection) -> None:
