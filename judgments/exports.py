@@ -64,11 +64,11 @@ NAMES = {
     "pairs.jsonl": "every pair with its outcome",
     "judged-pairs.tsv": "every judged pair with its texts, and which passage is the qrel",
     "judged-pairs.jsonl": "every judged pair with its texts, and which passage is the qrel",
-    "equal-texts.tsv": "every other id of the collection that a pooled passage's text has",
+    "equal-texts.tsv": "every other id under which the collection has the text of a pooled passage",
     "judgments.tsv": "every judgment, with pseudonym, side shown and times",
     "judgments.jsonl": "every judgment, with pseudonym, side shown and times",
-    "reused-judgments.tsv": "every judgment that counts and was made before, with its source",
-    "reused-judgments.jsonl": "every judgment that counts and was made before, with its source",
+    "reused-judgments.tsv": "every reused judgment, with its source",
+    "reused-judgments.jsonl": "every reused judgment, with its source",
     "manifest.json": "settings, counts, hashes of the files, software version",
 }
 MANIFEST = "manifest.json"

@@ -63,7 +63,7 @@ class PlatformCosts(NamedTuple):
 
 def name_of_platform(platform: str) -> str:
     """A platform in words; campaigns at none reach people by a link or a panel."""
-    return str(PUBLISHED_TO[platform]) if platform else _("by link or panel")
+    return str(PUBLISHED_TO[platform]) if platform else _("Link or panel")
 
 
 def started_campaigns(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
@@ -137,7 +137,7 @@ def costs_by_platform(campaigns: QuerySet[Campaign]) -> list[PlatformCosts]:
         total = Amounts()
         for platform in real:
             total = total.plus(sums[platform])
-        name = _("together") if len(real) == len(counts) else _("together, without the sandbox's play money")
+        name = _("Total") if len(real) == len(counts) else _("Total, without the sandbox's play money")
         rows.append(PlatformCosts(name, sum(counts[platform] for platform in real), total))
     return rows
 

@@ -58,7 +58,7 @@ class CostFilter(ListFilter):
         gettext_lazy("Platform"),
         list(PUBLISHED_TO.items()),
         field_name="publication__platform",
-        null_label=gettext_lazy("by link or panel"),
+        null_label=gettext_lazy("Link or panel"),
     )
 
 

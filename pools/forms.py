@@ -59,12 +59,12 @@ LABELS: dict[str, "_StrPromise"] = {
     "partial": gettext_lazy("Use work that was left early"),
     "method": gettext_lazy("How winners are found"),
     "error_rate": gettext_lazy("Wrong judgments"),
-    "compare_depth": gettext_lazy("Compare runs to rank"),
+    "compare_depth": gettext_lazy("Compare runs down to rank"),
     "comparisons": gettext_lazy("Compare"),
     "baseline": gettext_lazy("Baseline"),
     "compared_pairs": gettext_lazy("Chosen pairs of runs"),
-    "teams_apart": gettext_lazy("Do not compare runs of one team"),
-    "rank_by": gettext_lazy("What ranks better"),
+    "teams_apart": gettext_lazy("Do not compare runs of the same team"),
+    "rank_by": gettext_lazy("Compare ranking by"),
     "reward": gettext_lazy("Reward per HIT"),
     "fee_rate": gettext_lazy("Fee rate"),
     "redo_rate": gettext_lazy("Share done again"),
@@ -84,16 +84,16 @@ HELP: dict[str, "_StrPromise"] = {
     ),
     "comparisons": gettext_lazy(
         "Which runs are compared two by two. A test is significant at 0.05 over the number of these comparisons, so "
-        "fewer of them find more."
+        "with fewer comparisons, smaller differences are significant."
     ),
     "baseline": gettext_lazy("The name of a run. For “each run with a baseline” only."),
     "compared_pairs": gettext_lazy(
-        "On each line the names of two runs, with a space or tab between. For “chosen pairs of runs” only."
+        "On each line, the names of two runs, separated by a space or tab. For “chosen pairs of runs” only."
     ),
     "teams_apart": gettext_lazy("Runs without a team are compared with all others."),
     "rank_by": gettext_lazy(
-        "What says which of two runs ranks better, over the queries where both find a relevant passage. It is the "
-        "second part of a verdict; the first is which run finds more."
+        "How to decide which of two runs ranks better, over the queries where both find a relevant passage. This is "
+        "the second part of a verdict; the first is which run finds a relevant passage for more queries."
     ),
     "name": gettext_lazy("For your own use. Workers do not see it."),
     "order": gettext_lazy("Which column of a run decides the order. In many runs, the two columns disagree."),
@@ -102,19 +102,22 @@ HELP: dict[str, "_StrPromise"] = {
     "qrel_policy": gettext_lazy("Which relevant passages are added to those of the runs."),
     "design": gettext_lazy(
         "All pairs: every two passages of a pool. Champion check: one run against the qrels, one pair per query. "
-        "Challengers: only what the runs newly put first, against the best known answers of a version."
+        "Challengers: only passages that runs newly rank first, against the best known answers of a version."
     ),
     "champion_qrel": gettext_lazy(
-        "Of a query that has several. The paper takes the first. If the run has none of them, the highest is the first."
+        "For queries with several qrels. The paper takes the first. If the run has none of them in its first 100, the "
+        "first in the file is the highest."
     ),
-    "base_version": gettext_lazy("Whose best known answers the challengers meet. For “challengers” only."),
+    "base_version": gettext_lazy(
+        "The challengers are compared with this version's best known answers. For “challengers” only."
+    ),
     "query_list": gettext_lazy("Query ids, separated by spaces or line breaks. For “a list of queries” only."),
     "sample_size": gettext_lazy("How many queries to draw. For “a sample” only."),
     "seed": gettext_lazy("The same seed gives the same sample, HITs, order and sides."),
     "overlap": gettext_lazy("How many different workers judge each pair."),
     "reuse": gettext_lazy(
         "A pair that has enough judgments already is not asked about again, and costs nothing. Choose none to have it "
-        "judged afresh. Only include imported preferences that answer the question below."
+        "judged afresh. Include imported preferences only if they answer the question below."
     ),
     "fill_last_hit": gettext_lazy("Repeat pairs from other HITs so that the last HIT is as long as the rest."),
     "hits_per_worker": gettext_lazy("Leave empty for no limit."),
@@ -184,8 +187,8 @@ class PreferencesForm(forms.Form):
     file = forms.FileField(
         label=gettext_lazy("Preferences"),
         help_text=gettext_lazy(
-            "Lines of four columns: query, passage, passage, and the preferred of the two; plain, gz, bz2 or zst; at "
-            "most %(megabytes)s MB."
+            "Ids in four columns: query, passage a, passage b, and whichever of the two was preferred; plain, gz, bz2 "
+            "or zst; at most %(megabytes)s MB."
         )
         % {"megabytes": f"{settings.UPLOAD_MEGABYTES:,}"},
     )
@@ -199,7 +202,9 @@ class PreferencesForm(forms.Form):
         label=gettext_lazy("Where they come from"),
         max_length=2000,
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
-        help_text=gettext_lazy("Who judged, and what they were asked. Campaigns that reuse the judgments show it."),
+        help_text=gettext_lazy(
+            "Who judged, and what they were asked. Shown by every campaign that reuses the judgments."
+        ),
     )
 
     def clean_file(self) -> object:
@@ -280,14 +285,16 @@ class OutsideScoresForm(forms.Form):
     )
     file = forms.FileField(
         label=gettext_lazy("File"),
-        help_text=gettext_lazy("A line for each run: its name, its score and, if you know it, its rank there."),
+        help_text=gettext_lazy("One line for each run: its name, its score and, if you know it, its rank there."),
     )
 
     def clean_file(self) -> object:
         """Refuse what is far larger than scores of runs can be."""
         upload = self.cleaned_data["file"]
         if upload.size > MEGABYTE:
-            raise forms.ValidationError(_("This file is larger than 1 MB, so it is no file of scores of runs."))
+            raise forms.ValidationError(
+                _("This file is larger than 1 MB. A file of scores is much smaller: it has one line for each run.")
+            )
         return upload
 
 
@@ -512,9 +519,9 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
             text = _("The collection has no version of its preference qrels. Make one from a campaign's results first.")
             self.add_error("design", text)
         if data.get("depth", 1) != 1:
-            self.add_error("depth", _("Challengers are what runs put first: enter 1."))
+            self.add_error("depth", _("A challenger is a passage that a run ranks first: enter 1."))
         if data.get("method", Campaign.Method.TOURNAMENT) != Campaign.Method.TOURNAMENT:
-            self.add_error("method", _("Challengers and best known answers play a tournament."))
+            self.add_error("method", _("Challengers need a tournament: choose “tournament”."))
 
     def settings(self) -> dict[str, Any]:
         """The settings as pools.services.campaign_create takes them."""

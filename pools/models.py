@@ -487,7 +487,7 @@ class Twin(models.Model):
 class AlikePair(models.Model):
     """Two passages of a pool with nearly, but not quite, the same text, stored in order: the most alike first.
 
-    `share` is how much of their runs of three words they have in common, 1 where all.
+    `share` is how much of their sequences of three words they have in common, 1 where all.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="alike_pairs", db_index=False)

@@ -311,7 +311,7 @@ def preferences_import(
     Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
     known = PreferenceImport.objects.filter(collection=collection)
     if same := known.filter(sha256=digest).first():
-        text = _("These judgments were imported before, as %(name)s: it is this very file. It was not stored again.")
+        text = _("This very file has already been imported, as %(name)s. It was not stored again.")
         raise Refused(text % {"name": same.name})
     if known.filter(name=name).exists():
         raise Refused(_("The collection already has imported preferences called %(name)s.") % {"name": name})
@@ -388,7 +388,9 @@ def _check_preferences(collection: Collection, filename: str) -> None:
 
 def _more(count: int) -> str:
     return (
-        " " + ngettext("%(count)d more is not.", "%(count)d more are not.", count) % {"count": count} if count else ""
+        " " + ngettext("%(count)d more id is unknown.", "%(count)d more ids are unknown.", count) % {"count": count}
+        if count
+        else ""
     )
 
 
@@ -654,9 +656,9 @@ def _set_base(campaign: Campaign) -> None:
     if campaign.base_version.collection_id != campaign.collection_id:
         raise Refused(_("The version to challenge must belong to the collection."))
     if campaign.depth != 1:
-        raise Refused(_("Challengers are what runs put first, so the depth of this design is 1."))
+        raise Refused(_("A challenger is a passage that a run ranks first, so the depth of this design is 1."))
     if campaign.method != Campaign.Method.TOURNAMENT:
-        raise Refused(_("Challengers and best known answers play a tournament, so this is how winners are found."))
+        raise Refused(_("In this design, winners are found by tournament."))
 
 
 @transaction.atomic
@@ -889,8 +891,8 @@ def _plan_challenge(
     if not challengers:
         raise Refused(
             _(
-                "No run brings anything new: for every query of version %(number)d, what the chosen runs put first has "
-                "been considered before."
+                "No run brings anything new: for every query of version %(number)d, the passage that each chosen run "
+                "ranks first has been considered before."
             )
             % {"number": campaign.base_version.number}
         )

@@ -511,7 +511,7 @@ def _lead_on(request: Request, done: Job) -> HttpResponse:
         messages.success(request, counts % {name: f"{count:,}" for name, count in done.counts.items()})
         return see_other("pools:collection", done.collection_id)
     if done.kind == Job.Kind.PREFERENCES and done.collection_id:
-        stored = _("%(judgments)s judgments of %(pairs)s pairs have been imported.")
+        stored = _("%(judgments)s judgments on %(pairs)s pairs have been imported.")
         messages.success(request, stored % {name: f"{count:,}" for name, count in done.counts.items()})
         return see_other("pools:collection", done.collection_id)
     return see_other("pools:job", done.pk)

@@ -69,10 +69,9 @@ def _field(data: Data) -> Iterator[str]:
     yield _answers(data)
     if data["twins"]:
         yield ngettext(
-            "With them, %(count)s more id of the collection counts and is exported, because its passage has the same "
-            "text.",
-            "With them, %(count)s more ids of the collection count and are exported, because their passages have the "
-            "same text.",
+            "%(count)s more id in the collection has the text of one of these answers: it counts and is exported too.",
+            "%(count)s more ids in the collection have the text of one of these answers: they count and are exported "
+            "too.",
             data["twins"],
         ) % {"count": f"{data['twins']:,}"}
     compared = data["compare"]["queries"]
@@ -116,8 +115,8 @@ def _field(data: Data) -> Iterator[str]:
     if agreed:
         most = max(agreed, key=lambda row: (row["share"], row["both"]))
         yield _(
-            "Of the runs, %(run)s orders passages most often as people do: in %(share)s of the judged pairs that have "
-            "both passages in its top %(top)d (%(alike)s of %(both)s)."
+            "Of all runs, %(run)s agrees most often with people about the order of passages: in %(share)s of the "
+            "judged pairs with both passages in its top %(top)d (%(alike)s of %(both)s)."
         ) % {
             "run": most["run"],
             "share": percent(most["share"]),
@@ -175,8 +174,8 @@ def _champion(data: Data) -> Iterator[str]:
     a, b = champion["a"], champion["b"]
     if champion["qrel"] == Campaign.ChampionQrel.EACH:
         text = _(
-            "Every qrel of a query was compared. Of the %(all)s judged comparisons, %(a)s are about the qrel that "
-            "%(run)s returns first (category A), and %(b)s about one that it does not (category B)."
+            "Each qrel of a query was compared. Of the %(all)s judged comparisons, %(a)s are about a qrel that %(run)s "
+            "returns first (category A), and %(b)s about one that it does not return first (category B)."
         )
     else:
         text = _(
@@ -214,7 +213,7 @@ def _challengers(data: Data) -> Iterator[str]:
     outcomes = found["outcomes"]
     yield _(
         "The runs bring %(challengers)s new passages to %(queries)s of the %(answered)s queries of version "
-        "%(version)d; for all others, what they put first had been considered before."
+        "%(version)d; for the others, every passage that they rank first had been considered before."
     ) % {
         "challengers": f"{found['challengers']:,}",
         "queries": f"{found['queries']:,}",
@@ -223,20 +222,18 @@ def _challengers(data: Data) -> Iterator[str]:
     }
     if any(outcomes[name] for name in ("won", "tied", "lost")):
         yield _(
-            "Of the challengers, %(won)s took the place of a best known answer, %(tied)s tied with what there was, and "
+            "Of the challengers, %(won)s replaced a best known answer, %(tied)s tied with the best known answers, and "
             "%(lost)s lost."
         ) % {name: f"{outcomes[name]:,}" for name in ("won", "tied", "lost")}
         yield ngettext(
-            "%(changed)s query has other best known answers than before; of %(unchanged)s, they are confirmed.",
-            "%(changed)s queries have other best known answers than before; of %(unchanged)s, they are confirmed.",
+            "The best known answers changed for %(changed)s query, and were confirmed for %(unchanged)s.",
+            "The best known answers changed for %(changed)s queries, and were confirmed for %(unchanged)s.",
             found["changed"],
         ) % {"changed": f"{found['changed']:,}", "unchanged": f"{found['unchanged']:,}"}
     if outcomes["open"]:
         yield ngettext(
-            "%(count)s challenger needs another round: a further campaign of challengers would ask about %(pairs)s "
-            "pairs.",
-            "%(count)s challengers need another round: a further campaign of challengers would ask about %(pairs)s "
-            "pairs.",
+            "%(count)s challenger needs another round: another campaign of challengers, to judge %(pairs)s more pairs.",
+            "%(count)s challengers need another round: another campaign of challengers, to judge %(pairs)s more pairs.",
             outcomes["open"],
         ) % {"count": f"{outcomes['open']:,}", "pairs": f"{found['missing']:,}"}
 
@@ -248,8 +245,8 @@ def _challengers_limits(data: Data) -> Iterator[str]:
             "%(count)s challenger still needs judgments.", "%(count)s challengers still need judgments.", waiting
         ) % {"count": f"{waiting:,}"}
     yield _(
-        "Challengers meet the best known answers, not the passages that these have beaten. The best known answers "
-        "become the collection's when a version is made of them; runs are scored on that version."
+        "Challengers are compared with the best known answers, not with the passages that these have beaten. The runs "
+        "are scored on the new best known answers once these are added as a version."
     )
 
 
@@ -341,10 +338,10 @@ def _outside(outside: Data) -> Iterator[str]:
     tau = outside["tau"]
     values = {name: _("not defined") if tau[name] is None else f"{tau[name]:.2f}" for name in tau if name != "runs"}
     yield ngettext(
-        "%(runs)s run has a score from elsewhere (%(source)s), so there is no order to compare.",
-        "%(runs)s runs have scores from elsewhere (%(source)s). The rank correlation of their order there, by "
-        "Kendall's tau, is %(original)s with the order on the original qrels (%(all_queries)s over all queries) and "
-        "%(preference)s with that on the preference qrels.",
+        "%(runs)s run has an outside score (%(source)s), so there is no order to compare.",
+        "%(runs)s runs have outside scores (%(source)s). The rank correlation of their order there, by Kendall's tau, "
+        "is %(original)s with the order on the original qrels (%(all_queries)s over all queries) and %(preference)s "
+        "with that on the preference qrels.",
         tau["runs"],
     ) % {"runs": f"{tau['runs']:,}", "source": outside["source"], **values}
 
@@ -402,7 +399,7 @@ def _verdicts(data: Data) -> Iterator[str]:
     pairs = compared["pairs"]
     if not pairs:
         if choice["comparisons"] != "all" or choice["teams_apart"]:
-            yield _("By the settings of the results, no two runs are compared.")
+            yield _("With these settings of the results, no two runs are compared.")
         return
     strict = sum(pair["verdict"]["strict"] is not None for pair in pairs)
     harmless = sum(pair["verdict"]["do_no_harm"] is not None for pair in pairs)
@@ -414,10 +411,10 @@ def _verdicts(data: Data) -> Iterator[str]:
     trades = [pair for pair in pairs if pair["verdict"]["trade_off"]]
     if trades:
         yield ngettext(
-            "%(count)d pair is a trade-off: one run finds significantly more, the other ranks significantly better: "
-            "%(named)s.",
-            "%(count)d pairs are trade-offs: one run finds significantly more, the other ranks significantly better: "
-            "%(named)s.",
+            "%(count)d pair is a trade-off, where one run finds significantly more and the other ranks significantly "
+            "better: %(named)s.",
+            "%(count)d pairs are trade-offs, where one run finds significantly more and the other ranks significantly "
+            "better: %(named)s.",
             len(trades),
         ) % {"count": len(trades), "named": _named(trades)}
     plain = [
@@ -427,17 +424,19 @@ def _verdicts(data: Data) -> Iterator[str]:
     ]
     if plain:
         yield ngettext(
-            "In %(count)d more, one run is better, but not significantly: it finds more, and ranks better on average.",
-            "In %(count)d more, one run is better, but not significantly: it finds more, and ranks better on average.",
+            "In %(count)d more pair, one run is better, but not significantly: it finds more, and ranks better on "
+            "average.",
+            "In %(count)d more pairs, one run is better, but not significantly: it finds more, and ranks better on "
+            "average.",
             len(plain),
         ) % {"count": len(plain)}
     opposed = [pair for pair in pairs if pair["disagreement"] == "means"]
     if opposed:
         yield ngettext(
-            "Where both runs of a pair find, mean search length (ESL) and mean RR favour different runs in %(count)d "
-            "pair: %(named)s.",
-            "Where both runs of a pair find, mean search length (ESL) and mean RR favour different runs in %(count)d "
-            "pairs: %(named)s.",
+            "Over the queries where both runs find a relevant passage, mean search length (ESL) and mean RR favour "
+            "different runs in %(count)d pair: %(named)s.",
+            "Over the queries where both runs find a relevant passage, mean search length (ESL) and mean RR favour "
+            "different runs in %(count)d pairs: %(named)s.",
             len(opposed),
         ) % {"count": len(opposed), "named": _named(opposed)}
     halves = [pair for pair in pairs if pair["disagreement"] == "significance"]
@@ -454,7 +453,7 @@ def _verdicts(data: Data) -> Iterator[str]:
         if by_mean[run] != rank
     ]
     if moved:
-        yield _("By the verdicts, the order of the runs is not that of their means: %(named)s.") % {
+        yield _("The order of the runs by verdicts differs from that by means: %(named)s.") % {
             "named": ", ".join(moved[:MOST_NAMED]) + (", …" if len(moved) > MOST_NAMED else "")
         }
 
@@ -467,7 +466,7 @@ def _chosen(choice: Data) -> str:
         case "chain":
             which = _(" (each run with the best of those imported before it)")
         case "pairs":
-            which = _(" (those chosen)")
+            which = _(" (the chosen ones)")
         case _other:
             which = ""
     return which + (_(" of different teams") if choice["teams_apart"] else "")
@@ -505,9 +504,9 @@ def _crowd(data: Data) -> Iterator[str]:
     triples = data["triples"]
     if triples and triples["triples"]:
         yield ngettext(
-            "%(cycles)s of %(all)s triple of passages is intransitive (%(share)s): people preferred a to b, b to c, "
+            "%(cycles)s of %(all)s triple of passages (%(share)s) is intransitive: people preferred a to b, b to c, "
             "and c to a.",
-            "%(cycles)s of %(all)s triples of passages are intransitive (%(share)s): people preferred a to b, b to c, "
+            "%(cycles)s of %(all)s triples of passages (%(share)s) are intransitive: people preferred a to b, b to c, "
             "and c to a.",
             triples["triples"],
         ) % {
@@ -526,8 +525,8 @@ def _limits(data: Data) -> Iterator[str]:
         ) % {"count": f"{data['incomplete']:,}", "all": f"{data['queries']:,}"}
     if data["sampled_from"] is not None:
         yield _(
-            "The queries are a random sample: %(count)s of the %(all)s with a pool of two or more. Queries on which "
-            "all pooled runs and the qrel agree are not in it, so scores on it are not scores on all queries."
+            "The queries are a random sample: %(count)s of the %(all)s with a pool of two or more. It leaves out "
+            "queries on which all pooled runs and the qrel agree, so scores on it are not scores on all queries."
         ) % {"count": f"{data['queries']:,}", "all": f"{data['sampled_from']:,}"}
     if data["answered"] < FEW_QUERIES:
         yield _(
@@ -546,7 +545,7 @@ def _limits(data: Data) -> Iterator[str]:
             "names": ", ".join(data["unreadable"])
         }
     if data["comparisons"] and data["comparisons"]["missing"]:
-        yield _("Runs to compare, by the settings, that are not among those scored: %(names)s.") % {
+        yield _("Runs that the settings name for comparison, but that are not scored: %(names)s.") % {
             "names": ", ".join(data["comparisons"]["missing"])
         }
     yield _(

@@ -144,7 +144,7 @@ def _leaderboard(data: Data) -> Table:
         "the runs marked as pooled; the others are only scored. The perfect ranking returns the original qrel first."
     ) % {"k": data["k"], "answered": f"{data['compare']['queries']:,}", "all": f"{data['queries_all']:,}"}
     if outside:
-        about += " " + _("Outside scores come from elsewhere: %(source)s.") % {"source": outside["source"]}
+        about += " " + _("The source of the outside scores is: %(source)s.") % {"source": outside["source"]}
     return Table("leaderboard", _("The leaderboard, before and after"), about, columns, rows, foot=[foot])
 
 
@@ -236,7 +236,8 @@ def _pairs(data: Data) -> Table:
         "(Bonferroni). A run is strictly better if it finds significantly more, and ranks significantly better where "
         "both find (%(ranking)s); it is better by doing no harm if it does one of these, at half that level, and is "
         "not significantly worse in the other. If one run finds significantly more and the other ranks significantly "
-        "better, that is a trade-off. Not significantly: it finds more, and ranks better on average."
+        "better, that is a trade-off. “Not significantly” means that it finds more, and ranks better on average. To "
+        "find more is to find a relevant passage for more queries."
     ) % {
         "which": _which(data),
         "ranking": rank_by_name(data),
@@ -267,7 +268,7 @@ def _which(data: Data) -> str:
             which = _("The chosen pairs of runs")
         case _other:
             which = _("Every two runs")
-    return _("%(which)s, except runs of one team,") % {"which": which} if choice["teams_apart"] else which
+    return _("%(which)s, except runs of the same team,") % {"which": which} if choice["teams_apart"] else which
 
 
 def rank_by_name(data: Data) -> str:
@@ -304,8 +305,8 @@ def _verdict_order(data: Data) -> Table:
         [rank, run, by_mean[run], compared["means"][run]] for rank, run in enumerate(compared["order_by_verdicts"], 1)
     ]
     about = _(
-        "The runs in the order of the verdicts on the preference qrels, where that is not the order of their means, "
-        "RR@%(k)d: of the runs that are left, always one that none of them beats, the one of the greatest mean first."
+        "The runs in the order of the verdicts on the preference qrels, which differs from that of mean RR@%(k)d. Next "
+        "comes, each time, the run with the highest mean of those that no remaining run beats."
     ) % {"k": compared["k"]}
     return Table("verdict-order", _("The order by verdicts"), about, columns, rows)
 
@@ -461,8 +462,8 @@ def _order_agreement(data: Data) -> Table:
     agreed = data["order_agreement"]
     rows = [[row[column.key] for column in columns] for row in agreed]
     about = _(
-        "How far runs order passages as people do: of the %(judged)s decided pairs, those with both passages in the "
-        "run's top %(top)d, and how many of them the run orders as people preferred. If a pair was judged several "
+        "How often runs order passages as people do: of the %(judged)s decided pairs, how many have both passages in "
+        "the run's top %(top)d, and how many of these the run orders as people did. If a pair was judged several "
         "times, the majority counts."
     ) % {"judged": f"{agreed[0]['judged']:,}", "top": TOP}
     return Table("order-agreement", _("Who orders passages as people do"), about, columns, rows)
@@ -497,15 +498,15 @@ def _champion_split(data: Data) -> Table:
     total = sum(split.values())
     rows = [[label, split[name], split[name] / total if total else None] for name, label in _categories()]
     about = _(
-        "What there is to judge. In category A, the run returns the qrel first, and its second passage is compared "
-        "with it; in category B, it returns another passage first, and that is compared."
+        "The comparisons to judge. In category A, the run returns the qrel first, and the qrel is compared with the "
+        "run's second passage; in category B, the run returns another passage first, which is compared with the qrel."
     )
     if data["champion"]["qrel"] == Campaign.ChampionQrel.EACH:
-        about += " " + _("There is a comparison for each qrel of a query.")
+        about += " " + _("A query with several qrels has a comparison for each.")
     elif data["champion"]["qrel"] == Campaign.ChampionQrel.HIGHEST:
-        about += " " + _("Of a query's qrels, it is the one that the run ranks highest.")
+        about += " " + _("If a query has several qrels, the one that the run ranks highest is compared.")
     else:
-        about += " " + _("Of a query's qrels, it is the first in the file.")
+        about += " " + _("If a query has several qrels, the first in the file is compared.")
     return Table(
         "champion-split",
         _("Categories of the champion check"),
@@ -595,7 +596,7 @@ def _champion_slices(data: Data) -> Table:
 def outcome_names() -> dict[str, str]:
     """What became of a challenger, in words."""
     return {
-        "won": _("took the place"),
+        "won": _("replaced an answer"),
         "tied": _("tied"),
         "lost": _("lost"),
         "open": _("needs another round"),
@@ -607,7 +608,7 @@ def _challengers(data: Data) -> Table:
     columns = [
         Column("qid", _("Query"), "query"),
         Column("passage", _("Challenger"), "text"),
-        Column("outcome", _("What became of it"), "text"),
+        Column("outcome", _("Outcome"), "text"),
         Column("before", _("Best known answers before"), "text"),
         Column("best", _("Now"), "text"),
         Column("runs", _("First in"), "text"),
@@ -621,7 +622,7 @@ def _challengers(data: Data) -> Table:
         for row in data["challengers"]["rows"]
     ]
     about = _(
-        "Each passage that a run put first and that nobody had considered for its query, against the best known "
+        "Each passage that a run ranks first and that nobody had considered for its query, against the best known "
         "answers of version %(version)d."
     ) % {"version": data["challengers"]["version"]}
     return Table("challengers", _("Challengers"), about, columns, rows)
@@ -635,7 +636,7 @@ def _challenging_runs(data: Data) -> Table:
         *(Column(outcome, _capital(name), "count") for outcome, name in names.items()),
     ]
     rows = [[row[column.key] for column in columns] for row in data["challengers"]["runs"]]
-    about = _("How many challengers each run brought, and what became of them. Several runs may bring the same one.")
+    about = _("How many challengers each run brought, and how they fared. Several runs may bring the same one.")
     return Table("challenging-runs", _("Who brought the challengers"), about, columns, rows, per_run=("run",))
 
 

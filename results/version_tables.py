@@ -37,8 +37,8 @@ def version_scores(version: QrelsVersion, beside: QrelsVersion | None) -> Scores
         Column("rr", _("RR"), "score"),
         Column("interval", _("95%, by t"), "interval"),
         Column("found", _("Found"), "count"),
-        Column("other_rank", _("Rank there"), "count"),
-        Column("other", _("RR there"), "score"),
+        Column("other_rank", _("Rank, other qrels"), "count"),
+        Column("other", _("RR, other qrels"), "score"),
         Column("change", _("Change"), "change"),
     ]
     lines = []
@@ -83,13 +83,13 @@ def _about(version: QrelsVersion, beside: QrelsVersion | None) -> str:
     values = {"k": K, "number": version.number, "queries": f"{version.queries:,}"}
     if beside is None:
         text = _(
-            "Mean RR@%(k)d over the %(queries)s queries of version %(number)d, on its preference qrels and on the "
-            "original qrels (there) of the same queries."
+            "Mean RR@%(k)d over the %(queries)s queries of version %(number)d, on its preference qrels, and on the "
+            "original qrels of the same queries (“other qrels”)."
         )
     else:
         text = _(
             "Mean RR@%(k)d on the preference qrels of version %(number)d, over its %(queries)s queries, and on those "
-            "of version %(other)d (there), over its %(other_queries)s."
+            "of version %(other)d (“other qrels”), over its %(other_queries)s."
         )
         values |= {"other": beside.number, "other_queries": f"{beside.queries:,}"}
     found = _("Found: queries with a best known answer in the top %(k)d. The interval is Student's t, over queries.")

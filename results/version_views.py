@@ -85,7 +85,7 @@ def version_new(request: Request, pk: int) -> HttpResponse:
             refused, status = str(error), error.status
         else:
             _score(version)
-            messages.success(request, _("Version %(number)d has been made.") % {"number": version.number})
+            messages.success(request, _("Version %(number)d has been added.") % {"number": version.number})
             return see_other("results:version", campaign.collection_id, version.number)
     newest = pool_selectors.newest_version(campaign.collection)
     parent = newest.number if newest else 0

@@ -96,7 +96,7 @@ def version_add(
     added, changed = (sum(kind == sought for kind in kinds.values()) for sought in (Kind.ADDED, Kind.CHANGED))
     if newest is not None and not added and not changed:
         raise NotNow(
-            _("Nothing would change: version %(number)d has the same best known answers. No version was made.")
+            _("Nothing would change: version %(number)d has the same best known answers. No version was added.")
             % {"number": newest.number}
         )
     with transaction.atomic():
@@ -159,7 +159,7 @@ def _must_follow(newest: QrelsVersion | None, parent: int | None) -> None:
     raise NotNow(
         _(
             "Version %(number)d has been added in the meantime%(by)s, from the campaign “%(campaign)s”. No version was "
-            "made. Look at it first; then add yours, which will follow it."
+            "added. Look at that one first; then add yours, which will follow it."
         )
         % {
             "number": newest.number,
@@ -177,12 +177,12 @@ def _nothing_settled(campaign: Campaign, settled: Settled) -> str:
         ) % {"campaign": campaign.name}
     if settled.held_back and not settled.unsettled and not settled.overtaken:
         return _(
-            "Only runs that are not for release brought the best known answers of “%(campaign)s”, and a version holds "
-            "no such passage. No version was made."
+            "Only runs that are not for release brought the best known answers of “%(campaign)s”, and a version cannot "
+            "contain such passages. No version was added."
         ) % {"campaign": campaign.name}
     return _(
-        "“%(campaign)s” has not settled any query yet, as each lacks judgments or needs another round. No version "
-        "was made."
+        "“%(campaign)s” has not settled any query yet: each lacks judgments or needs another round. No version was "
+        "added."
     ) % {"campaign": campaign.name}
 
 

@@ -44,20 +44,21 @@ def add_challenge(commands: Any) -> None:
         commands,
         "challenge",
         _challenge,
-        "keep preference qrels current: what new runs put first, against the best known answers",
-        """A challenger is a passage that a run puts first for a query of the preference qrels, and that nobody has
+        "keep preference qrels current: passages that new runs rank first, against the best known answers",
+        """A challenger is a passage that a run ranks first for a query of the preference qrels, and that nobody has
 considered before: it is not among the best known answers, not in the pools that earlier runs made (--qrels with
 --pool-runs), and not in a file of pairs that were judged (--pools). It is compared with the best known answers of its
 query, and with nothing else.
 
-Without --preferences, this tells how many challengers and pairs there are; --pairs writes the pairs. With --qrels and
---pool-runs, it also tells how many pairs a tournament of all passages would take: all of them, and those that the
+Without --preferences, this prints how many challengers and pairs there are; --pairs writes the pairs. With --qrels and
+--pool-runs, it also prints how many pairs a tournament of all passages would take: all of them, and those that the
 earlier pools do not have.
 
-With --preferences, all judgments there are (those before the challenge among them), it tells what became of the
-challengers. One that loses to every answer is out. One that wins takes the place; if it ties, both stay, and a deadlock
-stays until it is broken. --new-qrels writes the preference qrels that follow, and --pairs what is still to be judged:
-challengers that nobody judged, and several that held their own and must meet. Until then, queries keep their answers.
+With --preferences (all judgments there are, including those before the challenge), it prints how the challengers fared.
+One that loses to every answer is out. One that wins replaces the answer; if it ties, both stay, and a deadlock stays
+until it is broken. --new-qrels writes the preference qrels that follow, and --pairs what is still to be judged:
+challengers that nobody has judged, and several of a query that did not lose, against each other. Until they have been
+judged, the query keeps its answers.
 
 --json prints one object:
 
@@ -77,20 +78,20 @@ challengers that nobody judged, and several that held their own and must meet. U
     command.add_argument("--preference-qrels", metavar="FILE", required=True, help="the best known answers until now")
     command.add_argument("--order", choices=ORDERS, default="score", help=ORDER_HELP)
     command.add_argument(
-        "--pools", metavar="PAIRS.tsv", help="pairs that were judged (query a b), as of `pool --pairs`"
+        "--pools", metavar="PAIRS.tsv", help="pairs that were judged (query a b), as `pool --pairs` writes them"
     )
-    command.add_argument("--qrels", metavar="FILE", help="the original qrels (query 0 passage grade) of --pool-runs")
+    command.add_argument("--qrels", metavar="FILE", help="with --pool-runs: the original qrels (query 0 passage grade)")
     command.add_argument(
         "--pool-runs",
         metavar="RUN,RUN,...",
-        help="the names of the runs whose top passages made the earlier pools, with those of --qrels; the other runs "
-        "challenge. A query whose pool has one passage, and which the preference qrels lack, has it as its answer",
+        help="the names of the runs whose top passages made the earlier pools, with --qrels; the other runs are the "
+        "new ones. If the preference qrels lack a query whose pool has one passage, that passage is its answer",
     )
     command.add_argument(
         "--qrel", choices=POLICIES, default="first", help="which original qrels joined the pools; default: first"
     )
     command.add_argument("--preferences", metavar="FILE", help="all judgments (query a b preferred)")
-    command.add_argument("--pairs", metavar="OUT.tsv", help="write what is to be judged there: query, a, b, sorted")
+    command.add_argument("--pairs", metavar="OUT.tsv", help="write the pairs to judge there: query, a, b, sorted")
     command.add_argument("--new-qrels", metavar="OUT.txt", help="write the new preference qrels there")
     command.add_argument("--json", action="store_true", help="print JSON")
 
@@ -175,9 +176,9 @@ def _challenge(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> None:
     if bool(options.qrels) != bool(options.pool_runs):
-        options.command.error("--qrels and --pool-runs make the earlier pools together: one without the other")
+        options.command.error("give --qrels and --pool-runs together: they make the earlier pools")
     if options.new_qrels and not options.preferences:
-        options.command.error("--new-qrels follow from --preferences, which are not given")
+        options.command.error("--new-qrels needs --preferences")
     inputs = [options.preference_qrels, options.qrels, options.pools, options.preferences, *options.files]
     for target in filter(None, (options.pairs, options.new_qrels)):
         if any(is_same_file(target, path) for path in inputs if path):
@@ -190,7 +191,7 @@ def _pooled(runs: dict[str, RunArtifact], options: argparse.Namespace) -> set[st
     names = options.pool_runs.split(",") if options.pool_runs else []
     unknown = [name for name in names if name not in runs]
     if unknown:
-        options.command.error(f"--pool-runs {unknown[0]!r} where one of the runs is needed: {', '.join(runs)}")
+        options.command.error(f"--pool-runs names {unknown[0]!r}, which is not one of the runs: {', '.join(runs)}")
     return set(names)
 
 
@@ -246,8 +247,8 @@ def _report(found: Found) -> Iterator[str]:
     yield ""
     outcomes = found.outcomes
     yield (
-        f"{outcomes['won']:,} took the place of a best known answer, {outcomes['tied']:,} tied, {outcomes['lost']:,} "
-        f"lost, {outcomes['open']:,} open."
+        f"{outcomes['won']:,} replaced a best known answer, {outcomes['tied']:,} tied, {outcomes['lost']:,} lost, "
+        f"{outcomes['open']:,} open."
     )
     if found.to_judge:
         yield f"Still to judge: {_pairs(found.to_judge)}."

@@ -81,7 +81,11 @@ from "a" on only with --preferences. `unasked`: queries without a qrel or withou
         "highest, or each, with a comparison for every one",
     )
     command.add_argument(
-        "--depth", metavar="N", type=positive, default=1000, help="how deep the highest is looked for; default: 1,000"
+        "--depth",
+        metavar="N",
+        type=positive,
+        default=1000,
+        help="how far down --qrel highest looks in the run; default: 1,000",
     )
     command.add_argument("--pairs", metavar="OUT.tsv", help="write the comparisons there: query, a, b, sorted")
     command.add_argument("--preferences", metavar="FILE", help="the judgments (query a b preferred)")

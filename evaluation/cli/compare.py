@@ -109,7 +109,7 @@ different runs, "significance" if only one of them is significant.""",
         "--chain", action="store_true", help="compare each run with the best one before it, in the order given"
     )
     command.add_argument(
-        "--groups", metavar="FILE", help="do not compare runs of one group, such as a team (lines: run group)"
+        "--groups", metavar="FILE", help="do not compare runs of the same group, such as a team (lines: run group)"
     )
     command.add_argument(
         "--rank-by",
@@ -159,7 +159,7 @@ def _matches(ranks: Ranks, options: argparse.Namespace) -> list[Match] | None:
     groups = read_groups(options.groups, ranks.runs, name=options.groups) if options.groups else {}
     if options.baseline is not None and options.baseline not in ranks.runs:
         names = ", ".join(ranks.runs)
-        options.command.error(f"--baseline {options.baseline!r} where one of the runs is needed: {names}")
+        options.command.error(f"--baseline names {options.baseline!r}, which is not one of the runs: {names}")
     pairs = read_run_pairs(options.pairs, ranks.runs, name=options.pairs) if options.pairs else None
     return choose_matches(ranks, baseline=options.baseline, pairs=pairs, chain=options.chain, groups=groups)
 
@@ -212,8 +212,8 @@ def _report(comparison: Comparison) -> Iterator[str]:
     order = comparison.order()
     if order != comparison.by_means():
         yield ""
-        yield f"By the verdicts, of the runs that no other one beats always the best first: {', '.join(order)}."
-        yield f"By their means: {', '.join(comparison.by_means())}."
+        yield f"In the order of the verdicts, runs that no other run beats first: {', '.join(order)}."
+        yield f"In the order of their means: {', '.join(comparison.by_means())}."
 
 
 def _tests(pair: Compared) -> list[str]:

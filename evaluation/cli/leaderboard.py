@@ -61,21 +61,21 @@ def add_leaderboard(commands: Any) -> None:
         "tell what preference qrels do to the order of runs",
         """Scores runs on the original and on the preference qrels, over the queries that both name, and tells:
 
-  runs         mean RR@k and place on both, with 95% intervals over queries: Student's t, and bootstrap percentiles
+  runs         mean RR@k and rank on both, with 95% intervals over queries: Student's t, and bootstrap percentiles
   perfect      what the ranking that returns the first original qrel of each query scores on the preference qrels; it is
                the first row of the table
   all queries  mean RR@k on the original qrels over all their queries, and Kendall's tau of the two orders
   tau, tau_ap  how far the two orders agree: Kendall's tau-b, and AP correlation, where the top weighs more and the
                original order is the reference
-  neighbours   runs that follow each other on the original qrels: did they change places, and is the difference on the
+  neighbours   runs that follow each other on the original qrels: did they change ranks, and is the difference on the
                preference qrels significant (WSR, p < alpha / neighbouring pairs)?
 
 With --preferences also:
 
   pairings     how many of their judgments the preference qrels and the original qrels won, each judgment by itself
   order        how many of the judged pairs with both passages in its top 10 each run orders as people did
-  own          for each pooled run, mean and place with preference qrels derived without the passages that it alone put
-               first (`mean_without`, `place_without`): is its place owed to what it brought into the pools? `mean` and
+  own          for each pooled run, mean and rank with preference qrels derived without the passages that it alone put
+               first (`mean_without`, `place_without`): is its rank owed to what it brought into the pools? `mean` and
                `place` are on qrels derived from the whole pools, so over the queries that have judgments
 
 --json prints all of this as one object.""",
@@ -195,7 +195,7 @@ def _pooled(runs: dict[str, RunArtifact], options: argparse.Namespace) -> list[s
     names = options.pool_runs.split(",")
     unknown = [name for name in names if name not in runs]
     if unknown:
-        options.command.error(f"--pool-runs {unknown[0]!r} where one of the runs is needed: {', '.join(runs)}")
+        options.command.error(f"--pool-runs names {unknown[0]!r}, which is not one of the runs: {', '.join(runs)}")
     return [name for name in runs if name in names]
 
 
@@ -250,7 +250,7 @@ def _report(
     order = sorted(board.original, key=lambda run: -board.original[run].mean)
     if outside:
         order.sort(key=lambda run: -outside[run].score if run in outside else math.inf)
-    head = ["run", "original", "95% by t", "bootstrap", "place", "preference", "95% by t", "bootstrap", "place"]
+    head = ["run", "original", "95% by t", "bootstrap", "rank", "preference", "95% by t", "bootstrap", "rank"]
     perfect = [PERFECT, "1.0000", "-", "-", "-", *_score_columns(board.perfect_score)[:-1], "-"]
     rows = [[run, *_score_columns(board.original[run]), *_score_columns(board.preference[run])] for run in order]
     rows = [head, perfect, *rows]
@@ -280,7 +280,7 @@ def _report(
     if own:
         yield ""
         yield "Without the passages that only the run itself put first:"
-        head = ["run", "own passages", "of them qrels", "mean", "without", "place", "without"]
+        head = ["run", "own passages", "of them qrels", "mean", "without", "rank", "without"]
         yield from table([head, *(_contribution(contribution) for contribution in own)])
     if ordered:
         yield ""
@@ -313,7 +313,7 @@ def _outside_columns(outside: dict[str, Outside], order: list[str]) -> list[list
     for run in order:
         own = outside.get(run)
         rows.append(["-", "-"] if own is None else [f"{own.score:.4f}", "-" if own.rank is None else f"{own.rank:,}"])
-    return [["outside", "rank"], ["-", "-"], *rows]
+    return [["outside", "outside rank"], ["-", "-"], *rows]
 
 
 def _outside_agreement(found: Agreement) -> Iterator[str]:
@@ -332,7 +332,7 @@ def _score_columns(score: RunScore) -> list[str]:
 def _neighbours(board: Leaderboard) -> Iterator[str]:
     changed = [pair for pair in board.neighbours if pair.changed]
     yield (
-        f"{len(changed):,} of {counted(len(board.neighbours), 'neighbouring pair')} changed places; significant is "
+        f"{len(changed):,} of {counted(len(board.neighbours), 'neighbouring pair')} changed ranks; significant is "
         f"p < {board.threshold:.3g} (WSR; {board.alpha:g} over {len(board.neighbours):,}, Bonferroni)."
     )
     for pair in changed:

@@ -100,6 +100,6 @@ left out, and counted on standard error. A query that no run has keeps a pool of
         metavar="FILE",
         help="the passages' texts (id TAB text, or JSON lines): passages of a pool that have the same text, but for "
         "white space, are one candidate, by the smallest of their ids, and are listed as `equal`; those that share "
-        "80%% of their runs of three words as `nearly_equal`",
+        "80%% of their sequences of three words as `nearly_equal`",
     )
     command.add_argument("--json", action="store_true", help="print JSON, which this command always does")

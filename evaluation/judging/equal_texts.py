@@ -17,7 +17,7 @@ from evaluation.files.preferences import Pair, Preference
 from evaluation.files.qrels import Qrels
 from evaluation.judging.recognition import split_words
 
-# Texts are nearly the same if they share this much of their runs of three words.
+# Texts are nearly the same if they share this much of their sequences of three words.
 NEARLY = 0.8
 
 
@@ -110,7 +110,7 @@ def with_equal_texts(
 
 
 class Alike(NamedTuple):
-    """Two passages of a pool whose texts share so much of their runs of three words, 1 where all."""
+    """Two passages of a pool whose texts share so much of their sequences of three words, 1 where all."""
 
     pair: Pair
     share: float

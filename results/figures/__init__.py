@@ -32,7 +32,7 @@ _ALL = (
     Figure("champion", "The champion check", champion.description, champion.drawable, champion.draw),
     Figure("scatter", "Original against preference qrels", scatter.description, scatter.drawable, scatter.draw),
     Figure(
-        "scatter-outside", "Scores from elsewhere against preference qrels",
+        "scatter-outside", "Outside scores against preference qrels",
         scatter.outside_description, scatter.outside_drawable, scatter.outside_draw,
     ),
     Figure(

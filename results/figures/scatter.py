@@ -62,7 +62,7 @@ def outside_description(data: dict[str, Any]) -> str:
     runs, tau = _outside_runs(data), data["outside"]["tau"]["preference"]
     text = (
         f"Scatter plot of {counted(len(runs), 'run', 'runs')}: mean RR@{data['k']} on the preference qrels, upwards, "
-        f"against scores from elsewhere ({data['outside']['source']}), to the right."
+        f"against outside scores ({data['outside']['source']}), to the right."
     )
     return text if tau is None else f"{text} Kendall's tau between the two orders is {tau:.2f}."
 

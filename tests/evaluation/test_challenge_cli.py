@@ -59,7 +59,7 @@ def test_judgments_make_new_qrels_and_say_what_is_still_missing(
     Path("all.txt").write_text(judged + "q1 p0 p00 p00\n")
     assert main(["challenge", "--preference-qrels", "current.txt", *files, "one.txt", "two.txt"]) == 0
     said = capsys.readouterr().out
-    assert "2 took the place of a best known answer, 0 tied, 1 lost, 0 open." in said
+    assert "2 replaced a best known answer, 0 tied, 1 lost, 0 open." in said
     assert "Still to judge" not in said
     assert Path("new.txt").read_text() == "q1 0 p00 1\nq2 0 p3 1\nq3 0 p7 1\n"
     assert Path("next.tsv").read_text() == ""

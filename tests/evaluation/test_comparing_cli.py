@@ -226,7 +226,7 @@ def test_compare_tells_what_is_wrong_with_chosen_pairs(
 def test_a_baseline_that_is_no_run_is_a_usage_error(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["compare", "--qrels", files["qrels"], "--baseline", "bad", files["good"], files["fair"]])
-    assert "--baseline 'bad' where one of the runs is needed: good, fair" in capsys.readouterr().err
+    assert "--baseline names 'bad', which is not one of the runs: good, fair" in capsys.readouterr().err
 
 
 def test_queries_with_several_relevant_passages_are_told(
@@ -346,7 +346,7 @@ def test_leaderboard_compares_both_qrels_over_common_queries(
     assert [own["run"] for own in found["own"]] == ["good", "fair"]
     assert main(arguments) == 0
     out, err = capsys.readouterr()
-    assert "1 of 1 neighbouring pair changed places" in out
+    assert "1 of 1 neighbouring pair changed ranks" in out
     assert "fair is now above good, by 0.2500 (significantly" in out
     assert "2 queries of" in err
 
@@ -364,7 +364,7 @@ def test_leaderboard_tells_pooled_runs_from_those_that_are_only_scored(
     assert [(own["run"], own["own"] > 0) for own in found["own"]] == [("good", False), ("fair", True)]
     with pytest.raises(SystemExit):
         main([*arguments, "--pool-runs", "fair,bad"])
-    assert "--pool-runs 'bad' where one of the runs is needed: good, fair, twin" in capsys.readouterr().err
+    assert "--pool-runs names 'bad', which is not one of the runs: good, fair, twin" in capsys.readouterr().err
 
 
 def test_leaderboard_scores_all_queries_beside_the_judged_ones(

@@ -67,7 +67,7 @@ def test_sums_are_by_platform_and_together_and_follow_the_filter(page: Client, c
     rows = {row.campaign.name: row.amounts for row in context["rows"]}
     turk, link, together = context["sums"]
     assert [(sum_.name, sum_.campaigns) for sum_ in (turk, link, together)] == [
-        ("Mechanical Turk", 1), ("by link or panel", 2), ("together", 3),
+        ("Mechanical Turk", 1), ("Link or panel", 2), ("Total", 3),
     ]  # fmt: skip
     assert turk.amounts == rows["turked"]
     assert link.amounts == rows["linked"].plus(rows["quiet"])
@@ -82,7 +82,7 @@ def test_what_a_sandbox_pays_is_not_added_to_real_money(page: Client, campaigns:
     Publication.objects.create(campaign=campaigns["linked"], platform="mturk-sandbox", state="open", title="Trial")
     sums = page.get(COSTS).context["sums"]
     by_name = {sum_.name: sum_ for sum_ in sums}
-    together = by_name["together, without the sandbox's play money"]
+    together = by_name["Total, without the sandbox's play money"]
     assert sums[-1] == together and together.campaigns == 2
     assert together.amounts == by_name["Mechanical Turk"].amounts.plus(by_name["by link or panel"].amounts)
 

@@ -380,6 +380,6 @@ def test_the_split_is_shown_before_anybody_judges(world: World, client: Client, 
     )
     client.force_login(rita)
     page = client.get(f"/campaigns/{campaign.pk}/").content.decode()
-    assert "compared with its second: 0." in page
-    assert "Category B, where it is another passage and is compared with the qrel: 1." in page
+    assert "compared with the run's second passage: 0." in page
+    assert "Category B, where the top passage is another one, which is compared with the qrel: 1." in page
     assert "each, with a comparison for every one" in page

@@ -79,7 +79,7 @@ def test_a_passage_that_only_a_run_has_becomes_known_without_a_text(lab: Lab, tm
 
 def test_the_same_file_is_refused_under_any_name_and_so_is_a_second_file_of_a_name(collection: Collection) -> None:
     store(collection)
-    with pytest.raises(Refused, match="imported before, as old: it is this very file"):
+    with pytest.raises(Refused, match="already been imported, as old"):
         store(collection, name="new")
     with pytest.raises(Refused, match="already has imported preferences called old"):
         store(collection, b"q1 p1 p2 p1\n")
@@ -107,7 +107,7 @@ def test_a_file_is_uploaded_listed_and_deleted(page: Client, collection: Collect
     seen = send(page, collection)
     imported = PreferenceImport.objects.get()
     assert (imported.name, imported.note, imported.imported_by) == ("spring", "Judged by hand.", rita)
-    assert "3 judgments of 2 pairs have been imported." in seen
+    assert "3 judgments on 2 pairs have been imported." in seen
     assert "Judged by hand." in seen and "spring" in seen
     answer = page.post(reverse("pools:preferences_delete", args=[collection.pk, imported.pk]), follow=True)
     assert "The imported preferences “spring” have been deleted." in answer.content.decode()
@@ -152,7 +152,7 @@ def test_the_command_imports_a_file_or_says_what_is_wrong(
     file = tmp_path / "spring.txt"
     file.write_bytes(GOOD)
     call_command("import_preferences", "small", str(file), "--note", "Judged by hand.")
-    assert capsys.readouterr().out == "spring: 3 judgments of 2 pairs stored.\n"
+    assert capsys.readouterr().out == "spring: 3 judgments on 2 pairs stored.\n"
     with pytest.raises(CommandError, match="this very file"):
         call_command("import_preferences", "small", str(file), "--note", "Again.", "--name", "again")
     assert PreferenceImport.objects.get().note == "Judged by hand."

@@ -167,11 +167,11 @@ def test_the_import_command_takes_outside_scores_or_nothing(collection: Collecti
     source = ["--outside-source", "The board"]
     with pytest.raises(CommandError, match=r"bad.txt, line 2: score - is not a number\."):
         call_command("import_collection", *named, "--outside", str(tmp_path / "bad.txt"), *source)
-    with pytest.raises(CommandError, match="given together"):
+    with pytest.raises(CommandError, match="Give --outside and"):
         call_command("import_collection", *named, "--outside", str(tmp_path / "good.txt"))
     assert not OutsideScores.objects.exists()
     call_command("import_collection", *named, "--outside", str(tmp_path / "good.txt"), *source, stdout=out)
-    assert "2 outside scores stored, 1 of them of runs that are not in the collection." in out.getvalue()
+    assert "2 outside scores stored, 1 for runs that are not in the collection." in out.getvalue()
     assert OutsideScores.objects.get().source == "The board"
 
 

@@ -118,7 +118,7 @@ def test_a_version_is_made_and_its_pages_fit_and_can_be_read(
 ) -> None:
     look(reverse("results:version_new", args=[demo.pk]))
     researchers.get_by_label("Why").fill("The first round of judgments.")
-    researchers.get_by_role("button", name="Make version 1").click()
+    researchers.get_by_role("button", name="Add version 1").click()
     researchers.wait_for_url("**/versions/1/")
     scoring.scores_refresh(collection=demo.collection)
     look(researchers.url)

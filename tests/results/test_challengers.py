@@ -84,10 +84,10 @@ def test_a_new_run_challenges_the_answers_and_the_winner_takes_the_place(
     refreshing.result_refresh(campaign=second)
     said = text_of(researcher, reverse("results:results", args=[second.pk]))
     assert "The runs bring 2 new passages to 2 of the 4 queries of version 1" in said
-    assert "1 took the place of a best known answer, 0 tied with what there was, and 1 lost" in said
+    assert "1 replaced a best known answer, 0 tied with the best known answers, and 1 lost" in said
     assert "leaderboard" not in said
     table = researcher.get(reverse("results:table", args=[second.pk, "challengers"])).content.decode()
-    assert "took the place" in table
+    assert "replaced an answer" in table
     assert researcher.get(reverse("results:file", args=[second.pk, "challenging-runs", "csv"])).getvalue().decode() == (
         "run,brought,won,tied,lost,open,waiting\r\nnew,2,1,0,1,0,0\r\n"
     )

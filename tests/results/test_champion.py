@@ -128,7 +128,7 @@ def assert_tables(data: dict[str, Any], found: dict[str, Any]) -> None:
     [
         ("first", "dense returns the qrel first in 1 of the 6 judged queries (category A)"),
         ("highest", "Of a query's qrels, the one that the run ranks highest was compared."),
-        ("each", "Every qrel of a query was compared. Of the 11 judged comparisons, 2 are about the qrel"),
+        ("each", "Each qrel of a query was compared. Of the 11 judged comparisons, 2 are about a qrel"),
     ],
 )
 def test_the_sentences_say_which_qrel_was_checked(lab: Lab, tmp_path: Path, choice: str, words: str) -> None:

@@ -154,7 +154,7 @@ def test_a_baseline_that_is_no_longer_there_is_said_and_stops_nothing(demo: Camp
     assert (data["compare"]["pairs"], data["comparisons"]["missing"]) == ([], ["gone"])
     said = " ".join(sentence for finding in findings(data) for sentence in finding.sentences)
     assert "no two runs are compared." in said
-    assert "that are not among those scored: gone." in said
+    assert "but that are not scored: gone." in said
     assert "pairs" not in tables.tables(data)
     Campaign.objects.update(comparisons="pairs", compared_pairs="bm25 gone\nlsa bm25\n")
     demo.refresh_from_db()

@@ -14,6 +14,7 @@ from evaluation.files.textfiles import TextFile, counted
 from platforms.bills import campaign_bill
 from platforms.publishing import publication_likely
 from pools import selectors as pool_selectors
+from pools.forms import LABELS
 from pools.management.lookup import collection_called
 from pools.models import Campaign
 from pools.reuse import reused_pairs
@@ -46,17 +47,17 @@ class Command(BaseCommand):
         parser.add_argument(
             "--compared-pairs",
             type=Path,
-            help="a file of the pairs to compare, with two names of runs on each line, for --comparisons pairs",
+            help="for --comparisons pairs: a file with the names of two runs to compare on each line",
         )
         parser.add_argument(
             "--base-version",
             type=int,
-            help="the version of the preference qrels that challengers meet (default: the newest)",
+            help="for --design challengers: the version whose best known answers they meet (default: the newest)",
         )
         for name in SETTINGS:
             field = Campaign._meta.get_field(name)
             assert isinstance(field, Field)
-            flag, text = f"--{name.replace('_', '-')}", f"{field.help_text or field.verbose_name} ({_usual(field)})"
+            flag, text = f"--{name.replace('_', '-')}", f"{field.help_text or LABELS[name]} ({_usual(field)})"
             if isinstance(field, BooleanField):
                 parser.add_argument(flag, action="store_true", default=None, help=text)
             elif field.choices:
@@ -98,7 +99,8 @@ class Command(BaseCommand):
         if campaign.champion_split:
             split = campaign.champion_split
             self.stdout.write(
-                f"Category A, the run's top passage is the qrel: {split['a']:,}; category B, it is not: {split['b']:,}."
+                f"Category A (the run's top passage is the qrel): {split['a']:,}; category B (it is not): "
+                f"{split['b']:,}."
             )
         if alike := pool_selectors.alike_pairs(campaign).count():
             self.stdout.write(f"{counted(alike, 'pair')} of nearly equal texts: see the campaign's page.")

@@ -40,10 +40,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--outside",
             type=input_path,
-            help="how the runs score elsewhere (lines: run score, or run score rank); replaces what is stored",
+            help="scores of the runs from elsewhere (lines: run score, or run score rank); replaces those stored",
         )
         parser.add_argument(
-            "--outside-source", metavar="TEXT", help="where these scores come from, and of which measure they are"
+            "--outside-source", metavar="TEXT", help="where these scores come from, and which measure they are"
         )
         parser.add_argument(
             "--keep",
@@ -56,7 +56,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, and say what is there now."""
         if bool(options["outside"]) != bool(options["outside_source"]):
-            raise CommandError("--outside and --outside-source are given together.")
+            raise CommandError("Give --outside and --outside-source together.")
         with refusals_as_errors(), reporting_to(self.stderr) as report, transaction.atomic():
             lab, _new = Lab.objects.get_or_create(name=options["lab"])
             imported = collection_import(
@@ -80,9 +80,7 @@ class Command(BaseCommand):
                     at=timezone.now(),
                 )
                 scores = counted(len(stored.outside.scores), "outside score")
-                self.stdout.write(
-                    f"{scores} stored, {stored.foreign:,} of them of runs that are not in the collection."
-                )
+                self.stdout.write(f"{scores} stored, {stored.foreign:,} for runs that are not in the collection.")
         self.stdout.write(
             f"{imported.collection.name}: {imported.queries:,} queries, {imported.qrels:,} qrels and "
             f"{imported.passages:,} passages imported."

@@ -27,7 +27,7 @@ class Command(BaseCommand):
         parser.add_argument("collection", help="the collection's name")
         parser.add_argument("file", type=input_path, help="the file, or - for standard input")
         parser.add_argument("--lab", help="the collection's lab, if several labs have a collection with this name")
-        parser.add_argument("--name", help="what to call the import (default: the file's name without endings)")
+        parser.add_argument("--name", help="a name for the import (default: the file's name without its extensions)")
         parser.add_argument("--note", required=True, help="where the judgments come from, and what was asked")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -49,4 +49,4 @@ class Command(BaseCommand):
                     report=report,
                 )
         judgments = counted(imported.judgment_count, "judgment")
-        self.stdout.write(f"{imported.name}: {judgments} of {counted(imported.pair_count, 'pair')} stored.")
+        self.stdout.write(f"{imported.name}: {judgments} on {counted(imported.pair_count, 'pair')} stored.")
