@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import logging
 from collections import Counter
 from collections.abc import Collection as Some
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -80,6 +81,7 @@ SCORED_DEPTH = 10
 # The settings of how a campaign's results are read. They may change at any time.
 READING = ("error_rate", "compare_depth", "comparisons", "baseline", "compared_pairs", "teams_apart", "rank_by")
 QUERIES_AT_ONCE = 500  # whose passages' texts are in memory
+log = logging.getLogger(__name__)
 
 
 class BadRun(Refused):
@@ -243,7 +245,10 @@ def _import_passages(
     )
     drafts = collection.campaigns.filter(state=Campaign.State.DRAFT, untexted_count__gt=0)
     for campaign in drafts.select_for_update().order_by("id"):
-        campaign_compare_texts(campaign=campaign, report=report)
+        try:
+            campaign_compare_texts(campaign=campaign, report=report)
+        except Refused as error:  # packing compares its texts, and tells the draft's researcher what it lacks
+            log.warning("Campaign %s keeps its pools while texts are imported: %s", campaign.pk, error)
     if count:  # which pairs were judged before goes by their texts
         drafts = collection.campaigns.filter(state=Campaign.State.DRAFT)
         for campaign_id in drafts.order_by("id").values_list("id", flat=True):
@@ -784,6 +789,15 @@ def campaign_plan(
         pools, pairs, split = _plan_champion_check(campaign, tops[0], qrels)
     elif campaign.design == Campaign.Design.CHALLENGERS:
         pools, pairs = _plan_challenge(campaign, tops)
+        if not pools and queries is None:
+            assert campaign.base_version is not None
+            raise Refused(
+                _(
+                    "No run brings anything new: for every query of version %(number)d, the passage that each chosen "
+                    "run ranks first has been considered before."
+                )
+                % {"number": campaign.base_version.number}
+            )
     else:
         pools = pool_queries(tops, qrels, cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade)
         pools = merge_equal(pools, _text_keys(campaign.collection, pools)).pools
@@ -888,14 +902,6 @@ def _plan_challenge(
         if new:
             challengers[query] = tuple(sorted(new))
             standing[query] = tuple(sorted({stands_for[query][pid] for pid in answers[query]}))
-    if not challengers:
-        raise Refused(
-            _(
-                "No run brings anything new: for every query of version %(number)d, the passage that each chosen run "
-                "ranks first has been considered before."
-            )
-            % {"number": campaign.base_version.number}
-        )
     known = judge_merged(Merged({}, stands_for, {}), reuse.known_preferences(campaign))
     asked = {*challenge_pairs(standing, challengers)}
     for challenge in settle_challenges(standing, challengers, known):
@@ -937,7 +943,8 @@ def _select_queries(campaign: Campaign, pools: Mapping[str, tuple[str, ...]]) ->
 def campaign_compare_texts(*, campaign: Campaign, report: Report | None = None) -> None:
     """Make the pools and pairs of a locked draft, or of a campaign that is being packed, again over the same queries.
 
-    For texts that came after its pools were made: only those that were there could be compared.
+    For texts that came after its pools were made: only those that were there could be compared. A query whose
+    challengers turn out to be nothing new has no pool any more.
     """
     report = report or silent()
     queries = campaign.pools.values_list("query__qid", flat=True)

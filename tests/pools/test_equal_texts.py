@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
 
+from core.errors import Refused
 from core.models import Lab, User
 from evaluation.cli.main import main
 from evaluation.files.preferences import read_preferences
@@ -16,6 +19,7 @@ from judgments import selectors as judgment_selectors
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign, Pair, Passage, Twin
+from results import versions
 from results.models import Result
 from results.refreshing import result_refresh
 from tasks import campaign_alarms
@@ -232,6 +236,46 @@ def test_a_campaign_that_turns_out_to_have_nothing_to_judge_is_a_draft_again(wor
     assert (draft.state, draft.hits.count()) == ("draft", 0)
     (alarm,) = campaign_alarms.alarms_raised(draft)
     assert "every pool has only one passage" in alarm.text
+
+
+def test_a_draft_that_is_left_with_no_challenger_does_not_hold_up_an_import(
+    world: World, rita: User, client: Client
+) -> None:
+    world.import_texts()
+    judged_before = factories.campaign(world.collection, runs=["green"])
+    factories.do(factories.worker(judged_before, "judge"), judged_before)
+    versions.version_add(campaign=judged_before, why="First.", by=None, at=timezone.now())
+    considered = candidates_of(judged_before)["q1"]
+    factories.run(world.collection, "new", {"q1": ["p10"]})
+    draft = factories.campaign(world.collection, "draft", runs=["new"], start=False, design="challengers")
+    assert (draft.pair_count, draft.untexted_count) == (1, 1)
+    same = Passage.objects.get(collection=world.collection, pid=considered[0]).text
+    world.write("more.jsonl", json.dumps({"id": "p10", "text": same}) + "\n")
+    pool_services.collection_import(lab=world.lab, name="snails", passages=world.path("more.jsonl"), keep="all")
+    assert Passage.objects.get(collection=world.collection, pid="p10").text == same
+    draft.refresh_from_db()
+    assert (draft.pair_count, draft.untexted_count, draft.pools.count()) == (0, 0, 0)
+    client.force_login(rita)
+    page = client.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()
+    assert "the runs bring nothing new" in page
+    with pytest.raises(Refused, match="the runs bring nothing new"):
+        task_services.campaign_launch(campaign=draft)
+    with pytest.raises(Refused, match="No run brings anything new"):
+        factories.campaign(world.collection, "again", runs=["new"], start=False, design="challengers")
+
+
+def test_a_draft_whose_run_file_is_missing_waits_for_packing_and_does_not_hold_up_an_import(world: World) -> None:
+    broken = factories.campaign(world.collection, "broken", runs=["blue", "red"], start=False)
+    whole = factories.campaign(world.collection, "whole", runs=["green", "late"], start=False)
+    before = broken.untexted_count
+    artifact = world.collection.runs.get(name="blue").artifact
+    artifact.storage.delete(artifact.name)
+    world.import_texts()
+    broken.refresh_from_db()
+    whole.refresh_from_db()
+    assert (broken.untexted_count, whole.untexted_count) == (before, 0)
+    assert broken.pools.count() == 2
+    assert Passage.objects.get(collection=world.collection, pid="p1").text == TEXTS["p1"]
 
 
 def test_texts_that_come_once_the_campaign_is_open_change_nothing(world: World) -> None:
