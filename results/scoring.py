@@ -37,16 +37,20 @@ def collections_to_score(*, at: datetime) -> QuerySet[Collection]:
     return Collection.objects.filter(Exists(_runs_to_score(at).filter(collection=OuterRef("pk")))).order_by("id")
 
 
+def _valid(at: datetime) -> QuerySet[VersionScore]:
+    """Scores that stand: of this software, and of files that could be read, or could not just now."""
+    return VersionScore.objects.filter(Q(error="") | Q(scored_at__gt=at - REST), software=SOFTWARE)
+
+
 def _runs_to_score(at: datetime) -> QuerySet[Run]:
     """Runs that lack a score on a version, or have one of other software, or could not be read a while ago."""
-    valid = VersionScore.objects.filter(Q(error="") | Q(scored_at__gt=at - REST), software=SOFTWARE)
-    scored = valid.filter(version=OuterRef("pk"), run=OuterRef(OuterRef("pk")))
+    scored = _valid(at).filter(version=OuterRef("pk"), run=OuterRef(OuterRef("pk")))
     unscored = QrelsVersion.objects.filter(~Exists(scored), collection=OuterRef("collection"))
     return Run.objects.filter(Exists(unscored))
 
 
 def scores_refresh(*, collection: Collection) -> int:
-    """Score the runs that lack a score on a version, on all versions. How many runs were scored.
+    """Score the runs that lack a score on a version, on the versions that they lack. How many runs were scored.
 
     Some runs at a time, and what is stored stays: after a kill, the next job goes on from there. A run whose file
     cannot be read keeps no other from being scored. 0 where another process does it now.
@@ -55,15 +59,23 @@ def scores_refresh(*, collection: Collection) -> int:
     with alone(f"scores of collection {collection.pk}") as ours:
         if not ours:
             return 0
-        runs = list(_runs_to_score(timezone.now()).filter(collection=collection).order_by("id"))
+        at = timezone.now()
+        runs = list(_runs_to_score(at).filter(collection=collection).order_by("id"))
         if not runs:
             return 0
+        versions = list(collection.versions.select_related("campaign").order_by("number"))
+        scored: dict[int, set[int]] = {}
+        for version_id, run_id in _valid(at).filter(version__in=versions).values_list("version", "run"):
+            scored.setdefault(run_id, set()).add(version_id)
+        lacking: dict[tuple[QrelsVersion, ...], list[Run]] = {}  # the runs by the versions that they lack
+        for run in runs:
+            lacked = tuple(version for version in versions if version.pk not in scored.get(run.pk, ()))
+            lacking.setdefault(lacked, []).append(run)
         original = Qrels.of(Entry(*row) for row in pool_selectors.collection_qrels(collection))
-        versions = {
-            version: qrels_of(version) for version in collection.versions.select_related("campaign").order_by("number")
-        }
-        for start in range(0, len(runs), RUNS):
-            count += _store(list(_score(runs[start : start + RUNS], versions, original)))
+        for lacked, alike in lacking.items():
+            qrels = {version: qrels_of(version) for version in lacked}
+            for start in range(0, len(alike), RUNS):
+                count += _store(list(_score(alike[start : start + RUNS], qrels, original)))
     return count
 
 
@@ -74,7 +86,7 @@ def qrels_of(version: QrelsVersion) -> Qrels:
 
 
 def _score(runs: Sequence[Run], versions: Mapping[QrelsVersion, Qrels], original: Qrels) -> Iterator[VersionScore]:
-    """Scores of some runs on all versions: on the queries that both qrels name, in the order of the original ones."""
+    """Scores of some runs on some versions: on the queries that both qrels name, in the order of the original ones."""
     made = {"software": SOFTWARE, "scored_at": timezone.now()}
     artifacts: dict[int, RunArtifact] = {}
     for run in runs:

@@ -206,6 +206,22 @@ def test_a_run_that_comes_later_or_goes_is_scored_on_all_versions_or_on_none(col
     assert result_jobs.score_versions() == "runs scored: 0"
 
 
+def test_a_new_version_leaves_the_scores_on_earlier_ones_as_they_are(collection: Collection) -> None:
+    campaign = judged(collection, hits=1)
+    first = add(campaign)
+    result_jobs.score_versions()
+    scored = set(VersionScore.objects.values_list("run", "scored_at"))
+    judge(campaign)
+    second = add(campaign, "All is judged.")
+    run = collection.runs.get(name="red")
+    VersionScore.objects.filter(version=first, run=run).update(software="0.0/0")
+    assert result_jobs.score_versions() == "runs scored: 3"
+    assert VersionScore.objects.filter(version=second, software=scoring.SOFTWARE).count() == 3
+    kept = set(VersionScore.objects.filter(version=first).values_list("run", "scored_at"))
+    assert {pk for pk, at in kept - scored} == {run.pk}
+    assert not VersionScore.objects.exclude(software=scoring.SOFTWARE).exists()
+
+
 def test_a_killed_job_goes_on_where_it_stopped(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     add(judged(collection))
     monkeypatch.setattr(scoring, "RUNS", 1)
