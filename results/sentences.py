@@ -525,8 +525,9 @@ def _limits(data: Data) -> Iterator[str]:
         ) % {"count": f"{data['incomplete']:,}", "all": f"{data['queries']:,}"}
     if data["sampled_from"] is not None:
         yield _(
-            "The queries are a random sample: %(count)s of the %(all)s with a pool of two or more. It leaves out "
-            "queries on which all pooled runs and the qrel agree, so scores on it are not scores on all queries."
+            "The queries are a random sample: %(count)s of the %(all)s that had a pool of two or more when it was "
+            "drawn. It leaves out queries on which all pooled runs and the qrel agree, so scores on it are not scores "
+            "on all queries."
         ) % {"count": f"{data['queries']:,}", "all": f"{data['sampled_from']:,}"}
     if data["answered"] < FEW_QUERIES:
         yield _(

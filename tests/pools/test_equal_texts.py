@@ -238,6 +238,18 @@ def test_a_campaign_that_turns_out_to_have_nothing_to_judge_is_a_draft_again(wor
     assert "every pool has only one passage" in alarm.text
 
 
+def test_a_sample_says_what_it_was_drawn_from_though_texts_that_come_later_merge_its_pools(
+    world: World, rita: User, client: Client
+) -> None:
+    draft = factories.campaign(world.collection, runs=["blue", "red"], start=False, selection="sample", sample_size=2)
+    world.import_texts()
+    draft.refresh_from_db()
+    assert (draft.pool_histogram, draft.sampled_from) == ({"1": 1, "2": 1}, 2)
+    client.force_login(rita)
+    page = client.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()
+    assert "The queries are a random sample: 2 of the 2 that had a pool of two or more when it was drawn." in page
+
+
 def test_a_draft_that_is_left_with_no_challenger_does_not_hold_up_an_import(
     world: World, rita: User, client: Client
 ) -> None:

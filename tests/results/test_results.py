@@ -397,7 +397,8 @@ def test_a_sample_is_set_beside_all_queries(collection: Collection) -> None:
     assert row["original_all"] == pytest.approx((1 / 2 + 0 + 1 + 1) / 4)
     assert (data["queries"], data["sampled_from"]) == (2, campaign.sampled_from)
     said = [sentence for finding in findings(data) for sentence in finding.sentences]
-    population = f"The queries are a random sample: 2 of the {campaign.sampled_from} with a pool of two or more."
+    drawn = f"2 of the {campaign.sampled_from} that had a pool of two or more when it was drawn."
+    population = f"The queries are a random sample: {drawn}"
     assert any(population in sentence for sentence in said)
 
 
