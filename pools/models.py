@@ -95,7 +95,11 @@ class Qrel(models.Model):
 
 
 class PreferenceImport(models.Model):
-    """A file of judgments that were made elsewhere, about a collection's queries and passages. It names no worker."""
+    """A file of judgments that were made elsewhere, about a collection's queries and passages. It names no worker.
+
+    `sha256` is that of its lines, `query a b preferred` with tabs between and a's id before b's (by code point),
+    however they were written or compressed.
+    """
 
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="preference_imports")
     name = models.CharField(max_length=100)

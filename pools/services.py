@@ -307,30 +307,32 @@ def preferences_import(
 ) -> PreferenceImport:
     """Store judgments from a file of lines `query a b preferred`. Campaigns may reuse them; results never change.
 
-    `source` must be seekable. Queries must be the collection's; passages too, unless they are near the top of one of
-    its runs. Raises BadInput naming file and line, Refused if the collection has this file or name already; then
-    nothing is stored.
+    Queries must be the collection's; passages too, unless they are near the top of one of its runs. Raises BadInput
+    naming file and line, Refused if the collection has these lines or this name already; then nothing is stored.
     """
     report = report or silent()
-    digest = _digest(source, filename, report)
+    digest = hashlib.sha256()
+
+    def rows(file: BinaryIO) -> Iterator[tuple[int, str, str, str, bool]]:
+        for line, (query, *passages, preferred) in numbered_preferences(file, name=filename):
+            a, b = canonical(*passages)
+            digest.update(f"{query}\t{a}\t{b}\t{preferred}\n".encode())
+            yield line, query, a, b, preferred == a
+
+    _execute(
+        "CREATE TEMPORARY TABLE staged_preferences "
+        "(line integer, query text, a text, b text, prefers_a boolean) ON COMMIT DROP"
+    )
+    with _opened(source, report) as file:
+        judgments = copy_into('"staged_preferences" ("line", "query", "a", "b", "prefers_a")', rows(file))
+    _execute("ANALYZE staged_preferences")
     Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
     known = PreferenceImport.objects.filter(collection=collection)
-    if same := known.filter(sha256=digest).first():
-        text = _("This very file has already been imported, as %(name)s. It was not stored again.")
+    if same := known.filter(sha256=digest.hexdigest()).first():
+        text = _("These very judgments have already been imported, as %(name)s. They were not stored again.")
         raise Refused(text % {"name": same.name})
     if known.filter(name=name).exists():
         raise Refused(_("The collection already has imported preferences called %(name)s.") % {"name": name})
-    with _opened(source, report) as file:
-        rows = (
-            (line, row.query, *canonical(row.a, row.b), row.preferred == canonical(row.a, row.b)[0])
-            for line, row in numbered_preferences(file, name=filename)
-        )
-        _execute(
-            "CREATE TEMPORARY TABLE staged_preferences "
-            "(line integer, query text, a text, b text, prefers_a boolean) ON COMMIT DROP"
-        )
-        judgments = copy_into('"staged_preferences" ("line", "query", "a", "b", "prefers_a")', rows)
-    _execute("ANALYZE staged_preferences")
     report(_("Storing the preferences"))
     _check_preferences(collection, filename)
     pairs = _first("SELECT count(*) FROM (SELECT DISTINCT query, a, b FROM staged_preferences) pairs")
@@ -338,7 +340,7 @@ def preferences_import(
         collection=collection,
         name=name,
         note=note,
-        sha256=digest,
+        sha256=digest.hexdigest(),
         judgment_count=judgments,
         pair_count=int(pairs or 0),
         imported_by=by,

@@ -86,6 +86,19 @@ def test_the_same_file_is_refused_under_any_name_and_so_is_a_second_file_of_a_na
     assert PreferenceImport.objects.count() == 1
 
 
+@pytest.mark.parametrize(
+    "content",
+    [gzip.compress(GOOD), b"q1\tp1\tp2\tp2\r\nq1 p1 p2 p1\r\nq2 p6 p5 p6"],
+    ids=["packed", "written otherwise"],
+)
+def test_the_same_judgments_in_another_file_are_refused(collection: Collection, content: bytes) -> None:
+    store(collection)
+    with pytest.raises(Refused, match="already been imported, as old"):
+        store(collection, content, name="new")
+    assert ImportedPreference.objects.count() == 3
+    store(collection, GOOD + b"q1 p1 p2 p1\n", name="more")
+
+
 # --- on the site
 
 
@@ -153,6 +166,6 @@ def test_the_command_imports_a_file_or_says_what_is_wrong(
     file.write_bytes(GOOD)
     call_command("import_preferences", "small", str(file), "--note", "Judged by hand.")
     assert capsys.readouterr().out == "spring: 3 judgments on 2 pairs stored.\n"
-    with pytest.raises(CommandError, match="this very file"):
+    with pytest.raises(CommandError, match="These very judgments"):
         call_command("import_preferences", "small", str(file), "--note", "Again.", "--name", "again")
     assert PreferenceImport.objects.get().note == "Judged by hand."
