@@ -308,11 +308,19 @@ def _reason(why: str) -> str:
 def _mark_changed(assignment: Assignment, *, was_excluded: bool = False) -> None:
     """Mark that a campaign has changed; where work was excluded or restored, those that reuse its judgments too.
 
-    In the order of their keys, as everywhere, so that no two wait for each other.
+    Challenges are decided also by what was judged before they were created, which work of that time changes whenever it
+    is taken as final. In the order of their keys, as everywhere, so that no two wait for each other.
     """
     campaigns = {assignment.campaign_id}
+    challenges = Campaign.objects.filter(
+        collection__campaigns=assignment.campaign_id, design=Campaign.Design.CHALLENGERS
+    ).exclude(state=Campaign.State.DRAFT)
     if was_excluded or assignment.verdict == Assignment.Verdict.EXCLUDED:
+        # Slots that this empties, or takes, may be filled with older judgments.
         campaigns.update(Reuse.objects.filter(source=assignment.campaign_id).values_list("campaign_id", flat=True))
+    else:
+        challenges = challenges.filter(created_at__gt=assignment.taken_at)
+    campaigns.update(challenges.values_list("id", flat=True))
     for campaign_id in sorted(campaigns):
         pool_services.campaign_mark_changed(campaign_id=campaign_id)
 

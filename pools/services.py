@@ -410,7 +410,9 @@ def _lines_of(sql: str, *arguments: int) -> dict[str, int]:
 
 @transaction.atomic
 def preference_import_delete(*, preference_import: PreferenceImport) -> None:
-    """Delete imported preferences that nothing has used. Raises NotNow naming the campaigns that reuse them."""
+    """Delete imported preferences that nothing has used. Raises NotNow naming the campaigns that reuse them, or whose
+    challenges were decided with them.
+    """
     imported = PreferenceImport.objects.select_for_update().filter(pk=preference_import.pk).first()
     if imported is None:
         return
@@ -419,6 +421,19 @@ def preference_import_delete(*, preference_import: PreferenceImport) -> None:
     if users:
         text = _("The imported preferences cannot be deleted, because campaigns reuse them: %(names)s.")
         raise NotNow(text % {"names": ", ".join(users)})
+    challenges = Campaign.objects.filter(
+        collection=imported.collection_id,
+        design=Campaign.Design.CHALLENGERS,
+        reuse=Campaign.Reuse.ALL,
+        created_at__gt=imported.imported_at,
+        pools__query__in=imported.preferences.values("query"),
+    ).exclude(state=Campaign.State.DRAFT)
+    if names := list(challenges.order_by("name").values_list("name", flat=True).distinct()):
+        text = _(
+            "The imported preferences cannot be deleted, because these campaigns of challengers were decided with what "
+            "was judged before them: %(names)s."
+        )
+        raise NotNow(text % {"names": ", ".join(names)})
     try:
         imported.delete()
     except ProtectedError as error:

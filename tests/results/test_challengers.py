@@ -19,7 +19,7 @@ from judgments import services as judgment_services
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.forms import CampaignForm
-from pools.models import Campaign, Collection, QrelsVersion
+from pools.models import Campaign, Collection, PreferenceImport, QrelsVersion
 from pools.reuse import reused_pairs
 from results import jobs as result_jobs
 from results import refreshing, versions
@@ -149,6 +149,58 @@ def test_what_was_judged_elsewhere_before_counts_and_what_is_judged_later_does_n
     # All three pairs are known, so nobody is asked; both challengers beat p1, and p0 beats p00.
     assert (second.pair_count, reused_pairs(second)) == (2, 2)
     assert answers(add(second))["q1"] == "p0"
+
+
+def test_challenges_are_derived_again_when_what_they_know_from_before_changes(
+    collection: Collection, first: QrelsVersion, rita: User
+) -> None:
+    base = first.campaign
+    assert base is not None
+    new_run(collection, "one", {"q1": ["p0"]})
+    source = factories.campaign(collection, "source", overlap=2, reuse="nothing")
+    early = factories.take(factories.worker(source, "early"), source)
+    second, draft = challenge(collection, "second", "one"), challenge(collection, "draft", "one", start=False)
+    assert not second.reused_pair_count
+
+    def revisions() -> list[int]:
+        return [Campaign.objects.get(pk=campaign.pk).revision for campaign in (second, draft)]
+
+    before = revisions()
+    factories.do(factories.worker(source, "late"), source)
+    assert revisions() == before, "what is judged later is not known"
+    factories.judge(early)
+    judgment_services.assignment_finish(assignment=early, at=timezone.now())
+    assert revisions() == [before[0] + 1, before[1]]
+    work = base.assignments.order_by("id").first()
+    assert work is not None
+    judgment_services.assignment_exclude(assignment=work, why="careless", by=rita, at=timezone.now())
+    assert revisions() == [before[0] + 2, before[1]]
+    judgment_services.assignment_restore(assignment=work, why="fine", by=rita, at=timezone.now())
+    assert revisions() == [before[0] + 3, before[1]]
+
+
+def test_an_import_that_challenges_are_decided_by_is_not_deleted(collection: Collection, first: QrelsVersion) -> None:
+    new_run(collection, "one", {"q1": ["p0"]})
+    new_run(collection, "two", {"q1": ["p00"]})
+    files = {"before": "q1 p0 p00 p0", "elsewhere": "q3 p7 p8 p7", "after": "q1 p0 p00 p00"}
+
+    def store(name: str) -> PreferenceImport:
+        return pool_services.preferences_import(
+            collection=collection, name=name, source=io.BytesIO(files[name].encode()), filename=name, note="", by=None,
+            at=timezone.now(),
+        )  # fmt: skip
+
+    before, elsewhere = store("before"), store("elsewhere")
+    challenge(collection, "without", "one", "two")
+    second = challenge(collection, "second", "one", "two", reuse="all")
+    after = store("after")
+    assert second.reused_pair_count == 0
+    for unused in (elsewhere, after):
+        pool_services.preference_import_delete(preference_import=unused)
+    with pytest.raises(NotNow, match=r"challengers were decided with .*: second\."):
+        pool_services.preference_import_delete(preference_import=before)
+    assert list(PreferenceImport.objects.all()) == [before]
+    assert before.preferences.count() == 1
 
 
 def test_challenges_of_an_answer_that_another_version_replaced_settle_nothing(
