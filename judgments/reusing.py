@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 
 from evaluation.files.preferences import Preference
 from judgments import selectors as judgment_selectors
+from pools import selectors as pool_selectors
 from pools.models import Campaign, PreferenceImport, QrelsVersion, Query
 
 REMEMBERED_SECONDS = 24 * 60 * 60
@@ -179,7 +180,8 @@ def reuse_fix(*, campaign: Campaign) -> int:
 
 def known_preferences(campaign: Campaign, query: Query | None) -> list[Preference]:
     """What was judged (on one query) before a campaign of challengers was created: where it reuses judgments, and in
-    the campaigns that its base version came of.
+    the campaigns that its base version came of. Of what a worker judged twice, under several ids of the same texts, the
+    older counts.
     """
     assert campaign.base_version is not None
     line = QrelsVersion.objects.filter(
@@ -188,7 +190,14 @@ def known_preferences(campaign: Campaign, query: Query | None) -> list[Preferenc
     campaigns = {*source_campaigns(campaign).values_list("id", flat=True), *line}
     imports = set(source_imports(campaign).values_list("id", flat=True))
     rows = judgment_selectors.collection_preferences(campaign.collection, before=campaign.created_at, query=query)
-    return [row.preference for row in rows if row.campaign_id in campaigns or row.import_id in imports]
+    rows = [row for row in rows if row.campaign_id in campaigns or row.import_id in imports]
+    keys = pool_selectors.text_keys(campaign.collection, ((row.a, row.b) for row in rows))
+    once: dict[tuple[object, ...], Preference] = {}
+    for row in rows:
+        texts = frozenset(keys.get(pid, f"id {pid}") for pid in (row.a, row.b))
+        by = ("line", row.key) if row.worker_id is None else ("worker", row.worker_id)
+        once.setdefault((*by, row.query, texts), row.preference)
+    return list(once.values())
 
 
 def _wanted(campaign: Campaign) -> dict[str, Any]:

@@ -304,6 +304,18 @@ def texts_of(
     return dict(queries), dict(passages)
 
 
+def text_keys(collection: Collection, lists: Iterable[Iterable[str]]) -> dict[str, str]:
+    """By id, what equal texts among some lists of passages have in common, for those that have a text."""
+    pids = list({pid for listed in lists for pid in listed})
+    keys: dict[str, str] = {}
+    for start in range(0, len(pids), 5000):
+        rows = Passage.objects.filter(
+            collection=collection, pid__in=pids[start : start + 5000], text_key__isnull=False
+        ).values_list("pid", "text_key")
+        keys.update((pid, str(key)) for pid, key in rows)
+    return keys
+
+
 def wanted_passages(collection: Collection, depth: int) -> set[str]:
     """Ids of the passages that a pool of this collection can need: its qrels and every run's top `depth`."""
     wanted = set(Passage.objects.filter(collection=collection).values_list("pid", flat=True))

@@ -817,7 +817,7 @@ def campaign_plan(
             )
     else:
         pools = pool_queries(tops, qrels, cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade)
-        pools = merge_equal(pools, _text_keys(campaign.collection, pools)).pools
+        pools = merge_equal(pools, pool_selectors.text_keys(campaign.collection, pools.values())).pools
         pairs = {query: tuple(all_pairs(query, pool)) for query, pool in pools.items()}
     if queries is None:
         chosen = _select_queries(campaign, pools)
@@ -842,7 +842,7 @@ def _plan_champion_check(
     """Pools, pairs, and how many of a query's comparisons are in each category."""
     relevant = {query: own for query, own in qrels.relevant("all", campaign.min_grade).items() if own}
     seen = {query: {*own, *top.get(query, ())} for query, own in relevant.items()}
-    stands_for = merge_equal(seen, _text_keys(campaign.collection, seen)).stands_for
+    stands_for = merge_equal(seen, pool_selectors.text_keys(campaign.collection, seen.values())).stands_for
     once = relevant_once(stands_for, qrels, campaign.min_grade)
     pools = {query: set(own) for query, own in once.relevant("first", campaign.min_grade).items() if own}
     pairs: dict[str, list[IdPair]] = {query: [] for query in pools}
@@ -863,18 +863,6 @@ def _plan_champion_check(
         {query: tuple(sorted(asked)) for query, asked in pairs.items()},
         split,
     )
-
-
-def _text_keys(collection: Collection, lists: Mapping[str, Iterable[str]]) -> dict[str, str]:
-    """By id, what equal texts among some lists of passages have in common, for those that have a text."""
-    pids = list({pid for listed in lists.values() for pid in listed})
-    keys: dict[str, str] = {}
-    for start in range(0, len(pids), 5000):
-        rows = Passage.objects.filter(
-            collection=collection, pid__in=pids[start : start + 5000], text_key__isnull=False
-        ).values_list("pid", "text_key")
-        keys.update((pid, str(key)) for pid, key in rows)
-    return keys
 
 
 def _compare_texts(
@@ -906,7 +894,7 @@ def _plan_challenge(
     considered = pool_selectors.considered_passages(campaign.base_version)
     firsts = find_challengers(tops, {query: considered.get(query, set()) | {*own} for query, own in answers.items()})
     seen = {query: {*answers[query], *considered.get(query, ()), *own} for query, own in firsts.items()}
-    keys = _text_keys(campaign.collection, seen)
+    keys = pool_selectors.text_keys(campaign.collection, seen.values())
     challengers, standing = {}, {}
     stands_for: dict[str, dict[str, str]] = {}
     for query, own in firsts.items():

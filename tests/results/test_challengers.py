@@ -16,6 +16,7 @@ from core.errors import NotNow, Refused
 from core.models import User
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
+from pools import reuse
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.forms import CampaignForm
@@ -201,6 +202,37 @@ def test_an_import_that_challenges_are_decided_by_is_not_deleted(collection: Col
         pool_services.preference_import_delete(preference_import=before)
     assert list(PreferenceImport.objects.all()) == [before]
     assert before.preferences.count() == 1
+
+
+def test_one_worker_who_judged_a_text_pair_under_two_ids_counts_once_in_a_challenge(
+    collection: Collection, first: QrelsVersion
+) -> None:
+    new_run(collection, "one", {"q1": ["p0", "p00"]})
+    once = {"depth": 2, "qrel_policy": "none", "selection": "list", "query_list": "q1", "reuse": "nothing"}
+    again = factories.campaign(collection, "again", runs=["one"], **once)
+    factories.do(factories.worker(again, "Ann"), again, prefer="a")
+    file = io.BytesIO(f"z0\t{factories.passage_text('p0')}\n".encode())
+    pool_services.collection_import(lab=collection.lab, name=collection.name, passages=file, keep="all")
+    factories.run(collection, "twin", {"q1": ["z0", "p00"]})
+    third = factories.campaign(collection, "under another id", runs=["twin"], overlap=2, **once)
+    pool_services.preferences_import(
+        collection=collection, name="old", source=io.BytesIO(b"q1 p0 p00 p0\nq1 p0 p00 p0\n"), filename="old", note="",
+        by=None, at=timezone.now(),
+    )  # fmt: skip
+    for name in ("Ann", "Bob"):
+        factories.do(factories.worker(third, name), third, prefer="a")
+    new_run(collection, "two", {"q1": ["p000"]})
+    second = challenge(collection, "second", "two", start=False, reuse="all")
+
+    known = reuse.known_preferences(second, collection.queries.get(qid="q1"))
+
+    between = [tuple(row) for row in known if not {row.a, row.b} & {"p1", "p2", "p3"}]
+    assert between == [
+        ("q1", "p0", "p00", "p0"),  # Ann's, which she gave first
+        ("q1", "p0", "p00", "p0"),
+        ("q1", "p0", "p00", "p0"),  # nobody knows who made imported ones
+        ("q1", "p00", "z0", "p00"),  # Bob's
+    ]
 
 
 def test_challenges_of_an_answer_that_another_version_replaced_settle_nothing(
