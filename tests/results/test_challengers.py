@@ -348,7 +348,7 @@ def test_settings_that_do_not_fit_are_refused(collection: Collection) -> None:
     first = add(judged(collection))
     with pytest.raises(Refused, match="No run brings anything new: for every query of version 1"):
         challenge(collection, "nothing", "red", "green", "blue", start=False)
-    for settings, why in (({"depth": 2}, "the depth of this design is 1"), ({"method": "most-wins"}, "play a tour")):
+    for settings, why in (({"depth": 2}, "the depth of this design is 1"), ({"method": "most-wins"}, "by tournament")):
         with pytest.raises(Refused, match=why):
             challenge(collection, "odd", "red", start=False, **settings)
     form = CampaignForm({"design": "challengers", "depth": 2, "method": "most-wins"}, collection=collection)
