@@ -115,6 +115,8 @@ def _arrive(
             _("You have compared some of these passages before. Please return this task and take another.")
         )
     _end_oldest_leases(hit, worker, came_from, at)
+    # So that the next who arrives counts this layout. After the assignments, as wherever both are locked.
+    Hit.objects.select_for_update(no_key=True).get(pk=hit.pk)
     return Assignment.objects.create(
         campaign=campaign,
         hit=hit,

@@ -4,6 +4,8 @@ import json
 import ssl
 import subprocess
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -15,6 +17,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 from django.core.management import CommandError, call_command
+from django.db import connection, transaction
 from django.utils import timezone
 
 from core.errors import BadRequest, NotNow, Refused
@@ -41,7 +44,7 @@ from platforms.outbox import operations_run
 from platforms.publishing import dry_run, publication_plan, publication_publish, publication_write
 from platforms.reviewing import publication_requeue
 from platforms.syncing import finished_end, hints_take, publication_sync, published_hit_poll
-from pools.models import Campaign
+from pools.models import Campaign, Collection
 from tasks import services as task_services
 from tasks.models import Assignment, Hit, Worker
 from tests import factories
@@ -510,6 +513,51 @@ def test_what_was_asked_for_again_while_it_was_being_asked_about_is_still_polled
     published_hit_poll(client=client, published_hit=stale, at=at)
 
     assert published_hit_of(published, 1).next_poll_at is not None
+
+
+def is_waited_for() -> bool:
+    """Whether another connection waits for a lock that this one holds."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid)))"
+        )
+        row = cursor.fetchone()
+    return bool(row and row[0])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_arrive_at_the_same_moment_are_shown_different_layouts(
+    collection: Collection, requester: Requester
+) -> None:
+    campaign = factories.campaign(collection, overlap=2)
+    published = publication_write(campaign=campaign, pay="base-and-bonus", rate=1000)
+    clock = Clock()
+    publication_publish(publication=published, at=clock())
+    drain(published, clock)
+
+    def layout_of(worker_id: str) -> int:
+        publication = Publication.objects.get(pk=published.pk)
+        return assignment_arrive(
+            publication=publication,
+            hit=publication.campaign.hits.get(),
+            assignment_id=f"3{worker_id}",
+            worker_id=worker_id,
+            at=timezone.now(),
+        ).layout
+
+    def layout_elsewhere() -> int:
+        try:
+            return layout_of("A2")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            first = layout_of("A1")
+            second = pool.submit(layout_elsewhere)
+            while not second.done() and not is_waited_for():
+                time.sleep(0.01)
+        assert {first, second.result(timeout=60)} == {0, 1}
 
 
 def test_an_id_typed_into_another_frame_stops_nobody(published: Publication, wanda: PlatformWorker) -> None:
