@@ -7,16 +7,14 @@ campaign that asks for several judgments of a pair.
 """
 
 import argparse
-import os
 import sys
-import tempfile
 import time
-from pathlib import Path
 from random import Random
 from statistics import median
 from typing import TYPE_CHECKING
 
 from benchmarks.processor import thread_seconds
+from benchmarks.servers import own_servers
 
 if TYPE_CHECKING:
     from pools.models import Campaign
@@ -34,20 +32,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.packing", description=__doc__)
     parser.add_argument("--small", action="store_true", help="a hundredth of it, as a quick check")
     share = 100 if parser.parse_args(arguments).small else 1
-    with tempfile.TemporaryDirectory(prefix="bestknown-bench-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)
-        os.environ.update(BESTKNOWN_VAR=folder, DEVELOPMENT="1", DJANGO_SETTINGS_MODULE="config.settings")
-        os.environ.pop("DATABASE_URL", None)
-        os.environ.pop("REDIS_URL", None)
-        from local import embedded
-
-        embedded.ensure()
-        import django
-
-        django.setup()
-        from django.core.management import call_command
-
-        call_command("migrate", verbosity=0)
+    with own_servers():
         return _measure(QUERIES // share, PAIRS // share)
 
 
@@ -110,9 +95,11 @@ def _measure(queries: int, pairs: int) -> int:
         cursor.execute("ANALYZE")
     worst = max(_giving(campaign, min(done, hits // 4), waiting=waiting) for done in DONE for waiting in (True, False))
 
-    passed = [seconds < LIMIT_PACKING * peer, worst < LIMIT_GIVING]
+    # Of a few items, a count says nothing.
+    passed = [seconds < LIMIT_PACKING * peer, worst < LIMIT_GIVING or pairs < PAIRS]
     print(f"{'PASS' if passed[0] else 'FAIL'}: packing and storing in under {LIMIT_PACKING} of the peer's time")
-    print(f"{'PASS' if passed[1] else 'FAIL'}: the next HIT in under {LIMIT_GIVING:.1f} counts of all items")
+    if pairs >= PAIRS:
+        print(f"{'PASS' if passed[1] else 'FAIL'}: the next HIT in under {LIMIT_GIVING:.1f} counts of all items")
     return 0 if all(passed) else 1
 
 

@@ -23,17 +23,18 @@ from tests.conftest import database_url
 from tests.ports import free_port
 
 REPOSITORY = Path(__file__).parents[2]
+WRITTEN = (job_status.JOBS, job_status.WORKERS, job_status.SERVED, job_status.TOTALS, *job_status.QUEUES)
 SCHEDULE = {"platforms.jobs.publish": ("publish HITs", 15.0), "platforms.jobs.reconcile": ("compare ledgers", 21_600.0)}
 
 
 @pytest.fixture(autouse=True)
 def clean_slate(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing is known of any job, and every question is asked anew."""
+    """Nothing is known of any job, none waits that another test sent, and every question is asked anew."""
     monkeypatch.setattr(health, "FRESH", 0.0)
     redis = job_status.redis_at(settings.REDIS_URL)
-    redis.delete(job_status.JOBS, job_status.WORKERS, job_status.SERVED, job_status.TOTALS)
+    redis.delete(*WRITTEN)
     yield
-    redis.delete(job_status.JOBS, job_status.WORKERS, job_status.SERVED, job_status.TOTALS)
+    redis.delete(*WRITTEN)
 
 
 def wrote(name: str, seconds_ago: float, monkeypatch: pytest.MonkeyPatch, *arguments: object) -> None:
