@@ -270,7 +270,7 @@ def test_a_researcher_makes_a_version_looks_at_it_and_compares_two(
 ) -> None:
     asked: list[int] = []
     monkeypatch.setattr(result_jobs.score_versions, "delay", asked.append)
-    assert "make the first version from its results" in text_of(
+    assert "add the first version from its results" in text_of(
         researcher, reverse("pools:collection", args=[collection.pk])
     )
     campaign = judged(collection)

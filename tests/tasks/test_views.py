@@ -43,14 +43,14 @@ def test_another_lab_sees_and_changes_nothing(draft: Campaign) -> None:
     browser.force_login(other)
     for name in ("tests", "wording", "panel"):
         assert browser.get(reverse(f"tasks:{name}", args=[draft.pk])).status_code == 404, name
-    for name in ("tests", "wording", "panel", "tests_suggest", "launch", "move"):
-        assert browser.post(reverse(f"tasks:{name}", args=[draft.pk]), {"names": "x"}).status_code == 404, name
+    for name in ("tasks:tests", "tasks:wording", "tasks:panel", "tasks:tests_suggest", "tasks:launch", "platforms:move"):
+        assert browser.post(reverse(name, args=[draft.pk]), {"names": "x"}).status_code == 404, name
     assert not Invitation.objects.exists()
 
 
-@pytest.mark.parametrize("name", ["tests_suggest", "launch", "move"])
+@pytest.mark.parametrize("name", ["tasks:tests_suggest", "tasks:launch", "platforms:move"])
 def test_nothing_is_changed_by_opening_an_address(page: Client, draft: Campaign, name: str) -> None:
-    assert page.get(reverse(f"tasks:{name}", args=[draft.pk])).status_code == 405
+    assert page.get(reverse(name, args=[draft.pk])).status_code == 405
 
 
 # --- test pairs
