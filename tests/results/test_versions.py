@@ -187,7 +187,7 @@ def test_scores_are_those_of_the_commands_on_the_downloaded_file(
         assert row.original == told[name]["original"]["mean"]
         assert [row.original_low, row.original_high] == list(told[name]["original"]["t"])
     said = text_of(researcher, page("version_scores", version))
-    assert f"Kendall's tau {board['tau']:.3f}" in said
+    assert f"Kendall's tau between the two orders of the runs is {board['tau']:.3f}." in said
     assert all(f"{row.rr:.4f}" in said for row in stored.values())
 
 

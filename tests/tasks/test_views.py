@@ -43,7 +43,8 @@ def test_another_lab_sees_and_changes_nothing(draft: Campaign) -> None:
     browser.force_login(other)
     for name in ("tests", "wording", "panel"):
         assert browser.get(reverse(f"tasks:{name}", args=[draft.pk])).status_code == 404, name
-    for name in ("tasks:tests", "tasks:wording", "tasks:panel", "tasks:tests_suggest", "tasks:launch", "platforms:move"):
+    pages = ("tasks:tests", "tasks:wording", "tasks:panel", "tasks:tests_suggest", "tasks:launch", "platforms:move")
+    for name in pages:
         assert browser.post(reverse(name, args=[draft.pk]), {"names": "x"}).status_code == 404, name
     assert not Invitation.objects.exists()
 
