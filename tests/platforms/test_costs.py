@@ -84,7 +84,7 @@ def test_what_a_sandbox_pays_is_not_added_to_real_money(page: Client, campaigns:
     by_name = {sum_.name: sum_ for sum_ in sums}
     together = by_name["Total, without the sandbox's play money"]
     assert sums[-1] == together and together.campaigns == 2
-    assert together.amounts == by_name["Mechanical Turk"].amounts.plus(by_name["link or panel"].amounts)
+    assert together.amounts == by_name["Mechanical Turk"].amounts.plus(by_name["Link or panel"].amounts)
 
 
 def test_the_csv_has_the_same_to_the_cent(page: Client, campaigns: dict[str, Campaign]) -> None:
