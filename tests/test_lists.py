@@ -56,6 +56,7 @@ from tasks.models import (
     TestPair,
     Worker,
 )
+from tests import factories
 from tests.results.sample_results import sample
 
 pytestmark = pytest.mark.django_db
@@ -321,8 +322,7 @@ def make(count: int) -> World:
     judging = {"pairs": 5_050, "done": 5_000, "accepted": 5_000, "unused": 0}
     counts = {"judging": judging, "pools": 1, "single": 1, "deadlocks": [], "incomplete": 0}
     Export.objects.create(**moment, software=VERSION, newest_assignment=0, newest_judgment=0, counts=counts, made_at=at)
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+    factories.analyze()
     return World(count, rita, ada, collection, run, campaign, draft, pool, worker, assignment, submission, job)
 
 

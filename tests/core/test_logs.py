@@ -167,6 +167,12 @@ def test_a_traceback_stays_in_its_line_of_json(tokens: dict[str, str]) -> None:
     assert json.loads(line)["traceback"].endswith("RuntimeError: no page '/j/…/'")
 
 
+def failures_in(log: Path) -> list[dict[str, str]]:
+    """The whole lines of a log that tell of a job called with wrong arguments."""
+    lines = log.read_text().splitlines(keepends=True)
+    return [json.loads(line) for line in lines if "TypeError" in line and line.endswith("\n")]
+
+
 def test_a_job_is_logged_with_the_id_of_the_request_that_asked_for_it(tmp_path: Path) -> None:
     program = "from config.celery import app; app.worker_main(['worker', '--concurrency', '1', '--queues', 'compute'])"
     environment = {**os.environ, "REDIS_URL": settings.REDIS_URL, "LOG_FORMAT": "json"}
@@ -183,11 +189,10 @@ def test_a_job_is_logged_with_the_id_of_the_request_that_asked_for_it(tmp_path: 
             finally:
                 REQUEST_ID.reset(before)
             ends = time.monotonic() + 100
-            while log.read_text().count("TypeError") < 2 and time.monotonic() < ends:
+            while len(failures := failures_in(log)) < 2 and time.monotonic() < ends:
                 time.sleep(0.2)
         finally:
             jobs.terminate()
             jobs.wait(timeout=60)
-    failures = [json.loads(line) for line in log.read_text().splitlines() if "TypeError" in line]
     assert [line["request_id"] for line in failures] == ["asked-by-a-page", by_clock.id]
     assert all(line["level"] == "ERROR" and "Traceback" in line["traceback"] for line in failures)

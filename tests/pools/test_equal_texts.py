@@ -186,6 +186,7 @@ def test_real_pools_and_qrels_are_those_of_the_commands(
     assert found["pairs"] == 1932
     assert_same_pools(campaign, found, (tmp_path / "pairs.tsv").read_text())
     judge_all(campaign, read_preferences(data / "oracle-preferences.txt.gz"))
+    factories.analyze()
     exported = assert_same_qrels(campaign, tmp_path, str(data / "passages.tsv.gz"), capsys)
     best = judgment_selectors.derived(campaign).qrels
     with_twin = {(query, candidate) for query, own in twins_of(campaign).items() for candidate in own.values()}

@@ -56,16 +56,19 @@ CALLS_BETWEEN_KILLS = 90
 PEOPLE = 4
 
 
-def published(lab: Lab, tmp_path: Path, hits: int) -> Publication:
-    """A campaign of so many HITs, of one pair and one test pair each, whose publication has begun."""
+def published(lab: Lab, tmp_path: Path, hits: int, name: str = "small") -> Publication:
+    """A campaign of so many HITs, of one pair and one test pair each, whose publication has begun. The name is that of
+    its collection too.
+    """
     queries = [f"q{number:05}" for number in range(hits)]
     collection = factories.collection(
         tmp_path,
         in_lab=lab,
+        name=name,
         qrels={query: [f"{query}a"] for query in queries},
         tops={"red": {query: [f"{query}b"] for query in queries}},
     )
-    campaign = factories.campaign(collection, pairs_per_hit=1, tests_per_hit=1)
+    campaign = factories.campaign(collection, name, pairs_per_hit=1, tests_per_hit=1)
     assert campaign.hits.count() == hits
     publication = publication_write(campaign=campaign, pay="base-and-bonus", rate=1000)
     return publication_publish(publication=publication, at=timezone.now(), although_nobody_qualifies=True)
