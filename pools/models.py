@@ -227,7 +227,7 @@ class Campaign(models.Model):
         CLOSED = "closed", _("closed")
 
     class Order(models.TextChoices):
-        SCORE = "score", _("by score (ties by document id, descending)")
+        SCORE = "score", _("by score (ties by passage id, descending)")
         RANK = "rank", _("by the rank column")
 
     class Selection(models.TextChoices):

@@ -2,12 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext_lazy
 
 from core.copying import copy_rows
 from core.errors import NotNow, Refused
@@ -180,10 +181,48 @@ def _nothing_settled(campaign: Campaign, settled: Settled) -> str:
             "Only runs that are not for release brought the best known answers of “%(campaign)s”, and a version cannot "
             "contain such passages. No version was added."
         ) % {"campaign": campaign.name}
+    if settled.overtaken or settled.held_back:
+        return " ".join(_each_unsettled(campaign, settled))
     return _(
         "“%(campaign)s” has not settled any query yet: each lacks judgments or needs another round. No version was "
         "added."
     ) % {"campaign": campaign.name}
+
+
+def _each_unsettled(campaign: Campaign, settled: Settled) -> Iterator[str]:
+    yield _("“%(campaign)s” settles no query.") % {"campaign": campaign.name}
+    reasons = [
+        (
+            settled.unsettled,
+            ngettext_lazy(
+                "%(count)d query lacks judgments or needs another round.",
+                "%(count)d queries lack judgments or need another round.",
+                "count",
+            ),
+        ),
+        (
+            settled.overtaken,
+            ngettext_lazy(
+                "Since it was created, versions from other campaigns have replaced the best known answers that it "
+                "challenged on %(count)d query.",
+                "Since it was created, versions from other campaigns have replaced the best known answers that it "
+                "challenged on %(count)d queries.",
+                "count",
+            ),
+        ),
+        (
+            settled.held_back,
+            ngettext_lazy(
+                "On %(count)d query only runs that are not for release brought the best known answers.",
+                "On %(count)d queries only runs that are not for release brought the best known answers.",
+                "count",
+            ),
+        ),
+    ]
+    for queries, words in reasons:
+        if queries:
+            yield words % {"count": len(queries)}
+    yield _("No version was added.")
 
 
 def _kind(before: tuple[str, ...], after: tuple[str, ...]) -> str:

@@ -282,6 +282,22 @@ def test_a_campaign_whose_every_challenge_was_overtaken_says_so(collection: Coll
         add(slow)
 
 
+def test_a_campaign_that_settles_nothing_says_why_for_each_of_its_queries(
+    collection: Collection, first: QrelsVersion
+) -> None:
+    new_run(collection, "one", {"q1": ["p0"], "q2": ["p00"]})
+    new_run(collection, "two", {"q1": ["p00"]})
+    slow, fast = challenge(collection, "slow", "one"), challenge(collection, "fast", "two")
+    judge(fast)
+    add(fast)
+    with pytest.raises(NotNow) as refused:
+        add(slow)
+    assert str(refused.value) == (
+        "“slow” settles no query. 1 query lacks judgments or needs another round. Since it was created, versions from "
+        "other campaigns have replaced the best known answers that it challenged on 1 query. No version was added."
+    )
+
+
 def test_a_text_that_was_considered_under_another_id_is_nothing_new(
     collection: Collection, first: QrelsVersion
 ) -> None:
