@@ -9,6 +9,9 @@ health page. What is judged is the time of an answer in the median; on a busy ma
 Before that, with all caches cold: what the campaign's page costs in CPU (of web processes and PostgreSQL together) and
 in memory, how soon each export starts, and whether people who are judging notice six who look at the campaign's page
 and download its exports over and over.
+
+Last, what keeping its judgments in use costs: a version of the collection's preference qrels, and counting what a draft
+over the same collection would reuse. The peer is the making of the campaign's export files.
 """
 
 import argparse
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from local.supervisor import Site
     from pools.models import Campaign, Collection
 
+LIMIT_KEPT = 0.5  # of the CPU of the exports
 RUNS = 16
 DEPTH = 10
 ASKED = 40
@@ -70,11 +74,12 @@ def main(arguments: list[str]) -> int:
     with own_servers() as folder:
         tenth = _judged(folder, QUERIES // share // TENTH, PAIRS // share // TENTH, "tenth")
         campaign = _judged(folder, QUERIES // share, PAIRS // share, "largest")
-        _export(campaign)
+        exported = _export(campaign)
         with own_site() as (port, site):
             cold = _cold(port, campaign, site)
             computed = _compute(tenth, campaign)
-            return _pages(port, campaign) or computed or cold
+            answered = _pages(port, campaign)
+        return _kept(campaign, exported) or answered or computed or cold
 
 
 def _judged(folder: Path, queries: int, pairs: int, name: str) -> "Campaign":
@@ -160,15 +165,48 @@ def _judge(campaign: "Campaign") -> None:
         cursor.execute("ANALYZE")
 
 
-def _export(campaign: "Campaign") -> None:
+def _export(campaign: "Campaign") -> float:
+    """Seconds of CPU, this process's and PostgreSQL's, for making all export files."""
     from judgments import refreshing
     from judgments.models import StoredFile
 
-    started = time.process_time()
+    started = _spent()
     assert refreshing.export_refresh(campaign=campaign)
     files = StoredFile.objects.filter(state=StoredFile.State.CURRENT)
     size = sum(files.values_list("size", flat=True))
-    print(f"{len(files)} export files of {size / 1e6:,.0f} MB made in {time.process_time() - started:.1f} s of CPU")
+    seconds = _spent() - started
+    print(f"{len(files)} export files of {size / 1e6:,.0f} MB made in {seconds:.1f} s of CPU")
+    return seconds
+
+
+def _kept(campaign: "Campaign", exported: float) -> int:
+    """What it costs to keep the judgments in use: a version of the collection's qrels, and a draft that reuses them."""
+    from django.utils import timezone
+
+    from pools.reuse import reused_pairs
+    from results import versions
+    from tests import factories
+
+    started = _spent()
+    version = versions.version_add(campaign=campaign, why="For the benchmark.", by=None, at=timezone.now())
+    versioned = _spent() - started
+    draft = factories.campaign(campaign.collection, "next", tests=0, start=False)
+    started = _spent()
+    reused = reused_pairs(draft, afresh=True)
+    counted = _spent() - started
+    assert reused == draft.pair_count, (reused, draft.pair_count)
+    good = max(versioned, counted) <= LIMIT_KEPT * exported
+    print(
+        f"{verdict(good)}: a version of {version.qrels:,} qrels takes {versioned:.1f} s of CPU, and counting the "
+        f"{reused:,} pairs that a draft reuses {counted:.1f} s: {versioned / exported:.2f} and "
+        f"{counted / exported:.2f} of what the exports take (at most {LIMIT_KEPT})"
+    )
+    return 0 if good else 1
+
+
+def _spent() -> float:
+    """Seconds of CPU that this process and PostgreSQL have used."""
+    return time.process_time() + cpu_of(postmaster())
 
 
 def _compute(tenth: "Campaign", campaign: "Campaign") -> int:
