@@ -473,6 +473,22 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         else:
             del self.fields["more_runs"]
 
+    @classmethod
+    def copying(cls, campaign: Campaign, collection: Collection) -> "CampaignForm":
+        """A form filled in with the settings of a campaign, and with its runs if it is over the collection. Challengers
+        challenge the newest version.
+        """
+        settings = {name: getattr(campaign, name) for name in LABELS if name not in ("name", "base_version")}
+        name = _("%(name)s, copy") % {"name": campaign.name}
+        number = Campaign.objects.filter(lab=collection.lab_id, name__startswith=name).count()
+        draft = Campaign(collection=collection, name=f"{name} {number + 1}" if number else name, **settings)
+        initial: dict[str, Any] = {}
+        if campaign.collection_id == collection.pk:
+            runs = list(campaign.runs.order_by("name").values_list("pk", "name"))
+            more = "\n".join(name for _key, name in runs[OFFERED:])
+            initial = {"runs": [key for key, _name in runs[:OFFERED]], "more_runs": more}
+        return cls(collection=collection, instance=draft, initial=initial)
+
     def fieldsets(self) -> Iterator[Group]:
         """The fields in the order in which a researcher decides."""
         for title, names, folded in self.groups:

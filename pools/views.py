@@ -549,6 +549,8 @@ def campaign_new(request: Request) -> HttpResponse:
         if before is not None and before.collection_id == collection.pk:
             entered = background.settings_of(before)
             form = CampaignForm(collection=collection, instance=entered, initial={"runs": before.request["runs"]})
+        elif request.GET.get("copy", "").isdecimal():
+            form = CampaignForm.copying(campaign_of(request, int(request.GET["copy"][:18])), collection)
         return render(request, "pools/campaign_new.html", {"form": form, "collection": collection})
     form = CampaignForm(request.POST, collection=collection)
     if form.is_valid():

@@ -1,5 +1,8 @@
 """Forms about test pairs, what workers read, and the panel."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
@@ -31,6 +34,18 @@ class SuggestForm(forms.Form):
     """How many test pairs to suggest."""
 
     count = forms.IntegerField(label=_("How many"), min_value=1, max_value=200, initial=10)
+
+
+class CopyTestsForm(forms.Form):
+    """Whose confirmed test pairs to copy: those of one of the lab's newest campaigns that have any."""
+
+    source = forms.ChoiceField(label=_("Campaign"))
+
+    def __init__(self, *args: Any, sources: Iterable[tuple[int, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["source"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = list(sources)
 
 
 class ConsentForm(forms.Form):

@@ -31,6 +31,7 @@ PACE_FROM = 200
 PACE_HITS = 10
 # HITs among which next_hit() chooses, and HITs of a worker, those with the highest numbers, whose test pairs it avoids
 LOOKED_AT = 100
+SOURCES = 50  # campaigns whose test pairs can be copied
 REMEMBERED = 100
 
 
@@ -258,6 +259,16 @@ def measure_tests(campaign: Campaign) -> HowFound:
     ]
     counts = list(shown.values()) or [0]
     return HowFound(recognition(sample, sampled_pairs(campaign)), len(shown), hits, min(counts), max(counts))
+
+
+def test_sources(campaign: Campaign) -> list[tuple[int, str]]:
+    """The lab's newest campaigns in the same language whose confirmed test pairs can be copied to this one: the key of
+    each, and its name with how many there are.
+    """
+    confirmed = Count("test_pairs", filter=Q(test_pairs__state=TestPair.State.CONFIRMED))
+    others = Campaign.objects.filter(lab=campaign.lab_id, language=campaign.language).exclude(pk=campaign.pk)
+    newest = others.annotate(tests=confirmed).filter(tests__gt=0).order_by("-created_at", "-id")[:SOURCES]
+    return [(other.pk, f"{other.name} ({other.tests})") for other in newest]
 
 
 class Tally(NamedTuple):

@@ -162,6 +162,48 @@ def test_pairs_import(*, campaign: Campaign, path: Path) -> list[TestPair]:
 
 
 @transaction.atomic
+def test_pairs_copy(*, campaign: Campaign, source: Campaign, by: User | None, at: datetime) -> list[TestPair]:
+    """Copy another campaign's confirmed test pairs to a draft, where they count as confirmed too. Returns those that it
+    did not have; one that it had as a suggestion is confirmed instead.
+
+    Raises Refused if the other campaign belongs to another lab, or asks in another language.
+    """
+    _must_be_draft(campaign)
+    if source.lab_id != campaign.lab_id:
+        raise Refused(_("Test pairs can be copied within a lab only."))
+    if source.language != campaign.language:
+        raise Refused(
+            _("“%(source)s” is in another language (%(theirs)s, and not %(ours)s), so its test pairs do not fit here.")
+            % {"source": source.name, "theirs": source.language, "ours": campaign.language}
+        )
+    same_collection = source.collection_id == campaign.collection_id
+    known = {_words_of(test): test for test in campaign.test_pairs.all()}
+    copied = []
+    for test in source.test_pairs.filter(state=TestPair.State.CONFIRMED).order_by("id"):
+        here = known.get(_words_of(test))
+        if here is None:
+            here = TestPair(
+                campaign=campaign,
+                question=test.question,
+                relevant_text=test.relevant_text,
+                off_topic_text=test.off_topic_text,
+                query_id=test.query_id if same_collection else None,
+                relevant_id=test.relevant_id if same_collection else None,
+                off_topic_id=test.off_topic_id if same_collection else None,
+            )
+        elif here.state != TestPair.State.SUGGESTED:
+            continue
+        here.state, here.decided_by, here.decided_at = TestPair.State.CONFIRMED, by, at
+        here.save()
+        copied.append(here)
+    return copied
+
+
+def _words_of(test: TestPair) -> tuple[str, str, str]:
+    return test.question, test.relevant_text, test.off_topic_text
+
+
+@transaction.atomic
 def test_pair_decide(*, test_pair: TestPair, confirm: bool, by: User | None, at: datetime) -> TestPair:
     """Confirm or decline a test pair; a decision can be changed until the campaign starts."""
     _must_be_draft(test_pair.campaign)

@@ -8,6 +8,7 @@ app_name = "tasks"
 urlpatterns = [
     path("campaigns/<int:pk>/tests/", views.tests, name="tests"),
     path("campaigns/<int:pk>/tests/suggest/", views.tests_suggest, name="tests_suggest"),
+    path("campaigns/<int:pk>/tests/copy/", views.tests_copy, name="tests_copy"),
     path("campaigns/<int:pk>/tests/decide/", views.tests_decide, name="tests_decide"),
     path("campaigns/<int:pk>/tests/<int:test_pk>/", views.test_decide, name="test_decide"),
     path("campaigns/<int:pk>/start/", views.launch, name="launch"),

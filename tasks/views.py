@@ -27,7 +27,7 @@ from tasks import lists as task_lists
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.default_texts import default_consent
-from tasks.forms import ConsentForm, InviteForm, SuggestForm, TestPairForm, WordsForm
+from tasks.forms import ConsentForm, CopyTestsForm, InviteForm, SuggestForm, TestPairForm, WordsForm
 from tasks.models import TestPair
 
 SUGGESTIONS = 20  # test pairs with their texts on a page
@@ -78,6 +78,31 @@ def tests_suggest(request: Request, pk: int) -> HttpResponse:
     else:
         messages.warning(request, _("No more test pairs can be suggested from the qrels. Write one yourself."))
     return see_other("tasks:tests", pk, fragment="suggested")
+
+
+@login_required
+@require_POST
+def tests_copy(request: Request, pk: int) -> HttpResponse:
+    """Copy the confirmed test pairs of another campaign of the lab."""
+    campaign = campaign_of(request, pk)
+    form = CopyTestsForm(request.POST, sources=task_selectors.test_sources(campaign))
+    status = 400
+    if form.is_valid():
+        source = campaign_of(request, int(form.cleaned_data["source"]))
+        try:
+            copied = task_services.test_pairs_copy(campaign=campaign, source=source, by=request.user, at=timezone.now())
+        except Refused as error:
+            status = refuse_in(form, error)
+        else:
+            text = ngettext(
+                "%(count)d test pair has been copied, and counts as confirmed.",
+                "%(count)d test pairs have been copied, and count as confirmed.",
+                len(copied),
+            )
+            messages.success(request, text % {"count": len(copied)})
+            return see_other("tasks:tests", pk, fragment="reviewed")
+    context = _tests_context(request, campaign, TestPairForm(), SuggestForm()) | {"copy": form}
+    return render(request, "tasks/tests.html", context, status=status)
 
 
 @login_required
@@ -142,6 +167,7 @@ def _tests_context(request: Request, campaign: Campaign, form: TestPairForm, sug
         ),
         "form": form,
         "suggest": suggest,
+        "copy": CopyTestsForm(sources=task_selectors.test_sources(campaign)),
         "lang": campaign.collection.language,
     }
 

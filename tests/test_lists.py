@@ -123,7 +123,14 @@ NOT_PAGES = {
         "judgments:export",
         "tasks:tests_suggest",
     ),
-    *("tasks:tests_decide", "tasks:test_decide", "tasks:launch", "tasks:panel_links", "pools:run_delete"),
+    *(
+        "tasks:tests_copy",
+        "tasks:tests_decide",
+        "tasks:test_decide",
+        "tasks:launch",
+        "tasks:panel_links",
+        "pools:run_delete",
+    ),
     *("pools:run_release", "pools:outside_scores_delete", "pools:preferences_delete"),
     *(
         "platforms:move",

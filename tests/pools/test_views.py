@@ -316,6 +316,52 @@ def test_a_new_campaign_with_the_forms_own_settings(page: Client, rita: User, co
     assert odd == {"language": "en"}
 
 
+def test_a_copy_of_a_campaign_begins_with_its_settings_and_its_runs(page: Client, collection: Collection) -> None:
+    first = factories.campaign(
+        collection,
+        "first",
+        runs=["red", "blue"],
+        start=False,
+        overlap=3,
+        title="Kept as it was",
+        error_rate=Decimal("0.2"),
+    )
+    shown = page.get(reverse("judgments:campaign", args=[first.pk])).content.decode()
+    address = reverse("pools:campaign_new") + f"?collection={collection.pk}&copy={first.pk}"
+    assert address.replace("&", "&amp;") in shown
+    form = page.get(address).context["form"]
+    posted = {name: form[name].value() for name in form.fields}
+    assert (posted["name"], posted["overlap"], posted["title"]) == ("first, copy", 3, "Kept as it was")
+    answer = page.post(address, {name: value for name, value in posted.items() if value not in (None, False)})
+    assert answer.status_code == 303
+    second = Campaign.objects.get(name="first, copy")
+    assert [run.name for run in second.runs.order_by("name")] == ["blue", "red"]
+    same = [field.name for field in Campaign._meta.fields if field.name in forms.LABELS and field.name != "name"]
+    assert {name: getattr(second, name) for name in same} == {name: getattr(first, name) for name in same}
+    assert page.get(address).context["form"]["name"].value() == "first, copy 2"
+
+
+def test_a_campaign_of_another_lab_cannot_be_copied(page: Client, collection: Collection, tmp_path: Path) -> None:
+    sam = factories.user("sam")
+    (tmp_path / "sam").mkdir()
+    hers = factories.campaign(factories.small(tmp_path / "sam", factories.lab("Another lab", sam)), "hers", start=False)
+    for key, status in ((hers.pk, 404), ("9" * 30, 404), ("x", 200), ("²", 200)):
+        assert page.get(reverse("pools:campaign_new"), {"collection": collection.pk, "copy": key}).status_code == status
+
+
+def test_a_copy_names_the_runs_that_its_form_does_not_list(
+    page: Client, collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = factories.campaign(collection, "first", start=False)
+    monkeypatch.setattr(forms, "OFFERED", 2)
+    address = reverse("pools:campaign_new") + f"?collection={collection.pk}&copy={first.pk}"
+    form = page.get(address).context["form"]
+    assert form["more_runs"].value() == "red"
+    posted = {name: form[name].value() for name in form.fields}
+    page.post(address, {name: value for name, value in posted.items() if value not in (None, False)})
+    assert Campaign.objects.get(name="first, copy").runs.count() == 3
+
+
 @pytest.mark.parametrize(
     ("changed", "status", "says"),
     [

@@ -1,10 +1,14 @@
 """The researcher's pages about test pairs, wording, the panel, and a campaign's start and end."""
 
+from pathlib import Path
+
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import escape
 
+from core.errors import Refused
 from core.models import Lab, User
 from pools.models import Campaign, Collection
 from tasks import jobs as task_jobs
@@ -85,6 +89,75 @@ def test_a_written_pair_is_confirmed_by_that(page: Client, draft: Campaign) -> N
     words = {"question": "what is a cat", "relevant_text": "An animal.", "off_topic_text": "Bread needs flour."}
     assert page.post(reverse("tasks:tests", args=[draft.pk]), words).status_code == 303
     assert draft.test_pairs.get().state == TestPair.State.CONFIRMED
+
+
+def test_the_confirmed_test_pairs_of_another_campaign_are_copied(
+    page: Client, rita: User, draft: Campaign, collection: Collection
+) -> None:
+    other = factories.campaign(collection, "other", tests=2, start=False)
+    task_services.test_pairs_suggest(campaign=other, count=1, seed=1)
+    (suggested,) = other.test_pairs.filter(state="suggested")
+    task_services.test_pair_decide(test_pair=suggested, confirm=True, by=None, at=timezone.now())
+    task_services.test_pairs_suggest(campaign=draft, count=1, seed=1)
+    here = draft.test_pairs.get()
+    assert (here.relevant, here.off_topic, here.state) == (suggested.relevant, suggested.off_topic, "suggested")
+    task_services.test_pairs_suggest(campaign=other, count=1, seed=2)
+
+    shown = page.get(reverse("tasks:tests", args=[draft.pk])).content.decode()
+    assert f'<option value="{other.pk}">other (3)</option>' in shown
+    answer = page.post(reverse("tasks:tests_copy", args=[draft.pk]), {"source": other.pk}, follow=True)
+    assert "3 test pairs have been copied" in answer.content.decode()
+    copied = draft.test_pairs.order_by("question")
+    assert {(test.state, test.decided_by) for test in copied} == {("confirmed", rita)}
+    words = ("question", "relevant_text", "off_topic_text", "query", "relevant", "off_topic")
+    theirs = other.test_pairs.filter(state="confirmed").order_by("question")
+    assert list(copied.values_list(*words)) == list(theirs.values_list(*words))
+
+    again = page.post(reverse("tasks:tests_copy", args=[draft.pk]), {"source": other.pk}, follow=True)
+    assert "0 test pairs have been copied" in again.content.decode()
+    assert draft.test_pairs.count() == 3
+
+
+def test_test_pairs_copied_from_another_collection_name_no_passage_of_it(
+    page: Client, draft: Campaign, lab: Lab, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    elsewhere = factories.collection(
+        tmp_path / "other",
+        in_lab=lab,
+        name="elsewhere",
+        qrels={"q1": ["p1"], "q2": ["p4"]},
+        tops={"red": {"q1": ["p2"]}},
+    )
+    other = factories.campaign(elsewhere, "other", tests=0, start=False)
+    task_services.test_pairs_suggest(campaign=other, count=1, seed=1)
+    task_services.test_pairs_decide(test_pairs=other.test_pairs.all(), confirm=True, by=None, at=timezone.now())
+    page.post(reverse("tasks:tests_copy", args=[draft.pk]), {"source": other.pk})
+    copied = draft.test_pairs.get()
+    assert copied.question == other.test_pairs.get().question
+    assert (copied.query, copied.relevant, copied.off_topic) == (None, None, None)
+
+
+def test_test_pairs_are_not_copied_from_another_lab_or_language_or_to_a_campaign_that_has_started(
+    page: Client, draft: Campaign, campaign: Campaign, collection: Collection, tmp_path: Path
+) -> None:
+    arabic = factories.campaign(collection, "arabic", start=False, language="ar")
+    sam = factories.user("sam")
+    (tmp_path / "sam").mkdir()
+    hers = factories.campaign(factories.small(tmp_path / "sam", factories.lab("Another lab", sam)), "hers", start=False)
+    shown = page.get(reverse("tasks:tests", args=[draft.pk])).content.decode()
+    assert "arabic (6)" not in shown
+    assert "hers (6)" not in shown
+    for source, status in ((arabic, 400), (hers, 400), (draft, 400)):
+        answer = page.post(reverse("tasks:tests_copy", args=[draft.pk]), {"source": source.pk})
+        assert (answer.status_code, draft.test_pairs.count()) == (status, 0), source.name
+    with pytest.raises(Refused, match="within a lab"):
+        task_services.test_pairs_copy(campaign=draft, source=hers, by=None, at=timezone.now())
+    with pytest.raises(Refused, match="is in another language"):
+        task_services.test_pairs_copy(campaign=draft, source=arabic, by=None, at=timezone.now())
+    assert page.post(reverse("tasks:tests_copy", args=[campaign.pk]), {"source": arabic.pk}).status_code == 400
+    with pytest.raises(Refused):
+        task_services.test_pairs_copy(campaign=campaign, source=draft, by=None, at=timezone.now())
 
 
 def test_a_pair_that_is_refused_keeps_what_was_written(page: Client, draft: Campaign) -> None:
