@@ -171,6 +171,16 @@ def test_a_campaign_whose_pairs_are_all_judged_needs_no_test_pairs_and_no_crowd(
         factories.take(factories.worker(second, "late"), second)
 
 
+def test_a_draft_with_nothing_left_to_judge_asks_for_no_further_steps(collection: Collection, client: Client) -> None:
+    judged(collection, runs=["red", "blue"])
+    client.force_login(factories.user("ria", is_staff=True))
+    for runs, steps in ((["red", "blue"], False), (["red", "green"], True)):
+        draft = factories.campaign(collection, " ".join(runs), runs=runs, tests=0, start=False)
+        page = " ".join(client.get(reverse("judgments:campaign", args=[draft.pk])).content.decode().split())
+        assert ("Confirm test pairs" in page) == steps
+        assert ("Nothing is left to judge, so the results follow at once." in page) != steps
+
+
 def test_without_enough_judged_pairs_a_campaign_still_needs_test_pairs(collection: Collection) -> None:
     judged(collection, runs=["red", "blue"])
     with pytest.raises(Refused, match="at least 3 confirmed test pairs"):
