@@ -22,9 +22,9 @@ class ListFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
     given: Mapping[str, str] = {}
 
     def __init__(self, data: Any = None, *arguments: Any, **named: Any) -> None:
-        data = data.copy()
+        data, prefix = data.copy(), named.get("prefix")
         for name, value in self.given.items():
-            data.setdefault(name, value)
+            data.setdefault(f"{prefix}-{name}" if prefix else name, value)
         super().__init__(data, *arguments, **named)
 
     def is_narrowing(self) -> bool:

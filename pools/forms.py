@@ -369,6 +369,12 @@ class VersionChoiceField(_VersionChoice):
         return _("version %(number)d") % {"number": obj.number}
 
 
+class RenameForm(forms.Form):
+    """A campaign's name."""
+
+    name = forms.CharField(label=LABELS["name"], max_length=Campaign._meta.get_field("name").max_length)
+
+
 class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """Every setting of a new campaign over one collection."""
 

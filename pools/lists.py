@@ -14,10 +14,21 @@ from pools.models import Campaign, Run
 
 
 class CampaignFilter(ListFilter):
-    """Campaigns by name and state."""
+    """Campaigns by name and state; without those in the archive, unless somebody asks for them."""
 
+    given = {"archive": "without"}
     name = search_filter(gettext_lazy("Name"))
     state = choice_filter(gettext_lazy("State"), Campaign.State.choices)
+    archive = choice_filter(
+        gettext_lazy("Archive"),
+        [("without", gettext_lazy("left out")), ("only", gettext_lazy("only"))],
+        method="by_archive",
+        empty_label=gettext_lazy("included"),
+    )
+
+    def by_archive(self, campaigns: QuerySet[Campaign], _name: str, which: str) -> QuerySet[Campaign]:
+        """Those in the archive, or the others."""
+        return campaigns.filter(archived_at__isnull=which == "without")
 
 
 CAMPAIGN_SORTS: dict[str, Sort] = {

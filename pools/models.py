@@ -405,6 +405,9 @@ class Campaign(models.Model):
     revision = models.PositiveBigIntegerField(
         default=0, editable=False, help_text=_("Grows whenever what results and exports are made of has changed.")
     )
+    archived_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("Since then it is listed only for those who ask for the archive.")
+    )
     finished_revision = models.PositiveBigIntegerField(
         null=True,
         blank=True,

@@ -684,6 +684,41 @@ def _set_base(campaign: Campaign) -> None:
 
 
 @transaction.atomic
+def campaign_rename(*, campaign: Campaign, name: str) -> Campaign:
+    """Give a campaign another name. Exports that name it, also as a source of judgments, are made anew.
+
+    Raises Refused if the lab has a campaign of this name, and without a name.
+    """
+    campaign.name = name.strip()
+    try:
+        campaign.full_clean(exclude={field.name for field in Campaign._meta.fields} - {"name", "lab"})
+    except ValidationError as error:
+        raise Refused(_in_words(error)) from error
+    campaign.save(update_fields=["name"])
+    collection_mark_changed(collection=campaign.collection)
+    return campaign
+
+
+@transaction.atomic
+def campaign_archive(*, campaign: Campaign, at: datetime) -> Campaign:
+    """Leave a campaign out of lists, unless somebody asks for the archive. Nothing else changes.
+
+    Raises NotNow while people can work on it.
+    """
+    campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
+    if campaign.state not in (Campaign.State.DRAFT, Campaign.State.CLOSED) and not campaign.is_finished:
+        raise NotNow(_("People can still work on this campaign. Close it first; then it can be archived."))
+    campaign.archived_at = campaign.archived_at or at
+    campaign.save(update_fields=["archived_at"])
+    return campaign
+
+
+def campaign_unarchive(*, campaign: Campaign) -> None:
+    """List a campaign again."""
+    Campaign.objects.filter(pk=campaign.pk).update(archived_at=None)
+
+
+@transaction.atomic
 def campaign_reword(*, campaign: Campaign, title: str, question: str, instructions: str) -> Campaign:
     """Change what the workers of a draft will read. What they read once it has started is fixed."""
     campaign = _draft(

@@ -37,6 +37,7 @@ from pools.forms import (
     CollectionFilesForm,
     OutsideScoresForm,
     PreferencesForm,
+    RenameForm,
     RunUploadForm,
     too_large,
 )
@@ -564,6 +565,43 @@ def campaign_new(request: Request) -> HttpResponse:
         )
         return _begin(request, asked)
     return render(request, "pools/campaign_new.html", {"form": form, "collection": collection}, status=400)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def campaign_rename(request: Request, pk: int) -> HttpResponse:
+    """Give a campaign another name."""
+    campaign = campaign_of(request, pk)
+    form, status = RenameForm(request.POST or None, initial={"name": campaign.name}), 200
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            try:
+                pool_services.campaign_rename(campaign=campaign_of(request, pk), name=form.cleaned_data["name"])
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                messages.success(request, _("The campaign has been renamed."))
+                return see_other("judgments:campaign", pk)
+    return render(request, "pools/campaign_rename.html", {"campaign": campaign, "form": form}, status=status)
+
+
+@login_required
+@require_POST
+def campaign_archive(request: Request, pk: int) -> HttpResponse:
+    """Leave a campaign out of lists."""
+    pool_services.campaign_archive(campaign=campaign_of(request, pk), at=timezone.now())
+    messages.success(request, _("The campaign has been archived. To see it in a list, choose the archive there."))
+    return see_other("judgments:campaign", pk)
+
+
+@login_required
+@require_POST
+def campaign_unarchive(request: Request, pk: int) -> HttpResponse:
+    """List a campaign again."""
+    pool_services.campaign_unarchive(campaign=campaign_of(request, pk))
+    messages.success(request, _("The campaign is listed again."))
+    return see_other("judgments:campaign", pk)
 
 
 @login_required

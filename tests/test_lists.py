@@ -107,7 +107,7 @@ MOST_VISITED = (
 # Pages without a list of rows: they must be small all the same.
 OTHER_PAGES = {
     *("judgments:progress", "judgments:exports", "results:results", "results:status"),
-    *("results:plan", "platforms:submission", "platforms:compared", "pools:campaign_delete"),
+    *("results:plan", "platforms:submission", "platforms:compared", "pools:campaign_delete", "pools:campaign_rename"),
     *("pools:collection_new", "pools:collection_add", "pools:preferences_import", "pools:job", "pools:job_progress"),
     *("results:settings", "results:version_new"),
 }
@@ -131,7 +131,13 @@ NOT_PAGES = {
         "tasks:panel_links",
         "pools:run_delete",
     ),
-    *("pools:run_release", "pools:outside_scores_delete", "pools:preferences_delete"),
+    *(
+        "pools:campaign_archive",
+        "pools:campaign_unarchive",
+        "pools:run_release",
+        "pools:outside_scores_delete",
+        "pools:preferences_delete",
+    ),
     *(
         "platforms:move",
         "platforms:publish",

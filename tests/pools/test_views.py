@@ -316,6 +316,69 @@ def test_a_new_campaign_with_the_forms_own_settings(page: Client, rita: User, co
     assert odd == {"language": "en"}
 
 
+def test_a_campaign_is_renamed_and_exports_that_name_it_are_made_again(page: Client, collection: Collection) -> None:
+    campaign, other = factories.campaign(collection, "first", start=False), factories.campaign(collection, "other")
+    address = reverse("pools:campaign_rename", args=[campaign.pk])
+    assert 'value="first"' in page.get(address).content.decode()
+    before = {one.pk: one.revision for one in Campaign.objects.all()}
+    assert page.post(address, {"name": " Autumn <b> "}).status_code == 303
+    campaign.refresh_from_db()
+    assert campaign.name == "Autumn <b>"
+    assert all(one.revision == before[one.pk] + 1 for one in Campaign.objects.all())
+    for name, status, says in (
+        ("other", 409, "already exists"),
+        (" ", 400, "required"),
+        ("x" * 101, 400, "at most 100"),
+    ):
+        answer = page.post(address, {"name": name})
+        assert (answer.status_code, says in answer.content.decode()) == (status, True), name
+        assert "Rename “Autumn &lt;b&gt;”" in answer.content.decode()
+    campaign.refresh_from_db()
+    other.refresh_from_db()
+    assert (campaign.name, other.name) == ("Autumn <b>", "other")
+
+
+def test_the_archive_is_left_out_of_lists_unless_somebody_asks_for_it(page: Client, collection: Collection) -> None:
+    old, new = (factories.campaign(collection, name, start=False) for name in ("old one", "new one"))
+    archive = reverse("pools:campaign_archive", args=[old.pk])
+    assert page.get(archive).status_code == 405
+    assert page.post(archive).status_code == 303
+    lists = reverse("pools:campaigns"), reverse("pools:collection", args=[collection.pk])
+    for address, key in zip(lists, ("", "campaigns-"), strict=True):
+        for which, names in (
+            (None, {"new one"}), ("without", {"new one"}), ("only", {"old one"}), ("", {"old one", "new one"}),
+        ):  # fmt: skip
+            text = page.get(address, {} if which is None else {f"{key}archive": which}).content.decode()
+            assert {one.name for one in (old, new) if f">{one.name}</a>" in text} == names, (address, which)
+    own = reverse("judgments:campaign", args=[old.pk])
+    assert "In the archive since" in page.get(own).content.decode()
+    page.post(reverse("pools:campaign_unarchive", args=[old.pk]))
+    assert "In the archive since" not in page.get(own).content.decode()
+    assert ">old one</a>" in page.get(lists[0]).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("state", "archived"), [("draft", True), ("packing", False), ("open", False), ("paused", False), ("closed", True)]
+)
+def test_a_campaign_that_people_can_work_on_is_not_archived(
+    page: Client, collection: Collection, state: str, archived: bool
+) -> None:
+    campaign = factories.campaign(collection, start=False)
+    Campaign.objects.filter(pk=campaign.pk).update(state=state)
+    answer = page.post(reverse("pools:campaign_archive", args=[campaign.pk]))
+    assert answer.status_code == (303 if archived else 409)
+    campaign.refresh_from_db()
+    assert (campaign.archived_at is not None) == archived
+
+
+def test_members_of_another_lab_neither_rename_nor_archive(stranger: Client, collection: Collection) -> None:
+    campaign = factories.campaign(collection, start=False)
+    for name in ("campaign_rename", "campaign_archive", "campaign_unarchive"):
+        assert stranger.post(reverse(f"pools:{name}", args=[campaign.pk]), {"name": "mine"}).status_code == 404
+    campaign.refresh_from_db()
+    assert (campaign.name, campaign.archived_at) == ("pilot", None)
+
+
 def test_a_copy_of_a_campaign_begins_with_its_settings_and_its_runs(page: Client, collection: Collection) -> None:
     first = factories.campaign(
         collection,
