@@ -77,7 +77,7 @@ def version_add(
     `parent` is the number of the version that the researcher took for the newest one, 0 for none.
 
     Raises NotNow if that is no longer the newest, if nothing is settled, or if nothing would change. Raises Refused for
-    a champion check, and without a reason.
+    a champion check or a trial, and without a reason.
     """
     why = why.strip()
     if not why:
@@ -142,6 +142,11 @@ def why_no_version(campaign: Campaign) -> str:
         )
     if campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
         return _("The campaign has not started, so it has no best known answers yet.")
+    if judgment_selectors.trial_campaigns().filter(pk=campaign.pk).exists():
+        return _(
+            "The campaign was a trial: it was published to the sandbox of Mechanical Turk. Its judgments count in it "
+            "alone, so no version can be made from it."
+        )
     return ""
 
 

@@ -18,12 +18,14 @@ from django.utils import timezone
 from core.errors import NotNow, Refused
 from core.models import User
 from evaluation.cli.main import main
+from platforms.models import Publication
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign, Collection, QrelsVersion, VersionQuery
 from results import jobs as result_jobs
 from results import scoring, versions
 from results.models import VersionScore
+from tasks.models import Platform
 from tests import factories
 from tests.results.judging import judge, judged, new_run
 
@@ -112,6 +114,16 @@ def test_nothing_is_made_without_a_reason_a_settled_query_or_a_change(collection
     with pytest.raises(NotNow, match="Nothing would change: version 1 has the same"):
         add(campaign)
     assert QrelsVersion.objects.count() == 1
+
+
+def test_no_version_is_made_from_a_trial_in_the_sandbox(collection: Collection) -> None:
+    trial = judged(collection)
+    publication = Publication.objects.create(campaign=trial, platform=Platform.MTURK_SANDBOX)
+    assert versions.why_no_version(trial) == "", "terms alone publish nothing: this was judged by links"
+    Publication.objects.filter(pk=publication.pk).update(state=Publication.State.STOPPED)
+    with pytest.raises(Refused, match="was a trial"):
+        add(trial)
+    assert not QrelsVersion.objects.exists()
 
 
 def test_of_two_who_add_a_version_at_once_one_is_told(collection: Collection, rita: User) -> None:
