@@ -690,6 +690,8 @@ def campaign_rename(*, campaign: Campaign, name: str) -> Campaign:
     Raises Refused if the lab has a campaign of this name, and without a name.
     """
     campaign.name = name.strip()
+    if Campaign.objects.filter(lab=campaign.lab_id, name=campaign.name).exclude(pk=campaign.pk).exists():
+        raise Refused(_("The lab already has a campaign with this name."))
     try:
         campaign.full_clean(exclude={field.name for field in Campaign._meta.fields} - {"name", "lab"})
     except ValidationError as error:

@@ -326,7 +326,7 @@ def test_a_campaign_is_renamed_and_exports_that_name_it_are_made_again(page: Cli
     assert campaign.name == "Autumn <b>"
     assert all(one.revision == before[one.pk] + 1 for one in Campaign.objects.all())
     for name, status, says in (
-        ("other", 409, "already exists"),
+        ("other", 409, "already has a campaign with this name"),
         (" ", 400, "required"),
         ("x" * 101, 400, "at most 100"),
     ):
