@@ -484,6 +484,7 @@ def test_campaigns_that_are_packed_at_once_do_not_wait_for_each_other(collection
         assert ReusedJudgment.objects.filter(reuse__campaign=draft).count() == 2
 
 
+@pytest.mark.timeout(900)
 def test_a_thirteenth_run_costs_237_pairs_and_not_1514(data: Path, tmp_path: Path) -> None:
     lab = factories.lab()
     collection = pool_services.collection_import(
@@ -500,6 +501,7 @@ def test_a_thirteenth_run_costs_237_pairs_and_not_1514(data: Path, tmp_path: Pat
     with runs[12].open("rb") as file:
         pool_services.run_import(collection=collection, name=runs[12].name, source=file, filename=runs[12].name)
     Query.objects.filter(collection=collection).update(text="A question.")
+    factories.analyze()
 
     draft = factories.campaign(collection, "thirteen", reuse="all", start=False)
 
@@ -507,6 +509,7 @@ def test_a_thirteenth_run_costs_237_pairs_and_not_1514(data: Path, tmp_path: Pat
     bill = campaign_bill(publication_likely(draft))
     assert (bill.hits, bill.hits * 10 - 237 < 10) == (24, True)
     Passage.objects.filter(collection=collection).update(text="A passage.")
+    factories.analyze()
     factories.begin(first)
     factories.begin(draft)
     assert (first.hits.count(), draft.hits.count()) == (0, 24)
