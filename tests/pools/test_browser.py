@@ -1,0 +1,54 @@
+"""Pages on which campaigns are listed, copied, renamed and archived, in a real browser: they fit, and can be read."""
+
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import sync_playwright
+
+from core.models import User
+from pools import services as pool_services
+from pools.models import Collection
+from tests import browser, factories
+from tests.looking import looks_right
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_pages_that_keep_campaigns_in_order_fit_and_can_be_read(
+    collection: Collection, rita: User, live_server: Any, settings: Any
+) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+    settings.RATELIMIT_ENABLE = False
+    factories.campaign(collection, "first", start=False)
+    draft = factories.campaign(collection, "draft", tests=0, start=False)
+    archived = factories.campaign(collection, "archived", start=False)
+    pool_services.campaign_archive(campaign=archived, at=timezone.now())
+    pages = [
+        reverse("pools:campaigns"),
+        reverse("pools:campaigns") + "?archive=only",
+        reverse("pools:campaign_rename", args=[draft.pk]),
+        reverse("tasks:tests", args=[draft.pk]),
+        reverse("judgments:campaign", args=[archived.pk]),
+        reverse("pools:campaign_new") + f"?collection={collection.pk}&copy={draft.pk}",
+    ]
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(**browser.launch_options())
+        page = chromium.new_context(base_url=live_server.url).new_page()
+        page.goto("/login/")
+        page.fill("#id_username", "rita")
+        page.fill("#id_password", "rita")
+        page.keyboard.press("Enter")
+        page.wait_for_url(lambda url: "/login/" not in url)
+        for address in pages:
+            page.goto(address)
+            looks_right(page)
+        page.goto(pages[3])
+        page.get_by_role("button", name="Copy its confirmed test pairs").press("Enter")
+        page.get_by_text("6 test pairs have been copied").wait_for()
+        page.goto(pages[0])
+        page.get_by_label("Archive").select_option("only")
+        page.get_by_role("button", name="Filter").press("Enter")
+        page.get_by_role("link", name="archived", exact=True).wait_for()
+        assert page.get_by_role("link", name="first", exact=True).count() == 0
+        chromium.close()
