@@ -5,6 +5,7 @@ read it), so these views take no CSRF cookie. GET never writes.
 """
 
 import secrets
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -146,7 +147,7 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
         "available": not reason,
         "none_reason": reason,
         "listing": listing,
-        "receipts": [_receipt(done, done.item_count) for done in listing.page],
+        "receipts": [receipt_context(done, done.item_count) for done in listing.page],
         "total_owed": dollars(finished.aggregate(total=Sum("owed", default=Decimal(0)))["total"]),
     }
     return render(request, "judgments/pages/home.html", context)
@@ -207,18 +208,10 @@ def instructions(request: HttpRequest, assignment: Assignment, token: str) -> Ht
     if assignment.state != Assignment.State.ACTIVE:
         return see_other("judging:done", token)
     waiting = judgment_selectors.unjudged_positions(assignment)
-    publication = platform_of(assignment)
     begun = judgment_selectors.judged_count(assignment) > 0
-    next_url = reverse("judging:item", args=[token, waiting[0]]) if waiting else reverse("judging:finish", args=[token])
-    context = {
-        "task": task_context(assignment.campaign),
-        "instructions": assignment.campaign.instructions,
-        "example": worked_example(),
-        "resume": waiting[0] if waiting and begun else None,
-        "next_url": next_url,
-        "leave_url": reverse("judging:leave", args=[token]),
-        "framed": publication is not None,
-    }
+    context = instructions_context(
+        assignment.campaign, token, waiting, begun=begun, publication=platform_of(assignment)
+    )
     return render(request, "judgments/pages/instructions.html", context)
 
 
@@ -237,7 +230,7 @@ def item(request: HttpRequest, token: str, position: int) -> HttpResponse:
     shown = judgment_selectors.shown_item(**keys._asdict(), position=position)
     if shown is None:
         return _without_item(request, token, position)
-    page = render(request, "judgments/pages/item.html", _item_context(keys, token, position, shown))
+    page = render(request, "judgments/pages/item.html", item_context(keys, token, position, shown))
     return page if shown.terms is None else allow_frame(page, submit_host(shown.terms))
 
 
@@ -277,21 +270,8 @@ def finish(request: HttpRequest, assignment: Assignment, token: str) -> HttpResp
         return see_other("judging:done", token)
     if assignment.state != Assignment.State.ACTIVE:
         return see_other("judging:done", token)
-    missing = judgment_selectors.unjudged_positions(assignment)
-    total = assignment.items.count()
-    answered = total - len(missing)
-    publication = platform_of(assignment)
-    context = {
-        "task": task_context(assignment.campaign),
-        "answered": answered,
-        "total": total,
-        "missing": [{"position": n, "url": reverse("judging:item", args=[token, n])} for n in missing],
-        "post_url": reverse("judging:finish", args=[token]),
-        "back_url": reverse("judging:item", args=[token, total]),
-        "leave_url": reverse("judging:leave", args=[token]),
-        "owed": dollars(pay_for(publication, owed(assignment.campaign.reward, answered, total), answered)),
-        "framed": publication is not None,
-    }
+    missing, total = judgment_selectors.unjudged_positions(assignment), assignment.items.count()
+    context = finish_context(assignment.campaign, token, missing, total, publication=platform_of(assignment))
     return render(request, "judgments/pages/finish.html", context)
 
 
@@ -307,18 +287,7 @@ def leave(request: HttpRequest, assignment: Assignment, token: str) -> HttpRespo
     if assignment.state != Assignment.State.ACTIVE:
         return see_other("judging:done", token)
     answered, total = judgment_selectors.judged_count(assignment), assignment.items.count()
-    publication = platform_of(assignment)
-    pay = pay_for(publication, owed(assignment.campaign.reward, answered, total), answered)
-    context = {
-        "task": task_context(assignment.campaign),
-        "answered": answered,
-        "total": total,
-        "owed": dollars(pay) if pay else "",
-        "post_url": reverse("judging:leave", args=[token]),
-        "back_url": reverse("judging:instructions", args=[token]),
-        "framed": publication is not None,
-        "return_it": publication is not None and _leaving_returns(publication, answered),
-    }
+    context = leave_context(assignment.campaign, token, answered, total, publication=platform_of(assignment))
     return render(request, "judgments/pages/leave.html", context)
 
 
@@ -330,21 +299,81 @@ def done(request: HttpRequest, assignment: Assignment, token: str) -> HttpRespon
     if assignment.finished_at is None:
         return see_other("judging:instructions", token)
     publication = platform_of(assignment)
+    home_url = _home_of(assignment) if publication is None else ""
+    context = done_context(assignment, assignment.items.count(), home_url=home_url, publication=publication)
+    return render(request, "judgments/pages/done.html", context)
+
+
+# --- what the pages show; of real work, and of a trial, of which nothing is stored
+
+
+def instructions_context(
+    campaign: Campaign, token: str, waiting: Sequence[int], *, begun: bool, publication: Publication | None = None
+) -> dict[str, Any]:
+    """The page before the first comparison; `waiting` are the positions without an answer."""
+    next_url = reverse("judging:item", args=[token, waiting[0]]) if waiting else reverse("judging:finish", args=[token])
+    return {
+        "task": task_context(campaign),
+        "instructions": campaign.instructions,
+        "example": worked_example(),
+        "resume": waiting[0] if waiting and begun else None,
+        "next_url": next_url,
+        "leave_url": reverse("judging:leave", args=[token]),
+        "framed": publication is not None,
+    }
+
+
+def finish_context(
+    campaign: Campaign, token: str, missing: Sequence[int], total: int, *, publication: Publication | None = None
+) -> dict[str, Any]:
+    """The summary before sending."""
+    answered = total - len(missing)
+    return {
+        "task": task_context(campaign),
+        "answered": answered,
+        "total": total,
+        "missing": [{"position": n, "url": reverse("judging:item", args=[token, n])} for n in missing],
+        "post_url": reverse("judging:finish", args=[token]),
+        "back_url": reverse("judging:item", args=[token, total]),
+        "leave_url": reverse("judging:leave", args=[token]),
+        "owed": dollars(pay_for(publication, owed(campaign.reward, answered, total), answered)),
+        "framed": publication is not None,
+    }
+
+
+def leave_context(
+    campaign: Campaign, token: str, answered: int, total: int, *, publication: Publication | None = None
+) -> dict[str, Any]:
+    """What leaving now would mean."""
+    pay = pay_for(publication, owed(campaign.reward, answered, total), answered)
+    return {
+        "task": task_context(campaign),
+        "answered": answered,
+        "total": total,
+        "owed": dollars(pay) if pay else "",
+        "post_url": reverse("judging:leave", args=[token]),
+        "back_url": reverse("judging:instructions", args=[token]),
+        "framed": publication is not None,
+        "return_it": publication is not None and _leaving_returns(publication, answered),
+    }
+
+
+def done_context(
+    assignment: Assignment, items: int, *, home_url: str, publication: Publication | None = None
+) -> dict[str, Any]:
+    """The receipt of work that has ended."""
+    assert assignment.finished_at is not None
     left = assignment.state == Assignment.State.LEFT
     return_it = publication is not None and left and _leaving_returns(publication, assignment.judged)
-    context = {
+    return {
         "task": task_context(assignment.campaign),
-        "receipt": _receipt(assignment, assignment.items.count(), publication),
-        "home_url": _home_of(assignment) if publication is None else "",
+        "receipt": receipt_context(assignment, items, publication),
+        "home_url": home_url,
         "framed": publication is not None,
         "late": assignment.finished_at > assignment.leased_until,
         "submit": None if publication is None or return_it else _submission(assignment, publication),
         "return_it": return_it,
     }
-    return render(request, "judgments/pages/done.html", context)
-
-
-# --- what the pages show
 
 
 class TooMany(Refused):
@@ -391,7 +420,8 @@ def saved_context(preferred: str, saved: judgment_services.Saved) -> dict[str, A
     }
 
 
-def _item_context(keys: links.Keys, token: str, position: int, shown: judgment_selectors.ShownItem) -> dict[str, Any]:
+def item_context(keys: links.Keys, token: str, position: int, shown: judgment_selectors.ShownItem) -> dict[str, Any]:
+    """One comparison."""
     now = timezone.now()
     last = position == shown.total
     seconds_left = (shown.leased_until - now).total_seconds()
@@ -493,7 +523,8 @@ def _current(assignment: Assignment) -> dict[str, Any]:
     }
 
 
-def _receipt(assignment: Assignment, items: int, publication: Publication | None = None) -> dict[str, Any]:
+def receipt_context(assignment: Assignment, items: int, publication: Publication | None = None) -> dict[str, Any]:
+    """The receipt of an assignment."""
     return {
         "code": assignment.receipt,
         "judged": assignment.judged,
