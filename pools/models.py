@@ -416,6 +416,9 @@ class Campaign(models.Model):
     )
 
     link = models.CharField(max_length=32, unique=True, default=new_token, editable=False)
+    trials_revoked = models.PositiveIntegerField(
+        default=0, db_default=0, editable=False, help_text=_("How often links to trials were revoked.")
+    )
     pseudonym_key = models.BinaryField(default=new_key, editable=False, max_length=32)
 
     class Meta:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from tasks import views
+from tasks import trial_views, views
 
 app_name = "tasks"
 urlpatterns = [
@@ -12,6 +12,9 @@ urlpatterns = [
     path("campaigns/<int:pk>/tests/decide/", views.tests_decide, name="tests_decide"),
     path("campaigns/<int:pk>/tests/<int:test_pk>/", views.test_decide, name="test_decide"),
     path("campaigns/<int:pk>/start/", views.launch, name="launch"),
+    path("campaigns/<int:pk>/try/", trial_views.trial, name="trial"),
+    path("campaigns/<int:pk>/try/wording/", trial_views.trial_of_wording, name="trial_of_wording"),
+    path("campaigns/<int:pk>/try/revoke/", trial_views.trials_revoke, name="trials_revoke"),
     path("campaigns/<int:pk>/wording/", views.wording, name="wording"),
     path("campaigns/<int:pk>/panel/", views.panel, name="panel"),
     path("campaigns/<int:pk>/panel/links.tsv", views.panel_links, name="panel_links"),

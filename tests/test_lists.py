@@ -109,7 +109,7 @@ OTHER_PAGES = {
     *("judgments:progress", "judgments:exports", "results:results", "results:status"),
     *("results:plan", "platforms:submission", "platforms:compared", "pools:campaign_delete", "pools:campaign_rename"),
     *("pools:collection_new", "pools:collection_add", "pools:preferences_import", "pools:job", "pools:job_progress"),
-    *("results:settings", "results:version_new"),
+    *("results:settings", "results:version_new", "tasks:trial"),
 }
 # Addresses that answer with a redirect, a file or one thing, take forms alone, or belong to a worker's task.
 NOT_PAGES = {
@@ -128,6 +128,8 @@ NOT_PAGES = {
         "tasks:tests_decide",
         "tasks:test_decide",
         "tasks:launch",
+        "tasks:trial_of_wording",
+        "tasks:trials_revoke",
         "tasks:panel_links",
         "pools:run_delete",
     ),

@@ -1,6 +1,7 @@
 """The endpoint that saves choices. A plain view: nothing else here is asked for as often."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
@@ -41,15 +42,19 @@ def save(request: HttpRequest, token: str, position: int) -> JsonResponse:
 
     200 says that the choice is stored, and nothing else does. 4xx answers carry a sentence as `error`.
     """
+    return answer_choice(request, lambda preferred, shown: _save(token, position, preferred, shown))
+
+
+def answer_choice(request: HttpRequest, save: Callable[[str, str], dict[str, Any]]) -> JsonResponse:
+    """The answer to a choice: what `save` says of what was chosen and when it was shown, or why it was refused."""
     try:
-        return JsonResponse(_save(request, token, position))
+        return JsonResponse(save(*_read_choice(request)))
     except Refused as refused:
         headers = {"Allow": "POST"} if isinstance(refused, OnlyPost) else {}
         return JsonResponse({"error": str(refused)}, status=refused.status, headers=headers)
 
 
-def _save(request: HttpRequest, token: str, position: int) -> dict[str, Any]:
-    preferred, shown = _read_choice(request)
+def _save(token: str, position: int, preferred: str, shown: str) -> dict[str, Any]:
     keys = links.assignment_keys(token)
     saved = judgment_services.judgment_save(
         assignment_id=keys.assignment_id,

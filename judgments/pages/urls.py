@@ -1,12 +1,25 @@
 """The workers' pages, and their saving endpoint."""
 
-from django.urls import path
+from django.urls import path, register_converter
 
-from judgments.pages import api, frame_entry
+from judgments.pages import api, frame_entry, trying
 from judgments.pages import worker as worker_pages
 
 app_name = "judging"
+register_converter(trying.TrialConverter, "trial")
+# Of a trial before those of real work: the addresses are the same, and the token says which it is.
 urlpatterns = [
+    path("c/<trial:token>/", trying.preview, name="preview"),
+    path("c/<trial:token>/consent/", trying.join, name="join"),
+    path("c/<trial:token>/declined/", trying.declined, name="declined"),
+    path("w/<trial:token>/", trying.home, name="home"),
+    path("w/<trial:token>/next/", trying.take, name="take"),
+    path("j/<trial:token>/", trying.instructions, name="instructions"),
+    path("j/<trial:token>/<int:position>/", trying.item, name="item"),
+    path("j/<trial:token>/<int:position>/save/", trying.save, name="save"),
+    path("j/<trial:token>/finish/", trying.finish, name="finish"),
+    path("j/<trial:token>/leave/", trying.leave, name="leave"),
+    path("j/<trial:token>/done/", trying.done, name="done"),
     path("c/<str:link>/", worker_pages.preview, name="preview"),
     path("c/<str:link>/consent/", worker_pages.join, name="join"),
     path("c/<str:link>/declined/", worker_pages.declined, name="declined"),

@@ -1,0 +1,288 @@
+"""The workers' pages as a trial: the same templates and scripts on a campaign's own pairs, and nothing is stored.
+
+Their addresses are those of real work, with a token that says that it is a trial (`tasks.trials`).
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from decimal import Decimal
+from functools import wraps
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from core.errors import BadRequest, NotNow, NotYours, Refused
+from core.lists import Listing
+from core.money import dollars, owed
+from judgments import selectors as judgment_selectors
+from judgments import services as judgment_services
+from judgments.models import Judgment
+from judgments.pages import api
+from judgments.pages import worker as worker_pages
+from judgments.pages.example import worked_example
+from judgments.pages.framing import allow_frame
+from tasks import links, trials
+from tasks.models import Assignment
+from tasks.trials import Done, Trial
+
+RECEIPT = "TRIAL-ONLY"
+_KEYS = links.Keys(0, 0, 0)  # of an assignment, a worker and a HIT: a trial has none
+
+
+class TrialConverter:
+    """A trial's token in an address."""
+
+    regex = r"try\.[A-Za-z0-9:._-]+"
+
+    def to_python(self, value: str) -> str:
+        """The token as it is."""
+        return value
+
+    def to_url(self, value: str) -> str:
+        """The token as it is. Raises ValueError for any other."""
+        if not value.startswith(trials.PREFIX):
+            raise ValueError(value)
+        return value
+
+
+View = Callable[..., HttpResponse]
+
+
+def on_trial(view: View) -> View:
+    """For pages of a trial, which get it and its token. The site itself may show them in a frame."""
+
+    @csrf_exempt
+    @never_cache
+    @wraps(view)
+    def tried(request: HttpRequest, token: str, *arguments: Any, **named: Any) -> HttpResponse:
+        origin = request.build_absolute_uri("/")
+        try:
+            return allow_frame(view(request, trials.trial_of(token), token, *arguments, **named), origin)
+        except Refused as refused:
+            refused.framed_by = origin
+            raise
+
+    return tried
+
+
+def _page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+    return render(request, f"judgments/pages/{template}.html", context | {"trial": True})
+
+
+# --- coming in
+
+
+@require_safe
+@on_trial
+def preview(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
+    """What the work is."""
+    context = {
+        "task": worker_pages.offer_context(trial.campaign),
+        "example": worked_example(),
+        "open": True,
+        "start_url": reverse("judging:join", args=[token]),
+    }
+    return _page(request, "preview", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@on_trial
+def join(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
+    """Consent. Agreeing begins a visit."""
+    if request.method == "POST":
+        return _begin(trial)
+    consent = worker_pages.consent_context(trial.campaign)
+    context = {
+        "task": worker_pages.offer_context(trial.campaign),
+        "consent": consent | {"text": trial.consent or consent["text"]},
+        "post_url": reverse("judging:join", args=[token]),
+        "decline_url": reverse("judging:declined", args=[token]),
+    }
+    return _page(request, "consent", context)
+
+
+def _begin(trial: Trial) -> HttpResponse:
+    visit = trials.visit_begin(trial, timezone.now())
+    return worker_pages.see_other("judging:instructions", visit.token)
+
+
+@require_safe
+@on_trial
+def declined(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
+    """The page for a visitor who did not agree."""
+    return _page(request, "declined", {"task": worker_pages.task_context(trial.campaign)})
+
+
+@require_safe
+@on_trial
+def home(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
+    """The worker's own page, of this visit alone."""
+    done, total = trials.done_of(trial), len(trial.items)
+    receipts = [worker_pages.receipt_context(_assignment(trial, done), total)] if done.ended else []
+    progress = {"answered": len(done.choices), "total": total, "url": reverse("judging:instructions", args=[token])}
+    context = {
+        "task": worker_pages.offer_context(trial.campaign),
+        "bookmark_url": request.build_absolute_uri(),
+        "current": None if done.ended else progress,
+        "take_url": reverse("judging:take", args=[token]),
+        "available": True,
+        "listing": Listing(request, receipts),
+        "receipts": receipts,
+        "total_owed": dollars(_owed(trial, done)),
+    }
+    return _page(request, "home", context)
+
+
+@require_POST
+@on_trial
+def take(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
+    """Begin another visit."""
+    return _begin(trial)
+
+
+# --- judging
+
+
+@require_safe
+@on_trial
+def instructions(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
+    """What to do."""
+    done = trials.done_of(trial)
+    if done.ended:
+        return worker_pages.see_other("judging:done", token)
+    begun, missing = bool(done.choices), _missing(trial, done)
+    context = worker_pages.instructions_context(trial.campaign, token, missing, begun=begun)
+    return _page(request, "instructions", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@on_trial
+def item(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpResponse:
+    """One comparison."""
+    if request.method == "POST":
+        _choose(trial, position, request.POST.get("preferred", ""), request.POST.get("shown", ""))
+        return worker_pages.see_other("judging:item", token, position)
+    done = trials.done_of(trial)
+    if done.ended:
+        return worker_pages.see_other("judging:done", token)
+    texts = _texts(trial, position)
+    shown = judgment_selectors.ShownItem(
+        question=trial.campaign.question,
+        question_language=trial.campaign.language,
+        language=trial.campaign.collection.language,
+        query=texts.query,
+        left=texts.left,
+        right=texts.right,
+        preferred=done.choices.get(position),
+        answered=len(done.choices),
+        total=len(trial.items),
+        campaign_id=trial.campaign.pk,
+        reward=trial.campaign.reward,
+        leased_until=_leased_until(trial),
+        terms=None,
+    )
+    context = worker_pages.item_context(_KEYS, token, position, shown)
+    context["form"]["name"] = f"{trial.visit}/{position}"
+    context["home_url"] = reverse("judging:home", args=[token])
+    return _page(request, "item", context)
+
+
+@csrf_exempt
+def save(request: HttpRequest, token: str, position: int) -> JsonResponse:
+    """Answer the page's script as if one choice had been saved."""
+    return api.answer_choice(request, lambda preferred, shown: _save(token, position, preferred, shown))
+
+
+def _save(token: str, position: int, preferred: str, shown: str) -> dict[str, Any]:
+    trial = trials.trial_of(token)
+    done = _choose(trial, position, preferred, shown)
+    saved = judgment_services.Saved(len(done.choices), len(trial.items), trial.campaign.reward, None)
+    return worker_pages.saved_context(preferred, saved)
+
+
+def _choose(trial: Trial, position: int, preferred: str, shown: str) -> Done:
+    worker_pages.shown_from(shown, _KEYS.assignment_id, position)
+    if preferred not in Judgment.Side.values:
+        raise BadRequest(_("The answer must be “left” or “right”, not “%(value)s”.") % {"value": preferred[:20]})
+    _texts(trial, position)
+    if trials.done_of(trial).ended:
+        raise NotNow(_("You have already finished this task, so its answers can no longer be changed."))
+    return trials.visit_choose(trial=trial, position=position, preferred=preferred)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@on_trial
+def finish(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
+    """A summary before sending."""
+    done = trials.done_of(trial)
+    missing = _missing(trial, done)
+    if request.method == "POST" and not missing:
+        trials.visit_end(trial=trial, ended=Assignment.State.SUBMITTED, at=timezone.now())
+    if (request.method == "POST" and not missing) or done.ended:
+        return worker_pages.see_other("judging:done", token)
+    context = worker_pages.finish_context(trial.campaign, token, missing, len(trial.items))
+    return _page(request, "finish", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@on_trial
+def leave(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
+    """What leaving now means."""
+    done = trials.done_of(trial)
+    if request.method == "POST":
+        trials.visit_end(trial=trial, ended=Assignment.State.LEFT, at=timezone.now())
+    if request.method == "POST" or done.ended:
+        return worker_pages.see_other("judging:done", token)
+    context = worker_pages.leave_context(trial.campaign, token, len(done.choices), len(trial.items))
+    return _page(request, "leave", context)
+
+
+@require_safe
+@on_trial
+def done(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
+    """The receipt, which is worth nothing."""
+    done = trials.done_of(trial)
+    if not done.ended:
+        return worker_pages.see_other("judging:instructions", token)
+    home_url = reverse("judging:home", args=[token])
+    context = worker_pages.done_context(_assignment(trial, done), len(trial.items), home_url=home_url)
+    return _page(request, "done", context)
+
+
+def _texts(trial: Trial, position: int) -> trials.TrialItem:
+    texts = trials.item_texts(trial, position)
+    if texts is None:
+        raise NotYours(_("This task has no question %(position)d.") % {"position": position})
+    return texts
+
+
+def _missing(trial: Trial, done: Done) -> list[int]:
+    return [position for position in range(1, len(trial.items) + 1) if position not in done.choices]
+
+
+def _leased_until(trial: Trial) -> datetime:
+    return (trial.begun_at or timezone.now()) + timedelta(minutes=trial.campaign.minutes_per_hit)
+
+
+def _owed(trial: Trial, done: Done) -> Decimal:
+    return owed(trial.campaign.reward, len(done.choices), len(trial.items) or 1)
+
+
+def _assignment(trial: Trial, done: Done) -> Assignment:
+    """What the receipt would be about; not stored."""
+    return Assignment(
+        campaign=trial.campaign,
+        state=done.ended,
+        judged=len(done.choices),
+        owed=_owed(trial, done),
+        receipt=RECEIPT,
+        finished_at=done.ended_at,
+        leased_until=_leased_until(trial),
+    )
