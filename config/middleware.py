@@ -2,9 +2,11 @@
 
 import secrets
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY, logout
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -14,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from core.errors import Refused
 from core.logs import REQUEST_ID
+from core.roles import NotAllowed, Right, check_address, right_of
 from judgments.pages.framing import allow_frame
 
 PERMISSIONS = ", ".join(
@@ -78,6 +81,33 @@ class SessionsEnd:
         return self.get_response(request)
 
 
+class RolesAreKept:
+    """Ask whoever opens a page that is not public to log in, and check what the address needs (core/roles.py).
+
+    An address that the table there does not name is an error. Views of the API ask for a token themselves.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., Any], _arguments: Any, named: dict[str, Any]
+    ) -> HttpResponse | None:
+        if right_of(request) == Right.PUBLIC:
+            return None
+        if request.user.is_authenticated:
+            try:
+                check_address(request, names_nothing=not named)
+            except NotAllowed as refused:
+                return answer_refusal(request, refused)
+        elif getattr(view, "login_required", True):
+            return redirect_to_login(request.get_full_path())
+        return None
+
+
 class RefusalsAsPages:
     """Answer a Refused with its own sentence: a page for people, JSON for scripts."""
 
@@ -104,15 +134,18 @@ class RefusalsAsPages:
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if not isinstance(exception, Refused):
-            return None
-        if "application/json" in request.headers.get("Accept", ""):
-            return JsonResponse({"error": str(exception)}, status=exception.status)
-        way_out = exception.way_out
-        if way_out is None and request.user.is_authenticated:
-            way_out = (reverse("pools:campaigns"), _("Go to the campaigns"))
-        link = {"url": way_out[0], "label": way_out[1]} if way_out else None
-        context = {"title": exception.title, "text": str(exception), "link": link}
-        response = render(request, "message.html", context, status=exception.status)
-        add_never_cache_headers(response)
-        return allow_frame(response, exception.framed_by) if exception.framed_by else response
+        return answer_refusal(request, exception) if isinstance(exception, Refused) else None
+
+
+def answer_refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
+    """A refusal as a page, or as JSON for a script."""
+    if "application/json" in request.headers.get("Accept", ""):
+        return JsonResponse({"error": str(refused)}, status=refused.status)
+    way_out = refused.way_out
+    if way_out is None and request.user.is_authenticated:
+        way_out = (reverse("pools:campaigns"), _("Go to the campaigns"))
+    link = {"url": way_out[0], "label": way_out[1]} if way_out else None
+    context = {"title": refused.title, "text": str(refused), "link": link}
+    response = render(request, "message.html", context, status=refused.status)
+    add_never_cache_headers(response)
+    return allow_frame(response, refused.framed_by) if refused.framed_by else response

@@ -9,9 +9,9 @@ from config.health import healthz, healthz_all
 from core.login import LimitedLogin
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="pools:campaigns")),
-    path("healthz", healthz),
-    path("healthz/all", healthz_all),
+    path("", RedirectView.as_view(pattern_name="pools:campaigns"), name="home"),
+    path("healthz", healthz, name="healthz"),
+    path("healthz/all", healthz_all, name="healthz_all"),
     path("", include("judgments.pages.urls")),  # tried first, since nothing is asked for as often
     path("login/", LimitedLogin.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import UserChangeForm
@@ -14,7 +15,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.errors import NotYours
-from core.models import Lab, User
+from core.models import Lab, Membership, User
+from core.people import is_last_site_admin, why_needed, why_role_needed
 
 if TYPE_CHECKING:  # the classes take parameters in their stubs alone
     _Admin = admin.ModelAdmin[Any]
@@ -91,15 +93,28 @@ class PersonForm(UserChangeForm):  # type: ignore[type-arg]  # generic in its st
     def clean(self) -> dict[str, Any]:
         """Refuse what would leave nobody who can manage the site."""
         data = super().clean() or self.cleaned_data
-        keeps = all(data.get(name, True) for name in ("is_active", "is_staff", "is_superuser"))
-        if not keeps and _is_last_admin(self.instance):
-            raise ValidationError(_("This is the only admin. Make someone else an admin first."))
+        stays_admin = data.get("is_staff", True) and data.get("is_superuser", True)
+        if not stays_admin and is_last_site_admin(self.instance):
+            raise ValidationError(_("This is the only admin of the site. Make someone else an admin first."))
+        if not data.get("is_active", True) and (why := why_needed(self.instance)):
+            raise ValidationError(why)
         return data
 
 
-def _is_last_admin(person: User) -> bool:
-    admins = User.objects.filter(is_active=True, is_staff=True, is_superuser=True)
-    return admins.filter(pk=person.pk).exists() and not admins.exclude(pk=person.pk).exists()
+class MembershipForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+    """Somebody's role in a lab; the last admin stays one."""
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse what would leave nobody who manages the lab."""
+        data = super().clean() or self.cleaned_data
+        if self.instance.pk is None:
+            return data
+        stored = Membership.objects.select_related("lab", "user").get(pk=self.instance.pk)
+        wanted = (data.get("lab"), data.get("user"), data.get("role"))
+        stays = wanted == (stored.lab, stored.user, Membership.Role.ADMIN)
+        if not stays and (why := why_role_needed(stored)):
+            raise ValidationError(why)
+        return data
 
 
 @admin.register(User)
@@ -122,8 +137,8 @@ class PersonAdmin(_UserAdmin):
         return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Everybody but the last admin and oneself."""
-        if obj is not None and (obj == request.user or _is_last_admin(obj)):
+        """Everybody but the last admin of the site or of a lab, and oneself."""
+        if obj is not None and (obj == request.user or why_needed(obj)):
             return False
         return super().has_delete_permission(request, obj)
 
@@ -134,21 +149,27 @@ class LabAdmin(_Admin):
 
     list_display = ["name"]
     search_fields = ["name"]
-    exclude = ["members"]
     list_per_page = 50
-
-
-Membership = Lab.members.through
-Membership._meta.verbose_name = gettext_lazy("membership")
-Membership._meta.verbose_name_plural = gettext_lazy("memberships")
 
 
 @admin.register(Membership)
 class MembershipAdmin(_Admin):
-    """Who belongs to which lab."""
+    """Who belongs to which lab, and as what."""
 
-    list_display = ["lab", "user"]
+    form = MembershipForm
+    list_display = ["lab", "user", "role"]
+    list_filter = ["role"]
     list_select_related = ["lab", "user"]
     search_fields = ["lab__name", "user__username"]
     raw_id_fields = ["lab", "user"]
     list_per_page = 50
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Several are not deleted at once: a lab's last admin may be among them."""
+        return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
+
+    def has_delete_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
+        """All but the last admin's of a lab."""
+        if obj is not None and why_role_needed(obj):
+            return False
+        return super().has_delete_permission(request, obj)

@@ -29,6 +29,7 @@ from core.errors import BadRequest, NotNow, NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing
 from core.money import dollars
+from core.roles import labs_of
 from platforms import jobs as platform_jobs
 from platforms import lists as platform_lists
 from platforms import publishing, replacing_terms, reviewing
@@ -692,7 +693,7 @@ def costs(request: Request) -> HttpResponse:
         "listing": listing,
         "rows": list(campaign_costs(listing.page.object_list)),
         "sums": costs_by_platform(cast("QuerySet[Campaign]", listing.rows)),
-        "several_labs": pool_selectors.labs_of(request.user)[1:2].exists(),
+        "several_labs": labs_of(request.user)[1:2].exists(),
     }
     return render(request, "platforms/costs.html", context)
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 from core.errors import Refused
 from core.forms import Group
 from core.models import Lab, User
+from core.roles import Right, labs_of
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign, Collection, QrelsVersion, Run, Upload
@@ -164,7 +165,7 @@ class RunUploadForm(forms.Form):
         super().__init__(*args, **kwargs)
         choice = self.fields["collection"]
         assert isinstance(choice, forms.ModelChoiceField)
-        collections = pool_selectors.collections_of(user)
+        collections = pool_selectors.collections_of(user, Right.MAINTAIN)
         self.must_choose = False  # whether the collection has to be chosen on a page of its own first
         if collections[OFFERED:].exists():
             chosen = str((self.data if self.is_bound else self.initial).get("collection") or "")
@@ -258,7 +259,7 @@ class CollectionFilesForm(forms.Form):
             return
         choice = self.fields["lab"]
         assert isinstance(choice, forms.ModelChoiceField)
-        choice.queryset = pool_selectors.labs_of(user).order_by("name")
+        choice.queryset = labs_of(user, Right.DESIGN).order_by("name")
 
     def parts(self) -> dict[str, Any]:
         """What was sent, by part."""

@@ -9,8 +9,9 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from core.errors import FileAway, FileMissing
-from core.models import Lab, User
+from core.errors import FileAway, FileMissing, NotYours
+from core.models import User
+from core.roles import Right, labs_of, require
 from evaluation.files.artifact import Order, RunArtifact
 from evaluation.files.qrels import Entry, Qrels
 from evaluation.judging.equal_texts import name_once, relevant_once
@@ -40,14 +41,46 @@ ARTIFACT_DEPTH = 100
 SECOND_DEPTH = 10
 
 
-def labs_of(user: User) -> QuerySet[Lab]:
-    """The labs whose things a user may see and do: their own; an admin's are all."""
-    return Lab.objects.all() if user.is_staff else Lab.objects.filter(members=user)
-
-
 def campaigns_of(user: User) -> QuerySet[Campaign]:
     """The campaigns that a user may see, newest first."""
     return Campaign.objects.filter(lab__in=labs_of(user)).select_related("collection", "lab").order_by("-id")
+
+
+def campaign_for(user: User, key: int, right: Right) -> Campaign:
+    """A campaign of the user's labs, for what needs a right. Raises NotYours and NotAllowed."""
+    campaign = campaigns_of(user).filter(pk=key).first()
+    if campaign is None:
+        raise NotYours(_("There is no such campaign, or it belongs to another lab."))
+    require(user, campaign.lab, right)
+    return campaign
+
+
+def collection_for(user: User, key: str | int, right: Right) -> Collection:
+    """A collection of the user's labs, for what needs a right. Raises NotYours and NotAllowed."""
+    is_key = str(key).isdecimal() and len(str(key)) < 19
+    collection = collections_of(user).filter(pk=key).first() if is_key else None
+    if collection is None:
+        raise NotYours(_("There is no such collection, or it belongs to another lab."))
+    require(user, collection.lab, right)
+    return collection
+
+
+def run_for(user: User, key: int, right: Right) -> Run:
+    """A run of the user's labs, for what needs a right. Raises NotYours and NotAllowed."""
+    run = runs_of(user).filter(pk=key).first()
+    if run is None:
+        raise NotYours(_("There is no such run, or it belongs to another lab."))
+    require(user, run.lab, right)
+    return run
+
+
+def job_for(user: User, key: int, right: Right) -> Job:
+    """A job of the user's labs, for what needs a right. Raises NotYours and NotAllowed."""
+    job = jobs_of(user).select_related("lab", "run", "campaign").filter(pk=key).first()
+    if job is None:
+        raise NotYours(_("There is no such job, or it belongs to another lab."))
+    require(user, job.lab, right)
+    return job
 
 
 def jobs_of(user: User) -> QuerySet[Job]:
@@ -138,9 +171,9 @@ def preference_imports_of(collection: Collection) -> QuerySet[PreferenceImport]:
     return collection.preference_imports.annotate(is_reused=Exists(users)).order_by("-id")
 
 
-def collections_of(user: User) -> QuerySet[Collection]:
-    """The collections that a user may see, by name."""
-    return Collection.objects.filter(lab__in=labs_of(user)).select_related("lab").order_by("name")
+def collections_of(user: User, right: Right = Right.SEE) -> QuerySet[Collection]:
+    """The collections in whose labs a user has a right, by name."""
+    return Collection.objects.filter(lab__in=labs_of(user, right)).select_related("lab").order_by("name")
 
 
 def runs_of(user: User) -> QuerySet[Run]:

@@ -23,6 +23,7 @@ from core.http import Request, refuse_in, see_other
 from core.lists import Listing
 from core.models import Lab
 from core.progress import progress_of
+from core.roles import Right, labs_of, right_of
 from evaluation.files.metadata import flatten
 from evaluation.files.runs import run_name
 from pools import background
@@ -52,28 +53,19 @@ log = logging.getLogger(__name__)
 # --- what all of the researcher's pages share
 
 
-def campaign_of(request: Request, pk: int) -> Campaign:
-    """The campaign, if it belongs to a lab of the user's. Raises NotYours."""
-    campaign = pool_selectors.campaigns_of(request.user).filter(pk=pk).first()
-    if campaign is None:
-        raise NotYours(_("There is no such campaign, or it belongs to another lab."))
-    return campaign
+def campaign_of(request: Request, pk: int, right: Right | None = None) -> Campaign:
+    """The campaign, if the user has the right that the address needs, or another. Raises NotYours and NotAllowed."""
+    return pool_selectors.campaign_for(request.user, pk, right or right_of(request))
 
 
 def collection_of(request: Request, pk: str | int) -> Collection:
-    """The collection, if it belongs to a lab of the user's. Raises NotYours."""
-    known = str(pk).isdecimal() and len(str(pk)) < 19  # what a key can be
-    collection = pool_selectors.collections_of(request.user).filter(pk=pk).first() if known else None
-    if collection is None:
-        raise NotYours(_("There is no such collection, or it belongs to another lab."))
-    return collection
+    """The collection, if the user has the right that the address needs. Raises NotYours and NotAllowed."""
+    return pool_selectors.collection_for(request.user, pk, right_of(request))
 
 
-def _run_of(request: Request, pk: int) -> Run:
-    run = pool_selectors.runs_of(request.user).filter(pk=pk).first()
-    if run is None:
-        raise NotYours(_("There is no such run, or it belongs to another lab."))
-    return run
+def run_of(request: Request, pk: int) -> Run:
+    """The run, if the user has the right that the address needs. Raises NotYours and NotAllowed."""
+    return pool_selectors.run_for(request.user, pk, right_of(request))
 
 
 # --- collections
@@ -90,21 +82,21 @@ def collections(request: Request) -> HttpResponse:
     return render(request, "pools/collections.html", context)
 
 
-def _collections_context(request: Request) -> dict[str, Any]:
-    collections = pool_selectors.collections_of(request.user)
+def _collections_context(request: Request, right: Right = Right.SEE) -> dict[str, Any]:
+    collections = pool_selectors.collections_of(request.user, right)
     listing = Listing(request, collections, sorts=pool_lists.COLLECTION_SORTS, narrow=pool_lists.CollectionFilter)
     return {"listing": listing, "rows": pool_selectors.collection_rows(listing.page.object_list)}
 
 
 def _choose_collection(request: Request, heading: str, target: str) -> HttpResponse:
-    """The collections, each of which leads on to a page that needs one."""
-    context = _collections_context(request) | {"heading": heading, "target": target}
+    """The collections, each of which leads on to a page that needs one, and may be opened for it."""
+    context = _collections_context(request, right_of(request)) | {"heading": heading, "target": target}
     return render(request, "pools/choose_collection.html", context)
 
 
 def _first_labs(request: Request) -> list[Lab]:
     """A page asks no more than whether there are labs, and several."""
-    return list(pool_selectors.labs_of(request.user).order_by("name")[:2])
+    return list(labs_of(request.user).order_by("name")[:2])
 
 
 @login_required
@@ -342,7 +334,7 @@ def runs(request: Request) -> HttpResponse:
 @require_GET
 def run(request: Request, pk: int) -> HttpResponse:
     """One run and its census."""
-    run = _run_of(request, pk)
+    run = run_of(request, pk)
     context = {
         "run": run,
         "sentences": census_sentences(run.census),
@@ -358,7 +350,7 @@ def run(request: Request, pk: int) -> HttpResponse:
 @require_POST
 def run_delete(request: Request, pk: int) -> HttpResponse:
     """Delete a run that no campaign uses."""
-    run = _run_of(request, pk)
+    run = run_of(request, pk)
     pool_services.run_delete(run=run)
     messages.success(request, _("The run “%(name)s” has been deleted.") % {"name": run.name})
     return see_other("pools:runs")
@@ -368,7 +360,7 @@ def run_delete(request: Request, pk: int) -> HttpResponse:
 @require_POST
 def run_release(request: Request, pk: int) -> HttpResponse:
     """Let exports have what only this run brought, or hold it back."""
-    run = _run_of(request, pk)
+    run = run_of(request, pk)
     pool_services.run_release(run=run, is_released=request.POST.get("is_released") == "yes")
     if run.is_released:
         said = _("Exports are made again, with what only “%(name)s” brought.")
@@ -466,10 +458,7 @@ def _jobs_shown(request: Request, **which: object) -> Listing:
 
 
 def _job_of(request: Request, pk: int) -> Job:
-    job = pool_selectors.jobs_of(request.user).select_related("run", "campaign").filter(pk=pk).first()
-    if job is None:
-        raise NotYours(_("There is no such job, or it belongs to another lab."))
-    return job
+    return pool_selectors.job_for(request.user, pk, Right.SEE)  # also where one that was asked for leads on
 
 
 def _job_asked_again(request: Request, kind: str) -> Job | None:
@@ -551,7 +540,7 @@ def campaign_new(request: Request) -> HttpResponse:
             entered = background.settings_of(before)
             form = CampaignForm(collection=collection, instance=entered, initial={"runs": before.request["runs"]})
         elif request.GET.get("copy", "").isdecimal():
-            form = CampaignForm.copying(campaign_of(request, int(request.GET["copy"][:18])), collection)
+            form = CampaignForm.copying(campaign_of(request, int(request.GET["copy"][:18]), Right.SEE), collection)
         return render(request, "pools/campaign_new.html", {"form": form, "collection": collection})
     form = CampaignForm(request.POST, collection=collection)
     if form.is_valid():

@@ -18,6 +18,7 @@ from kombu.exceptions import OperationalError
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing
+from core.roles import Right
 from pools import services as pool_services
 from pools.models import Campaign
 from pools.views import campaign_of
@@ -88,7 +89,7 @@ def tests_copy(request: Request, pk: int) -> HttpResponse:
     form = CopyTestsForm(request.POST, sources=task_selectors.test_sources(campaign))
     status = 400
     if form.is_valid():
-        source = campaign_of(request, int(form.cleaned_data["source"]))
+        source = campaign_of(request, int(form.cleaned_data["source"]), Right.SEE)
         try:
             copied = task_services.test_pairs_copy(campaign=campaign, source=source, by=request.user, at=timezone.now())
         except Refused as error:

@@ -38,6 +38,13 @@ def lab(name: str = "Test lab", *members: User) -> Lab:
     return made
 
 
+def member(of: Lab, role: str, name: str = "") -> User:
+    """Somebody with a role in a lab, named for it."""
+    made = user(name or role)
+    of.members.add(made, through_defaults={"role": role})
+    return made
+
+
 def user(name: str = "rita", **fields: Any) -> User:
     """Somebody who can log in, with their name as password."""
     return User.objects.create_user(username=name, password=name, **fields)

@@ -29,12 +29,13 @@ def lay_out(name: str, make: Callable[[], object]) -> None:
     if name in _kept:
         _put(_kept[name])
     else:
-        before = _present()
+        before = rows_and_files()
         make()
-        _kept[name] = _added(before, _present())
+        _kept[name] = _added(before, rows_and_files())
 
 
-def _present() -> World:
+def rows_and_files() -> World:
+    """All rows and stored files."""
     rows = {}
     with connection.cursor() as cursor:
         for model in apps.get_models(include_auto_created=True):

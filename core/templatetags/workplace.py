@@ -10,6 +10,8 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 
 from core.lists import Listing
+from core.models import Lab
+from core.roles import may_change
 
 register = template.Library()
 
@@ -69,6 +71,15 @@ def of_hundred(part: int, whole: int) -> int:
 def size(value: int) -> str:
     """`1.2 MB`."""
     return filesizeformat(value)
+
+
+@register.simple_block_tag(name="may", takes_context=True)
+def show_if_allowed(context: template.Context, content: str, address: str, lab: Lab | None = None) -> str:
+    """`{% may "platforms:move" campaign.lab %}<form …>{% endmay %}`: what only those see who may use the address.
+
+    Without a lab, whoever may use it in any.
+    """
+    return content if may_change(context["request"].user, lab, address) else ""
 
 
 @register.simple_tag
