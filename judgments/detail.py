@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from judgments import selectors as judgment_selectors
-from judgments.models import Judgment
+from judgments.models import Judgment, PairReport
 from tasks.models import Assignment, Item
 
 
@@ -12,8 +12,8 @@ from tasks.models import Assignment, Item
 class ItemDetail:
     """One item of an assignment: what was asked, what stood on each side, and what was preferred.
 
-    `passed` says whether the relevant passage of a test pair was preferred; None for pairs, and where nothing was.
-    `changes` is how often the worker changed their mind.
+    `passed` says whether the relevant passage of a test pair was preferred; None for pairs, where nothing was,
+    and where the worker reported it. `changes` is how often the worker changed their mind. `report` is what stands.
     """
 
     position: int
@@ -29,6 +29,8 @@ class ItemDetail:
     changes: int
     passed: bool | None
     accepted: bool
+    report: PairReport | None
+    is_set_aside: bool
 
 
 def item_details(assignment: Assignment) -> list[ItemDetail]:
@@ -40,10 +42,11 @@ def item_details(assignment: Assignment) -> list[ItemDetail]:
     for judgment in Judgment.objects.filter(assignment=assignment).select_related("item").order_by("id"):
         judgments.setdefault(judgment.item_id, []).append(judgment)
     accepted = set(assignment.acceptances.values_list("judgment_id", flat=True))
-    return [_item(item, judgments.get(item.pk, []), accepted) for item in items]
+    reports = {report.item_id: report for report in judgment_selectors.standing_reports(assignment)}
+    return [_item(item, judgments.get(item.pk, []), accepted, reports.get(item.pk)) for item in items]
 
 
-def _item(item: Item, judgments: Sequence[Judgment], accepted: set[int]) -> ItemDetail:
+def _item(item: Item, judgments: Sequence[Judgment], accepted: set[int], report: PairReport | None) -> ItemDetail:
     if item.pair is not None:
         pair = item.pair
         question, texts, names = pair.pool.query.text, (pair.a.text, pair.b.text), (pair.a.pid, pair.b.pid)
@@ -67,6 +70,8 @@ def _item(item: Item, judgments: Sequence[Judgment], accepted: set[int]) -> Item
         judgment=last,
         seconds=judgment_selectors.duration_of(last) if last else None,
         changes=max(0, len(judgments) - 1),
-        passed=last.prefers_a if last and item.pair is None else None,
+        passed=last.prefers_a if last and item.pair is None and report is None else None,
         accepted=last is not None and last.pk in accepted,
+        report=report,
+        is_set_aside=item.pair is not None and item.pair.is_set_aside,
     )

@@ -34,13 +34,17 @@ from tasks import selectors as task_selectors
 SETTINGS = (
     "order", "depth", "min_grade", "qrel_policy", "design", "champion_qrel", "base_version", "selection", "query_list",
     "sample_size", "seed", "overlap", "reuse", "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker",
-    "leaves_per_worker", "minutes_per_hit", "exclusion", "partial", "method", "error_rate", "compare_depth",
-    "comparisons", "baseline", "compared_pairs", "teams_apart", "rank_by", "reward", "fee_rate", "redo_rate",
-    "language", "title", "question", "instructions",
+    "leaves_per_worker", "minutes_per_hit", "report_share", "reports_per_pair", "exclusion", "partial", "method",
+    "error_rate", "compare_depth", "comparisons", "baseline", "compared_pairs", "teams_apart", "rank_by", "reward",
+    "fee_rate", "redo_rate", "language", "title", "question", "instructions",
 )  # fmt: skip
 JUDGMENT_COLUMNS = (
     "judgment", "worker", "hit", "assignment", "position", "kind", "query", "a", "b", "left", "preferred", "shown_at",
     "made_at", "seconds", "verdict", "accepted", "superseded",
+)  # fmt: skip
+REPORT_COLUMNS = (
+    "report", "worker", "hit", "assignment", "position", "kind", "query", "a", "b", "reason", "made_at", "withdrawn_at",
+    "verdict", "set_aside",
 )  # fmt: skip
 PAIR_COLUMNS = ("query", "a", "b", "a_preferred", "b_preferred", "needed")
 TWIN_COLUMNS = ("query", "passage", "also")
@@ -67,6 +71,8 @@ NAMES = {
     "equal-texts.tsv": "every other id under which the collection has the text of a pooled passage",
     "judgments.tsv": "every judgment, with pseudonym, side shown and times",
     "judgments.jsonl": "every judgment, with pseudonym, side shown and times",
+    "pair-reports.tsv": "every report that something is wrong with a pair",
+    "pair-reports.jsonl": "every report that something is wrong with a pair",
     "reused-judgments.tsv": "every reused judgment, with its source",
     "reused-judgments.jsonl": "every reused judgment, with its source",
     "manifest.json": "settings, counts, hashes of the files, software version",
@@ -119,6 +125,19 @@ class Source:
                 if self.may_leave(query, twin):
                     found.setdefault((query, candidate), []).append(twin)
         return found
+
+    @cached_property
+    def tests(self) -> dict[int, tuple[str, str, str]]:
+        """Query, relevant and off-topic passage of the test pairs, by their ids or, where they have none, by names."""
+        tests = self.campaign.test_pairs.select_related("query", "relevant", "off_topic")
+        return {
+            test.pk: (
+                test.query.qid if test.query else "",
+                test.relevant.pid if test.relevant else f"test-{test.pk}-relevant",
+                test.off_topic.pid if test.off_topic else f"test-{test.pk}-off-topic",
+            )
+            for test in tests
+        }
 
     @cached_property
     def qrels(self) -> list[tuple[str, str]]:
@@ -278,14 +297,10 @@ def _twin_records(source: Source) -> Iterator[dict[str, Any]]:
 
 def _judgment_records(source: Source) -> Iterator[dict[str, Any]]:
     campaign = source.campaign
-    tests = {test.pk: test for test in campaign.test_pairs.select_related("query", "relevant", "off_topic")}
     for row in judgment_selectors.judgment_rows(campaign):
         query, a, b = row.qid, row.a, row.b
         if row.test_id is not None:
-            test = tests[row.test_id]
-            query = test.query.qid if test.query else ""
-            a = test.relevant.pid if test.relevant else f"test-{test.pk}-relevant"
-            b = test.off_topic.pid if test.off_topic else f"test-{test.pk}-off-topic"
+            query, a, b = source.tests[row.test_id]
         elif not source.may_leave(str(query), str(a), str(b)):
             continue
         left_preferred = row.preferred == Judgment.Side.LEFT
@@ -308,6 +323,22 @@ def _judgment_records(source: Source) -> Iterator[dict[str, Any]]:
             "accepted": row.accepted,
             "superseded": row.superseded,
         }
+
+
+def _report_records(source: Source) -> Iterator[dict[str, Any]]:
+    for row in judgment_selectors.report_rows(source.campaign):
+        query, a, b = row.qid, row.a, row.b
+        if row.test_id is not None:
+            query, a, b = source.tests[row.test_id]
+        elif not source.may_leave(str(query), str(a), str(b)):
+            continue
+        worker, withdrawn = pseudonym(source.campaign, row.worker_id), row.withdrawn_at
+        values = (
+            row.pk, worker, row.hit, row.assignment_id, row.position, "pair" if row.test_id is None else "test", query,
+            a, b, row.reason, row.made_at.isoformat(), withdrawn.isoformat() if withdrawn else "", row.verdict,
+            bool(row.is_set_aside),
+        )  # fmt: skip
+        yield dict(zip(REPORT_COLUMNS, values, strict=True))
 
 
 def _reused_records(source: Source) -> Iterator[dict[str, Any]]:
@@ -438,6 +469,8 @@ _MAKE: dict[str, Callable[[Source], Iterator[bytes]]] = {
     "equal-texts.tsv": lambda source: _tsv(TWIN_COLUMNS, _twin_records(source)),
     "judgments.tsv": lambda source: _tsv(JUDGMENT_COLUMNS, _judgment_records(source)),
     "judgments.jsonl": lambda source: _jsonl(_judgment_records(source)),
+    "pair-reports.tsv": lambda source: _tsv(REPORT_COLUMNS, _report_records(source)),
+    "pair-reports.jsonl": lambda source: _jsonl(_report_records(source)),
     "reused-judgments.tsv": lambda source: _tsv(REUSED_COLUMNS, _reused_records(source)),
     "reused-judgments.jsonl": lambda source: _jsonl(_reused_records(source)),
 }

@@ -40,6 +40,65 @@ class Judgment(models.Model):
         return (self.preferred == self.Side.LEFT) == self.item.a_left
 
 
+class PairReport(models.Model):
+    """A worker's word that something is wrong with one item. It is no judgment, and never counts against the worker.
+
+    A report stands until the worker judges the item after all. While it stands, the item counts as answered for the
+    worker's pay, no judgment of theirs on it counts, and a test pair is neither passed nor failed.
+    """
+
+    class Reason(models.TextChoices):
+        LANGUAGE = "language", _("It is not in the language of this task")
+        BROKEN = "broken", _("The text is broken or cut off")
+        SAME = "same", _("Both passages say the same")
+        UPSETTING = "upsetting", _("It is offensive or upsetting")
+        OTHER = "other", _("Something else")
+
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="pair_reports")
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="reports")
+    reason = models.CharField(max_length=10, choices=Reason)
+    note = models.TextField(blank=True, help_text=_("In the worker's words; never exported."))
+    made_at = models.DateTimeField()
+    withdrawn_at = models.DateTimeField(null=True, blank=True, help_text=_("When the worker judged it after all."))
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["assignment", "item"],
+                condition=models.Q(withdrawn_at__isnull=True),
+                name="pair_report_stands_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.reason} on {self.item_id} in {self.assignment_id}"
+
+
+class PairDecision(models.Model):
+    """What a person decided about a reported pair: to set it aside, or to ask about it again. Append-only.
+
+    The newest decision holds, and reports made before it no longer count towards setting the pair aside.
+    """
+
+    class Kind(models.TextChoices):
+        SET_ASIDE = "set_aside", _("set aside")
+        ASKED_AGAIN = "asked", _("asked about again")
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="pair_decisions")
+    pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="decisions")
+    kind = models.CharField(max_length=10, choices=Kind)
+    why = models.TextField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        # the newest of a pair
+        indexes = [models.Index(fields=["pair", "-id"], name="pair_decision_newest_first")]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.why}"
+
+
 class Acceptance(models.Model):
     """A judgment that counts: it fills one of the `overlap` slots of its pair.
 

@@ -17,7 +17,16 @@ from evaluation.judging.challengers import Challenge, settle_challenges
 from evaluation.judging.equal_texts import Merged, judge_merged
 from evaluation.judging.pooling import canonical
 from evaluation.judging.tournament import Derived, Method, derive
-from judgments.models import Acceptance, Decision, Export, Judgment, Reuse, ReusedJudgment, StoredFile
+from judgments.models import (
+    Acceptance,
+    Decision,
+    Export,
+    Judgment,
+    PairReport,
+    Reuse,
+    ReusedJudgment,
+    StoredFile,
+)
 from platforms.models import Payment, Publication, listed_reward
 from pools.models import Campaign, Candidate, Collection, ImportedPreference, Pair, Pool, Query
 from pools.reuse import known_preferences
@@ -25,19 +34,38 @@ from pools.selectors import base_answers, twins_of
 from tasks.models import Assignment, Platform, Worker
 
 # What the export files hold. A new one makes all of them again.
-FORMAT = 4
+FORMAT = 5
 SOFTWARE = f"{VERSION}/{FORMAT}"
 
 
+def standing_reports(assignment: Assignment) -> QuerySet[PairReport]:
+    """The reports of an assignment that its worker has not withdrawn by judging the item after all."""
+    return PairReport.objects.filter(assignment=assignment, withdrawn_at=None)
+
+
 def effective(assignment: Assignment) -> dict[int, Judgment]:
-    """The newest judgment of each item of an assignment, by item key."""
+    """The newest judgment of each item of an assignment that is not reported, by item key."""
     rows = Judgment.objects.filter(assignment=assignment).order_by("item_id", "-id").distinct("item_id")
+    rows = rows.exclude(item__in=standing_reports(assignment).values("item"))
     return {judgment.item_id: judgment for judgment in rows.select_related("item")}
 
 
-def judged_count(assignment: Assignment) -> int:
-    """How many items of an assignment have been judged."""
-    return Judgment.objects.filter(assignment=assignment).values("item").distinct().count()
+def answered_count(assignment: Assignment) -> int:
+    """How many items of an assignment have been judged or reported: what its worker is paid for."""
+    judged = Judgment.objects.filter(assignment=assignment).values("item")
+    return judged.union(standing_reports(assignment).values("item")).count()
+
+
+def exceeds_reports(assignment: Assignment) -> bool:
+    """Whether a person should look before the work is used: more of it is reported than the campaign allows (one item
+    always is), or every test pair, so that nothing shows its care.
+    """
+    reported = standing_reports(assignment)
+    tests = assignment.items.filter(test__isnull=False)
+    allowed = max(Decimal(1), assignment.campaign.report_share * assignment.items.count())
+    if reported.count() > allowed:
+        return True
+    return tests.exists() and not tests.exclude(id__in=reported.values("item")).exists()
 
 
 def failed_tests(assignment: Assignment) -> list[Judgment]:
@@ -46,10 +74,11 @@ def failed_tests(assignment: Assignment) -> list[Judgment]:
     return [judgment for judgment in judgments if judgment.item.test_id is not None and not judgment.prefers_a]
 
 
-def all_tests_judged(assignment: Assignment) -> bool:
-    """Whether every test pair of the assignment's HIT was judged."""
+def all_tests_answered(assignment: Assignment) -> bool:
+    """Whether every test pair of the assignment's HIT was judged or reported."""
     tests = assignment.items.filter(test__isnull=False)
-    return not tests.exclude(judgments__assignment=assignment).exists()
+    unjudged = tests.exclude(judgments__assignment=assignment)
+    return not unjudged.exclude(id__in=standing_reports(assignment).values("item")).exists()
 
 
 def confirmed_unchecked() -> QuerySet[Assignment]:
@@ -88,7 +117,9 @@ class Waiting(NamedTuple):
 
 
 def waiting_for(pair_ids: Iterable[int]) -> list[Waiting]:
-    """Effective judgments of accepted assignments that fill no slot yet, in the order in which work was finished."""
+    """Effective judgments of accepted assignments that fill no slot yet, in the order in which work was finished; none
+    of items that are reported.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -102,6 +133,9 @@ def waiting_for(pair_ids: Iterable[int]) -> list[Waiting]:
               ORDER BY judgment.id DESC LIMIT 1) newest
             WHERE item.pair_id = ANY(%s)
               AND NOT EXISTS (SELECT 1 FROM judgments_acceptance a WHERE a.judgment_id = newest.id)
+              AND NOT EXISTS (
+                SELECT 1 FROM judgments_pairreport report
+                WHERE report.assignment_id = assignment.id AND report.item_id = item.id AND report.withdrawn_at IS NULL)
             ORDER BY assignment.finished_at, assignment.id, item.position
             """,
             [list(pair_ids)],
@@ -327,8 +361,9 @@ class JudgingProgress(NamedTuple):
 
 def waiting_pairs(assignment: Assignment) -> int:
     """How many pairs of an assignment's HIT need a judgment more."""
-    pairs = Pair.objects.filter(items__hit=assignment.hit_id).annotate(slots=Count("acceptances", distinct=True))
-    return pairs.filter(slots__lt=assignment.campaign.overlap).count()
+    pairs = Pair.objects.filter(items__hit=assignment.hit_id, is_set_aside=False)
+    filled = pairs.annotate(slots=Count("acceptances", distinct=True))
+    return filled.filter(slots__lt=assignment.campaign.overlap).count()
 
 
 def judging_progress(campaign: Campaign) -> JudgingProgress:
@@ -336,9 +371,10 @@ def judging_progress(campaign: Campaign) -> JudgingProgress:
     pairs = Pair.objects.filter(pool__campaign=campaign).annotate(slots=Count("acceptances"))
     full = pairs.filter(is_reused=False, slots__gte=campaign.overlap)
     accepted = Acceptance.objects.filter(pair__pool__campaign=campaign)
+    reported = PairReport.objects.filter(assignment=OuterRef("assignment"), item=OuterRef("item"), withdrawn_at=None)
     good = Judgment.objects.filter(
         assignment__campaign=campaign, assignment__verdict=Assignment.Verdict.ACCEPTED, item__pair__isnull=False
-    )
+    ).exclude(Exists(reported))
     slots = accepted.count()
     unused = good.values("assignment", "item").distinct().count() - slots
     reused = campaign.reused_pair_count
@@ -514,7 +550,14 @@ def judgment_rows(campaign: Campaign, pool: Pool | None = None) -> Iterator[Judg
         .distinct("assignment_id", "item_id")
         .values_list("id", flat=True)
     )
-    newest_ids = set(newest)
+    reported = PairReport.objects.filter(
+        assignment=OuterRef("assignment"),
+        item=OuterRef("item"),
+        withdrawn_at=None,
+        assignment__finished_at__isnull=False,  # until then the worker may judge it after all
+    )
+    reported_ids = judgments.filter(Exists(reported)).values_list("id", flat=True)
+    newest_ids = set(newest) - set(reported_ids)
     rows = judgments.order_by("id").values_list(
         "id",
         "assignment__worker_id",
@@ -536,6 +579,49 @@ def judgment_rows(campaign: Campaign, pool: Pool | None = None) -> Iterator[Judg
         yield JudgmentRow(*row[:-1], accepted=row[-1] is not None, superseded=row[0] not in newest_ids)
 
 
+def pair_reports(campaign: Campaign) -> QuerySet[PairReport]:
+    """Every report of a campaign, newest first, with what it is about and who made it."""
+    reports = PairReport.objects.filter(assignment__campaign=campaign).order_by("-id")
+    return reports.select_related(
+        "assignment__worker",
+        "assignment__hit",
+        "item__pair__pool__query",
+        "item__pair__a",
+        "item__pair__b",
+        "item__test",
+    )
+
+
+class ReportRow(NamedTuple):
+    """One report as it is exported: without the worker's own words, which may name somebody."""
+
+    pk: int
+    worker_id: int
+    hit: int
+    assignment_id: int
+    position: int
+    test_id: int | None
+    qid: str | None
+    a: str | None
+    b: str | None
+    reason: str
+    made_at: datetime
+    withdrawn_at: datetime | None
+    verdict: str
+    is_set_aside: bool | None
+
+
+def report_rows(campaign: Campaign) -> Iterator[ReportRow]:
+    """Every report in work that has ended, in the order in which they were made."""
+    ended = PairReport.objects.filter(assignment__campaign=campaign, assignment__finished_at__isnull=False)
+    rows = ended.order_by("id").values_list(
+        "id", "assignment__worker_id", "assignment__hit__number", "assignment_id", "item__position", "item__test_id",
+        "item__pair__pool__query__qid", "item__pair__a__pid", "item__pair__b__pid", "reason", "made_at",
+        "withdrawn_at", "assignment__verdict", "item__pair__is_set_aside",
+    )  # fmt: skip
+    return (ReportRow(*row) for row in rows.iterator(chunk_size=10_000))
+
+
 class WorkerRow(NamedTuple):
     """One line of a campaign's list of workers."""
 
@@ -549,7 +635,8 @@ class WorkerRow(NamedTuple):
     barred: bool
 
 
-# The newest judgment of each item of the campaign's assignments (of some workers, or all): what was done last counts.
+# The newest judgment of each item of the campaign's assignments (of some workers, or all): what was done last counts,
+# unless the item was reported.
 NEWEST = """
 SELECT DISTINCT ON (judgment.assignment_id, judgment.item_id)
   assignment.worker_id, assignment.verdict, item.position, item.test_id IS NOT NULL AS is_test,
@@ -560,6 +647,9 @@ FROM judgments_judgment judgment
   JOIN tasks_item item ON item.id = judgment.item_id
 WHERE assignment.campaign_id = %(campaign)s
   AND (%(workers)s::bigint[] IS NULL OR assignment.worker_id = ANY(%(workers)s::bigint[]))
+  AND NOT EXISTS (
+    SELECT 1 FROM judgments_pairreport report
+    WHERE report.assignment_id = assignment.id AND report.item_id = item.id AND report.withdrawn_at IS NULL)
 ORDER BY judgment.assignment_id, judgment.item_id, judgment.id DESC
 """
 # Over pairs alone: a test pair has an obvious answer, and is answered faster.
@@ -623,7 +713,9 @@ class Terms(NamedTuple):
 
 
 class ShownItem(NamedTuple):
-    """All that the page of one item shows. `preferred` is the newest judgment on it; `answered` counts judged items."""
+    """All that the page of one item shows. `preferred` is the newest judgment on it, None if it is reported;
+    `answered` counts items that were judged or reported.
+    """
 
     question: str
     question_language: str
@@ -632,6 +724,7 @@ class ShownItem(NamedTuple):
     left: str
     right: str
     preferred: str | None
+    reported: bool
     answered: int
     total: int
     campaign_id: int
@@ -650,7 +743,11 @@ _SHOWN_ITEM = """SELECT campaign.question, campaign.language,
   item.a_left,
   (SELECT preferred FROM judgments_judgment
    WHERE assignment_id = assignment.id AND item_id = item.id ORDER BY id DESC LIMIT 1),
-  (SELECT count(DISTINCT item_id) FROM judgments_judgment WHERE assignment_id = assignment.id),
+  EXISTS (SELECT 1 FROM judgments_pairreport
+   WHERE assignment_id = assignment.id AND item_id = item.id AND withdrawn_at IS NULL),
+  (SELECT count(*) FROM (
+     SELECT item_id FROM judgments_judgment WHERE assignment_id = assignment.id
+     UNION SELECT item_id FROM judgments_pairreport WHERE assignment_id = assignment.id AND withdrawn_at IS NULL) done),
   (SELECT count(*) FROM tasks_item WHERE hit_id = assignment.hit_id AND layout = assignment.layout),
   campaign.id, campaign.reward, assignment.leased_until,
   publication.platform, publication.pay, publication.base
@@ -675,8 +772,8 @@ def shown_item(*, assignment_id: int, worker_id: int, hit_id: int, position: int
         row = cursor.fetchone()
     if row is None:
         return None
-    question, question_language, language, *texts, a_left, preferred, answered, total = row[:13]
-    campaign_id, reward, leased_until, platform, pay, base = row[13:]
+    question, question_language, language, *texts, a_left, preferred, reported, answered, total = row[:14]
+    campaign_id, reward, leased_until, platform, pay, base = row[14:]
     query, first, second = texts[:3] if texts[0] is not None else texts[3:]
     left, right = (first, second) if a_left else (second, first)
     return ShownItem(
@@ -686,7 +783,8 @@ def shown_item(*, assignment_id: int, worker_id: int, hit_id: int, position: int
         query=query,
         left=left,
         right=right,
-        preferred=preferred,
+        preferred=None if reported else preferred,
+        reported=reported,
         answered=answered,
         total=total,
         campaign_id=campaign_id,
@@ -701,10 +799,10 @@ def terms_of(platform: str | None, pay: str, base: Decimal, reward: Decimal) -> 
     return None if platform is None else Terms(platform, pay, listed_reward(pay, base, reward))
 
 
-def unjudged_positions(assignment: Assignment) -> list[int]:
-    """Positions of the items that wait for a judgment, in order."""
+def unanswered_positions(assignment: Assignment) -> list[int]:
+    """Positions of the items that wait for a judgment or a report, in order."""
     judged = Judgment.objects.filter(assignment=assignment).values("item")
-    items = assignment.items.exclude(id__in=judged)
+    items = assignment.items.exclude(id__in=judged).exclude(id__in=standing_reports(assignment).values("item"))
     return list(items.order_by("position").values_list("position", flat=True))
 
 

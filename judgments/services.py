@@ -48,7 +48,9 @@ WITH chosen AS (
   SELECT assignment.id AS assignment_id, item.id AS item_id, assignment.hit_id, assignment.campaign_id,
     assignment.layout, assignment.platform_assignment_id,
     (SELECT preferred FROM judgments_judgment
-     WHERE assignment_id = assignment.id AND item_id = item.id ORDER BY id DESC LIMIT 1) AS before
+     WHERE assignment_id = assignment.id AND item_id = item.id ORDER BY id DESC LIMIT 1) AS before,
+    EXISTS (SELECT 1 FROM judgments_pairreport
+     WHERE assignment_id = assignment.id AND item_id = item.id AND withdrawn_at IS NULL) AS reported
   FROM tasks_assignment assignment
     JOIN tasks_item item
       ON item.hit_id = assignment.hit_id AND item.layout = assignment.layout AND item.position = %(position)s
@@ -56,10 +58,17 @@ WITH chosen AS (
 saved AS (
   INSERT INTO judgments_judgment (assignment_id, item_id, preferred, shown_at, made_at)
   SELECT assignment_id, item_id, %(preferred)s, least(%(shown_at)s, %(at)s), %(at)s
-  FROM chosen WHERE before IS DISTINCT FROM %(preferred)s)
+  FROM chosen WHERE before IS DISTINCT FROM %(preferred)s),
+withdrawn AS (
+  UPDATE judgments_pairreport report SET withdrawn_at = %(at)s
+  FROM chosen WHERE report.assignment_id = chosen.assignment_id AND report.item_id = chosen.item_id
+    AND report.withdrawn_at IS NULL)
 SELECT
-  (SELECT count(DISTINCT item_id) FROM judgments_judgment WHERE assignment_id = chosen.assignment_id)
-    + (before IS NULL)::int,
+  (SELECT count(*) FROM (
+     SELECT item_id FROM judgments_judgment WHERE assignment_id = chosen.assignment_id
+     UNION SELECT item_id FROM judgments_pairreport
+     WHERE assignment_id = chosen.assignment_id AND withdrawn_at IS NULL) done)
+    + (before IS NULL AND NOT reported)::int,
   (SELECT count(*) FROM tasks_item WHERE hit_id = chosen.hit_id AND layout = chosen.layout),
   campaign.reward, publication.platform, publication.pay, publication.base
 FROM chosen
@@ -71,6 +80,7 @@ FROM chosen
 
 def judgment_save(*, assignment_id: int, position: int, preferred: str, shown_at: datetime, at: datetime) -> Saved:
     """Store what the worker prefers on one item. Saying the same again (a double click, a reload) adds nothing.
+    A report of the item is withdrawn.
 
     Work that comes after the lease is stored like any other; after the end of the assignment nothing is.
     """
@@ -95,7 +105,7 @@ def assignment_finish(*, assignment: Assignment, at: datetime) -> Assignment:
     assignment = _lock(assignment)
     if assignment.state != Assignment.State.ACTIVE:
         return assignment
-    missing = judgment_selectors.unjudged_positions(assignment)
+    missing = judgment_selectors.unanswered_positions(assignment)
     if missing:
         raise NotNow(
             ngettext("One question has no answer yet.", "%(count)d questions have no answer yet.", len(missing))
@@ -125,7 +135,7 @@ def _lock(assignment: Assignment) -> Assignment:
 
 
 def _end(assignment: Assignment, *, left: bool, at: datetime) -> Assignment:
-    judged = judgment_selectors.judged_count(assignment)
+    judged = judgment_selectors.answered_count(assignment)
     task_services.assignment_end(assignment=assignment, judged=judged, left=left, at=at)
     assignment.refresh_from_db()
     if not assignment.platform_assignment_id:
@@ -206,11 +216,13 @@ def _check(assignment: Assignment, *, at: datetime) -> None:
         _fail(assignment, why=why, at=at)
     elif campaign.exclusion == Campaign.Exclusion.WORKER and elsewhere is not None:
         _exclude(assignment, why=_also(elsewhere.assignment_id, elsewhere.why), by=None, at=at)
-    elif left and (campaign.partial == Campaign.Partial.NEVER or not judgment_selectors.all_tests_judged(assignment)):
+    elif left and (campaign.partial == Campaign.Partial.NEVER or not judgment_selectors.all_tests_answered(assignment)):
         task_services.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.UNCHECKED)
+    elif judgment_selectors.exceeds_reports(assignment):
+        task_services.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.HELD)
     else:
         task_services.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.ACCEPTED)
-        _fill(_pairs_of([assignment]))
+        pairs_fill(_pairs_of([assignment]))
 
 
 def _fail(assignment: Assignment, *, why: str, at: datetime) -> None:
@@ -220,7 +232,7 @@ def _fail(assignment: Assignment, *, why: str, at: datetime) -> None:
         others = Assignment.objects.select_for_update(of=("self",)).filter(
             campaign_id=assignment.campaign_id,
             worker_id=assignment.worker_id,
-            verdict__in=[Assignment.Verdict.ACCEPTED, Assignment.Verdict.UNCHECKED],
+            verdict__in=[Assignment.Verdict.ACCEPTED, Assignment.Verdict.UNCHECKED, Assignment.Verdict.HELD],
         )
         for other in others.select_related("campaign", "worker").order_by("id"):
             _exclude(other, why=_also(assignment.pk, why), by=None, at=at)
@@ -255,7 +267,7 @@ def assignment_restore(*, assignment: Assignment, why: str, by: User, at: dateti
     if assignment.verdict != Assignment.Verdict.ACCEPTED:
         _rule(assignment.campaign, assignment.worker, assignment, Decision.Kind.RESTORED, _reason(why), by, at)
         task_services.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.ACCEPTED)
-        _fill(_pairs_of([assignment]))
+        pairs_fill(_pairs_of([assignment]))
         _mark_changed(assignment, was_excluded=True)
     return assignment
 
@@ -281,7 +293,7 @@ def _exclude(assignment: Assignment, *, why: str, by: User | None, at: datetime)
     pair_ids = _pairs_of([assignment])
     _lock_hits(pair_ids)
     Acceptance.objects.filter(assignment=assignment).delete()
-    _fill(pair_ids)
+    pairs_fill(pair_ids)
 
 
 def _rule(
@@ -336,8 +348,31 @@ def _lock_hits(pair_ids: Iterable[int]) -> list[int]:
     return list(hits.select_for_update().order_by("id").values_list("id", flat=True))
 
 
-def _fill(pair_ids: list[int]) -> None:
-    """Fill free slots of these pairs with judgments that wait for one, first finished first, and recount the HITs.
+# What a person decided last holds. Without a decision, or since it, so many workers as the campaign says, whose work is
+# used, must have reported the pair.
+_SET_ASIDE = """
+UPDATE pools_pair pair SET is_set_aside = counted.is_set_aside
+FROM (
+  SELECT pair.id, coalesce(decision.kind = 'set_aside', false) OR campaign.reports_per_pair <= (
+    SELECT count(DISTINCT assignment.worker_id)
+    FROM judgments_pairreport report
+      JOIN tasks_item item ON item.id = report.item_id
+      JOIN tasks_assignment assignment ON assignment.id = report.assignment_id
+    WHERE item.pair_id = pair.id AND report.withdrawn_at IS NULL AND assignment.verdict = 'accepted'
+      AND report.made_at > coalesce(decision.at, '-infinity')) AS is_set_aside
+  FROM pools_pair pair
+    JOIN pools_pool pool ON pool.id = pair.pool_id
+    JOIN pools_campaign campaign ON campaign.id = pool.campaign_id
+    LEFT JOIN LATERAL (
+      SELECT kind, at FROM judgments_pairdecision WHERE pair_id = pair.id ORDER BY id DESC LIMIT 1) decision ON true
+  WHERE pair.id = ANY(%s)) counted
+WHERE pair.id = counted.id AND pair.is_set_aside <> counted.is_set_aside
+"""
+
+
+def pairs_fill(pair_ids: list[int]) -> None:
+    """Fill free slots of these pairs with judgments that wait for one, first finished first; set aside those that have
+    enough reports; and recount the HITs.
 
     A pair takes at most `overlap` judgments, and one of each worker; what finds no slot stays stored, unused.
     """
@@ -365,4 +400,6 @@ def _fill(pair_ids: list[int]) -> None:
             )
         )
     Acceptance.objects.bulk_create(filled)
+    with connection.cursor() as cursor:
+        cursor.execute(_SET_ASIDE, [list(pair_ids)])
     task_services.hits_recount(hit_ids=hit_ids, counted_in=Acceptance._meta.db_table)

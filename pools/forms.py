@@ -56,6 +56,8 @@ LABELS: dict[str, "_StrPromise"] = {
     "hits_per_worker": gettext_lazy("Maximum HITs per worker"),
     "leaves_per_worker": gettext_lazy("Maximum HITs that a worker can leave"),
     "minutes_per_hit": gettext_lazy("Minutes per HIT"),
+    "report_share": gettext_lazy("Share of pairs that a worker can report"),
+    "reports_per_pair": gettext_lazy("Reports that set a pair aside"),
     "exclusion": gettext_lazy("A failed test pair excludes"),
     "partial": gettext_lazy("Use work that was left early"),
     "method": gettext_lazy("How winners are found"),
@@ -127,6 +129,14 @@ HELP: dict[str, "_StrPromise"] = {
         "empty for no limit."
     ),
     "minutes_per_hit": gettext_lazy("After this time, a HIT can go to another worker. Late work is still saved."),
+    "report_share": gettext_lazy(
+        "Workers can say that something is wrong with a pair. Work that reports more than this share waits for you: "
+        "0.25 is a quarter. It is paid like any other."
+    ),
+    "reports_per_pair": gettext_lazy(
+        "When this many workers have reported a pair, nobody else is asked about it, and its query has no result "
+        "until you decide."
+    ),
     "reward": gettext_lazy("In dollars, for a whole HIT. A worker who leaves early is owed a share."),
     "fee_rate": gettext_lazy(
         "What a platform charges on top, as a share of the reward: 0.2 is 20 %. Leave empty for the "
@@ -397,7 +407,10 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         ),
         (
             gettext_lazy("Judging settings"),
-            ["fill_last_hit", "hits_per_worker", "leaves_per_worker", "exclusion", "partial"],
+            [
+                *("fill_last_hit", "hits_per_worker", "leaves_per_worker", "exclusion", "partial"),
+                *("report_share", "reports_per_pair"),
+            ],
             True,
         ),
         (gettext_lazy("How results are read"), [*READING], True),

@@ -328,6 +328,18 @@ class Campaign(models.Model):
     fill_last_hit = models.BooleanField(default=False)
     hits_per_worker = models.PositiveIntegerField(null=True, blank=True)
     leaves_per_worker = models.PositiveIntegerField(null=True, blank=True, default=5, validators=[MinValueValidator(1)])
+    report_share = models.DecimalField(
+        max_digits=4,
+        decimal_places=3,
+        default=Decimal("0.250"),
+        validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal(1))],
+        help_text=_("Work that reports more than this share of its items waits for a person."),
+    )
+    reports_per_pair = models.PositiveSmallIntegerField(
+        default=2,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text=_("Workers who report a pair before nobody else is asked about it."),
+    )
     minutes_per_hit = models.PositiveIntegerField(
         default=60, validators=[MinValueValidator(1), MaxValueValidator(60 * 24 * 30)]
     )
@@ -524,6 +536,11 @@ class Pair(models.Model):
         default=False,
         db_default=False,
         help_text=_("Whether all its judgments were made before: set when the campaign is packed."),
+    )
+    is_set_aside = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text=_("Whether nobody is asked about it any more, because workers reported it or a person decided so."),
     )
 
     class Meta:

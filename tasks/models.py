@@ -189,6 +189,7 @@ class Assignment(models.Model):
         ACCEPTED = "accepted", _("accepted")
         EXCLUDED = "excluded", _("excluded")
         UNCHECKED = "unchecked", _("left before its test pairs were judged")
+        HELD = "held", _("waiting for a person: many pairs reported")
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="assignments")
     hit = models.ForeignKey(Hit, on_delete=models.PROTECT, related_name="assignments")

@@ -515,7 +515,9 @@ def assignment_set_verdict(*, assignment: Assignment, verdict: str) -> None:
 
 
 def hits_recount(*, hit_ids: Iterable[int], counted_in: str) -> None:
-    """Set `needed` of HITs from their pairs' filled slots, which the table `counted_in` holds, one row a slot."""
+    """Set `needed` of HITs from their pairs' filled slots, which the table `counted_in` holds, one row a slot. Pairs
+    that were set aside need nothing.
+    """
     table = connection.ops.quote_name(counted_in)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -523,10 +525,13 @@ def hits_recount(*, hit_ids: Iterable[int], counted_in: str) -> None:
             UPDATE tasks_hit hit SET needed = greatest(0, campaign.overlap - filled.fewest)
             FROM pools_campaign campaign, (
               SELECT hit_id, min(slots) AS fewest FROM (
-                SELECT item.hit_id, item.pair_id, count(slot.id) AS slots
-                FROM tasks_item item LEFT JOIN {table} slot ON slot.pair_id = item.pair_id
-                WHERE item.hit_id = ANY(%s) AND item.layout = 0 AND item.pair_id IS NOT NULL
-                GROUP BY item.hit_id, item.pair_id) counted
+                SELECT item.hit_id, item.pair_id,
+                  CASE WHEN pair.is_set_aside THEN 32767 ELSE count(slot.id) END AS slots
+                FROM tasks_item item
+                  JOIN pools_pair pair ON pair.id = item.pair_id
+                  LEFT JOIN {table} slot ON slot.pair_id = item.pair_id
+                WHERE item.hit_id = ANY(%s) AND item.layout = 0
+                GROUP BY item.hit_id, item.pair_id, pair.is_set_aside) counted
               GROUP BY hit_id) filled
             WHERE hit.id = filled.hit_id AND campaign.id = hit.campaign_id
             """,  # noqa: S608

@@ -23,8 +23,8 @@ from core.lists import Listing
 from core.money import dollars, owed
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
-from judgments.models import Judgment
-from judgments.pages import api
+from judgments.models import Judgment, PairReport
+from judgments.pages import api, reporting
 from judgments.pages import worker as worker_pages
 from judgments.pages.example import worked_example
 from judgments.pages.framing import allow_frame
@@ -33,6 +33,7 @@ from tasks.models import Assignment
 from tasks.trials import Done, Trial
 
 RECEIPT = "TRIAL-ONLY"
+REPORTED = "reported"  # in place of a side: the visitor said that something is wrong
 _KEYS = links.Keys(0, 0, 0)  # of an assignment, a worker and a HIT: a trial has none
 
 
@@ -180,7 +181,8 @@ def item(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpR
         query=texts.query,
         left=texts.left,
         right=texts.right,
-        preferred=done.choices.get(position),
+        preferred=None if done.choices.get(position) == REPORTED else done.choices.get(position),
+        reported=done.choices.get(position) == REPORTED,
         answered=len(done.choices),
         total=len(trial.items),
         campaign_id=trial.campaign.pk,
@@ -192,6 +194,20 @@ def item(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpR
     context["form"]["name"] = f"{trial.visit}/{position}"
     context["home_url"] = reverse("judging:home", args=[token])
     return _page(request, "item", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@on_trial
+def report(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpResponse:
+    """What is wrong with one comparison; that something is, is all that is remembered."""
+    total = len(trial.items)
+    _texts(trial, position)
+    if trials.done_of(trial).ended:
+        return worker_pages.see_other("judging:done", token)
+    if request.method == "POST" and request.POST.get("reason") in PairReport.Reason.values:
+        trials.visit_choose(trial=trial, position=position, preferred=REPORTED)
+        return reporting.go_on(token, position, total)
+    return _page(request, "report", reporting.report_context(trial.campaign, token, position, total, {}))
 
 
 @csrf_exempt

@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from judgments.pages import api, frame_entry, trying
+from judgments.pages import api, frame_entry, reporting, trying
 from judgments.pages import worker as worker_pages
 
 app_name = "judging"
@@ -17,6 +17,7 @@ urlpatterns = [
     path("j/<trial:token>/", trying.instructions, name="instructions"),
     path("j/<trial:token>/<int:position>/", trying.item, name="item"),
     path("j/<trial:token>/<int:position>/save/", trying.save, name="save"),
+    path("j/<trial:token>/<int:position>/report/", trying.report, name="report"),
     path("j/<trial:token>/finish/", trying.finish, name="finish"),
     path("j/<trial:token>/leave/", trying.leave, name="leave"),
     path("j/<trial:token>/done/", trying.done, name="done"),
@@ -31,6 +32,7 @@ urlpatterns = [
     path("j/<str:token>/", worker_pages.instructions, name="instructions"),
     path("j/<str:token>/<int:position>/", worker_pages.item, name="item"),
     path("j/<str:token>/<int:position>/save/", api.save, name="save"),
+    path("j/<str:token>/<int:position>/report/", reporting.report, name="report"),
     path("j/<str:token>/finish/", worker_pages.finish, name="finish"),
     path("j/<str:token>/leave/", worker_pages.leave, name="leave"),
     path("j/<str:token>/done/", worker_pages.done, name="done"),

@@ -207,8 +207,8 @@ def instructions(request: HttpRequest, assignment: Assignment, token: str) -> Ht
     """What to do, with a worked example; then on to the first comparison that waits."""
     if assignment.state != Assignment.State.ACTIVE:
         return see_other("judging:done", token)
-    waiting = judgment_selectors.unjudged_positions(assignment)
-    begun = judgment_selectors.judged_count(assignment) > 0
+    waiting = judgment_selectors.unanswered_positions(assignment)
+    begun = judgment_selectors.answered_count(assignment) > 0
     context = instructions_context(
         assignment.campaign, token, waiting, begun=begun, publication=platform_of(assignment)
     )
@@ -256,7 +256,7 @@ def _without_item(request: HttpRequest, assignment: Assignment, token: str, posi
     """What is answered where no item can be shown: the receipt, or that there is none at this position."""
     if assignment.state != Assignment.State.ACTIVE:
         return see_other("judging:done", token)
-    raise NotYours(_("This task has no question %(position)d.") % {"position": position})
+    raise NotYours(no_question(position))
 
 
 @csrf_exempt
@@ -270,7 +270,7 @@ def finish(request: HttpRequest, assignment: Assignment, token: str) -> HttpResp
         return see_other("judging:done", token)
     if assignment.state != Assignment.State.ACTIVE:
         return see_other("judging:done", token)
-    missing, total = judgment_selectors.unjudged_positions(assignment), assignment.items.count()
+    missing, total = judgment_selectors.unanswered_positions(assignment), assignment.items.count()
     context = finish_context(assignment.campaign, token, missing, total, publication=platform_of(assignment))
     return render(request, "judgments/pages/finish.html", context)
 
@@ -286,7 +286,7 @@ def leave(request: HttpRequest, assignment: Assignment, token: str) -> HttpRespo
         return see_other("judging:done", token)
     if assignment.state != Assignment.State.ACTIVE:
         return see_other("judging:done", token)
-    answered, total = judgment_selectors.judged_count(assignment), assignment.items.count()
+    answered, total = judgment_selectors.answered_count(assignment), assignment.items.count()
     context = leave_context(assignment.campaign, token, answered, total, publication=platform_of(assignment))
     return render(request, "judgments/pages/leave.html", context)
 
@@ -437,6 +437,7 @@ def item_context(keys: links.Keys, token: str, position: int, shown: judgment_se
             "left": shown.left,
             "right": shown.right,
             "preferred": shown.preferred,
+            "reported": shown.reported,
             "lang": shown.language,
         },
         "answered": shown.answered,
@@ -451,6 +452,7 @@ def item_context(keys: links.Keys, token: str, position: int, shown: judgment_se
         if last
         else reverse("judging:item", args=[token, position + 1]),
         "last": last,
+        "report_url": reverse("judging:report", args=[token, position]),
         "instructions_url": reverse("judging:instructions", args=[token]),
         "leave_url": reverse("judging:leave", args=[token]),
         "home_url": "" if framed else reverse("judging:home", args=[home_token]),
@@ -490,6 +492,11 @@ def offer_context(campaign: Campaign, publication: Publication | None = None) ->
     return offer
 
 
+def no_question(position: int) -> str:
+    """That a task has no item at this position."""
+    return _("This task has no question %(position)d.") % {"position": position}
+
+
 def span(length: timedelta) -> str:
     """`45 min`, `3 h`, `2 h 30 min`, `7 days`: hours from two on, days from two on."""
     minutes = int(length.total_seconds() // 60)
@@ -517,7 +524,7 @@ def was_shown(text: ConsentText, request: HttpRequest) -> bool:
 
 def _current(assignment: Assignment) -> dict[str, Any]:
     return {
-        "answered": judgment_selectors.judged_count(assignment),
+        "answered": judgment_selectors.answered_count(assignment),
         "total": assignment.items.count(),
         "url": reverse("judging:instructions", args=[links.assignment_token(assignment)]),
     }

@@ -28,6 +28,7 @@
 
   let saved = text.preferred || null;
   let wanted = saved;
+  let reported = "reported" in text; // the worker said that something is wrong: it is answered until they choose
   let acknowledged = saved; // what stands if a choice is refused
   let sending = false;
   let failures = 0;
@@ -50,7 +51,7 @@
       card.querySelector(".mark").hidden = !chosen;
     }
     for (const button of buttons) button.setAttribute("aria-pressed", String(button.value === wanted));
-    if (wanted) {
+    if (wanted || reported) {
       onward.href = next;
       onward.removeAttribute("aria-disabled");
       onward.removeAttribute("role");
@@ -67,6 +68,7 @@
     refused.hidden = true;
     if (side === wanted && sending) return;
     if (side !== wanted) goingTo = null;
+    reported = false;
     wanted = side;
     if (!sending) saved = null; // another tab or device may have saved something else since
     mark();
@@ -180,7 +182,7 @@
   onward.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    if (wanted) leaveFor(next);
+    if (wanted || reported) leaveFor(next);
     else show("choose");
   });
   if (back) {

@@ -77,6 +77,10 @@ def test_a_whole_walk_stores_no_row_anywhere(client: Client, draft: Campaign) ->
             assert answer.status_code == 303
     back = follow(browser, reverse("judging:item", args=[token, 2]))
     assert 'data-preferred="right"' in back
+    report = reverse("judging:report", args=[token, 2])
+    assert "What is wrong?" in follow(browser, report)
+    assert browser.post(report, {"reason": "broken"})["Location"] == reverse("judging:item", args=[token, 3])
+    assert "You reported this pair" in follow(browser, reverse("judging:item", args=[token, 2]))
     assert "All answered" in follow(browser, reverse("judging:finish", args=[token]))
     sent = browser.post(reverse("judging:finish", args=[token]))
     receipt = follow(browser, sent["Location"])

@@ -1,0 +1,72 @@
+"""Where a worker says that something is wrong with a pair. It works without a script, and never counts against them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+
+from core.errors import BadRequest, NotYours
+from judgments import reports
+from judgments import selectors as judgment_selectors
+from judgments.models import PairReport
+from judgments.pages import worker as worker_pages
+from judgments.pages.framing import in_platforms_frame, platform_of
+from pools.models import Campaign
+from tasks.models import Assignment
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_platforms_frame
+def report(request: HttpRequest, assignment: Assignment, token: str, position: int) -> HttpResponse:
+    """What is wrong with one item; POST stores it, and goes on to the next."""
+    if assignment.state != Assignment.State.ACTIVE:
+        return worker_pages.see_other("judging:done", token)
+    total = assignment.items.count()
+    if not 1 <= position <= total:
+        raise NotYours(worker_pages.no_question(position))
+    error = ""
+    if request.method == "POST":
+        words = {"reason": request.POST.get("reason", ""), "note": request.POST.get("note", "")}
+        try:
+            reports.pair_report(assignment_id=assignment.pk, position=position, at=timezone.now(), **words)
+        except BadRequest as refused:
+            error = str(refused)
+        else:
+            return go_on(token, position, total)
+    standing = judgment_selectors.standing_reports(assignment).filter(item__position=position).first()
+    shown = {"reason": standing.reason, "note": standing.note} if standing else {}
+    context = report_context(assignment.campaign, token, position, total, shown | request.POST.dict())
+    context |= {"error": error, "framed": platform_of(assignment) is not None}
+    return render(request, "judgments/pages/report.html", context, status=400 if error else 200)
+
+
+def go_on(token: str, position: int, total: int) -> HttpResponse:
+    """The next comparison, or the end."""
+    if position == total:
+        return worker_pages.see_other("judging:finish", token)
+    return worker_pages.see_other("judging:item", token, position + 1)
+
+
+def report_context(
+    campaign: Campaign, token: str, position: int, total: int, words: Mapping[str, str]
+) -> dict[str, Any]:
+    """What the page shows, with the reason and the note that it is filled in with."""
+    return {
+        "task": worker_pages.task_context(campaign),
+        "position": position,
+        "total": total,
+        "reasons": PairReport.Reason.choices,
+        "reason": words.get("reason", ""),
+        "note": words.get("note", ""),
+        "longest_note": reports.LONGEST_NOTE,
+        "post_url": reverse("judging:report", args=[token, position]),
+        "back_url": reverse("judging:item", args=[token, position]),
+    }

@@ -1,0 +1,214 @@
+"""Reported pairs: answered and paid, judged by somebody else, never held against the worker, and never without end."""
+
+import csv
+import json
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from core.errors import BadRequest, NotNow, NotYours
+from core.models import User
+from judgments import reports
+from judgments import selectors as judgment_selectors
+from judgments import services as judgment_services
+from judgments.models import Acceptance, Decision, Judgment, PairDecision, PairReport
+from pools.models import Campaign, Pair
+from tasks.models import Assignment, Hit, Item, Worker
+from tests import factories
+
+
+def report(assignment: Assignment, item: Item, reason: str = "broken", note: str = "") -> PairReport:
+    return reports.pair_report(
+        assignment_id=assignment.pk, position=item.position, reason=reason, note=note, at=timezone.now()
+    )
+
+
+def items_of(assignment: Assignment, *, tests: bool = False) -> list[Item]:
+    return list(assignment.items.filter(pair__isnull=tests).order_by("position"))
+
+
+def finish(assignment: Assignment) -> Assignment:
+    return judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+
+
+def do_reporting(worker: Worker, campaign: Campaign, pair: Pair | None = None) -> tuple[Assignment, Pair]:
+    """Take a HIT, report one pair (the first, unless told which), judge the rest, and finish."""
+    assignment = factories.take(worker, campaign)
+    items = items_of(assignment)
+    item = items[0] if pair is None else next(item for item in items if item.pair_id == pair.pk)
+    report(assignment, item)
+    factories.judge(assignment, only={each.position for each in assignment.items} - {item.position})
+    assert item.pair is not None
+    return finish(assignment), item.pair
+
+
+def test_a_reported_pair_is_paid_is_no_judgment_and_goes_to_another_worker(
+    campaign: Campaign, alice: Worker, bob: Worker
+) -> None:
+    done, pair = do_reporting(alice, campaign)
+    assert (done.verdict, done.judged, done.owed) == (Assignment.Verdict.ACCEPTED, 5, campaign.reward)
+    alice.refresh_from_db()
+    assert alice.barred_at is None and not Decision.objects.exists()
+    assert Acceptance.objects.count() == 2 and not Judgment.objects.filter(item__pair=pair).exists()
+    assert Hit.objects.get(pk=done.hit_id).needed == 1
+    redone = factories.do(bob, campaign)
+    assert redone.hit_id == done.hit_id
+    assert list(Acceptance.objects.filter(pair=pair).values_list("worker", flat=True)) == [bob.pk]
+    assert Hit.objects.get(pk=done.hit_id).needed == 0
+    assert judgment_selectors.overfull_pairs(campaign) == 0
+
+
+@pytest.mark.parametrize("judged_first", [True, False])
+def test_what_was_said_last_of_judging_and_reporting_counts(
+    campaign: Campaign, alice: Worker, judged_first: bool
+) -> None:
+    assignment = factories.take(alice, campaign)
+    item = items_of(assignment)[0]
+    if not judged_first:
+        report(assignment, item)
+    factories.judge(assignment)
+    if judged_first:
+        report(assignment, item)
+        shown = judgment_selectors.shown_item(
+            assignment_id=assignment.pk, worker_id=alice.pk, hit_id=assignment.hit_id, position=item.position
+        )
+        assert shown is not None and shown.reported and shown.preferred is None and shown.answered == 5
+    done = finish(assignment)
+    assert done.judged == 5
+    assert Acceptance.objects.filter(pair=item.pair).exists() is not judged_first
+    (only,) = PairReport.objects.all()
+    assert (only.withdrawn_at is None) is judged_first
+    exported = factories.exported(campaign)
+    superseded = {
+        row["position"]: row["superseded"] for row in map(json.loads, exported["judgments.jsonl"].splitlines())
+    }
+    assert superseded[item.position] is judged_first
+
+
+def test_choosing_the_same_side_after_a_report_withdraws_it_and_adds_no_judgment(
+    campaign: Campaign, alice: Worker
+) -> None:
+    assignment = factories.take(alice, campaign)
+    item = items_of(assignment)[0]
+    for _turn in range(2):
+        factories.judge(assignment, only=[item.position])
+        assert judgment_selectors.answered_count(assignment) == 1
+        report(assignment, item)
+    factories.judge(assignment)
+    assert Judgment.objects.filter(item=item).count() == 1
+    assert not judgment_selectors.standing_reports(assignment).exists()
+    finish(assignment)
+    assert Acceptance.objects.filter(pair=item.pair).exists()
+
+
+def test_a_reported_test_pair_is_neither_passed_nor_failed(campaign: Campaign, alice: Worker) -> None:
+    Campaign.objects.update(report_share="0.4")
+    assignment = factories.take(alice, campaign)
+    first, _second = items_of(assignment, tests=True)
+    factories.judge(assignment, only=[first.position], fail_tests=True)  # wrong, and then seen to be broken
+    report(assignment, first)
+    factories.judge(assignment, only={item.position for item in assignment.items} - {first.position})
+    assert finish(assignment).verdict == Assignment.Verdict.ACCEPTED
+    alice.refresh_from_db()
+    assert alice.barred_at is None
+    assert Acceptance.objects.count() == 3
+
+
+@pytest.mark.parametrize("what", ["more than the share", "every test pair"])
+def test_work_that_reports_too_much_is_paid_and_waits_for_a_person(
+    campaign: Campaign, alice: Worker, bob: Worker, rita: User, what: str
+) -> None:
+    Campaign.objects.update(report_share="0.4" if what == "every test pair" else "0.25")
+    assignment = factories.take(alice, campaign)
+    reported = items_of(assignment, tests=what == "every test pair")[:2]
+    for item in reported:
+        report(assignment, item)
+    factories.judge(assignment, only={i.position for i in assignment.items} - {i.position for i in reported})
+    held = finish(assignment)
+    assert (held.verdict, held.owed) == (Assignment.Verdict.HELD, campaign.reward)
+    assert not Acceptance.objects.exists() and not Decision.objects.exists()
+    assert judgment_services.confirmed_check_all(at=timezone.now()) == 0  # no job decides in a person's place
+    assert factories.take(bob, campaign).hit_id == held.hit_id
+    judgment_services.assignment_restore(assignment=held, why="They are broken.", by=rita, at=timezone.now())
+    assert Acceptance.objects.filter(worker=alice).count() == (3 if what == "every test pair" else 1)
+
+
+def test_a_pair_that_enough_workers_report_is_set_aside_and_the_campaign_ends(
+    campaign: Campaign, alice: Worker, bob: Worker, carol: Worker, rita: User
+) -> None:
+    first, pair = do_reporting(alice, campaign)
+    second, _pair = do_reporting(bob, campaign, pair)
+    assert second.hit_id == first.hit_id
+    pair.refresh_from_db()
+    assert pair.is_set_aside
+    assert Hit.objects.get(pk=first.hit_id).needed == 0
+    while Hit.objects.filter(campaign=campaign, needed__gt=0).exists():
+        factories.do(carol, campaign)
+    query = pair.pool.query.qid
+    assert query in judgment_selectors.derived(campaign).incomplete  # it has no result, and no wrong one
+    now = timezone.now()
+    ask = {"campaign": campaign, "pair": pair, "by": rita, "at": now}
+    reports.pair_decide(kind="asked", why="It reads well.", **ask)  # type: ignore[arg-type]
+    pair.refresh_from_db()
+    assert not pair.is_set_aside and Hit.objects.get(pk=first.hit_id).needed == 1
+    factories.do(carol, campaign)
+    assert query not in judgment_selectors.derived(campaign).incomplete
+    reports.pair_decide(kind="set_aside", why="It does not, after all.", **(ask | {"at": now + timedelta(hours=1)}))  # type: ignore[arg-type]
+    pair.refresh_from_db()
+    assert pair.is_set_aside
+    with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
+        PairDecision.objects.update(why="")
+
+
+def test_reports_of_a_worker_whose_work_is_excluded_set_nothing_aside(
+    campaign: Campaign, alice: Worker, bob: Worker, rita: User
+) -> None:
+    first, pair = do_reporting(alice, campaign)
+    do_reporting(bob, campaign, pair)
+    judgment_services.assignment_exclude(assignment=first, why="Reports what is fine.", by=rita, at=timezone.now())
+    pair.refresh_from_db()
+    assert not pair.is_set_aside
+    assert Hit.objects.get(pk=first.hit_id).needed == 1
+
+
+def test_reports_are_exported_without_names_and_without_the_workers_own_words(
+    campaign: Campaign, alice: Worker, bob: Worker
+) -> None:
+    assignment = factories.take(alice, campaign)
+    pair, test = items_of(assignment)[0], items_of(assignment, tests=True)[0]
+    Campaign.objects.update(report_share="0.4")
+    report(assignment, pair, "other", "Ask me: alice@example.org")
+    report(assignment, test, "language")
+    factories.judge(assignment, only={i.position for i in assignment.items} - {pair.position, test.position})
+    finish(assignment)
+    report(factories.take(bob, campaign), items_of(factories.take(bob, campaign))[0])  # of work that goes on
+    exported = factories.exported(campaign)
+    rows = list(csv.DictReader(exported["pair-reports.tsv"].decode().splitlines(), delimiter="\t"))
+    assert [(row["kind"], row["reason"], row["set_aside"]) for row in rows] == [
+        ("pair", "other", "false"),
+        ("test", "language", "false"),
+    ]
+    assert len(exported["pair-reports.jsonl"].splitlines()) == 2
+    assert not any(b"alice" in content.lower() for content in exported.values())
+
+
+def test_what_cannot_be_a_report_is_refused_and_stores_nothing(campaign: Campaign, alice: Worker, rita: User) -> None:
+    assignment = factories.take(alice, campaign)
+    item = items_of(assignment)[0]
+    with pytest.raises(BadRequest, match="choose what is wrong"):
+        report(assignment, item, "boring")
+    with pytest.raises(BadRequest, match="too long"):
+        report(assignment, item, note="x" * 2001)
+    with pytest.raises(NotYours, match="no question 99"):
+        reports.pair_report(assignment_id=assignment.pk, position=99, reason="other", note="", at=timezone.now())
+    factories.judge(assignment)
+    finish(assignment)
+    with pytest.raises(NotNow, match="already finished"):
+        report(assignment, item)
+    assert item.pair is not None
+    decide = {"campaign": campaign, "pair": item.pair, "by": rita, "at": timezone.now()}
+    with pytest.raises(BadRequest, match="reason"):
+        reports.pair_decide(kind="set_aside", why=" ", **decide)  # type: ignore[arg-type]
+    assert not PairReport.objects.exists() and not PairDecision.objects.exists()
