@@ -76,6 +76,8 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "judging:take": R.PUBLIC,
     "judging:instructions": R.PUBLIC,
     "judging:item": R.PUBLIC,
+    "judging:report": R.PUBLIC,
+    "judging:note": R.PUBLIC,
     "judging:save": R.PUBLIC,
     "judging:finish": R.PUBLIC,
     "judging:leave": R.PUBLIC,

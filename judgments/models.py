@@ -74,6 +74,17 @@ class PairReport(models.Model):
         return f"{self.reason} on {self.item_id} in {self.assignment_id}"
 
 
+class WorkerNote(models.Model):
+    """What a worker wrote to the research group from an assignment's receipt: an objection, or a question."""
+
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="notes")
+    text = models.TextField(help_text=_("Never exported."))
+    made_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"note {self.pk} on {self.assignment_id}"
+
+
 class PairDecision(models.Model):
     """What a person decided about a reported pair: to set it aside, or to ask about it again. Append-only.
 

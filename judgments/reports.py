@@ -1,4 +1,6 @@
-"""Pairs with which something is wrong: what workers report, and what people decide about it."""
+"""What workers tell the research group: that something is wrong with a pair, and notes from their receipts. And what
+people decide about reported pairs.
+"""
 
 from datetime import datetime
 
@@ -8,12 +10,13 @@ from django.utils.translation import gettext as _
 from core.errors import BadRequest, NotNow, NotYours
 from core.models import User
 from judgments import services as judgment_services
-from judgments.models import PairDecision, PairReport
+from judgments.models import PairDecision, PairReport, WorkerNote
 from pools import services as pool_services
 from pools.models import Campaign, Pair
 from tasks.models import Assignment
 
 LONGEST_NOTE = 2_000  # characters
+MOST_NOTES = 5  # from one receipt
 
 
 @transaction.atomic
@@ -56,3 +59,23 @@ def pair_decide(*, campaign: Campaign, pair: Pair, kind: str, why: str, by: User
     judgment_services.pairs_fill([pair.pk])
     pool_services.campaign_mark_changed(campaign_id=campaign.pk)
     return decision
+
+
+@transaction.atomic
+def note_write(*, assignment_id: int, text: str, at: datetime) -> WorkerNote:
+    """Store what a worker writes about an assignment that has ended. The same again is stored once."""
+    text = text.strip().replace("\0", "")
+    if not text:
+        raise BadRequest(_("Please write something first."))
+    if len(text) > LONGEST_NOTE:
+        raise BadRequest(_("The note is too long: at most %(most)d characters fit.") % {"most": LONGEST_NOTE})
+    assignment = Assignment.objects.select_for_update(no_key=True).get(pk=assignment_id)
+    if assignment.state == Assignment.State.ACTIVE:
+        raise NotNow(_("You can write from the receipt, once you have finished the task."))
+    notes = WorkerNote.objects.filter(assignment=assignment)
+    same = notes.filter(text=text).first()
+    if same is not None:
+        return same
+    if notes.count() >= MOST_NOTES:
+        raise NotNow(_("You have written about this task as often as you can. The group has your notes."))
+    return WorkerNote.objects.create(assignment=assignment, text=text, made_at=at)

@@ -263,6 +263,7 @@ def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponse:
         "campaign": campaign,
         "assignment": assignment,
         "items": detail.item_details(assignment),
+        "notes": assignment.notes.order_by("id"),
         "decisions": _decisions(request, assignment.decisions.select_related("campaign", "by").order_by("-id")),
         "form": form,
         "lang": campaign.collection.language,

@@ -160,7 +160,7 @@ NOT_PAGES = {
     *("results:version_file", "results:version_scores_file"),
     *("judging:preview", "judging:join", "judging:declined", "judging:declined_in_frame", "judging:arrive"),
     *("judging:consent", "judging:take", "judging:instructions", "judging:item", "judging:save", "judging:finish"),
-    *("judging:leave", "judging:done", "judging:report"),
+    *("judging:leave", "judging:done", "judging:report", "judging:note"),
 }
 
 

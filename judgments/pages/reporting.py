@@ -1,4 +1,7 @@
-"""Where a worker says that something is wrong with a pair. It works without a script, and never counts against them."""
+"""Where a worker says that something is wrong with a pair, and writes to the research group about finished work.
+
+It works without a script, and never counts against them.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,11 +10,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
-from core.errors import BadRequest, NotYours
+from core.errors import BadRequest, NotYours, Refused
 from judgments import reports
 from judgments import selectors as judgment_selectors
 from judgments.models import PairReport
@@ -70,3 +74,17 @@ def report_context(
         "post_url": reverse("judging:report", args=[token, position]),
         "back_url": reverse("judging:item", args=[token, position]),
     }
+
+
+@csrf_exempt
+@never_cache
+@require_POST
+@in_platforms_frame
+def write(request: HttpRequest, assignment: Assignment, token: str) -> HttpResponse:
+    """Store a note from the receipt."""
+    try:
+        reports.note_write(assignment_id=assignment.pk, text=request.POST.get("text", ""), at=timezone.now())
+    except Refused as refused:
+        refused.way_out = (reverse("judging:done", args=[token]), _("See your receipt"))
+        raise
+    return worker_pages.see_other("judging:done", token)

@@ -35,5 +35,6 @@ urlpatterns = [
     path("j/<str:token>/<int:position>/report/", reporting.report, name="report"),
     path("j/<str:token>/finish/", worker_pages.finish, name="finish"),
     path("j/<str:token>/leave/", worker_pages.leave, name="leave"),
+    path("j/<str:token>/note/", reporting.write, name="note"),
     path("j/<str:token>/done/", worker_pages.done, name="done"),
 ]

@@ -31,6 +31,7 @@ from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.pages.example import worked_example
 from judgments.pages.framing import allow_frame, expiring_in_frame, in_platforms_frame, platform_of, submit_host
+from judgments.reports import LONGEST_NOTE
 from platforms.models import Publication
 from pools.models import Campaign
 from tasks import links
@@ -301,7 +302,42 @@ def done(request: HttpRequest, assignment: Assignment, token: str) -> HttpRespon
     publication = platform_of(assignment)
     home_url = _home_of(assignment) if publication is None else ""
     context = done_context(assignment, assignment.items.count(), home_url=home_url, publication=publication)
+    context |= {
+        "not_used": _not_used(assignment),
+        "notes": assignment.notes.order_by("id"),
+        "note_url": reverse("judging:note", args=[token]),
+        "longest_note": LONGEST_NOTE,
+    }
     return render(request, "judgments/pages/done.html", context)
+
+
+def _not_used(assignment: Assignment) -> list[str]:
+    """Why the answers of finished work are not used, in sentences for the worker; nothing if they are.
+
+    How many test pairs failed is said, and never which.
+    """
+    verdicts = Assignment.Verdict
+    if assignment.verdict == verdicts.HELD:
+        return [_("You reported many of its pairs, so a person looks at this task before your answers are used.")]
+    if assignment.verdict == verdicts.UNCHECKED:
+        return [_("You left before the questions that we check were all answered, so your answers are not used.")]
+    if assignment.verdict != verdicts.EXCLUDED:
+        return []
+    decision = assignment.decisions.order_by("-id").first()
+    if decision is not None and decision.by_id is not None:
+        return [_("A person in the research group decided not to use your answers in this task.")]
+    failed = len(judgment_selectors.failed_tests(assignment))
+    if not failed:
+        return [_("Your answers here are not used, because of the questions that we check in another task of yours.")]
+    tests = assignment.items.filter(test__isnull=False).count()
+    return [
+        _(
+            "A few questions have a known answer: one passage answers the question, and the other is about something "
+            "else. In %(failed)d of %(tests)d of them, you chose the other one."
+        )
+        % {"failed": failed, "tests": tests},
+        _("That is why your answers in this task are not used, and why there are no more tasks for you here."),
+    ]
 
 
 # --- what the pages show; of real work, and of a trial, of which nothing is stored
@@ -527,6 +563,7 @@ def _current(assignment: Assignment) -> dict[str, Any]:
         "answered": judgment_selectors.answered_count(assignment),
         "total": assignment.items.count(),
         "url": reverse("judging:instructions", args=[links.assignment_token(assignment)]),
+        "until": assignment.leased_until,
     }
 
 

@@ -35,6 +35,7 @@
   let timer = 0;
   let goingTo = null; // where to, as soon as the choice is saved
   let gone = false;
+  let goesOn = false; // by itself, once a choice is saved: only if the person turned it on
 
   // ---- What the page shows ----
 
@@ -73,6 +74,7 @@
     if (!sending) saved = null; // another tab or device may have saved something else since
     mark();
     failures = 0;
+    if (goesOn) goingTo = next;
     save();
   }
 
@@ -224,24 +226,43 @@
 
   // ---- Keys, which can be turned off ----
 
-  const keys = document.getElementById("keys");
-  const KEYS_OFF = "bestknown.keys-off";
-  let keysOff = false;
-  try {
-    keysOff = window.localStorage.getItem(KEYS_OFF) === "1";
-  } catch {
-    // No storage inside some frames: keys are on.
-  }
-  keys.classList.toggle("off", keysOff);
-  document.getElementById("keys-toggle").addEventListener("click", () => {
-    keysOff = !keysOff;
-    keys.classList.toggle("off", keysOff);
+  // A switch that this browser remembers. Inside some frames there is no storage: it holds for the page, then.
+  function remember(name, change) {
+    let on = false;
     try {
-      window.localStorage.setItem(KEYS_OFF, keysOff ? "1" : "0");
+      on = window.localStorage.getItem(name) === "1";
     } catch {
-      // It holds for this page, then.
+      // off
     }
+    change(on);
+    return () => {
+      on = !on;
+      change(on);
+      try {
+        window.localStorage.setItem(name, on ? "1" : "0");
+      } catch {
+        // until the page is left
+      }
+    };
+  }
+
+  const keys = document.getElementById("keys");
+  let keysOff = false;
+  const turnKeys = remember("bestknown.keys-off", (off) => {
+    keysOff = off;
+    keys.classList.toggle("off", off);
   });
+  document.getElementById("keys-toggle").addEventListener("click", turnKeys);
+
+  const onwards = document.getElementById("goes-on");
+  onwards.addEventListener(
+    "click",
+    remember("bestknown.goes-on", (on) => {
+      goesOn = on;
+      onwards.setAttribute("aria-pressed", String(on));
+    }),
+  );
+  onwards.hidden = false;
 
   const SIDE = { a: "left", 1: "left", arrowleft: "left", b: "right", 2: "right", arrowright: "right" };
 

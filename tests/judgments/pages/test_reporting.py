@@ -6,8 +6,11 @@ import re
 
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
-from judgments.models import Judgment, PairReport
+from core.models import User
+from judgments import services as judgment_services
+from judgments.models import Judgment, PairReport, WorkerNote
 from pools.models import Campaign
 from tasks import links
 from tasks.models import Assignment, Worker
@@ -66,3 +69,38 @@ def test_the_page_is_the_same_for_pairs_and_test_pairs_and_the_last_leads_to_the
         "judging:done", args=[token]
     )
     assert Client().get(reverse("judging:report", args=[token, 9])).status_code == 303
+
+
+def test_a_worker_is_told_why_work_is_not_used_and_an_objection_reaches_the_researcher(
+    campaign: Campaign, alice: Worker, rita: User, client: Client
+) -> None:
+    failed = factories.do(alice, campaign, fail_tests=True)
+    token = links.assignment_token(failed)
+    done, note = (reverse(f"judging:{name}", args=[token]) for name in ("done", "note"))
+    page = shown(done)
+    assert "In 2 of 2 of them, you chose the other one." in page
+    assert "You are paid for this task all the same." in page
+    assert "test question" not in page  # how many, and never which
+    assert send(note, {"text": "  "})[0] == 400
+    assert send(note, {"text": "Number 3 is in Dutch."})[:2] == (303, done)
+    send(note, {"text": "Number 3 is in Dutch."})
+    assert WorkerNote.objects.count() == 1
+    assert "Number 3 is in Dutch." in shown(done)
+    client.force_login(rita)
+    address = reverse("judgments:assignment", args=[campaign.pk, failed.pk])
+    assert "Number 3 is in Dutch." in client.get(address).content.decode()
+    assert not any(b"in Dutch" in content for content in factories.exported(campaign).values())
+    for number in range(4):
+        send(note, {"text": f"More {number}"})
+    assert send(note, {"text": "And more"})[0] == 409 and WorkerNote.objects.count() == 5
+
+
+def test_good_work_has_no_reason_and_work_that_goes_on_takes_no_note(campaign: Campaign, alice: Worker) -> None:
+    assignment = factories.take(alice, campaign)
+    note = reverse("judging:note", args=[links.assignment_token(assignment)])
+    assert send(note, {"text": "Hello"})[0] == 409 and not WorkerNote.objects.exists()
+    factories.judge(assignment)
+    judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+    page = shown(reverse("judging:done", args=[links.assignment_token(assignment)]))
+    assert "About your answers" not in page and "Write to the research group" in page
+    assert "data-local" in page
