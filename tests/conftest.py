@@ -1,6 +1,8 @@
 """What tests share: one cast of people, a running site on the test database, a browser, the real data's folder."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,16 +13,46 @@ import pytest
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from core.models import Lab, User
 from local.supervisor import Site
 from pools.models import Campaign, Collection
 from tasks.models import Worker
 from tests import factories
+from tests.databases import REPOSITORY, template_make
 from tests.ports import free_port
 from tests.worlds import lay_out
 
-REPOSITORY = Path(__file__).parent.parent
+TEMPLATE = "site_template"  # the database that each process's is a copy of
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """The tests' database is a copy of one that a process of this run, or of an earlier run, has migrated."""
+    template_make(TEMPLATE, _migrate)
+    connection.settings_dict["TEST"]["TEMPLATE"] = TEMPLATE
+
+
+def _migrate(address: str) -> None:
+    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    subprocess.run(command, cwd=REPOSITORY, env=os.environ | {"DATABASE_URL": address}, check=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def static_files() -> Iterator[None]:
+    """Static files are looked for once in a process, and not by each test's client anew."""
+    look, files = WhiteNoiseMiddleware.add_files_from_finders, {}
+
+    def share(middleware: WhiteNoiseMiddleware) -> None:
+        if not files:
+            look(middleware)
+            files.update(middleware.files)
+        middleware.files.update(files)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", share)
+        yield
 
 
 @pytest.fixture(autouse=True)

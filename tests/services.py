@@ -1,10 +1,12 @@
 """Loaded before anything of Django (`-p tests.services`): real PostgreSQL and Redis of the tests' own.
 
 Clients of AWS's libraries read the description of a service once in a process. Otherwise each test with an access key
-of its own, hence a session of its own, would spend a tenth of a second on that.
+of its own, hence a session of its own, would spend a tenth of a second on that. What is loaded once stays for good, so
+the garbage collector passes it by, and comes less often: that saves a tenth of the time.
 """
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
@@ -30,6 +32,13 @@ def spare_the_disk() -> None:
             for setting in ("fsync", "full_page_writes"):
                 cursor.execute(f"ALTER SYSTEM SET {setting} = off")
             cursor.execute("SELECT pg_reload_conf()")
+
+
+def pytest_collection_finish() -> None:
+    """Everything that the tests need is loaded."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 if "BESTKNOWN_TESTS_VAR" not in os.environ:

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +17,7 @@ import httpx
 import psycopg2
 from botocore.config import Config  # type: ignore[import-untyped]
 
+from tests.databases import database_create, template_make
 from tests.ports import free_port
 from tests.tied import tied
 
@@ -37,40 +37,13 @@ T = TypeVar("T")
 _numbers = itertools.count(1)
 
 
-# The database that others are copies of: what an upgrade to the newest migration leaves, made once in a run.
-TEMPLATE = "marketplace_template"
+TEMPLATE = "marketplace_template"  # the database that others are copies of
 
 
 def database_with_tables(name: str) -> str:
     """A new database with the marketplace's tables beside the tests' own. Its address."""
-    with closing(_tests_database()) as connection, connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(hashtext(%s))", [TEMPLATE])  # one process makes the template
-        cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [TEMPLATE])
-        if not cursor.fetchone():
-            database_migrate(database_create(f"{TEMPLATE}_unfinished"))
-            cursor.execute(f'ALTER DATABASE "{TEMPLATE}_unfinished" RENAME TO "{TEMPLATE}"')
-        cursor.execute("SELECT pg_advisory_unlock_all()")
+    template_make(TEMPLATE, database_migrate)
     return database_create(name, template=TEMPLATE)
-
-
-def database_create(name: str, template: str = "template1") -> str:
-    """A new database beside the tests' own, with what the template has. Its address."""
-    with closing(_tests_database()) as connection, connection.cursor() as cursor:
-        cursor.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
-        cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
-    return database_address(name)
-
-
-def _tests_database() -> psycopg2.extensions.connection:
-    connection = psycopg2.connect(os.environ["DATABASE_URL"].replace("postgres://", "postgresql://", 1))
-    connection.autocommit = True
-    return connection
-
-
-def database_address(name: str) -> str:
-    """The address of a database of the tests' PostgreSQL."""
-    path, question, options = os.environ["DATABASE_URL"].partition("?")
-    return f"{path.rpartition('/')[0]}/{name}{question}{options}"
 
 
 def database_migrate(address: str, *target: str) -> None:

@@ -10,15 +10,9 @@ from pathlib import Path
 import psycopg2
 import pytest
 
-from tests.databases import execute, rows_of_tables, schema
+from tests.databases import database_create, execute, rows_of_tables, schema
 from tests.marketplace.people import OPERATOR, Person
-from tests.marketplace.server import (
-    SECRET_KEY,
-    Marketplace,
-    database_create,
-    database_migrate,
-    database_with_tables,
-)
+from tests.marketplace.server import SECRET_KEY, Marketplace, database_migrate, database_with_tables
 
 DUMPS = sorted((Path(__file__).parent / "upgrades").glob("*.sql"))
 

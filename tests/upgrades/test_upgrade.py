@@ -19,8 +19,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from simulation.browser import Browser
 from tests.conftest import REPOSITORY, RunningSite, database_url, running_site
-from tests.databases import execute, rows_of_tables, schema
-from tests.marketplace.server import database_create
+from tests.databases import database_create, execute, rows_of_tables, schema
 from tests.upgrades import DATABASE, EXPORTS, FILES, LEDGERS, LINK, PASSWORD, SECRET_KEY
 
 KEPT = sorted(Path(__file__).parent.glob("*.zip"))
