@@ -113,6 +113,8 @@ INSTALLED_APPS = [
     "platforms",
     "judgments",
     "results",
+    "api",
+    "drf_spectacular",
     "simulation",
 ]
 MIDDLEWARE = [
@@ -328,11 +330,29 @@ RATELIMIT_ENABLE = env.bool("RATE_LIMITS", default=True)
 RATELIMIT_FAIL_OPEN = True
 CLIENT_ADDRESS_HEADER = env.str("CLIENT_ADDRESS_HEADER", default="") or "REMOTE_ADDR"
 RATELIMIT_IP_META_KEY = "core.addresses.client_address"
-REST_FRAMEWORK = {
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "api.schema.Described", "UNAUTHENTICATED_USER": None}
+SPECTACULAR_SETTINGS = {  # manage.py spectacular describes the API in api/openapi.json
+    "TITLE": "Bestknown",
+    "DESCRIPTION": (
+        "Everything that the pages do, for programs. docs/api.md is the guide. Times are UTC, amounts are dollars as "
+        "text, lists come in pages by cursor, and errors are problem details (RFC 9457)."
+    ),
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "PREPROCESSING_HOOKS": ["api.schema.only_api"],
+    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "api.schema.finish"],
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "CampaignState": "pools.models.Campaign.State",
+        "JobState": "pools.models.Job.State",
+        "JobKind": "pools.models.Job.Kind",
+        "PublicationState": "platforms.models.Publication.State",
+        "PaymentState": "platforms.models.Payment.State",
+        "AssignmentState": "tasks.models.Assignment.State",
+        "TestPairState": "tasks.models.TestPair.State",
+        "DecisionKind": "judgments.models.Decision.Kind",
+    },
 }
 
 LOG_FORMAT = env.str("LOG_FORMAT", default="") or ("text" if DEVELOPMENT else "json")

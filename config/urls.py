@@ -21,6 +21,7 @@ urlpatterns = [
     path("", include("platforms.urls")),
     path("", include("judgments.urls")),
     path("", include("results.urls")),
+    path("", include("api.urls")),
 ]
 handler400 = "core.error_pages.bad_request"
 handler403 = "core.error_pages.forbidden"

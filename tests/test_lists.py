@@ -18,6 +18,7 @@ from django.test.utils import CaptureQueriesContext, ContextList
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
+from api.models import Token
 from core.lists import Listing
 from core.models import Lab, User
 from core.version import VERSION
@@ -95,6 +96,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "results:version": ("changes",),
     "results:version_scores": ("",),
     "judging:home": ("",),
+    "api:tokens": ("",),
 }
 # Lists whose rows are few by their nature are looked at for their size alone.
 FEW = {("results:query", "passages")}
@@ -109,7 +111,7 @@ OTHER_PAGES = {
     *("judgments:progress", "judgments:exports", "results:results", "results:status"),
     *("results:plan", "platforms:submission", "platforms:compared", "pools:campaign_delete", "pools:campaign_rename"),
     *("pools:collection_new", "pools:collection_add", "pools:preferences_import", "pools:job", "pools:job_progress"),
-    *("results:settings", "results:version_new", "tasks:trial"),
+    *("results:settings", "results:version_new", "tasks:trial", "api:reference"),
 }
 # Addresses that answer with a redirect, a file or one thing, take forms alone, or belong to a worker's task.
 NOT_PAGES = {
@@ -161,6 +163,7 @@ NOT_PAGES = {
     *("judging:preview", "judging:join", "judging:declined", "judging:declined_in_frame", "judging:arrive"),
     *("judging:consent", "judging:take", "judging:instructions", "judging:item", "judging:save", "judging:finish"),
     *("judging:leave", "judging:done", "judging:report", "judging:note"),
+    *("api:token_revoke", "api:description"),
 }
 
 
@@ -188,6 +191,8 @@ class World(NamedTuple):
             "pools:campaign_new": [],
             "pools:collections": [],
             "pools:runs": [],
+            "api:tokens": [],
+            "api:reference": [],
             "pools:run_upload": [],
             "pools:collection": [self.collection.pk],
             "pools:collection_new": [],
@@ -242,6 +247,11 @@ def make(count: int) -> World:
     lab.members.add(rita)
     membership = Lab.members.through.objects.create(lab=lab, user=person)
     multiply(membership, count, user=f"{person.pk} + n")
+
+    token = Token.objects.create(
+        user=rita, name="notebook", digest=f"{count}", scopes=["read"], created_at=at, expires_at=at
+    )
+    multiply(token, count, digest=f"'{count} ' || n")
 
     collection = Collection.objects.create(lab=lab, name="collection")
     multiply(collection, count, name="'collection ' || n")
@@ -405,11 +415,11 @@ def listings(answer: Any) -> dict[str, Listing]:
 
 
 def names(patterns: list[Any], space: str = "") -> set[str]:
-    """The names of all addresses, but for the admin site's."""
+    """The names of all addresses, but for the admin site's and those of the API, whose lists all are one class."""
     found: set[str] = set()
     for pattern in patterns:
         if isinstance(pattern, URLResolver):
-            if pattern.namespace != "admin":
+            if pattern.namespace not in ("admin", "v1"):
                 found |= names(pattern.url_patterns, f"{pattern.namespace}:" if pattern.namespace else space)
         elif isinstance(pattern, URLPattern):
             found.add(space + (pattern.name or ""))

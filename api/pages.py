@@ -1,0 +1,131 @@
+"""The pages about the API: somebody's tokens, and what the API can do."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from api import tokens
+from api.models import Scope
+from core.errors import NotYours, Refused
+from core.http import Request, refuse_in, see_other
+from core.lists import Listing
+
+DESCRIPTION = Path(__file__).with_name("openapi.json")
+TOKEN_SORTS = {"name": "name", "expires": "expires_at", "used": "last_used_at"}
+
+
+class TokenForm(forms.Form):
+    """A new token."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Name"), max_length=100, help_text=gettext_lazy("What it is for, such as “notebook”.")
+    )
+    scopes = forms.MultipleChoiceField(
+        label=gettext_lazy("What it may do"),
+        choices=[
+            (Scope.READ, gettext_lazy("read and download")),
+            (Scope.WRITE, gettext_lazy("add and change collections, runs and campaigns")),
+            (Scope.DECIDE, gettext_lazy("decide about work and workers")),
+            (Scope.SPEND, gettext_lazy("set terms, publish and pay")),
+        ],
+        initial=[Scope.READ],
+        widget=forms.CheckboxSelectMultiple,
+        help_text=gettext_lazy("At most what your role in each lab lets you do yourself."),
+    )
+    days = forms.IntegerField(
+        label=gettext_lazy("Valid for, in days"), min_value=1, max_value=tokens.LONGEST_DAYS, initial=90
+    )
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+@sensitive_variables("text")
+def tokens_page(request: Request) -> HttpResponse:
+    """Somebody's tokens. POST makes one, and shows it this once."""
+    form, status, text = TokenForm(), 200, ""
+    if request.method == "POST":
+        form, status = TokenForm(request.POST), 400
+        if form.is_valid():
+            try:
+                _token, text = tokens.token_create(user=request.user, at=timezone.now(), **form.cleaned_data)
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                form, status = TokenForm(), 201
+    context = {
+        "form": form,
+        "text": text,
+        "now": timezone.now(),
+        "listing": Listing(request, tokens.tokens_of(request.user), sorts=TOKEN_SORTS),
+    }
+    return render(request, "api/tokens.html", context, status=status)
+
+
+@login_required
+@require_POST
+def token_revoke(request: Request, pk: int) -> HttpResponse:
+    """Let a token open nothing any more."""
+    token = tokens.tokens_of(request.user).filter(pk=pk).first()
+    if token is None:
+        raise NotYours(_("You have no such token."))
+    tokens.token_revoke(token=token, at=timezone.now())
+    messages.success(request, _("The token “%(name)s” has been revoked.") % {"name": token.name})
+    return see_other("api:tokens")
+
+
+@require_GET
+def description(request: HttpRequest) -> HttpResponse:
+    """The OpenAPI description, as a file. It holds nothing that is secret."""
+    return HttpResponse(DESCRIPTION.read_bytes(), content_type="application/json")
+
+
+@login_required
+@require_GET
+def reference(request: Request) -> HttpResponse:
+    """What the API can do, for people."""
+    return render(request, "api/reference.html", {"groups": _groups()})
+
+
+@cache
+def _groups() -> list[dict[str, Any]]:
+    """The operations by their tags, in the order of the description."""
+    described = json.loads(DESCRIPTION.read_bytes())
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for address, verbs in described["paths"].items():
+        for verb, operation in verbs.items():
+            about, _end, needs = operation["description"].rpartition("\n\n")
+            shown = {
+                "id": operation["operationId"],
+                "verb": verb.upper(),
+                "address": address,
+                "about": about,
+                "needs": needs,
+                "parameters": [
+                    parameter for parameter in operation.get("parameters", []) if parameter["in"] == "query"
+                ],
+                "takes": _example(operation.get("requestBody", {})),
+                "answers": next(
+                    (_example(answer) for code, answer in operation["responses"].items() if code.startswith("2")), ""
+                ),
+            }
+            groups.setdefault(operation["tags"][0], []).append(shown)
+    return [{"name": name, "operations": operations} for name, operations in groups.items()]
+
+
+def _example(body: dict[str, Any]) -> str:
+    for content in body.get("content", {}).values():
+        for example in content.get("examples", {}).values():
+            return json.dumps(example["value"], indent=2, ensure_ascii=False)
+    return ""

@@ -1,0 +1,1 @@
+"""What can be read and changed: one module for each kind of thing."""

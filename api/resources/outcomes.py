@@ -1,0 +1,192 @@
+"""What comes of a campaign: export files, results, and versions of the preference qrels."""
+
+from django.db import transaction
+from django.http import FileResponse, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api import shapes
+from api.frame import Endpoint, Pages, checked, operation, user_of
+from api.resources.campaigns import soon
+from core.errors import NotYours
+from core.roles import Right
+from judgments import exports
+from judgments import jobs as judgment_jobs
+from judgments import selectors as judgment_selectors
+from judgments.downloads import TYPES, file_response
+from judgments.models import StoredFile
+from pools import selectors as pool_selectors
+from pools.models import Collection, QrelsVersion
+from results import jobs as result_jobs
+from results import selectors as result_selectors
+from results import tables
+from results import versions as version_services
+from results.sentences import findings
+
+FILE = OpenApiResponse(OpenApiTypes.BINARY, description="The file.")
+
+
+class Exports(Endpoint):
+    """The export files of a campaign."""
+
+    @operation("exports", answer=shapes.ExportsShape, tags=["Exports"])
+    def get(self, request: Request, pk: int) -> Response:
+        """The export files of a campaign, and whether they are up to date."""
+        campaign = self.campaign(pk)
+        made = judgment_selectors.export_of(campaign)
+        stored = judgment_selectors.stored_files(campaign, StoredFile.Kind.EXPORT)
+        content = {
+            "made_at": made.made_at if made else None,
+            "is_current": made is not None
+            and not judgment_selectors.campaigns_to_export().filter(pk=campaign.pk).exists(),
+            "files": sorted(stored.values(), key=lambda file: file.name),
+        }
+        return Response(shapes.ExportsShape(content).data)
+
+    @operation("exports_make", answer=shapes.AskedFor, status=202, right=Right.EXPORT, tags=["Exports"])
+    def post(self, request: Request, pk: int) -> Response:
+        """Have the export files made now. They are also made by themselves, within minutes of new judgments."""
+        transaction.on_commit(soon(judgment_jobs.make_exports, self.campaign(pk).pk))
+        return Response({"asked_for": True}, status=202)
+
+
+class ExportFile(Endpoint):
+    """One export file."""
+
+    @operation("export", answer=FILE, right=Right.EXPORT, tags=["Exports"])
+    def get(self, request: Request, pk: int, name: str) -> FileResponse:
+        """Download one export file, such as `preference-qrels.txt`, or all of them as `all.zip`."""
+        campaign = self.campaign(pk)
+        if name != exports.ARCHIVE and name not in exports.NAMES:
+            raise NotYours(_("There is no export with this name."))
+        return file_response(campaign, StoredFile.Kind.EXPORT, name)
+
+
+class Results(Endpoint):
+    """The results of a campaign."""
+
+    @operation("results", answer=shapes.ResultsShape, tags=["Results"])
+    def get(self, request: Request, pk: int) -> Response:
+        """What the preferences say about the runs: in sentences, and which tables there are."""
+        status = result_selectors.result_status(self.campaign(pk))
+        data = status.result.data if status.result else None
+        content = {
+            "computed_at": status.result.computed_at if status.result else None,
+            "is_current": not status.stale,
+            "judgments": status.judgments,
+            "tables": tables.tables(data) if data else [],
+            "findings": [str(finding) for finding in findings(data)] if data else [],
+        }
+        return Response(shapes.ResultsShape(content).data)
+
+
+class Compute(Endpoint):
+    """Computing results."""
+
+    @operation("results_compute", answer=shapes.AskedFor, status=202, right=Right.DESIGN, tags=["Results"])
+    def post(self, request: Request, pk: int) -> Response:
+        """Have the results computed now. They are also computed by themselves, soon after something has changed."""
+        transaction.on_commit(soon(result_jobs.compute_results, self.campaign(pk).pk))
+        return Response({"asked_for": True}, status=202)
+
+
+class Table(Endpoint):
+    """One table of the results."""
+
+    @operation("results_table", answer=shapes.TableShape, tags=["Results"])
+    def get(self, request: Request, pk: int, name: str) -> Response:
+        """One table of the results, all of its rows. A share with an interval is a list; what is not known is null."""
+        data = result_selectors.stored_data(self.campaign(pk))
+        table = None if data is None else tables.table(data, name)
+        if table is None:
+            raise NotYours(_("These results have no such table. Tables appear once the results are computed."))
+        return Response(
+            {
+                "name": table.name,
+                "title": str(table.title),
+                "columns": [
+                    {"key": column.key, "title": str(column.label), "kind": column.kind} for column in table.columns
+                ],
+                "rows": [[_plain(value) for value in row] for row in (*table.rows, *table.foot)],
+            }
+        )
+
+
+def _plain(value: object) -> object:
+    """A cell as JSON: what is a word to be translated becomes text."""
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+# --- versions
+
+
+class NumberPages(Pages):
+    """By number."""
+
+    ordering = "-number"
+
+
+class Versions(Endpoint):
+    """The versions of a collection's preference qrels."""
+
+    pagination_class = NumberPages
+
+    @operation("versions", answer=shapes.VersionShape(many=True), tags=["Versions"])
+    def get(self, request: Request, pk: int) -> Response:
+        """The versions of a collection's preference qrels, newest first."""
+        return self.page_of(self.collection(pk).versions.all(), shapes.VersionShape)
+
+
+class NewVersion(Endpoint):
+    """A new version."""
+
+    @operation(
+        "version_create",
+        takes=shapes.NewVersion,
+        answer=shapes.VersionShape,
+        status=201,
+        right=Right.MAINTAIN,
+        tags=["Versions"],
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Make a version of what a campaign has settled. It is refused if another came after `parent`."""
+        campaign, sent = self.campaign(pk), checked(shapes.NewVersion, request)
+        version = version_services.version_add(campaign=campaign, by=user_of(request), at=timezone.now(), **sent)
+        transaction.on_commit(soon(result_jobs.score_versions, version.collection_id))
+        address = reverse("api:v1:version", args=[version.collection_id, version.number])
+        return Response(shapes.VersionShape(version).data, status=201, headers={"Location": address})
+
+
+def version_of(collection: Collection, number: int) -> QrelsVersion:
+    """A version of a collection. Raises NotYours."""
+    version = collection.versions.filter(number=number).first()
+    if version is None:
+        raise NotYours(_("This collection has no such version of its preference qrels."))
+    return version
+
+
+class VersionOne(Endpoint):
+    """One version."""
+
+    @operation("version", answer=shapes.VersionShape, tags=["Versions"])
+    def get(self, request: Request, pk: int, number: int) -> Response:
+        """One version: where it comes from, and what it changed."""
+        return Response(shapes.VersionShape(version_of(self.collection(pk), number)).data)
+
+
+class VersionQrels(Endpoint):
+    """The qrels of a version."""
+
+    @operation("version_qrels", answer=FILE, right=Right.EXPORT, tags=["Versions"])
+    def get(self, request: Request, pk: int, number: int) -> HttpResponse:
+        """Download the preference qrels of a version, in TREC format."""
+        version = version_of(self.collection(pk), number)
+        lines = "".join(version_services.qrels_lines(pool_selectors.version_answers(version)))
+        return HttpResponse(lines, content_type=TYPES["txt"], headers={"ETag": f'"{version.sha256}"'})

@@ -1,0 +1,198 @@
+"""A campaign on a platform: terms, publishing, its end, and the ledger."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django_filters import ChoiceFilter, FilterSet
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api import shapes
+from api.frame import Endpoint, Pages, checked, operation, user_of
+from api.resources.campaigns import by_field
+from core.errors import NotNow, NotYours
+from core.money import dollars
+from core.roles import Right
+from platforms import publishing
+from platforms.account import platform_refusals
+from platforms.bills import remaining_bill
+from platforms.forms import TermsForm
+from platforms.ledger import ledger_payments
+from platforms.models import Payment, Publication
+from platforms.registry import adapter_of
+from pools.models import Campaign
+
+TAGS = ["Publication"]
+# What the form calls a term, and the unit that it asks for it in.
+PERIODS = {
+    "lifetime_days": ("lifetime", timedelta(days=1)),
+    "assignment_minutes": ("assignment_duration", timedelta(minutes=1)),
+    "auto_approval_days": ("auto_approval", timedelta(days=1)),
+    "approve_after_hours": ("approve_after", timedelta(hours=1)),
+}
+WORDS = ("platform", "pay", "base", "title", "description", "keywords")
+DRAFT = Publication.State.DRAFT
+
+
+def publication_of(campaign: Campaign) -> Publication:
+    """The campaign's publication. Raises NotYours if there is none yet."""
+    publication = Publication.objects.filter(campaign=campaign).first()
+    if publication is None:
+        raise NotYours(_("The campaign has no terms at a platform yet. Set them first."))
+    publication.campaign = campaign
+    return publication
+
+
+def shown(publication: Publication) -> Response:
+    """A publication with its terms, and how far it is."""
+    demands = adapter_of(publication).demands_of(publication.requirements)
+    terms = {
+        **{
+            name: getattr(publication, name) for name in ("platform", "pay", "base", "title", "description", "keywords")
+        },
+        **{name: getattr(publication, field) / unit for name, (field, unit) in PERIODS.items()},
+        "countries": list(demands.countries),
+        "approved": demands.approved,
+        "percent": demands.percent,
+        "calls_per_second": publication.rate,
+    }
+    progress = publishing.publishing_progress(publication)
+    content = {
+        "state": publication.state,
+        "published_at": publication.published_at,
+        "terms": terms,
+        "amount": remaining_bill(publication).total,
+        "spends_real_money": adapter_of(publication).spends_real_money,
+        "posted": progress.posted,
+        "on_their_way": progress.on_their_way,
+        "refused": progress.refused,
+    }
+    return Response(shapes.PublicationShape(content).data)
+
+
+class PublicationOne(Endpoint):
+    """A campaign on a platform."""
+
+    @operation("publication", answer=shapes.PublicationShape, tags=TAGS)
+    def get(self, request: Request, pk: int) -> Response:
+        """A campaign's terms at a platform, what publishing costs, and how far it is."""
+        return shown(publication_of(self.campaign(pk)))
+
+    @operation(
+        "publication_terms", takes=shapes.TermsShape, answer=shapes.PublicationShape, right=Right.SPEND, tags=TAGS
+    )
+    def patch(self, request: Request, pk: int) -> Response:
+        """Set the terms of a campaign that is not published yet. Nothing is sent, and nothing spent."""
+        campaign, sent = self.campaign(pk), dict(checked(shapes.TermsShape, request))
+        publication = Publication.objects.filter(campaign=campaign).first() or publishing.publication_unsaved(campaign)
+        publication.campaign = campaign
+        if publication.state != DRAFT:
+            raise NotNow(_("The campaign is published. Replace its terms on its page, which shows what they change."))
+        blank = TermsForm(publication=publication, requirements=publication.requirements)
+        data: dict[str, Any] = {name: blank[name].value() for name in blank.fields}
+        if "countries" in sent:
+            sent["countries"] = " ".join(sent["countries"])
+        if "calls_per_second" in sent:
+            sent["rate"] = sent.pop("calls_per_second")
+        for name, (field, _unit) in PERIODS.items():
+            if name in sent:
+                sent[field] = sent.pop(name)
+        form = TermsForm(data | sent, publication=publication, requirements=publication.requirements)
+        if not form.is_valid():
+            names = {field: name for name, (field, _unit) in PERIODS.items()} | {"rate": "calls_per_second"}
+            raise ValidationError({names.get(name, name): said for name, said in by_field(form.errors).items()})
+        return shown(publishing.publication_write(campaign=campaign, **form.terms()))
+
+
+class PublishNow(Endpoint):
+    """Publishing."""
+
+    @operation("publish", takes=shapes.Publish, answer=shapes.PublicationShape, right=Right.SPEND, tags=TAGS)
+    def post(self, request: Request, pk: int) -> Response:
+        """Publish a campaign that is open: its HITs go out in the background, and people are paid for them. `amount` is
+        what you agree to: that of the publication, as you last read it. Publishing again changes nothing."""
+        publication, sent = publication_of(self.campaign(pk)), checked(shapes.Publish, request)
+        if publication.state == DRAFT:
+            amount = remaining_bill(publication).total
+            if sent["amount"] != amount:
+                text = _("It costs %(amount)s now, not %(confirmed)s. Read the publication again, then decide.")
+                said = text % {"amount": dollars(amount), "confirmed": dollars(sent["amount"])}
+                raise ValidationError({"amount": [said]})
+        with platform_refusals(publication):
+            publishing.publication_publish(
+                publication=publication,
+                at=timezone.now(),
+                typed_name=sent.get("typed_name", ""),
+                although_nobody_qualifies=sent["although_nobody_qualifies"],
+                by=user_of(request),
+            )
+        return shown(publication)
+
+
+class _Act(Endpoint):
+    def act(self, pk: int, service: Callable[..., Any]) -> Response:
+        publication = publication_of(self.campaign(pk))
+        if publication.state == DRAFT:
+            raise NotNow(_("The campaign is not published at a platform yet."))
+        service(publication=publication, at=timezone.now())
+        publication.refresh_from_db()
+        return shown(publication)
+
+
+class Pause(_Act):
+    """Pausing at the platform."""
+
+    @operation("publication_pause", answer=shapes.PublicationShape, right=Right.SPEND, tags=TAGS)
+    def post(self, request: Request, pk: int) -> Response:
+        """Publish nothing more, and end the HITs that are open at the platform."""
+        return self.act(pk, publishing.publication_pause)
+
+
+class Resume(_Act):
+    """Resuming at the platform."""
+
+    @operation("publication_resume", answer=shapes.PublicationShape, right=Right.SPEND, tags=TAGS)
+    def post(self, request: Request, pk: int) -> Response:
+        """Offer the HITs that need work for another lifetime."""
+        return self.act(pk, publishing.publication_resume)
+
+
+class Expire(_Act):
+    """Ending HITs at the platform."""
+
+    @operation("publication_expire", answer=shapes.PublicationShape, right=Right.SPEND, tags=TAGS)
+    def post(self, request: Request, pk: int) -> Response:
+        """End all HITs that are open at the platform."""
+        return self.act(pk, publishing.publication_expire)
+
+
+class Stop(_Act):
+    """Stopping a publication."""
+
+    @operation("publication_stop", answer=shapes.PublicationShape, right=Right.SPEND, tags=TAGS)
+    def post(self, request: Request, pk: int) -> Response:
+        """Send no call that spends money any more."""
+        return self.act(pk, publishing.publication_stop)
+
+
+class PaymentFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
+    """By purpose and state."""
+
+    purpose = ChoiceFilter(choices=Payment.Purpose.choices)
+    state = ChoiceFilter(choices=Payment.State.choices)
+
+
+class Payments(Endpoint):
+    """The ledger."""
+
+    pagination_class = Pages
+    filterset_class = PaymentFilter
+
+    @operation("payments", answer=shapes.PaymentShape(many=True), right=Right.EXPORT, tags=TAGS)
+    def get(self, request: Request, pk: int) -> Response:
+        """The ledger: every amount that is owed or was paid, newest first."""
+        return self.page_of(ledger_payments(publication_of(self.campaign(pk))), shapes.PaymentShape)

@@ -1,0 +1,89 @@
+"""How the API is described in OpenAPI. `manage.py spectacular --file api/openapi.json` writes the description."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django_filters import BooleanFilter, ChoiceFilter
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+
+from api import shapes
+from api.filters import KeyFilter
+
+PROBLEM = "#/components/responses/Problem"
+
+
+class BearerTokens(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """`Authorization: Bearer`."""
+
+    target_class = "api.frame.BearerToken"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, Any]:
+        """As OpenAPI has it."""
+        return {"type": "http", "scheme": "bearer", "description": "A token, from the page “API tokens”."}
+
+
+class Described(AutoSchema):
+    """What lists can be asked for, beside what operations say of themselves."""
+
+    def get_override_parameters(self) -> list[Any]:
+        """A page of a list, and its filters."""
+        if self.method != "GET" or getattr(self.view, "pagination_class", None) is None:
+            return []
+        page = [
+            OpenApiParameter("cursor", str, description="Where the page begins: as “next” and “previous” have it."),
+            OpenApiParameter(
+                "limit", {"type": "integer", "minimum": 1}, description="How many a page has: 50, and 500 at most."
+            ),
+        ]
+        return [*page, *self._filters()]
+
+    def _filters(self) -> Iterator[OpenApiParameter]:
+        filterset = getattr(self.view, "filterset_class", None)
+        filters = {} if filterset is None else filterset.base_filters
+        for name, found in filters.items():
+            kind: Any = OpenApiTypes.STR
+            if isinstance(found, KeyFilter):
+                kind = {"type": "integer"}
+            elif isinstance(found, BooleanFilter):
+                kind = OpenApiTypes.BOOL
+            choices = [key for key, _label in found.extra["choices"]] if isinstance(found, ChoiceFilter) else None
+            about = f"Only those whose {name.removeprefix('is_').replace('_', ' ')} is this."
+            if found.lookup_expr == "icontains":
+                about = f"Only those whose {name} contains this."
+            yield OpenApiParameter(name, kind, enum=choices, description=about)
+
+
+def only_api(endpoints: list[Any]) -> list[Any]:
+    """Nothing but the API's own addresses."""
+    return [endpoint for endpoint in endpoints if endpoint[0].startswith("/api/v1/")]
+
+
+def finish(result: dict[str, Any], **_of_the_generator: Any) -> dict[str, Any]:
+    """Describe problems once, and give every body an example."""
+    for verbs in result["paths"].values():
+        for operation in verbs.values():
+            bodies = [operation["requestBody"]] if "requestBody" in operation else []
+            for code, answer in operation["responses"].items():
+                if code >= "400":
+                    problem = answer | {"description": "What is wrong."}
+                    result["components"].setdefault("responses", {})["Problem"] = problem
+                    operation["responses"][code] = {"$ref": PROBLEM}
+                else:
+                    answer["description"] = answer["description"] or "Done."
+                    bodies.append(answer)
+            for body in bodies:
+                for content in body.get("content", {}).values():
+                    _add_example(content)
+    return result
+
+
+def _add_example(content: dict[str, Any]) -> None:
+    """Where the library knows none, the shape does."""
+    name = content["schema"].get("$ref", "").rpartition("/")[2].removesuffix("Request")
+    known = getattr(getattr(shapes, name, None), "_spectacular_annotation", {}).get("examples", [])
+    if known and "examples" not in content:
+        content["examples"] = {"Example": {"value": known[0].value}}

@@ -1,0 +1,863 @@
+"""What the API shows and takes, as JSON: one class for each shape, with an example that the documentation shows."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema_field, extend_schema_serializer
+from rest_framework import serializers
+
+from api.models import Scope, Token
+from core.models import Lab
+from judgments.models import Decision, StoredFile
+from platforms.models import PUBLISHED_TO, Payment, Publication
+from pools.forms import LABELS
+from pools.models import Campaign, Collection, Job, QrelsVersion, Run
+from tasks.models import Assignment, TestPair
+
+SETTINGS = [name for name in LABELS if name not in ("name", "base_version")]
+WORDS = ("title", "question", "instructions")
+
+
+def example(value: Any) -> Any:
+    """Gives a shape its example."""
+    return extend_schema_serializer(examples=[OpenApiExample("Example", value=value)])
+
+
+class Key(serializers.IntegerField):
+    """The key of something."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(min_value=1, max_value=2**63 - 1, **options)
+
+
+class Money(serializers.DecimalField):
+    """Dollars, as text with two digits after the point."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_digits=12, decimal_places=2, **options)
+
+
+# --- errors
+
+
+class ProblemField(serializers.Serializer[Any]):
+    """One mistake in what was sent."""
+
+    field = serializers.CharField(required=False, help_text="The field; absent if the mistake is not one field's.")
+    pointer = serializers.CharField(required=False, help_text="Where it is in the JSON that was sent.")
+    detail = serializers.CharField()
+    code = serializers.CharField()
+
+
+@example(
+    {
+        "type": "about:blank",
+        "title": "Bad Request",
+        "status": 400,
+        "detail": "overlap: Ensure this value is greater than or equal to 1.",
+        "code": "invalid",
+        "errors": [
+            {
+                "field": "overlap",
+                "pointer": "#/overlap",
+                "detail": "Ensure this value is greater than or equal to 1.",
+                "code": "min_value",
+            }
+        ],
+    }
+)
+class Problem(serializers.Serializer[Any]):
+    """What is wrong (RFC 9457)."""
+
+    type = serializers.CharField()
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField()
+    code = serializers.CharField()
+    errors = ProblemField(many=True, required=False)  # type: ignore[assignment]  # its own are not asked for
+
+
+# --- the token, labs
+
+
+@example(
+    {
+        "user": "rita",
+        "name": "notebook",
+        "scopes": ["read", "write"],
+        "expires_at": "2027-02-20T10:00:00Z",
+    }
+)
+class TokenShape(serializers.ModelSerializer[Token]):
+    """The token of the request."""
+
+    user = serializers.CharField(source="user.username")
+    scopes = serializers.ListField(child=serializers.ChoiceField(choices=Scope.choices))
+
+    class Meta:
+        model = Token
+        fields = ["user", "name", "scopes", "expires_at"]
+
+
+@example({"id": 1, "name": "Search lab", "role": "researcher"})
+class LabShape(serializers.ModelSerializer[Lab]):
+    """A lab, and your role in it."""
+
+    role = serializers.SerializerMethodField(help_text="Empty for an admin of the site who is not a member.")
+
+    class Meta:
+        model = Lab
+        fields = ["id", "name", "role"]
+
+    def get_role(self, lab: Lab) -> str:
+        """From the table of roles."""
+        return str(self.context["roles"].get(lab.pk, ""))
+
+
+# --- collections and runs
+
+
+@example({"id": 1, "lab": 1, "name": "trec-dl-2021", "language": "en", "created_at": "2026-11-22T10:00:00Z"})
+class CollectionShape(serializers.ModelSerializer[Collection]):
+    """Queries, passages and original qrels under one name."""
+
+    class Meta:
+        model = Collection
+        fields = ["id", "lab", "name", "language", "created_at"]
+
+
+class CollectionSizeShape(serializers.Serializer[Any]):
+    """What a collection holds."""
+
+    queries = serializers.IntegerField()
+    queries_without_text = serializers.IntegerField()
+    qrels = serializers.IntegerField()
+    passages = serializers.IntegerField()
+    passages_without_text = serializers.IntegerField()
+
+
+@example(
+    {
+        "id": 1,
+        "lab": 1,
+        "name": "trec-dl-2021",
+        "language": "en",
+        "created_at": "2026-11-22T10:00:00Z",
+        "size": {
+            "queries": 53,
+            "queries_without_text": 0,
+            "qrels": 10828,
+            "passages": 12841,
+            "passages_without_text": 0,
+        },
+    }
+)
+class CollectionDetail(CollectionShape):
+    """A collection, with what it holds."""
+
+    size = CollectionSizeShape()
+
+    class Meta(CollectionShape.Meta):
+        fields = [*CollectionShape.Meta.fields, "size"]
+
+
+FILE = serializers.FileField
+
+
+@example({"passages": "(the file)", "keep": "pooled"})
+class CollectionFiles(serializers.Serializer[Any]):
+    """Files for a collection: plain, gz, bz2 or zst."""
+
+    queries = FILE(required=False, help_text="tsv (id, tab, text) or jsonl")
+    qrels = FILE(required=False, help_text="TREC or MS MARCO")
+    passages = FILE(required=False, help_text="tsv (id, tab, text) or jsonl")
+    keep = serializers.ChoiceField(
+        choices=["pooled", "all"],
+        default="pooled",
+        help_text="Which passages to keep: those that pools can need (upload the runs first), or all.",
+    )
+
+
+@example({"lab": 1, "name": "trec-dl-2021", "queries": "(the file)", "qrels": "(the file)"})
+class NewCollection(CollectionFiles):
+    """A collection, from files."""
+
+    lab = Key()
+    name = serializers.CharField(max_length=100)
+    language = serializers.CharField(max_length=35, default="en", allow_blank=True, help_text="A BCP 47 tag")
+
+
+RUN_EXAMPLE = {
+    "id": 7,
+    "collection": 1,
+    "name": "bm25",
+    "team": "ours",
+    "notes": "",
+    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "is_released": True,
+    "imported_at": "2026-11-22T10:05:00Z",
+    "scores": {"rr": 0.42, "queries": 53},
+}
+
+
+@example(RUN_EXAMPLE)
+class RunShape(serializers.ModelSerializer[Run]):
+    """One system's ranked lists."""
+
+    scores = serializers.DictField(help_text="On the original qrels: mean `rr` at 10, over so many `queries`.")
+
+    class Meta:
+        model = Run
+        fields = ["id", "collection", "name", "team", "notes", "sha256", "is_released", "imported_at", "scores"]
+
+
+@example({**RUN_EXAMPLE, "census": {"queries": 53, "hits": 5300}, "metadata": {}})
+class RunDetail(RunShape):
+    """A run, with its census and what its header says."""
+
+    census = serializers.DictField()
+    metadata = serializers.DictField()
+
+    class Meta(RunShape.Meta):
+        fields = [*RunShape.Meta.fields, "census", "metadata"]
+
+
+@example({"collection": 1, "name": "bm25", "team": "ours", "file": "(the file)"})
+class NewRun(serializers.Serializer[Any]):
+    """A run file: TREC or MS MARCO; plain, gz, bz2 or zst."""
+
+    collection = Key()
+    file = FILE()
+    name = serializers.CharField(max_length=100, required=False, allow_blank=True, help_text="Else the file's.")
+    team = serializers.CharField(max_length=100, required=False, allow_blank=True, default="")
+    notes = serializers.CharField(max_length=10_000, required=False, allow_blank=True, default="")
+
+
+@example({"is_released": False})
+class RunChange(serializers.Serializer[Any]):
+    """Whether exports may have what only this run brought into a pool."""
+
+    is_released = serializers.BooleanField()
+
+
+# --- jobs
+
+
+class Step(serializers.Serializer[Any]):
+    """How far a job is: `done` of `total` rows or bytes; `total` is 0 where nobody knows it."""
+
+    step = serializers.CharField()
+    done = serializers.IntegerField()
+    total = serializers.IntegerField()
+    unit = serializers.CharField(allow_blank=True)
+
+
+JOB_EXAMPLE = {
+    "id": 12,
+    "kind": "run",
+    "state": "waiting",
+    "name": "bm25",
+    "asked_at": "2026-11-22T10:04:00Z",
+    "ended_at": None,
+    "error": "",
+    "complaints": {},
+    "counts": {},
+    "collection": 1,
+    "run": None,
+    "campaign": None,
+    "progress": None,
+}
+
+
+@example(JOB_EXAMPLE)
+class JobShape(serializers.ModelSerializer[Job]):
+    """Something that takes a while. Ask again until `state` is `done`, `refused` or `failed`.
+
+    Then `collection`, `run` or `campaign` is what came of it, or `error` says why nothing did, and `complaints` where.
+    """
+
+    complaints = serializers.DictField(help_text="Errors of a run file, by line.")
+    counts = serializers.DictField(help_text="What was added.")
+    progress = Step(allow_null=True, help_text="Null where nothing has been told.")
+
+    class Meta:
+        model = Job
+        fields = [
+            *("id", "kind", "state", "name", "asked_at", "ended_at", "error", "complaints", "counts"),
+            *("collection", "run", "campaign", "progress"),
+        ]
+
+
+# --- campaigns
+
+
+SETTINGS_EXAMPLE = {
+    "order": "score",
+    "depth": 1,
+    "design": "all_pairs",
+    "selection": "all",
+    "overlap": 1,
+    "pairs_per_hit": 10,
+    "tests_per_hit": 3,
+    "reward": "2.00",
+    "language": "en",
+    "title": "Compare answers to questions",
+    "question": "Which passage best answers the question?",
+}
+
+
+class CampaignSettings(serializers.ModelSerializer[Campaign]):
+    """Every setting of a campaign that changes a number or what workers read. Rates are shares: 0.2 is 20 percent."""
+
+    base_version = serializers.IntegerField(
+        source="base_version.number",
+        min_value=1,
+        max_value=2**31 - 1,
+        default=None,
+        allow_null=True,
+        help_text="Of challengers: the number of the version of the preference qrels that they challenge.",
+    )
+
+    class Meta:
+        model = Campaign
+        fields = [*SETTINGS, "base_version"]
+        extra_kwargs = {name: {"required": False} for name in SETTINGS}
+
+
+CAMPAIGN_EXAMPLE = {
+    "id": 3,
+    "lab": 1,
+    "collection": 1,
+    "name": "pilot",
+    "state": "draft",
+    "created_at": "2026-11-22T11:00:00Z",
+    "archived_at": None,
+    "is_finished": False,
+    "pair_count": 1200,
+    "pool_histogram": {"1": 4, "5": 49},
+    "address": "https://judge.example.org/c/Zx81/",
+}
+
+
+@example(CAMPAIGN_EXAMPLE)
+class CampaignShape(serializers.ModelSerializer[Campaign]):
+    """One judging effort over a collection."""
+
+    is_finished = serializers.BooleanField(help_text="Whether nothing is left to do.")
+    pool_histogram = serializers.DictField(help_text="How many pools there are of each size.")
+    address = serializers.SerializerMethodField(help_text="Where people who have the link can work.")
+
+    class Meta:
+        model = Campaign
+        fields = [
+            *("id", "lab", "collection", "name", "state", "created_at", "archived_at", "is_finished", "pair_count"),
+            *("pool_histogram", "address"),
+        ]
+
+    def get_address(self, campaign: Campaign) -> str:
+        """The campaign's open link."""
+        from tasks import links
+
+        return links.campaign_address(campaign)
+
+
+@example({**CAMPAIGN_EXAMPLE, "runs": [7, 8], "settings": SETTINGS_EXAMPLE})
+class CampaignDetail(CampaignShape):
+    """A campaign, with its runs and settings."""
+
+    runs = serializers.SerializerMethodField()
+    settings = CampaignSettings(source="*")
+
+    class Meta(CampaignShape.Meta):
+        fields = [*CampaignShape.Meta.fields, "runs", "settings"]
+
+    def get_runs(self, campaign: Campaign) -> list[int]:
+        """The keys of the runs."""
+        return list(campaign.runs.order_by("pk").values_list("pk", flat=True))
+
+
+class RunsField(serializers.ListField):
+    """Keys of runs, or `all` of the collection."""
+
+    child = Key()
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The keys; `all` stays."""
+        return data if data == "all" else super().to_internal_value(data)
+
+
+@extend_schema_field(
+    {"oneOf": [{"type": "array", "items": {"type": "integer"}, "minItems": 1}, {"type": "string", "enum": ["all"]}]}
+)
+class RunsOfCampaign(RunsField):
+    """The same, as OpenAPI says it."""
+
+
+@example({"collection": 1, "name": "pilot", "runs": "all", "overlap": 1, "pairs_per_hit": 10, "reward": "2.00"})
+class NewCampaign(CampaignSettings):
+    """A draft: its collection, runs and settings. What is left out is as on the page for a new campaign."""
+
+    collection = Key()
+    name = serializers.CharField(max_length=100)
+    runs = RunsOfCampaign()
+
+    class Meta(CampaignSettings.Meta):
+        fields = ["collection", "name", "runs", *CampaignSettings.Meta.fields]
+
+
+@example({"name": "pilot, twice", "overlap": 2})
+class CampaignCopy(CampaignSettings):
+    """A copy of a campaign: its name, and whatever is to be otherwise."""
+
+    collection = Key(required=False, help_text="Another collection than the campaign's.")
+    name = serializers.CharField(max_length=100)
+    runs = RunsOfCampaign(required=False)
+
+    class Meta(CampaignSettings.Meta):
+        fields = ["collection", "name", "runs", *CampaignSettings.Meta.fields]
+
+
+@example({"name": "pilot of November", "question": "Which passage answers the question better?"})
+class CampaignChange(serializers.Serializer[Any]):
+    """What can be changed of a campaign: its name, whether it is archived, and of a draft what workers read."""
+
+    name = serializers.CharField(max_length=100, required=False)
+    is_archived = serializers.BooleanField(required=False)
+    title = serializers.CharField(max_length=128, required=False)
+    question = serializers.CharField(max_length=300, required=False)
+    instructions = serializers.CharField(max_length=100_000, required=False, allow_blank=True)
+
+
+class BillLine(serializers.Serializer[Any]):
+    """One line of a bill."""
+
+    what = serializers.CharField()
+    detail = serializers.CharField()
+    assignments = serializers.IntegerField()
+    each = Money(allow_null=True)
+    amount = Money()
+
+
+@example(
+    {
+        "hits": 120,
+        "assignments": 120,
+        "redone": 12,
+        "fees": "48.00",
+        "total": "316.80",
+        "lines": [{"what": "Rewards", "detail": "", "assignments": 120, "each": "2.00", "amount": "240.00"}],
+        "minutes_per_assignment": 9,
+        "dollars_per_hour": "13.33",
+    }
+)
+class BillShape(serializers.Serializer[Any]):
+    """What judging all of a campaign costs, in dollars, on the terms that are stored or likely."""
+
+    hits = serializers.IntegerField()
+    assignments = serializers.IntegerField()
+    redone = serializers.IntegerField(help_text="Assignments expected to be done again.")
+    fees = Money()
+    total = Money()
+    lines = BillLine(many=True)
+    minutes_per_assignment = serializers.IntegerField(allow_null=True, help_text="Expected; null without texts.")
+    dollars_per_hour = Money(allow_null=True, help_text="What the reward is then worth.")
+
+
+@example({"obstacles": ["Confirm at least 3 test pairs."]})
+class Obstacles(serializers.Serializer[Any]):
+    """What keeps a draft from being started; nothing if it can be."""
+
+    obstacles = serializers.ListField(child=serializers.CharField())
+
+
+@example({"state": "open", "hits": 120, "done": 40, "active": 3, "pairs": 1200, "pairs_done": 380, "judgments": 402})
+class ProgressShape(serializers.Serializer[Any]):
+    """How far a campaign is."""
+
+    state = serializers.ChoiceField(choices=Campaign.State.choices)
+    hits = serializers.IntegerField(help_text="HITs.")
+    done = serializers.IntegerField(help_text="HITs that need no more work.")
+    active = serializers.IntegerField(help_text="Assignments that somebody is at.")
+    pairs = serializers.IntegerField()
+    pairs_done = serializers.IntegerField(help_text="Pairs with all the accepted judgments that they need.")
+    judgments = serializers.IntegerField(help_text="Accepted judgments.")
+
+
+# --- test pairs and wording
+
+
+@example(
+    {
+        "id": 5,
+        "question": "How tall is Mount Everest?",
+        "relevant_text": "Mount Everest is 8,849 metres high.",
+        "off_topic_text": "Bake the bread for forty minutes.",
+        "state": "suggested",
+    }
+)
+class TestPairShape(serializers.ModelSerializer[TestPair]):
+    """A known relevant against an obviously off-topic passage."""
+
+    __test__ = False
+
+    class Meta:
+        model = TestPair
+        fields = ["id", "question", "relevant_text", "off_topic_text", "state"]
+
+
+@example(
+    {
+        "question": "How tall is Mount Everest?",
+        "relevant_text": "Mount Everest is 8,849 metres high.",
+        "off_topic_text": "Bake the bread for forty minutes.",
+    }
+)
+class NewTestPair(serializers.Serializer[Any]):
+    """A test pair in your own words. It counts as confirmed."""
+
+    question = serializers.CharField(max_length=10_000)
+    relevant_text = serializers.CharField(max_length=100_000)
+    off_topic_text = serializers.CharField(max_length=100_000)
+
+
+@example({"count": 20})
+class SuggestTests(serializers.Serializer[Any]):
+    """How many test pairs to suggest from the qrels."""
+
+    count = serializers.IntegerField(min_value=1, max_value=200)
+
+
+@example({"test_pairs": [5, 6, 7], "decision": "confirm"})
+class DecideTests(serializers.Serializer[Any]):
+    """Which test pairs to confirm or decline."""
+
+    test_pairs = serializers.ListField(child=Key(), min_length=1, max_length=500)
+    decision = serializers.ChoiceField(choices=["confirm", "decline"])
+
+
+@example({"version": 1, "text": "You compare short texts. You can stop at any time."})
+class ConsentShape(serializers.Serializer[Any]):
+    """What workers agree to."""
+
+    version = serializers.IntegerField(read_only=True, allow_null=True, help_text="Null for the text given at first.")
+    text = serializers.CharField(max_length=100_000)
+
+
+# --- work
+
+
+ASSIGNMENT_EXAMPLE = {
+    "id": 31,
+    "hit": 4,
+    "worker": "w-3f9a1c",
+    "state": "submitted",
+    "verdict": "accepted",
+    "taken_at": "2026-11-22T12:00:00Z",
+    "finished_at": "2026-11-22T12:08:00Z",
+    "judged": 13,
+    "owed": "2.00",
+}
+
+
+@example(ASSIGNMENT_EXAMPLE)
+class AssignmentShape(serializers.ModelSerializer[Assignment]):
+    """One worker's attempt at one HIT."""
+
+    hit = serializers.IntegerField(source="hit.number")
+    worker = serializers.SerializerMethodField(help_text="The worker's pseudonym in this campaign, as in exports.")
+    owed = Money()
+
+    class Meta:
+        model = Assignment
+        fields = ["id", "hit", "worker", "state", "verdict", "taken_at", "finished_at", "judged", "owed"]
+
+    def get_worker(self, assignment: Assignment) -> str:
+        """As in exports."""
+        from judgments.exports import pseudonym
+
+        return pseudonym(self.context["campaign"], assignment.worker_id)
+
+
+@example({"why": "Both test pairs were answered within a second."})
+class Reason(serializers.Serializer[Any]):
+    """Why you decide so. It is stored with your name."""
+
+    why = serializers.CharField(max_length=2000)
+
+
+@example(
+    {
+        "worker": "w-3f9a1c",
+        "assignments": 4,
+        "accepted": 3,
+        "excluded": 1,
+        "judgments": 52,
+        "left_share": 0.49,
+        "median_seconds": 14.2,
+        "barred": False,
+    }
+)
+class WorkerShape(serializers.Serializer[Any]):
+    """What one worker did in a campaign."""
+
+    worker = serializers.CharField(help_text="Pseudonym.")
+    assignments = serializers.IntegerField()
+    accepted = serializers.IntegerField()
+    excluded = serializers.IntegerField()
+    judgments = serializers.IntegerField()
+    left_share = serializers.FloatField(allow_null=True, help_text="How often the left side was preferred.")
+    median_seconds = serializers.FloatField(allow_null=True, help_text="Of one comparison.")
+    barred = serializers.BooleanField()
+
+
+@example(
+    {
+        "id": 2,
+        "kind": "excluded",
+        "worker": "w-3f9a1c",
+        "assignment": 31,
+        "why": "Both test pairs were answered within a second.",
+        "by": "rita",
+        "at": "2026-11-22T13:00:00Z",
+    }
+)
+class DecisionShape(serializers.ModelSerializer[Decision]):
+    """What a person, or a failed test pair, decided."""
+
+    worker = serializers.SerializerMethodField()
+    by = serializers.CharField(source="by.username", default=None, allow_null=True, help_text="Null for a check.")
+
+    class Meta:
+        model = Decision
+        fields = ["id", "kind", "worker", "assignment", "why", "by", "at"]
+
+    def get_worker(self, decision: Decision) -> str:
+        """As in exports."""
+        from judgments.exports import pseudonym
+
+        return pseudonym(self.context["campaign"], decision.worker_id)
+
+
+# --- publication
+
+
+TERMS_EXAMPLE = {
+    "platform": "marketplace",
+    "pay": "base-and-bonus",
+    "base": "0.50",
+    "title": "Compare answers to questions",
+    "description": "Read two short texts and choose the better answer.",
+    "keywords": "text, compare",
+    "countries": ["US", "GB"],
+    "approved": 500,
+    "percent": 98,
+    "lifetime_days": 14.0,
+    "assignment_minutes": 60.0,
+    "auto_approval_days": 7.0,
+    "approve_after_hours": 0.0,
+    "calls_per_second": 5.0,
+}
+
+
+@example(TERMS_EXAMPLE)
+class TermsShape(serializers.Serializer[Any]):
+    """The terms of a publication. What is left out stays as it is, or as the page suggests."""
+
+    platform = serializers.ChoiceField(choices=list(PUBLISHED_TO.items()), required=False)
+    pay = serializers.ChoiceField(choices=Publication.Pay.choices, required=False)
+    base = Money(required=False, help_text="For a base and a bonus only: the reward that the platform lists.")
+    title = serializers.CharField(max_length=128, required=False)
+    description = serializers.CharField(max_length=2000, required=False)
+    keywords = serializers.CharField(max_length=1000, required=False, allow_blank=True)
+    countries = serializers.ListField(child=serializers.CharField(), required=False, max_length=250)
+    approved = serializers.IntegerField(required=False, allow_null=True, help_text="More approved tasks than this.")
+    percent = serializers.IntegerField(required=False, allow_null=True, help_text="Percent approved, at least.")
+    lifetime_days = serializers.FloatField(required=False)
+    assignment_minutes = serializers.FloatField(required=False)
+    auto_approval_days = serializers.FloatField(required=False)
+    approve_after_hours = serializers.FloatField(required=False)
+    calls_per_second = serializers.FloatField(required=False)
+
+
+@example(
+    {
+        "state": "open",
+        "published_at": "2026-11-22T12:00:00Z",
+        "terms": TERMS_EXAMPLE,
+        "amount": "316.80",
+        "balance": "1000.00",
+        "spends_real_money": False,
+        "posted": 100,
+        "on_their_way": 20,
+        "refused": 0,
+    }
+)
+class PublicationShape(serializers.Serializer[Any]):
+    """A campaign on a platform."""
+
+    state = serializers.ChoiceField(choices=Publication.State.choices)
+    published_at = serializers.DateTimeField(allow_null=True)
+    terms = TermsShape()
+    amount = Money(help_text="What the work that is still needed costs, at most: confirm it to publish.")
+    spends_real_money = serializers.BooleanField(help_text="If so, publishing needs the campaign's name.")
+    posted = serializers.IntegerField(help_text="HITs at the platform.")
+    on_their_way = serializers.IntegerField()
+    refused = serializers.IntegerField()
+
+
+@example({"amount": "316.80", "typed_name": "pilot"})
+class Publish(serializers.Serializer[Any]):
+    """What you agree to pay, at most: the `amount` of the publication, exactly."""
+
+    amount = Money()
+    typed_name = serializers.CharField(
+        max_length=100, required=False, help_text="The campaign's name, where real people are paid real money."
+    )
+    although_nobody_qualifies = serializers.BooleanField(default=False)
+
+
+@example(
+    {
+        "id": 9,
+        "purpose": "reward",
+        "state": "paid",
+        "assignment": 31,
+        "amount": "2.00",
+        "fee": "0.40",
+        "owed_at": "2026-11-22T12:30:00Z",
+        "paid_at": "2026-11-22T12:31:00Z",
+    }
+)
+class PaymentShape(serializers.ModelSerializer[Payment]):
+    """One line of the ledger."""
+
+    amount = Money()
+    fee = Money()
+
+    class Meta:
+        model = Payment
+        fields = ["id", "purpose", "state", "assignment", "amount", "fee", "owed_at", "paid_at"]
+
+
+# --- files, results, versions
+
+
+@example({"name": "preference-qrels.txt", "size": 5120, "sha256": "9f86d0", "made_at": "2026-11-22T14:00:00Z"})
+class FileShape(serializers.ModelSerializer[StoredFile]):
+    """A file that can be downloaded."""
+
+    class Meta:
+        model = StoredFile
+        fields = ["name", "size", "sha256", "made_at"]
+
+
+@example(
+    {
+        "made_at": "2026-11-22T14:00:00Z",
+        "is_current": True,
+        "files": [
+            {"name": "preference-qrels.txt", "size": 5120, "sha256": "9f86d0", "made_at": "2026-11-22T14:00:00Z"}
+        ],
+    }
+)
+class ExportsShape(serializers.Serializer[Any]):
+    """The export files of a campaign, as they were last made."""
+
+    made_at = serializers.DateTimeField(allow_null=True, help_text="Null before the first time.")
+    is_current = serializers.BooleanField(help_text="Whether they would be the same if they were made now.")
+    files = FileShape(many=True)
+
+
+@example({"asked_for": True})
+class AskedFor(serializers.Serializer[Any]):
+    """Whether a worker has been asked to do it now; if not, it is done by itself within minutes."""
+
+    asked_for = serializers.BooleanField()
+
+
+@example(
+    {
+        "computed_at": "2026-11-22T14:01:00Z",
+        "is_current": True,
+        "judgments": 1200,
+        "tables": ["leaderboard", "ranks", "pairs"],
+        "findings": ["Preferences put another run first: fusion."],
+    }
+)
+class ResultsShape(serializers.Serializer[Any]):
+    """What the preferences say about the runs."""
+
+    computed_at = serializers.DateTimeField(allow_null=True, help_text="Null before the first time.")
+    is_current = serializers.BooleanField()
+    judgments = serializers.IntegerField(help_text="How many count now.")
+    tables = serializers.ListField(child=serializers.CharField())
+    findings = serializers.ListField(child=serializers.CharField())
+
+
+class ColumnShape(serializers.Serializer[Any]):
+    """A column of a table."""
+
+    key = serializers.CharField()
+    title = serializers.CharField()
+    kind = serializers.CharField()
+
+
+@example(
+    {
+        "name": "leaderboard",
+        "title": "Leaderboard",
+        "columns": [{"key": "run", "title": "Run", "kind": "text"}],
+        "rows": [["fusion"], ["bm25"]],
+    }
+)
+class TableShape(serializers.Serializer[Any]):
+    """One table of the results, whole."""
+
+    name = serializers.CharField()
+    title = serializers.CharField()
+    columns = ColumnShape(many=True)
+    rows = serializers.ListField(child=serializers.ListField(child=serializers.JSONField(allow_null=True)))
+
+
+VERSION_EXAMPLE = {
+    "number": 2,
+    "campaign": 3,
+    "made_at": "2026-11-22T15:00:00Z",
+    "why": "First round of judging",
+    "added": 53,
+    "changed": 0,
+    "unchanged": 0,
+    "unsettled": 0,
+    "qrels": 55,
+    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+}
+
+
+@example(VERSION_EXAMPLE)
+class VersionShape(serializers.ModelSerializer[QrelsVersion]):
+    """A version of a collection's preference qrels."""
+
+    class Meta:
+        model = QrelsVersion
+        fields = [
+            *("number", "campaign", "made_at", "why", "added", "changed", "unchanged", "unsettled", "qrels", "sha256"),
+        ]
+
+
+@example({"why": "First round of judging", "parent": 0})
+class NewVersion(serializers.Serializer[Any]):
+    """Why a version is made, and the number of the one that it follows: 0 for the first."""
+
+    why = serializers.CharField(max_length=1000)
+    parent = serializers.IntegerField(min_value=0, max_value=2**31 - 1)  # type: ignore[assignment]
+
+
+@example({"id": 17, "qid": "1037798", "text": "who is robert gray", "passages": 5, "pairs": 10, "waiting": 3})
+class QueryRow(serializers.Serializer[Any]):
+    """A query of a campaign, with its pool."""
+
+    id = serializers.IntegerField(source="pk")
+    qid = serializers.CharField()
+    text = serializers.CharField()
+    passages = serializers.IntegerField(help_text="In its pool.")
+    pairs = serializers.IntegerField()
+    waiting = serializers.IntegerField(help_text="Pairs without all the judgments that they need.")
