@@ -1,0 +1,208 @@
+"""What a review board asks about a campaign: what workers read, do and are paid, and what becomes of their data."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.utils.html import strip_tags
+from django.utils.translation import gettext as _
+
+from core.money import counted, dollars
+from core.version import VERSION
+from judgments.pages.example import worked_example
+from platforms.bills import campaign_bill
+from platforms.consequences import work_hours
+from platforms.models import Publication
+from platforms.publishing import publication_likely
+from pools.models import Campaign
+from tasks import selectors as task_selectors
+from tasks.default_texts import default_consent
+
+
+class Part(NamedTuple):
+    """A heading and what is said under it. `words` are shown to workers as they are, in `lang`."""
+
+    heading: str
+    paragraphs: list[str]
+    words: str = ""
+    lang: str = ""
+
+
+class Summary(NamedTuple):
+    """All of it, as of a time."""
+
+    campaign: Campaign
+    at: datetime
+    parts: list[Part]
+
+
+def ethics_summary(campaign: Campaign, at: datetime) -> Summary:
+    """The summary of a campaign in any state, by its settings now."""
+    consent = task_selectors.current_consent(campaign)
+    lang = campaign.language
+    return Summary(
+        campaign,
+        at,
+        [
+            Part(_("The study"), _study(campaign)),
+            Part(_("What workers do"), _work(campaign)),
+            Part(_("Pay"), _pay(campaign)),
+            Part(_("Title, as workers read it"), [], campaign.title, lang),
+            Part(_("Question, as workers read it above every two passages"), [], campaign.question, lang),
+            Part(_("Instructions, as workers read them"), [], campaign.instructions or _usual_instructions(), lang),
+            Part(_("The worked example"), _example()),
+            Part(
+                _("Consent, as workers read it"),
+                [
+                    _("Version %(version)d. A record of who agreed to it, and when, is kept.")
+                    % {"version": consent.version if consent else 1}
+                ],
+                consent.text if consent else default_consent(campaign),
+                lang,
+            ),
+            Part(_("Hidden test pairs"), _tests(campaign)),
+            Part(_("What is stored, and for how long"), _data()),
+            Part(_("How to stop, and how to object"), _objecting(campaign)),
+        ],
+    )
+
+
+def _study(campaign: Campaign) -> list[str]:
+    person = campaign.created_by
+    responsible = campaign.lab.name
+    if person is not None:
+        name = person.get_full_name() or person.get_username()
+        responsible = f"{responsible}, {name}" + (f", {person.email}" if person.email else "")
+    return [
+        _("“%(campaign)s”, over the test collection %(collection)s.")
+        % {"campaign": campaign.name, "collection": campaign.collection.name},
+        _("Responsible: %(who)s.") % {"who": responsible},
+        _("The campaign is “%(state)s”. Software: Bestknown %(version)s.")
+        % {"state": campaign.get_state_display(), "version": VERSION},
+    ]
+
+
+def _work(campaign: Campaign) -> list[str]:
+    bill, pace = campaign_bill(publication_likely(campaign)), task_selectors.expected_pace(campaign)
+    said = [
+        _(
+            "A worker reads a question and two passages, and says which passage answers it better. A task has up to "
+            "%(items)d such comparisons, %(tests)d of them hidden test pairs, and must be finished within %(limit)d "
+            "minutes. Each comparison is judged by %(overlap)d different people."
+        )
+        % {
+            "items": campaign.items_per_hit,
+            "tests": campaign.tests_per_hit,
+            "limit": campaign.minutes_per_hit,
+            "overlap": campaign.overlap,
+        },
+        _("%(hits)s tasks, %(assignments)s assignments.")
+        % {"hits": counted(bill.hits), "assignments": counted(bill.assignments)},
+    ]
+    if (hours := work_hours(bill, pace)) is not None and pace is not None:
+        said.append(
+            _("A task takes about %(minutes)d minutes, and all of the work about %(hours)s hours.")
+            % {"minutes": pace.minutes, "hours": hours}
+        )
+    return said
+
+
+def _pay(campaign: Campaign) -> list[str]:
+    pace = task_selectors.expected_pace(campaign)
+    said = [
+        _("%(reward)s for a whole task. Whoever leaves early is owed a share, in proportion to the answers given.")
+        % {"reward": dollars(campaign.reward)}
+    ]
+    publication = Publication.objects.filter(campaign=campaign).first()
+    if publication is not None:
+        said.append(
+            _("Workers come from %(platform)s, where %(listed)s is listed (%(pay)s).")
+            % {
+                "platform": publication.get_platform_display(),
+                "listed": dollars(publication.listed),
+                "pay": publication.get_pay_display(),
+            }
+        )
+    else:
+        said.append(_("Workers come by a link, or are members of a panel."))
+    if pace is None:
+        return [*said, _("What that pays an hour is not known yet, as the passages have no texts.")]
+    how = (
+        _("the median time of %(count)d finished assignments") % {"count": pace.measured}
+        if pace.measured
+        else _("the words to read, at a usual reading speed, and a moment for each choice")
+    )
+    said.append(
+        _("That is %(hourly)s an hour: %(reward)s × 60 ÷ %(minutes)d minutes. The time comes from %(how)s.")
+        % {
+            "hourly": dollars(pace.hourly),
+            "reward": dollars(campaign.reward),
+            "minutes": pace.minutes,
+            "how": how,
+        }
+    )
+    floor = _("It is below the site's floor of %(floor)s an hour.") if pace.is_low else ""
+    return [*said, floor % {"floor": dollars(pace.floor)}] if floor else said
+
+
+def _usual_instructions() -> str:
+    page = render_to_string("judgments/pages/_usual_instructions.html")
+    return "\n".join(line.strip() for line in strip_tags(page).splitlines() if line.strip())
+
+
+def _example() -> list[str]:
+    example = worked_example()
+    return [
+        example["question"],
+        _("A: %(text)s") % {"text": example["left"]},
+        _("B: %(text)s") % {"text": example["right"]},
+        example["why"],
+    ]
+
+
+def _tests(campaign: Campaign) -> list[str]:
+    excluded = campaign.get_exclusion_display()
+    return [
+        _(
+            "Each task hides %(tests)d comparisons with a known answer: a relevant passage against one that is "
+            "obviously about something else. The consent text says so. Work that misses one is not used (%(what)s), "
+            "and the worker gets no more tasks of this lab. Work is paid all the same, unless a person decides "
+            "otherwise and says why."
+        )
+        % {"tests": campaign.tests_per_hit, "what": excluded}
+    ]
+
+
+def _data() -> list[str]:
+    return [
+        _(
+            "Stored are each choice, when the comparison was shown and when the choice was made, which consent text "
+            "was agreed to and when, and what is owed and paid. No name, address or demographic data are asked for. "
+            "Of workers from a platform, their id there is stored, to pay them; of panel members, the name or address "
+            "that they were invited with. The address that a task was opened from is stored as a keyed digest only."
+        ),
+        _(
+            "Exports and publications carry pseudonyms, made with a secret key of this campaign. Judgments are kept "
+            "under them, so that results can be checked; ids at platforms and names of panel members can be erased "
+            "once the money is settled."
+        ),
+        _("The data are on the server at %(site)s.") % {"site": settings.SITE_URL},
+    ]
+
+
+def _objecting(campaign: Campaign) -> list[str]:
+    person = campaign.created_by
+    said = [
+        _(
+            "Taking part is voluntary. A worker can leave at any time, from every page, and is paid for the answers "
+            "given."
+        ),
+        _(
+            "Every finished task has a receipt with a code, which names the work if there is a question about it. A "
+            "person of the lab can take back each decision about work, with a reason that is kept."
+        ),
+    ]
+    if person is not None and person.email:
+        said.append(_("Contact: %(email)s.") % {"email": person.email})
+    return said
