@@ -8,13 +8,14 @@ imports, if the campaign says so.
 
 import hashlib
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.cache import cache
 from django.db import connection
 from django.db.models import QuerySet
 
-from evaluation.files.preferences import Preference
+from evaluation.files.preferences import Pair, Preference
 from judgments import selectors as judgment_selectors
 from pools import selectors as pool_selectors
 from pools.models import Campaign, PreferenceImport, QrelsVersion, Query
@@ -33,16 +34,27 @@ _KEYS = """
   coalesce(a.text_key::text, 'id ' || a.id) COLLATE "C" AS a_key,
   coalesce(b.text_key::text, 'id ' || b.id) COLLATE "C" AS b_key,
 """
-_ROWS = f"""
+_STORED = f"""
+  SELECT pool.query_id, {_KEYS} pair.id AS pair_id
+  FROM pools_pool pool
+    JOIN pools_pair pair ON pair.pool_id = pool.id
+    JOIN pools_passage a ON a.id = pair.a_id
+    JOIN pools_passage b ON b.id = pair.b_id
+  WHERE pool.campaign_id = %(campaign)s
+"""  # noqa: S608
+# Pairs by id, which need not be stored. A passage that is not there has no text, and was never judged.
+_NAMED = f"""
+  SELECT query.id AS query_id, {_KEYS} named.number AS pair_id
+  FROM unnest(%(queries)s::text[], %(firsts)s::text[], %(seconds)s::text[])
+      WITH ORDINALITY AS named (qid, a, b, number)
+    JOIN pools_query query ON query.collection_id = %(collection)s AND query.qid = named.qid
+    JOIN pools_passage a ON a.collection_id = %(collection)s AND a.pid = named.a
+    JOIN pools_passage b ON b.collection_id = %(collection)s AND b.pid = named.b
+"""  # noqa: S608
+_KNOWN = f"""
   SELECT {_ABOUT} pair_id, NULL::bigint AS judgment_id, NULL::bigint AS line_id, NULL::bigint AS worker_id,
     NULL::bigint AS source_id, NULL::bigint AS import_id
-  FROM (
-    SELECT pool.query_id, {_KEYS} pair.id AS pair_id
-    FROM pools_pool pool
-      JOIN pools_pair pair ON pair.pool_id = pool.id
-      JOIN pools_passage a ON a.id = pair.a_id
-      JOIN pools_passage b ON b.id = pair.b_id
-    WHERE pool.campaign_id = %(campaign)s) wanted
+  FROM ({{wanted}}) wanted
   UNION ALL
   SELECT {_ABOUT} NULL, judgment_id, NULL, worker_id, source_id, NULL
   FROM (
@@ -62,11 +74,14 @@ _ROWS = f"""
       JOIN pools_passage b ON b.id = line.b_id
     WHERE line.source_id = ANY(%(imports)s)) imported
 """  # noqa: S608
-_COUNT = f"""
+_ROWS = _KNOWN.format(wanted=_STORED)
+_COUNT = """
 SELECT count(*) FROM (
-  SELECT FROM ({_ROWS}) known GROUP BY query_id, first, second
+  SELECT FROM ({rows}) known GROUP BY query_id, first, second
   HAVING count(pair_id) > 0 AND count(DISTINCT worker_id) + count(line_id) >= %(overlap)s) pairs
-"""  # noqa: S608
+"""
+_COUNT_STORED = _COUNT.format(rows=_ROWS)
+_COUNT_NAMED = _COUNT.format(rows=_KNOWN.format(wanted=_NAMED))
 _FIX = f"""
 WITH known AS (
   SELECT judgment_id, line_id, worker_id, source_id, import_id, flipped,
@@ -158,10 +173,22 @@ def reusable_pairs(campaign: Campaign, *, afresh: bool = False) -> int:
         if of_revisions == revisions or now - counted_at < ESTIMATE_SECONDS:
             return int(pairs)
     with connection.cursor() as cursor:
-        cursor.execute(_COUNT, wanted)
+        cursor.execute(_COUNT_STORED, wanted)
         pairs = int(cursor.fetchone()[0])
     cache.set(key, (pairs, revisions, now), REMEMBERED_SECONDS)
     return pairs
+
+
+def reusable_among(campaign: Campaign, pairs: Sequence[Pair]) -> int:
+    """How many of some pairs have all their judgments already, by a campaign's settings. Neither need be stored."""
+    wanted = _wanted(campaign)
+    if not wanted["sources"] and not wanted["imports"]:
+        return 0
+    queries, firsts, seconds = (list(column) for column in zip(*pairs, strict=True)) if pairs else ([], [], [])
+    wanted |= {"collection": campaign.collection_id, "queries": queries, "firsts": firsts, "seconds": seconds}
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT_NAMED, wanted)
+        return int(cursor.fetchone()[0])
 
 
 def reuse_fix(*, campaign: Campaign) -> int:

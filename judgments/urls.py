@@ -2,12 +2,16 @@
 
 from django.urls import path
 
-from judgments import views
+from judgments import ethics_views, pilot_views, views
 
 app_name = "judgments"
 urlpatterns = [
     path("campaigns/<int:pk>/", views.campaign, name="campaign"),
     path("campaigns/<int:pk>/progress/", views.progress, name="progress"),
+    path("campaigns/<int:pk>/ethics/", ethics_views.ethics, name="ethics"),
+    path("campaigns/<int:pk>/ethics/summary.pdf", ethics_views.ethics_file, name="ethics_file"),
+    path("campaigns/<int:pk>/pilot/", pilot_views.pilot, name="pilot"),
+    path("campaigns/<int:pk>/pilot/launch/", pilot_views.rest_launch, name="rest_launch"),
     path("campaigns/<int:pk>/queries/", views.queries, name="queries"),
     path("campaigns/<int:pk>/work/", views.work, name="work"),
     path("campaigns/<int:pk>/work/<int:assignment_pk>/", views.assignment, name="assignment"),

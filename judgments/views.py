@@ -29,8 +29,10 @@ from judgments import services as judgment_services
 from judgments.downloads import file_response
 from judgments.models import Decision, StoredFile
 from platforms.bills import campaign_bill
+from platforms.consequences import offers_of, work_hours
 from platforms.models import Alarm
 from platforms.publishing import publication_likely
+from platforms.steps import draft_steps
 from pools import selectors as pool_selectors
 from pools.charts import size_histogram
 from pools.forms import LABELS
@@ -82,7 +84,14 @@ def campaign(request: Request, pk: int) -> HttpResponse:
     }
     context |= {"reused": reused, "asked": campaign.pair_count - reused} | _reuse_context(campaign, draft=draft)
     if draft:
-        context["obstacles"] = task_selectors.launch_obstacles(campaign)
+        steps = draft_steps(campaign)
+        context |= {
+            "obstacles": task_selectors.launch_obstacles(campaign),
+            "steps": steps,
+            "next_step": next((step for step in steps if not step.is_done), None),
+            "offers": offers_of(campaign, context["asked"]),
+            "hours": work_hours(context["bill"], task_selectors.expected_pace(campaign)),
+        }
     else:
         context |= _exports_context(campaign) | _progress_context(campaign, campaign.state)
     return render(request, "judgments/campaign.html", context)

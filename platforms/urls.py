@@ -2,10 +2,12 @@
 
 from django.urls import path
 
-from platforms import views
+from platforms import draft_views, views
 
 app_name = "platforms"
 urlpatterns = [
+    path("campaigns/consequences/", draft_views.consequences, name="consequences"),
+    path("campaigns/<int:pk>/platform/reach/", draft_views.draft_reach, name="draft_reach"),
     path("costs/", views.costs, name="costs"),
     path("costs/campaigns.csv", views.costs_csv, name="costs_csv"),
     path("campaigns/<int:pk>/state/", views.move, name="move"),

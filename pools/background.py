@@ -23,6 +23,7 @@ from core.errors import FileAway, Refused
 from core.models import Lab, User
 from core.progress import Report
 from evaluation.errors import BadInput
+from pools import drafting
 from pools import services as pool_services
 from pools.models import Campaign, Collection, Job, Run, Upload
 
@@ -89,10 +90,15 @@ def campaign_ask(
     settings: Mapping[str, Any],
     by: User | None,
     at: datetime,
+    draft: Campaign | None = None,
 ) -> Job:
-    """Ask for a draft campaign. `settings` are columns of Campaign, by name."""
-    request = {"runs": sorted(runs.values_list("id", flat=True)), "settings": dict(settings)}
-    job = Job(lab=collection.lab, kind=Job.Kind.CAMPAIGN, name=name, collection=collection, request=request)
+    """Ask for a draft campaign, or for other settings of a draft. `settings` are columns of Campaign, by name."""
+    request: dict[str, Any] = {"runs": sorted(runs.values_list("id", flat=True)), "settings": dict(settings)}
+    if draft is not None:
+        request["draft"] = draft.pk
+    job = Job(
+        lab=collection.lab, kind=Job.Kind.CAMPAIGN, name=name, collection=collection, campaign=draft, request=request
+    )
     return _ask(job, {}, by, at)
 
 
@@ -268,10 +274,18 @@ def _do_preferences(job: Job, report: Report) -> None:
 
 def _do_campaign(job: Job, report: Report) -> None:
     assert job.collection is not None
+    runs = Run.objects.filter(pk__in=job.request["runs"]).order_by("name")
+    if "draft" in job.request:
+        if job.campaign is None:
+            raise Refused(_("The draft has been deleted."))
+        drafting.campaign_change(
+            campaign=job.campaign, runs=runs, name=job.name, report=report, **job.request["settings"]
+        )
+        return
     job.campaign = pool_services.campaign_create(
         lab=job.lab,
         collection=job.collection,
-        runs=Run.objects.filter(pk__in=job.request["runs"]).order_by("name"),
+        runs=runs,
         name=job.name,
         created_by=job.asked_by,
         report=report,

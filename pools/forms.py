@@ -8,7 +8,7 @@ from django import forms
 from django.conf import settings
 from django.db.models import Model, Q
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from core.errors import Refused
 from core.forms import Group
@@ -386,13 +386,30 @@ class RenameForm(forms.Form):
     name = forms.CharField(label=LABELS["name"], max_length=Campaign._meta.get_field("name").max_length)
 
 
+def runs_chosen(campaign: Campaign) -> dict[str, Any]:
+    """The runs of a campaign as its form asks for them."""
+    runs = list(campaign.runs.order_by("name").values_list("pk", "name"))
+    more = "\n".join(name for _key, name in runs[OFFERED:])
+    return {"runs": [key for key, _name in runs[:OFFERED]], "more_runs": more}
+
+
 class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """Every setting of a new campaign over one collection."""
 
     groups: ClassVar = (
         (
             gettext_lazy("What is judged"),
-            ["name", "runs", "more_runs", "design", "base_version", "selection", "sample_size", "query_list"],
+            [
+                "name",
+                "all_runs",
+                "runs",
+                "more_runs",
+                "design",
+                "base_version",
+                "selection",
+                "sample_size",
+                "query_list",
+            ],
             False,
         ),
         (
@@ -418,11 +435,12 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         (gettext_lazy("What workers read"), ["language", "title", "question", "instructions"], False),
     )
 
+    all_runs = forms.BooleanField(required=False)
     runs = RunChoiceField(
         queryset=Run.objects.none(),
         widget=forms.CheckboxSelectMultiple,
         label=gettext_lazy("Runs"),
-        error_messages={"required": gettext_lazy("Choose at least one run.")},
+        required=False,
     )
     more_runs = forms.CharField(
         label=gettext_lazy("More runs"),
@@ -484,11 +502,14 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         choice = self.fields["runs"]
         assert isinstance(choice, RunChoiceField)
         runs = choice.queryset = Run.objects.filter(collection=collection).order_by("name")
-        if runs[OFFERED:].exists():
+        count = runs.count()
+        self.fields["all_runs"].label = ngettext("The collection’s only run", "All %(count)d runs", count) % {
+            "count": count
+        }
+        if count > OFFERED:
             posted = choice.widget.value_from_datadict(self.data, self.files, "runs") or self.initial.get("runs") or []
             ticked = [key for key in posted[:OFFERED] if str(key).isdecimal()]
             offered = [*runs.filter(pk__in=ticked), *runs.exclude(pk__in=ticked)[:OFFERED]]
-            choice.required = False
             choice.widget.choices = [(run.pk, choice.label_from_instance(run)) for run in offered[:OFFERED]]
         else:
             del self.fields["more_runs"]
@@ -502,12 +523,13 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         name = _("%(name)s, copy") % {"name": campaign.name}
         number = Campaign.objects.filter(lab=collection.lab_id, name__startswith=name).count()
         draft = Campaign(collection=collection, name=f"{name} {number + 1}" if number else name, **settings)
-        initial: dict[str, Any] = {}
-        if campaign.collection_id == collection.pk:
-            runs = list(campaign.runs.order_by("name").values_list("pk", "name"))
-            more = "\n".join(name for _key, name in runs[OFFERED:])
-            initial = {"runs": [key for key, _name in runs[:OFFERED]], "more_runs": more}
+        initial = runs_chosen(campaign) if campaign.collection_id == collection.pk else {}
         return cls(collection=collection, instance=draft, initial=initial)
+
+    @classmethod
+    def changing(cls, campaign: Campaign, data: Any = None) -> "CampaignForm":
+        """A form filled in with a draft's settings and runs, which changes them."""
+        return cls(data, collection=campaign.collection, instance=campaign, initial=runs_chosen(campaign))
 
     def fieldsets(self) -> Iterator[Group]:
         """The fields in the order in which a researcher decides."""
@@ -517,7 +539,7 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
     def clean_name(self) -> str:
         """Names are unique within a lab."""
         name: str = self.cleaned_data["name"]
-        if Campaign.objects.filter(lab=self.collection.lab, name=name).exists():
+        if Campaign.objects.filter(lab=self.collection.lab, name=name).exclude(pk=self.instance.pk).exists():
             raise forms.ValidationError(_("The lab already has a campaign with this name."))
         return name
 
@@ -533,7 +555,10 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
     def clean(self) -> dict[str, Any]:
         """One run at least; a list needs its queries, a sample its size."""
         data = super().clean() or self.cleaned_data
-        if "runs" in data and data.get("more_runs"):
+        if data.get("all_runs"):
+            self.errors.pop("runs", None)
+            data["runs"] = Run.objects.filter(collection=self.collection).order_by("name")
+        elif "runs" in data and data.get("more_runs"):
             either = Q(pk__in=[run.pk for run in data["runs"]]) | Q(name__in=data["more_runs"])
             data["runs"] = Run.objects.filter(either, collection=self.collection).order_by("name")
         if "runs" in data and not data["runs"] and "more_runs" not in self.errors:
@@ -561,7 +586,7 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
 
     def settings(self) -> dict[str, Any]:
         """The settings as pools.services.campaign_create takes them."""
-        left = ("name", "runs", "more_runs", "base_version")
+        left = ("name", "all_runs", "runs", "more_runs", "base_version")
         settings = {name: value for name, value in self.cleaned_data.items() if name not in left}
         base = self.cleaned_data["base_version"]
         return settings | {"base_version_id": base.pk} if base else settings

@@ -428,6 +428,9 @@ class Campaign(models.Model):
     )
 
     link = models.CharField(max_length=32, unique=True, default=new_token, editable=False)
+    pilot_hits = models.PositiveIntegerField(
+        null=True, blank=True, editable=False, help_text=_("With how many HITs it began. Empty if with all.")
+    )
     trials_revoked = models.PositiveIntegerField(
         default=0, db_default=0, editable=False, help_text=_("How often links to trials were revoked.")
     )

@@ -3,9 +3,10 @@
 Judgments are known only further up: `judgments.reusing` registers itself here when Django starts.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from evaluation.files.preferences import Preference
+from evaluation.files.preferences import Pair, Preference
 from pools.models import Campaign, Query
 
 
@@ -16,6 +17,9 @@ class Reusing(Protocol):
         """How many of a campaign's pairs have all their judgments already, by its settings: counted now if `afresh`,
         else lately.
         """
+
+    def reusable_among(self, campaign: Campaign, pairs: Sequence[Pair]) -> int:
+        """The same of pairs by id, which need not be stored, nor the campaign."""
 
     def reuse_fix(self, *, campaign: Campaign) -> int:
         """Store what is reused, for good, and mark those pairs. How many pairs. The caller holds the transaction."""
@@ -39,6 +43,11 @@ def reused_pairs(campaign: Campaign, *, afresh: bool = False) -> int:
     if campaign.state not in (Campaign.State.DRAFT, Campaign.State.PACKING):
         return campaign.reused_pair_count
     return _registered[0].reusable_pairs(campaign, afresh=afresh)
+
+
+def reused_among(campaign: Campaign, pairs: Sequence[Pair]) -> int:
+    """How many of some pairs, by id, nobody would be asked about by a campaign's settings. Neither need be stored."""
+    return _registered[0].reusable_among(campaign, pairs)
 
 
 def reuse_fix(*, campaign: Campaign) -> int:

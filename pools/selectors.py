@@ -114,7 +114,7 @@ def campaign_rows(campaigns: Iterable[Campaign]) -> list[CampaignRow]:
     hits = {
         row.pk: row
         for row in Campaign.objects.filter(pk__in=keys).annotate(
-            hit_count=Count("hits"), hits_done=Count("hits", filter=Q(hits__needed=0))
+            hit_count=Count("hits"), hits_done=Count("hits", filter=Q(hits__needed=0, hits__is_held=False))
         )
     }
     return [

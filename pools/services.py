@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection as Some
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
@@ -641,8 +641,20 @@ def campaign_create(
     """
     runs = list(runs)
     campaign = Campaign(lab=lab, collection=collection, name=name, created_by=created_by, **settings)
+    campaign_check(campaign, runs)
+    report = report or silent()
+    plan = campaign_plan(campaign, runs, report)
+    campaign.sampled_from = plan.contested if campaign.selection == Campaign.Selection.SAMPLE else None
+    campaign.save()
+    campaign.runs.set(runs)
+    _store_plan(campaign, plan, report)
+    return campaign
+
+
+def campaign_check(campaign: Campaign, runs: Sequence[Run]) -> None:
+    """Fill in what follows from other settings. Raises Refused if settings and runs do not fit each other."""
     if not campaign.language:
-        campaign.language = collection.language
+        campaign.language = campaign.collection.language
     if campaign.design == Campaign.Design.CHALLENGERS:
         _set_base(campaign)
     try:
@@ -651,17 +663,9 @@ def campaign_create(
         raise Refused(_in_words(error)) from error
     if not runs:
         raise Refused(_("Choose at least one run."))
-    if any(run.collection_id != collection.pk for run in runs):
+    if any(run.collection_id != campaign.collection_id for run in runs):
         raise Refused(_("Every run must belong to the collection."))
     _check_comparisons_of(campaign)
-    report = report or silent()
-    plan = campaign_plan(campaign, runs, report)
-    if campaign.selection == Campaign.Selection.SAMPLE:
-        campaign.sampled_from = plan.contested
-    campaign.save()
-    campaign.runs.set(runs)
-    _store_plan(campaign, plan, report)
-    return campaign
 
 
 def _set_base(campaign: Campaign) -> None:
@@ -723,7 +727,7 @@ def campaign_unarchive(*, campaign: Campaign) -> None:
 @transaction.atomic
 def campaign_reword(*, campaign: Campaign, title: str, question: str, instructions: str) -> Campaign:
     """Change what the workers of a draft will read. What they read once it has started is fixed."""
-    campaign = _draft(
+    campaign = draft_lock(
         campaign, _("The campaign has started, so its title, question and instructions can no longer be changed.")
     )
     campaign.title, campaign.question = title.strip(), question.strip()
@@ -784,7 +788,7 @@ def check_comparisons(*, collection: Collection, comparisons: str, baseline: str
 @transaction.atomic
 def campaign_delete(*, campaign: Campaign) -> None:
     """Delete a draft with its pools, pairs and test pairs. A campaign that has started is closed instead."""
-    campaign = _draft(campaign, _("The campaign has started, so it cannot be deleted. Close it instead."))
+    campaign = draft_lock(campaign, _("The campaign has started, so it cannot be deleted. Close it instead."))
     try:
         campaign.delete()
     except ProtectedError as error:
@@ -809,7 +813,7 @@ def campaign_reopen(*, campaign_id: int) -> None:
     Campaign.objects.filter(pk=campaign_id, finished_revision__isnull=False).update(finished_revision=None)
 
 
-def _draft(campaign: Campaign, otherwise: str) -> Campaign:
+def draft_lock(campaign: Campaign, otherwise: str) -> Campaign:
     """The campaign, locked, if it is a draft; else NotNow with this sentence."""
     draft = Campaign.objects.select_for_update().filter(pk=campaign.pk, state=Campaign.State.DRAFT).first()
     if draft is None:
@@ -827,15 +831,30 @@ def campaign_plan(
     that have one. `queries` are those that were chosen before, if they were. Passages of a pool with equal texts are
     one candidate.
     """
+    report = report or silent()
+    planned = pools_plan(campaign, list(runs), report, queries)
+    alike, untexted = _compare_texts(campaign.collection, planned.pools, report)
+    return replace(planned, alike=alike, untexted=untexted)
+
+
+def pools_plan(
+    campaign: Campaign,
+    runs: Sequence[Run],
+    report: Report,
+    queries: Some[str] | None = None,
+    among: Some[str] | None = None,
+) -> Plan:
+    """The same without looking for passages of nearly equal texts, and for no other queries than those `among`."""
     is_champion_check = campaign.design == Campaign.Design.CHAMPION_CHECK
     depth = pool_selectors.champion_depth(campaign) if is_champion_check else campaign.depth
-    report, runs = report or silent(), list(runs)
     tops: list[dict[str, tuple[str, ...]]] = []
     for number, run in enumerate(runs):
         report(_("Reading the top of the runs"), number, len(runs))
-        tops.append(pool_selectors.load_artifact(run).top(cast(Order, campaign.order), depth))
+        top = pool_selectors.load_artifact(run).top(cast(Order, campaign.order), depth)
+        tops.append(top if among is None else {query: top[query] for query in among if query in top})
     report(_("Building pools and pairs"))
-    qrels = Qrels.of(Entry(*row) for row in pool_selectors.collection_qrels(campaign.collection))
+    rows = pool_selectors.collection_qrels(campaign.collection)
+    qrels = Qrels.of(Entry(*row) for row in rows if among is None or row[0] in among)
     split: Mapping[str, Mapping[str, int]] = {}
     if is_champion_check:
         if len(tops) != 1:
@@ -861,15 +880,11 @@ def campaign_plan(
     else:  # a challenger whose text came later may turn out to be nothing new
         chosen = sorted(query for query in queries if query in pools)
     contested = sum(len(pool) > 1 for pool in pools.values())
-    pools = {query: pools[query] for query in chosen}
-    alike, untexted = _compare_texts(campaign.collection, pools, report)
     return Plan(
-        pools,
+        {query: pools[query] for query in chosen},
         {query: pairs[query] for query in chosen},
         contested,
-        alike,
-        untexted,
-        {name: sum(split[query][name] for query in chosen if query in split) for name in "ab"} if split else {},
+        split={name: sum(split[query][name] for query in chosen if query in split) for name in "ab"} if split else {},
     )
 
 
@@ -991,6 +1006,11 @@ def campaign_compare_texts(*, campaign: Campaign, report: Report | None = None) 
     report = report or silent()
     queries = campaign.pools.values_list("query__qid", flat=True)
     plan = campaign_plan(campaign, campaign.runs.order_by("name"), report, queries=list(queries))
+    pools_replace(campaign=campaign, plan=plan, report=report)
+
+
+def pools_replace(*, campaign: Campaign, plan: Plan, report: Report) -> None:
+    """Store other pools and pairs in place of a campaign's own. The caller holds the transaction."""
     AlikePair.objects.filter(campaign=campaign).delete()
     Pair.objects.filter(pool__campaign=campaign).delete()
     Candidate.objects.filter(pool__campaign=campaign).delete()

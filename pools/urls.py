@@ -2,12 +2,13 @@
 
 from django.urls import path
 
-from pools import views
+from pools import drafting_views, views
 
 app_name = "pools"
 urlpatterns = [
     path("campaigns/", views.campaigns, name="campaigns"),
     path("campaigns/new/", views.campaign_new, name="campaign_new"),
+    path("campaigns/<int:pk>/edit/", drafting_views.campaign_edit, name="campaign_edit"),
     path("campaigns/<int:pk>/name/", views.campaign_rename, name="campaign_rename"),
     path("campaigns/<int:pk>/archive/", views.campaign_archive, name="campaign_archive"),
     path("campaigns/<int:pk>/unarchive/", views.campaign_unarchive, name="campaign_unarchive"),

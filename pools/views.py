@@ -169,7 +169,7 @@ def _collection_files(request: Request, found: Collection | None) -> HttpRespons
 @csrf_protect
 def _collection_files_checked(request: Request, found: Collection | None) -> HttpResponse:
     if request.method == "GET":
-        before = _job_asked_again(request, Job.Kind.COLLECTION)
+        before = job_asked_again(request, Job.Kind.COLLECTION)
         initial = None if before is None else {"lab": before.lab_id, "name": before.name, **before.request}
         form = CollectionFilesForm(user=request.user, collection=found, initial=initial)
         return render(request, "pools/collection_files.html", {"form": form, "collection": found})
@@ -190,7 +190,7 @@ def _collection_files_checked(request: Request, found: Collection | None) -> Htt
         except Refused as error:
             status = refuse_in(form, error)
         else:
-            return _begin(request, asked)
+            return begin(request, asked)
     return render(request, "pools/collection_files.html", {"form": form, "collection": found}, status=status)
 
 
@@ -278,7 +278,7 @@ def preferences_import(request: Request, pk: int) -> HttpResponse:
 @csrf_protect
 def _preferences_import_checked(request: Request, collection: Collection) -> HttpResponse:
     if request.method == "GET":
-        before = _job_asked_again(request, Job.Kind.PREFERENCES)
+        before = job_asked_again(request, Job.Kind.PREFERENCES)
         initial = None if before is None else {"name": before.name, **before.request}
         context = {"form": PreferencesForm(initial=initial), "collection": collection}
         return render(request, "pools/preferences_import.html", context)
@@ -298,7 +298,7 @@ def _preferences_import_checked(request: Request, collection: Collection) -> Htt
         except Refused as error:
             status = refuse_in(form, error)
         else:
-            return _begin(request, asked)
+            return begin(request, asked)
     context = {"form": form, "collection": collection}
     return render(request, "pools/preferences_import.html", context, status=status)
 
@@ -384,7 +384,7 @@ def run_upload(request: Request) -> HttpResponse:
 @csrf_protect
 def _run_upload_checked(request: Request) -> HttpResponse:
     if request.method == "GET":
-        before = _job_asked_again(request, Job.Kind.RUN)
+        before = job_asked_again(request, Job.Kind.RUN)
         initial: dict[str, object] = {"collection": request.GET.get("collection")}
         if before is not None:
             initial = {"collection": before.collection_id, "name": before.name, **before.request}
@@ -409,7 +409,7 @@ def _run_upload_checked(request: Request) -> HttpResponse:
         except Refused as error:
             status = refuse_in(form, error)
         else:
-            return _begin(request, asked)
+            return begin(request, asked)
     return render(request, "pools/run_upload.html", {"form": form}, status=status)
 
 
@@ -461,14 +461,14 @@ def _job_of(request: Request, pk: int) -> Job:
     return pool_selectors.job_for(request.user, pk, Right.SEE)  # also where one that was asked for leads on
 
 
-def _job_asked_again(request: Request, kind: str) -> Job | None:
+def job_asked_again(request: Request, kind: str) -> Job | None:
     """The job whose form is shown again with what was entered (`?again=`)."""
     key = request.GET.get("again", "")
     known = key.isdecimal() and len(key) < 19  # what a key can be
     return pool_selectors.jobs_of(request.user).filter(pk=key, kind=kind).first() if known else None
 
 
-def _begin(request: Request, asked: Job) -> HttpResponse:
+def begin(request: Request, asked: Job) -> HttpResponse:
     """Do a small job at once, and have any other done in the background."""
     if background.is_small(asked):
         background.job_do(job_id=asked.pk)
@@ -491,6 +491,9 @@ def _lead_on(request: Request, done: Job) -> HttpResponse:
     if done.kind == Job.Kind.RUN and done.run_id:
         messages.success(request, _("The run “%(name)s” has been checked and stored.") % name)
         return see_other("pools:run", done.run_id)
+    if done.kind == Job.Kind.CAMPAIGN and done.campaign_id and "draft" in done.request:
+        messages.success(request, _("The draft has been changed. Its pools and its bill follow from the new settings."))
+        return see_other("judgments:campaign", done.campaign_id)
     if done.kind == Job.Kind.CAMPAIGN and done.campaign_id:
         messages.success(
             request, _("The campaign has been created as a draft. Check its pools and its bill, then start it.")
@@ -534,7 +537,7 @@ def campaign_new(request: Request) -> HttpResponse:
         return _choose_collection(request, _("New campaign: which collection?"), "pools:campaign_new")
     collection = collection_of(request, chosen)
     if request.method == "GET":
-        before = _job_asked_again(request, Job.Kind.CAMPAIGN)
+        before = job_asked_again(request, Job.Kind.CAMPAIGN)
         form = CampaignForm(collection=collection)
         if before is not None and before.collection_id == collection.pk:
             entered = background.settings_of(before)
@@ -552,7 +555,7 @@ def campaign_new(request: Request) -> HttpResponse:
             by=request.user,
             at=timezone.now(),
         )
-        return _begin(request, asked)
+        return begin(request, asked)
     return render(request, "pools/campaign_new.html", {"form": form, "collection": collection}, status=400)
 
 

@@ -20,7 +20,7 @@ def campaigns_finish(*, at: datetime) -> int:
     finished = Q(finished_revision=F("revision"), finished_revision__isnull=False)
     going_on = Campaign.objects.exclude(state__in=[Campaign.State.DRAFT, Campaign.State.PACKING]).exclude(finished)
     of_it = {"campaign": OuterRef("pk")}
-    wanted = Exists(Hit.objects.filter(needed__gt=0, **of_it))
+    wanted = Exists(Hit.objects.filter(needed__gt=0, **of_it)) | Exists(Hit.objects.filter(is_held=True, **of_it))
     at_work = Exists(Assignment.objects.filter(state=Assignment.State.ACTIVE, leased_until__gt=at, **of_it))
     alarmed = Exists(CampaignAlarm.objects.filter(settled_at=None, **of_it))
     published = Publication.objects.exclude(state=Publication.State.DRAFT).filter(**of_it)

@@ -132,17 +132,27 @@ class Consent(models.Model):
 
 
 class Hit(models.Model):
-    """A packed task. `needed` is how many more accepted assignments its pairs wait for."""
+    """A packed task. `needed` is how many more accepted assignments its pairs wait for: none while it is held back."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="hits")
     number = models.PositiveIntegerField()
     needed = models.PositiveSmallIntegerField()
+    is_held = models.BooleanField(
+        default=False, db_default=False, help_text=_("Whether it is held back until the campaign's pilot has ended.")
+    )
 
     class Meta:
         verbose_name = "HIT"
-        constraints = [models.UniqueConstraint(fields=["campaign", "number"], name="hit_number_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "number"], name="hit_number_once"),
+            models.CheckConstraint(condition=Q(is_held=False) | Q(needed=0), name="hit_held_back_needs_no_work"),
+        ]
         # tasks.services.assignment_take(): the first HITs that still wait for work
-        indexes = [models.Index(fields=["campaign", "number"], condition=Q(needed__gt=0), name="hit_waiting")]
+        indexes = [
+            models.Index(fields=["campaign", "number"], condition=Q(needed__gt=0), name="hit_waiting"),
+            # tasks.pilots: what is held back, which is mostly nothing
+            models.Index(fields=["campaign"], condition=Q(is_held=True), name="hit_held_back"),
+        ]
 
     def __str__(self) -> str:
         return f"HIT {self.number}"

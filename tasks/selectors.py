@@ -1,6 +1,6 @@
 """Reading test pairs, HITs, workers and assignments."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from math import ceil
@@ -122,38 +122,43 @@ class Pace(NamedTuple):
         return self.hourly < self.floor
 
 
-def expected_pace(campaign: Campaign, limit: timedelta | None = None) -> Pace | None:
+def expected_pace(
+    campaign: Campaign, limit: timedelta | None = None, pairs: Sequence[ShownItem] | None = None
+) -> Pace | None:
     """How long a whole task takes, in minutes, rounded up; None if there are no texts to estimate it from.
 
     The median of the newest accepted assignments, if there are enough of them; else the time for reading what HITs
-    show. `limit` is the time that a platform allows; the campaign's, if it is None.
+    show. `limit` is the time that a platform allows; the campaign's, if it is None. `pairs` are the first that a draft
+    would have, in place of those that it has; then the campaign need not be stored.
     """
-    length = ExpressionWrapper(F("finished_at") - F("taken_at"), output_field=DurationField())
-    whole = Q(state=Assignment.State.SUBMITTED, verdict=Assignment.Verdict.ACCEPTED)
-    lengths = campaign.assignments.filter(whole).order_by("-id").values_list(length)[:PACE_FROM]
-    seconds = [taken.total_seconds() for (taken,) in lengths]
+    seconds = [] if pairs is not None else _seconds_taken(campaign)
     allowed = limit.total_seconds() / 60 if limit else campaign.minutes_per_hit
     if len(seconds) >= PACE_ENOUGH:
         minutes, measured = median(seconds) / 60, len(seconds)
     else:
-        texts, items, hits = _texts_of_hits(campaign)
+        texts, items, hits = _texts_of_hits(campaign, pairs)
         if not items:
             return None
         minutes, measured = reading_minutes(texts, choices=items) / hits, 0
     return Pace(max(1, ceil(minutes)), measured, int(allowed), campaign.reward)
 
 
-def _texts_of_hits(campaign: Campaign) -> tuple[list[str], int, float]:
+def _seconds_taken(campaign: Campaign) -> list[float]:
+    """How long the newest accepted assignments took."""
+    length = ExpressionWrapper(F("finished_at") - F("taken_at"), output_field=DurationField())
+    whole = Q(state=Assignment.State.SUBMITTED, verdict=Assignment.Verdict.ACCEPTED)
+    lengths = campaign.assignments.filter(whole).order_by("-id").values_list(length)[:PACE_FROM]
+    return [taken.total_seconds() for (taken,) in lengths]
+
+
+def _texts_of_hits(campaign: Campaign, pairs: Sequence[ShownItem] | None) -> tuple[list[str], int, float]:
     """Texts of a few HITs, how many items they are, and how many whole HITs these make. Of a draft, of a few pairs."""
-    hits = Hit.objects.filter(campaign=campaign).order_by("number").values_list("id", flat=True)[:PACE_HITS]
-    items = Item.objects.filter(hit__in=list(hits), layout=0).select_related(
-        "test", "pair__pool__query", "pair__a", "pair__b"
-    )
-    shown = [ShownItem(i.pair.pool.query.text, i.pair.a.text, i.pair.b.text) for i in items if i.pair]
-    tests = [ShownItem(i.test.question, i.test.relevant_text, i.test.off_topic_text) for i in items if i.test]
-    if not shown:
-        pairs = Pair.objects.filter(pool__campaign=campaign).order_by("id")[: PACE_HITS * campaign.pairs_per_hit]
-        shown = [ShownItem(*row) for row in pairs.values_list("pool__query__text", "a__text", "b__text")]
+    tests: list[ShownItem] = []
+    if pairs is not None:
+        shown = list(pairs[: PACE_HITS * campaign.pairs_per_hit])
+    else:
+        shown, tests = _stored_items(campaign)
+    if campaign.pk and (pairs is not None or not Hit.objects.filter(campaign=campaign).exists()):
         rows = campaign.test_pairs.exclude(state=TestPair.State.DECLINED).order_by("id")
         texts = rows.values_list("question", "relevant_text", "off_topic_text")
         tests = [ShownItem(*row) for row in texts[: len(shown) * campaign.tests_per_hit // campaign.pairs_per_hit]]
@@ -166,6 +171,20 @@ def _texts_of_hits(campaign: Campaign) -> tuple[list[str], int, float]:
         len(items_shown),
         len(items_shown) / campaign.items_per_hit,
     )
+
+
+def _stored_items(campaign: Campaign) -> tuple[list[ShownItem], list[ShownItem]]:
+    """The first pairs that a campaign asks about, and the test pairs in their HITs, if these are packed."""
+    hits = Hit.objects.filter(campaign=campaign).order_by("number").values_list("id", flat=True)[:PACE_HITS]
+    items = Item.objects.filter(hit__in=list(hits), layout=0).select_related(
+        "test", "pair__pool__query", "pair__a", "pair__b"
+    )
+    shown = [ShownItem(i.pair.pool.query.text, i.pair.a.text, i.pair.b.text) for i in items if i.pair]
+    tests = [ShownItem(i.test.question, i.test.relevant_text, i.test.off_topic_text) for i in items if i.test]
+    if not shown:
+        pairs = Pair.objects.filter(pool__campaign=campaign).order_by("id")[: PACE_HITS * campaign.pairs_per_hit]
+        shown = [ShownItem(*row) for row in pairs.values_list("pool__query__text", "a__text", "b__text")]
+    return shown, tests
 
 
 # --- how test pairs are told from pairs
@@ -523,7 +542,8 @@ class Progress(NamedTuple):
 
 def progress(campaign: Campaign) -> Progress:
     """Count a campaign's HITs and assignments."""
-    hits = Hit.objects.filter(campaign=campaign).aggregate(all=Count("id"), done=Count("id", filter=Q(needed=0)))
+    done = Q(needed=0, is_held=False)
+    hits = Hit.objects.filter(campaign=campaign).aggregate(all=Count("id"), done=Count("id", filter=done))
     states, verdicts = Assignment.State, Assignment.Verdict
     counts = campaign.assignments.aggregate(
         active=Count("id", filter=Q(state=states.ACTIVE)),

@@ -28,6 +28,7 @@ from tasks import selectors as task_selectors
 from tasks.default_texts import default_consent
 from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
 from tasks.packing import MOST_LAYOUTS, lay_out, pack
+from tasks.pilots import held_back, pilot_numbers
 from tasks.test_file import read_test_pairs
 
 SUGGESTED_FROM = 10_000  # passages that are looked through for off-topic ones: what bounds a request's time
@@ -243,21 +244,24 @@ def consent_write(*, campaign: Campaign, text: str) -> ConsentText:
 
 
 @transaction.atomic
-def campaign_launch(*, campaign: Campaign) -> Campaign:
-    """Fix the design and hand the campaign to packing. Launching again is not an error.
+def campaign_launch(*, campaign: Campaign, pilot_hits: int | None = None) -> Campaign:
+    """Fix the design and hand the campaign to packing. Launching again is not an error. With `pilot_hits`, it begins
+    with so many HITs, and the rest is held back (`tasks.pilots`).
 
     Raises Refused, saying what is missing: pairs, texts of pooled passages or queries, or confirmed test pairs.
     """
     campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
     if campaign.state != Campaign.State.DRAFT:
         return campaign
+    if pilot_hits is not None and pilot_hits < 1:
+        raise Refused(_("A pilot has at least one HIT."))
     obstacles = task_selectors.launch_obstacles(campaign, afresh=True)
     if obstacles:
         raise Refused(" ".join(obstacles))
     if task_selectors.current_consent(campaign) is None:
         consent_write(campaign=campaign, text=default_consent(campaign))
-    campaign.state = Campaign.State.PACKING
-    campaign.save(update_fields=["state"])
+    campaign.state, campaign.pilot_hits = Campaign.State.PACKING, pilot_hits
+    campaign.save(update_fields=["state", "pilot_hits"])
     campaign_alarms.alarm_settle(campaign_id=campaign.pk, kind=campaign_alarms.Kind.PACKING, at=timezone.now())
     return campaign
 
@@ -315,11 +319,14 @@ def campaign_pack(*, campaign_id: int, report: Report | None = None) -> bool:
             fill_last=campaign.fill_last_hit,
         )
     )
-    ids = next_ids(Hit, len(hits))
+    ids, first = next_ids(Hit, len(hits)), pilot_numbers(len(hits), campaign.pilot_hits)
     copy_rows(
         Hit,
-        ["id", "campaign", "number", "needed"],
-        ((pk, campaign.pk, number, campaign.overlap) for number, pk in enumerate(ids, start=1)),
+        ["id", "campaign", "number", "needed", "is_held"],
+        (
+            (pk, campaign.pk, number, campaign.overlap if number in first else 0, number not in first)
+            for number, pk in enumerate(ids, start=1)
+        ),
     )
     step, layouts = _("Storing the items of the HITs"), min(campaign.overlap, MOST_LAYOUTS)
     items = layouts * sum(map(len, hits))
@@ -479,6 +486,8 @@ def nothing_left_reason(campaign: Campaign) -> str:
     """Why no HIT is left for a worker who may take one."""
     if Hit.objects.filter(campaign=campaign, needed__gt=0).exists():
         return _("Other people are working on every task that you could do. Please come back later.")
+    if held_back(campaign):
+        return _("There are no more tasks for now. Please come back later.")
     return _("All tasks are done. Thank you!")
 
 
@@ -522,7 +531,8 @@ def hits_recount(*, hit_ids: Iterable[int], counted_in: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
-            UPDATE tasks_hit hit SET needed = greatest(0, campaign.overlap - filled.fewest)
+            UPDATE tasks_hit hit
+            SET needed = CASE WHEN hit.is_held THEN 0 ELSE greatest(0, campaign.overlap - filled.fewest) END
             FROM pools_campaign campaign, (
               SELECT hit_id, min(slots) AS fewest FROM (
                 SELECT item.hit_id, item.pair_id,

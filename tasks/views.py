@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from kombu.exceptions import OperationalError
 
-from core.errors import NotYours, Refused
+from core.errors import BadRequest, NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing
 from core.roles import Right
@@ -267,7 +267,10 @@ def panel_links(request: Request, pk: int) -> StreamingHttpResponse:
 def launch(request: Request, pk: int) -> HttpResponse:
     """Fix the design, and have the campaign packed."""
     campaign = campaign_of(request, pk)
-    task_services.campaign_launch(campaign=campaign)
+    pilot = request.POST.get("pilot", "").strip()
+    if pilot and not (pilot.isdecimal() and len(pilot) < 10):
+        raise BadRequest(_("Enter how many HITs the pilot has, or nothing for all of them."))
+    task_services.campaign_launch(campaign=campaign, pilot_hits=int(pilot) if pilot else None)
     transaction.on_commit(_pack_soon)
     messages.success(request, _("The campaign has started. It opens as soon as its HITs are packed."))
     return see_other("judgments:campaign", pk)

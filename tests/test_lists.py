@@ -112,6 +112,8 @@ OTHER_PAGES = {
     *("results:plan", "platforms:submission", "platforms:compared", "pools:campaign_delete", "pools:campaign_rename"),
     *("pools:collection_new", "pools:collection_add", "pools:preferences_import", "pools:job", "pools:job_progress"),
     *("results:settings", "results:version_new", "tasks:trial", "api:reference"),
+    *("judgments:pilot", "judgments:ethics"),
+    *("pools:campaign_edit", "platforms:draft_reach"),
 }
 # Addresses that answer with a redirect, a file or one thing, take forms alone, or belong to a worker's task.
 NOT_PAGES = {
@@ -132,6 +134,9 @@ NOT_PAGES = {
         "tasks:launch",
         "tasks:trial_of_wording",
         "tasks:trials_revoke",
+        "judgments:rest_launch",
+        "judgments:ethics_file",
+        "platforms:consequences",
         "tasks:panel_links",
         "pools:run_delete",
     ),
@@ -185,7 +190,11 @@ class World(NamedTuple):
 
     def address(self, name: str) -> str:
         """The address of a page."""
-        campaign = self.draft if name in ("tasks:tests", "pools:campaign_delete") else self.campaign
+        campaign = (
+            self.draft
+            if name in ("tasks:tests", "pools:campaign_delete", "pools:campaign_edit", "tasks:trial")
+            else self.campaign
+        )
         arguments: dict[str, list[Any]] = {
             "pools:campaigns": [],
             "pools:campaign_new": [],

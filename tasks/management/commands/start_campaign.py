@@ -9,6 +9,7 @@ from core.management.files import refusals_as_errors, reporting_to
 from pools.management.lookup import campaign_called
 from tasks.links import campaign_address
 from tasks.management.pay import pay_lines
+from tasks.pilots import held_back
 from tasks.services import campaign_launch, campaign_pack
 
 
@@ -21,16 +22,21 @@ class Command(BaseCommand):
         """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
+        parser.add_argument(
+            "--pilot", type=int, metavar="HITS", help="begin with so many HITs, and hold the rest back (default: all)"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Launch, pack, and print the link."""
         with refusals_as_errors():
             campaign = campaign_called(options["campaign"], options["lab"])
-            campaign_launch(campaign=campaign)
+            campaign_launch(campaign=campaign, pilot_hits=options["pilot"])
             with reporting_to(self.stderr) as report:
                 campaign_pack(campaign_id=campaign.pk, report=report)
         campaign.refresh_from_db()
         self.stdout.write(f"{campaign.name} is {campaign.state}: {campaign.hits.count():,} HITs.")
+        if held := held_back(campaign):
+            self.stdout.write(f"{held:,} of them are held back until the pilot has ended: see the campaign's page.")
         if campaign.reused_pair_count:
             self.stdout.write(
                 f"{campaign.reused_pair_count:,} of {campaign.pair_count:,} pairs had been judged before."

@@ -1,0 +1,64 @@
+"""What a draft's settings lead to, beside their form; and whom a platform could reach, before anything is fixed."""
+
+from copy import copy
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET, require_POST
+
+from core.errors import Refused
+from core.http import Request
+from platforms.consequences import Consequences, consequences_of
+from platforms.models import Publication
+from platforms.publishing import publication_unsaved
+from platforms.reach import reach_look
+from platforms.registry import adapter_named
+from pools.forms import CampaignForm
+from pools.models import Campaign, new_token
+from pools.views import campaign_of, collection_of
+from tasks.models import Platform
+
+
+@login_required
+@require_POST
+def consequences(request: Request) -> HttpResponse:
+    """Count what the settings in the form of a campaign lead to. Nothing is stored.
+
+    A script shows the answer beside the form; without one, it is a page.
+    """
+    collection = collection_of(request, request.POST.get("collection", ""))
+    draft, key = None, request.POST.get("draft", "")
+    if key.isdecimal() and len(key) < 19:
+        draft = campaign_of(request, int(key))
+    form = CampaignForm(request.POST, collection=collection, instance=copy(draft) if draft else None)
+    found: Consequences | None = None
+    troubles: list[str] = []
+    if form.is_valid() or not set(form.errors) - {"name"}:
+        campaign = draft or Campaign(lab=collection.lab, collection=collection)
+        campaign.name = new_token()  # whatever it will be called
+        for name, value in form.settings().items():
+            setattr(campaign, name, value)
+        try:
+            found = consequences_of(campaign, list(form.cleaned_data["runs"]))
+        except Refused as refused:
+            troubles.append(str(refused))
+    else:
+        labels = {name: form.fields[name].label for name in form.errors if name in form.fields}
+        troubles += [f"{labels.get(name, '')}: {error}" for name, errors in form.errors.items() for error in errors]
+    context = {"found": found, "troubles": troubles, "collection": collection}
+    whole = "HX-Request" not in request.headers
+    return render(request, "platforms/consequences.html" if whole else "platforms/_consequences.html", context)
+
+
+@login_required
+@require_GET
+def draft_reach(request: Request, pk: int) -> HttpResponse:
+    """How many workers of its platform could take a draft's HITs. The platform is asked now."""
+    campaign = campaign_of(request, pk)
+    publication = Publication.objects.filter(campaign=campaign).first()
+    if publication is None:
+        publication = publication_unsaved(campaign)
+        publication.requirements = adapter_named(Platform.MARKETPLACE).requirements_at_first()
+    publication.campaign = campaign
+    return render(request, "platforms/_reach.html", {"reach": reach_look(publication)})

@@ -1,0 +1,91 @@
+"""The steps from a draft to its start: what is done, what is next, and what is missing."""
+
+from typing import NamedTuple
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from core.money import counted, dollars
+from platforms.models import Publication
+from pools import selectors as pool_selectors
+from pools.models import Campaign
+from pools.reuse import reused_pairs
+from tasks import selectors as task_selectors
+
+
+class Step(NamedTuple):
+    """One step: its name, where it is taken, what it came to, and whether anything is missing there."""
+
+    key: str
+    name: str
+    url: str
+    detail: str
+    is_done: bool
+
+
+def draft_steps(campaign: Campaign) -> list[Step]:
+    """The steps of a draft, in the order in which they are usually taken."""
+    edit = reverse("pools:campaign_edit", args=[campaign.pk])
+    missing = pool_selectors.missing_texts(campaign)
+    runs, sizes = campaign.runs.count(), pool_selectors.stored_sizes(campaign)
+    tests, lacking = task_selectors.test_counts(campaign), task_selectors.lacking_tests(campaign)
+    all_judged = reused_pairs(campaign) == campaign.pair_count > 0
+    confirmed = _("%(confirmed)s confirmed, %(needed)s needed")
+    if all_judged:
+        confirmed = _("none are needed: every pair was judged before")
+    elif tests.suggested:
+        confirmed = _("%(confirmed)s confirmed, %(needed)s needed, %(suggested)s to review")
+    pace = task_selectors.expected_pace(campaign)
+    publication = Publication.objects.filter(campaign=campaign).first()
+    written = task_selectors.current_consent(campaign)
+    pools = _("%(pairs)s pairs in %(queries)s pools") % {
+        "pairs": counted(campaign.pair_count),
+        "queries": counted(sizes.queries),
+    }
+    pay = dollars(campaign.reward)
+    if pace is not None:
+        pay = _("%(reward)s a HIT, %(hourly)s an hour") % {"reward": pay, "hourly": dollars(pace.hourly)}
+        if pace.is_low:
+            pay += ", " + _("which is less than %(floor)s") % {"floor": dollars(pace.floor)}
+    task = _("%(pairs)s pairs and %(tests)s test pairs a HIT, each judged by %(overlap)s") % {
+        "pairs": campaign.pairs_per_hit,
+        "tests": campaign.tests_per_hit,
+        "overlap": campaign.overlap,
+    }
+    return [
+        Step(
+            "collection",
+            _("Collection"),
+            reverse("pools:collection", args=[campaign.collection_id]),
+            missing.sentence() if missing.passages or missing.queries else campaign.collection.name,
+            not missing.passages and not missing.queries,
+        ),
+        Step("runs", _("Runs"), f"{edit}#id_name", ngettext("%(n)d run", "%(n)d runs", runs) % {"n": runs}, bool(runs)),
+        Step("pools", _("Pools"), f"{edit}#id_design", pools, not task_selectors.lacking_pairs(campaign)),
+        Step(
+            "tests",
+            _("Test pairs"),
+            reverse("tasks:tests", args=[campaign.pk]),
+            confirmed % tests._asdict(),
+            not lacking or all_judged,
+        ),
+        Step("task", _("Task"), f"{edit}#id_overlap", task, True),
+        Step(
+            "wording",
+            _("Wording"),
+            reverse("tasks:wording", args=[campaign.pk]),
+            _("consent is version %(version)d") % {"version": written.version}
+            if written
+            else _("consent is the usual text"),
+            True,
+        ),
+        Step("pay", _("Pay"), f"{edit}#id_reward", pay, pace is None or not pace.is_low),
+        Step(
+            "platform",
+            _("Platform"),
+            reverse("platforms:terms", args=[campaign.pk]),
+            publication.get_platform_display() if publication else _("a link or a panel, unless you choose one"),
+            True,
+        ),
+    ]

@@ -1,0 +1,53 @@
+"""The researcher's page on which a draft is changed."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from core.errors import NotNow
+from core.http import Request
+from pools import background
+from pools.forms import CampaignForm
+from pools.models import Campaign, Job
+from pools.views import begin, campaign_of, job_asked_again
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def campaign_edit(request: Request, pk: int) -> HttpResponse:
+    """Every setting of a draft. A job makes its pools and pairs again where they follow from what has changed."""
+    draft = campaign_of(request, pk)
+    if draft.state != Campaign.State.DRAFT:
+        raise NotNow(_("The campaign has started, so its settings can no longer be changed."))
+    status = 200
+    if request.method == "POST":
+        form = CampaignForm.changing(draft, request.POST)
+        if form.is_valid():
+            asked = background.campaign_ask(
+                collection=draft.collection,
+                runs=form.cleaned_data["runs"],
+                name=form.cleaned_data["name"],
+                settings=form.settings(),
+                by=request.user,
+                at=timezone.now(),
+                draft=draft,
+            )
+            return begin(request, asked)
+        status = 400
+    else:
+        form = _form(request, draft)
+    context = {"form": form, "collection": draft.collection, "draft": campaign_of(request, pk)}
+    return render(request, "pools/campaign_new.html", context, status=status)
+
+
+def _form(request: Request, draft: Campaign) -> CampaignForm:
+    """The draft's form, or what was asked for before, in vain (`?again=`)."""
+    before = job_asked_again(request, Job.Kind.CAMPAIGN)
+    if before is None or before.request.get("draft") != draft.pk:
+        return CampaignForm.changing(draft)
+    asked = background.settings_of(before)
+    asked.pk = draft.pk
+    return CampaignForm(collection=draft.collection, instance=asked, initial={"runs": before.request["runs"]})

@@ -1,0 +1,41 @@
+"""Pilots: a few HITs first, spread over the campaign; the rest is held back until somebody launches it.
+
+A HIT that is held back needs no work: `needed` is 0, and every query that looks for work passes it over as it is.
+"""
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from core.errors import NotNow
+from pools import services as pool_services
+from pools.models import Campaign
+from tasks.models import Hit
+
+
+def pilot_numbers(hits: int, pilot: int | None) -> frozenset[int]:
+    """Which of `hits` HITs a pilot of so many has: spread evenly over the numbers, and always the same ones. All of
+    them without a pilot.
+    """
+    if pilot is None or pilot >= hits:
+        return frozenset(range(1, hits + 1))
+    return frozenset(1 + number * hits // pilot for number in range(pilot))
+
+
+def held_back(campaign: Campaign) -> int:
+    """How many HITs of a campaign wait for its pilot to end."""
+    return Hit.objects.filter(campaign=campaign, is_held=True).count()
+
+
+@transaction.atomic
+def rest_launch(*, campaign: Campaign) -> int:
+    """End a campaign's pilot: the HITs that were held back need work from now on. How many; none if that was done.
+
+    Raises NotNow unless the campaign is open or paused.
+    """
+    campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+    if campaign.state not in (Campaign.State.OPEN, Campaign.State.PAUSED):
+        raise NotNow(_("This cannot be done now, because the campaign is “%(state)s”.") % {"state": campaign.state})
+    launched = Hit.objects.filter(campaign=campaign, is_held=True).update(is_held=False, needed=campaign.overlap)
+    if launched:
+        pool_services.campaign_reopen(campaign_id=campaign.pk)
+    return launched

@@ -1,0 +1,33 @@
+"""What becomes of a draft's test pairs when its pools are made again."""
+
+from typing import Any
+
+from django.db.models import Exists, OuterRef
+
+from pools.models import Campaign, Qrel
+from tasks import selectors as task_selectors
+from tasks.models import TestPair
+
+
+def tests_drop_invalid(*, campaign: Campaign) -> int:
+    """Delete the test pairs of a draft that its settings no longer allow, and keep all others. How many.
+
+    Those whose relevant passage is a qrel of too low a grade, and those whose off-topic passage may be about the
+    question: a qrel of the query, in its pool, or among the first five of a run.
+    """
+    tests = campaign.test_pairs.exclude(state=TestPair.State.DECLINED).filter(query__isnull=False)
+    qrels = Qrel.objects.filter(query=OuterRef("query"), passage=OuterRef("relevant"))
+    enough = Exists(qrels.filter(grade__gte=campaign.min_grade))
+    gone = set(tests.filter(Exists(qrels)).exclude(enough).values_list("id", flat=True))
+    asked = {(query, passage): key for key, query, passage in tests.values_list("id", "query", "off_topic")}
+    if asked:
+        queries = {query for query, _passage in asked if query is not None}
+        related = task_selectors.related_passages(campaign, queries)
+        gone.update(asked[key] for key in related if key in asked)
+    campaign.test_pairs.filter(pk__in=gone).delete()
+    return len(gone)
+
+
+def follow_pools(sender: object, campaign: Campaign, **_more: Any) -> None:
+    """Answer that a draft has other pools."""
+    tests_drop_invalid(campaign=campaign)

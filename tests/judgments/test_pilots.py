@@ -1,0 +1,181 @@
+"""A pilot: a few HITs first, the rest held back until somebody launches it."""
+
+import pytest
+from django.core.management import call_command
+from django.db import IntegrityError, transaction
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.errors import NotNow, Refused
+from core.models import User
+from judgments.models import Acceptance
+from judgments.piloting import pilot_lessons
+from platforms.bills import campaign_bill, remaining_bill
+from platforms.publishing import publication_unsaved, publication_write, unposted
+from pools import selectors as pool_selectors
+from pools.models import Campaign, Collection
+from results.finishing import campaigns_finish
+from tasks import pilots
+from tasks import selectors as task_selectors
+from tasks import services as task_services
+from tasks.models import Hit
+from tasks.services import NoWork
+from tests import factories
+
+
+@pytest.fixture
+def piloted(collection: Collection) -> Campaign:
+    """Seven pairs in seven HITs, of which three are the pilot's; each pair is judged by two."""
+    draft = factories.campaign(collection, start=False, pairs_per_hit=1, tests_per_hit=1, overlap=2)
+    task_services.campaign_launch(campaign=draft, pilot_hits=3)
+    task_services.campaign_pack(campaign_id=draft.pk)
+    draft.refresh_from_db()
+    return draft
+
+
+def test_a_pilots_hits_are_spread_over_the_campaign() -> None:
+    assert pilots.pilot_numbers(10, 3) == {1, 4, 7}
+    assert pilots.pilot_numbers(7, 7) == pilots.pilot_numbers(7, None) == pilots.pilot_numbers(7, 9) == set(range(1, 8))
+    assert all(len(pilots.pilot_numbers(97, count)) == count for count in range(1, 98))
+
+
+def test_nobody_gets_a_hit_that_is_held_back_and_its_pilot_is_no_finished_campaign(piloted: Campaign) -> None:
+    assert Hit.objects.filter(is_held=True, needed=0).count() == 4
+    for name in ("ann", "ben"):
+        by = factories.worker(piloted, name)
+        for _turn in range(3):
+            factories.do(by, piloted)
+    with pytest.raises(NoWork, match="There are no more tasks for now"):
+        factories.take(factories.worker(piloted, "cat"), piloted)
+    assert not Hit.objects.filter(needed__gt=0).exists()
+    assert Hit.objects.filter(is_held=True).count() == 4
+    assert task_selectors.progress(piloted)[:2] == (7, 3)
+    assert pool_selectors.campaign_rows([piloted])[0].hits_done == 3
+    campaigns_finish(at=timezone.now())
+    piloted.refresh_from_db()
+    assert not piloted.is_finished
+
+    assert pilots.rest_launch(campaign=piloted) == 4
+    assert set(Hit.objects.filter(number__in=[2, 4, 5, 7]).values_list("needed", flat=True)) == {2}
+    assert set(Hit.objects.filter(number__in=[1, 3, 6]).values_list("needed", flat=True)) <= {0, 2}
+    for name in ("ann", "ben"):
+        by = factories.worker(piloted, name)
+        for _turn in range(4):
+            factories.do(by, piloted)
+    assert not Hit.objects.filter(needed__gt=0).exists()
+    assert Acceptance.objects.count() == 14
+
+
+def test_the_bills_of_the_pilot_and_of_the_rest_make_the_whole(piloted: Campaign) -> None:
+    publication = publication_unsaved(piloted)
+    whole, first = campaign_bill(publication), remaining_bill(publication)
+    assert (whole.hits, first.hits) == (7, 3)
+    pilots.rest_launch(campaign=piloted)
+    assert remaining_bill(publication).total == whole.total
+
+
+def test_a_platform_is_sent_the_pilot_and_later_the_rest(piloted: Campaign) -> None:
+    publication = publication_write(campaign=piloted, platform="marketplace")
+    pilot = set(unposted(publication).values_list("number", flat=True))
+    assert pilot == pilots.pilot_numbers(7, 3)
+    pilots.rest_launch(campaign=piloted)
+    assert set(unposted(publication).values_list("number", flat=True)) == set(range(1, 8))
+
+
+def test_launching_the_rest_again_changes_nothing(client: Client, rita: User, piloted: Campaign) -> None:
+    client.force_login(rita)
+    address = reverse("judgments:rest_launch", args=[piloted.pk])
+    assert client.get(address).status_code == 405
+    said = client.post(address, follow=True).content.decode()
+    assert "4 more HITs have been launched." in said
+    by = factories.worker(piloted, "ann")
+    factories.do(by, piloted)
+    needed = list(Hit.objects.order_by("number").values_list("needed", "is_held"))
+    assert "No HITs are held back" in client.post(address, follow=True).content.decode()
+    assert list(Hit.objects.order_by("number").values_list("needed", "is_held")) == needed
+
+
+def test_a_launch_of_the_rest_that_dies_half_way_leaves_the_pilot(
+    piloted: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(**_about: object) -> None:
+        raise SystemExit(9)
+
+    monkeypatch.setattr(pilots.pool_services, "campaign_reopen", die)
+    with pytest.raises(SystemExit), transaction.atomic():
+        pilots.rest_launch(campaign=piloted)
+    assert Hit.objects.filter(is_held=True).count() == 4
+    monkeypatch.undo()
+    assert pilots.rest_launch(campaign=piloted) == 4
+
+
+def test_a_closed_campaign_stays_at_its_pilot(piloted: Campaign) -> None:
+    task_services.campaign_move(campaign=piloted, to="closed")
+    with pytest.raises(NotNow):
+        pilots.rest_launch(campaign=piloted)
+    assert Hit.objects.filter(is_held=True).count() == 4
+
+
+def test_the_database_refuses_work_on_a_hit_that_is_held_back(piloted: Campaign) -> None:
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Hit.objects.filter(is_held=True).update(needed=1)
+
+
+def test_a_copy_of_a_stopped_pilot_asks_only_for_the_rest_at_its_own_pay(piloted: Campaign) -> None:
+    for name in ("ann", "ben"):
+        for _turn in range(3):
+            factories.do(factories.worker(piloted, name), piloted)
+    task_services.campaign_move(campaign=piloted, to="closed")
+    copy = factories.campaign(
+        piloted.collection, "the rest", pairs_per_hit=1, tests_per_hit=1, overlap=2, reward="3.00"
+    )
+    assert copy.reused_pair_count == 3
+    assert copy.hits.count() == 4
+
+
+def test_the_page_says_what_the_pilot_taught(client: Client, rita: User, piloted: Campaign) -> None:
+    client.force_login(rita)
+    address = reverse("judgments:pilot", args=[piloted.pk])
+    assert "Once the first assignments have ended" in client.get(address).content.decode()
+    ann, ben, eve = (factories.worker(piloted, name) for name in ("ann", "ben", "eve"))
+    for _turn in range(2):
+        factories.do(ann, piloted)
+        factories.do(ben, piloted)
+    factories.do(eve, piloted, fail_tests=True)
+    lessons = pilot_lessons(piloted)
+    assert (lessons.hits, lessons.held, lessons.assignments, lessons.failed, lessons.left) == (3, 4, 5, 1, 0)
+    assert lessons.agreement.pairs == 2
+    assert len(lessons.seconds) == 3
+    page = client.get(address).content.decode()
+    assert "1 of 5 finished assignments (20 %)" in page
+    assert "Launch the remaining 4 HITs" in page
+    client.force_login(factories.user("sam"))
+    assert client.get(address).status_code == 404
+    assert client.post(reverse("judgments:rest_launch", args=[piloted.pk])).status_code == 404
+
+
+def test_a_pilot_is_asked_for_at_the_start(
+    client: Client,
+    rita: User,
+    collection: Collection,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tasks.jobs.pack_waiting_campaigns.delay", lambda: None)
+    client.force_login(rita)
+    draft = factories.campaign(collection, start=False, pairs_per_hit=1, tests_per_hit=1)
+    address = reverse("tasks:launch", args=[draft.pk])
+    for wrong in ("0", "-3", "many"):
+        assert client.post(address, {"pilot": wrong}).status_code in (400, 409), wrong
+    draft.refresh_from_db()
+    assert draft.state == "draft"
+    client.post(address, {"pilot": "2"})
+    draft.refresh_from_db()
+    assert (draft.state, draft.pilot_hits) == ("packing", 2)
+    other = factories.campaign(collection, "other", start=False, pairs_per_hit=1, tests_per_hit=1)
+    call_command("start_campaign", "other", "--pilot", "3")
+    assert "4 of them are held back" in capsys.readouterr().out
+    assert pilots.held_back(other) == 4
+    with pytest.raises(Refused):
+        task_services.campaign_launch(campaign=factories.campaign(collection, "no", start=False), pilot_hits=0)
