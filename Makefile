@@ -17,7 +17,7 @@ PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python3.1
 
 export PORT MARKETPLACE_PORT COMPOSE
 .DEFAULT_GOAL := help
-.PHONY: help run test storm check bench backup restore requirements screenshots architecture clean environment environment-dev python \
+.PHONY: help run test storm check bench backup restore requirements screenshots translations architecture clean environment environment-dev python \
 	check-lint check-format check-hosts check-types check-imports check-migrations check-deploy
 
 help: ## Show this list
@@ -79,6 +79,9 @@ bench: environment-dev ## Measure speed and memory
 screenshots: environment-dev ## Draw the pictures of the docs anew
 	@.venv/bin/python -m tests.browser
 	@DEVELOPMENT=1 .venv/bin/python -m tests.screenshots
+
+translations: ## Compile the catalogues of locale/ (needs msgfmt, of GNU gettext)
+	for language in locale/*; do msgfmt -c -o $$language/LC_MESSAGES/django.mo $$language/LC_MESSAGES/django.po || exit 1; done
 
 architecture: environment-dev ## Draw the diagram of the packages anew
 	@.venv/bin/python -m tests.architecture

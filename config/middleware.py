@@ -8,9 +8,10 @@ from django.conf import settings
 from django.contrib.auth import SESSION_KEY, logout
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.middleware.locale import LocaleMiddleware
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 
@@ -81,6 +82,23 @@ class SessionsEnd:
         return self.get_response(request)
 
 
+class WorkersLanguage(LocaleMiddleware):
+    """The workers' pages begin in the browser's language, until their campaign's is known (`core.languages`).
+
+    All other pages are in English: the catalogues hold what workers read, and half a page would be in their language.
+    """
+
+    PATHS = ("/c/", "/m/", "/w/", "/j/")
+
+    def process_request(self, request: HttpRequest) -> None:
+        """Activate the language."""
+        if request.path_info.startswith(self.PATHS):
+            super().process_request(request)
+        else:
+            translation.activate(settings.LANGUAGE_CODE)
+            request.LANGUAGE_CODE = translation.get_language()
+
+
 class RolesAreKept:
     """Ask whoever opens a page that is not public to log in, and check what the address needs (core/roles.py).
 
@@ -145,7 +163,7 @@ def answer_refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
     if way_out is None and request.user.is_authenticated:
         way_out = (reverse("pools:campaigns"), _("Go to the campaigns"))
     link = {"url": way_out[0], "label": way_out[1]} if way_out else None
-    context = {"title": refused.title, "text": str(refused), "link": link}
+    context = {"title": _(refused.title), "text": str(refused), "link": link}
     response = render(request, "message.html", context, status=refused.status)
     add_never_cache_headers(response)
     return allow_frame(response, refused.framed_by) if refused.framed_by else response

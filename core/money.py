@@ -2,6 +2,9 @@
 
 from decimal import ROUND_HALF_UP, Decimal
 
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+
 CENT = Decimal("0.01")
 
 
@@ -22,3 +25,8 @@ def counted(number: int) -> str:
 def dollars(amount: Decimal) -> str:
     """`$1,234.50`: never rounded away."""
     return f"${amount:,.2f}"
+
+
+def local_dollars(amount: Decimal) -> str:
+    """The same, as the current language writes it: `1.234,50 $`."""
+    return _("$%(amount)s") % {"amount": number_format(amount, 2, force_grouping=True)}

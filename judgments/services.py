@@ -38,6 +38,7 @@ class Saved(NamedTuple):
     total: int
     reward: Decimal
     terms: judgment_selectors.Terms | None
+    language: str
 
 
 # Sent as one message, which PostgreSQL carries out as one transaction. The second statement begins once the lock is
@@ -70,7 +71,7 @@ SELECT
      WHERE assignment_id = chosen.assignment_id AND withdrawn_at IS NULL) done)
     + (before IS NULL AND NOT reported)::int,
   (SELECT count(*) FROM tasks_item WHERE hit_id = chosen.hit_id AND layout = chosen.layout),
-  campaign.reward, publication.platform, publication.pay, publication.base
+  campaign.reward, campaign.language, publication.platform, publication.pay, publication.base
 FROM chosen
   JOIN pools_campaign campaign ON campaign.id = chosen.campaign_id
   LEFT JOIN platforms_publication publication
@@ -95,8 +96,8 @@ def judgment_save(*, assignment_id: int, position: int, preferred: str, shown_at
         if Assignment.objects.filter(pk=assignment_id).exclude(state=Assignment.State.ACTIVE).exists():
             raise NotNow(_("You have already finished this task, so its answers can no longer be changed."))
         raise NotYours(_("This task has no question %(position)d.") % {"position": position})
-    answered, total, reward, platform, pay, base = row
-    return Saved(answered, total, reward, judgment_selectors.terms_of(platform, pay, base, reward))
+    answered, total, reward, language, platform, pay, base = row
+    return Saved(answered, total, reward, judgment_selectors.terms_of(platform, pay, base, reward), language)
 
 
 @transaction.atomic

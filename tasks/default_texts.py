@@ -1,9 +1,10 @@
 """What workers read where the researcher has written nothing of their own, and names for what is counted."""
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, override
 
-from core.money import dollars
+from core.languages import language_of
+from core.money import local_dollars
 from pools.models import Campaign
 
 FEATURES = {
@@ -16,8 +17,22 @@ FEATURES = {
 }  # what evaluation.judging.recognition counts
 
 
+def default_words(text: str) -> str:
+    """A title or question in the current language, if it is what campaigns have until somebody writes another."""
+    defaults = {
+        "Compare answers to questions": _("Compare answers to questions"),
+        "Which passage best answers the question?": _("Which passage best answers the question?"),
+    }
+    return defaults.get(text, text)
+
+
 def default_consent(campaign: Campaign) -> str:
-    """A plain consent text, made from the campaign's settings."""
+    """A plain consent text in the campaign's language, made from its settings."""
+    with override(language_of(campaign.language)):
+        return _consent(campaign)
+
+
+def _consent(campaign: Campaign) -> str:
     person = campaign.created_by
     text = _(
         "You are invited to take part in a study by %(lab)s. You will read questions and passages and say which of "
@@ -26,8 +41,12 @@ def default_consent(campaign: Campaign) -> str:
         "then, in proportion to %(reward)s for a whole task.\n\n"
         "We store your choices and when you made them. They may be published for research, without anything that "
         "identifies you. A few comparisons have a known answer; work that misses them is not used."
-    ) % {"lab": campaign.lab.name, "items": campaign.items_per_hit, "reward": dollars(campaign.reward)}
+    ) % {"lab": campaign.lab.name, "items": campaign.items_per_hit, "reward": local_dollars(campaign.reward)}
     if person is None or not person.email:
-        return text
-    contact = _("\n\nQuestions? Write to %(name)s, %(email)s.")
-    return text + contact % {"name": person.get_full_name() or campaign.lab.name, "email": person.email}
+        contact = _("Responsible for the study: %(lab)s. You can write to them from the receipt of each task.")
+        return text + "\n\n" + contact % {"lab": campaign.lab.name}
+    contact = _(
+        "Responsible for the study: %(name)s, %(lab)s. Questions? Write to %(email)s, or from the receipt of each task."
+    )
+    named = {"name": person.get_full_name() or person.get_username(), "lab": campaign.lab.name, "email": person.email}
+    return text + "\n\n" + contact % named

@@ -12,7 +12,8 @@ from django_ratelimit.decorators import ratelimit
 
 from core.addresses import address_digest
 from core.errors import NotYours, Refused
-from core.money import dollars
+from core.languages import speak
+from core.money import local_dollars
 from judgments.pages import worker as worker_pages
 from judgments.pages.example import worked_example
 from judgments.pages.framing import allow_frame, submit_host
@@ -38,6 +39,7 @@ def arrive(request: HttpRequest, link: str, number: int) -> HttpResponse:
     publication_ = publication.first()
     if publication_ is None or hit is None:
         raise NotYours(_("There is no task at this address. Please return it; it does not count against you."))
+    speak(publication_.campaign.language)
     platform = submit_host(publication_)
     if request.method != "HEAD":
         look_note(publication_, timezone.now())
@@ -57,8 +59,8 @@ def _answer_arrival(request: HttpRequest, publication: Publication, hit: Hit) ->
             "task": worker_pages.offer_context(campaign, publication),
             "example": worked_example(),
             "framed": True,
-            "listed": dollars(publication.listed),
-            "bonus": dollars(bonus) if bonus > 0 else "",
+            "listed": local_dollars(publication.listed),
+            "bonus": local_dollars(bonus) if bonus > 0 else "",
             "return_it": publication.pay == Publication.Pay.RETURN_AND_COMPENSATE,
         }
         return render(request, "judgments/pages/preview.html", context)
@@ -100,5 +102,6 @@ def declined_in_frame(request: HttpRequest, link: str) -> HttpResponse:
     publication = Publication.objects.filter(campaign__link=link.replace("\0", "")).first()
     if publication is None:
         raise NotYours(_("There is no task at this address."))
+    speak(publication.campaign.language)
     context = {"task": worker_pages.task_context(publication.campaign), "framed": True}
     return allow_frame(render(request, "judgments/pages/declined.html", context), submit_host(publication))

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from django.http import HttpRequest, HttpResponse
 
 from core.errors import Refused
+from core.languages import speak
 from judgments.selectors import Terms
 from platforms.models import Publication
 from platforms.registry import adapter_named
@@ -64,6 +65,7 @@ def in_platforms_frame(view: View) -> View:
     def framed(request: HttpRequest, token: str, *arguments: Any, **named: Any) -> HttpResponse:
         with expiring_in_frame():
             assignment = links.assignment_of(token)
+        speak(assignment.campaign.language)
         publication = platform_of(assignment)
         if publication is None:
             return view(request, assignment, token, *arguments, **named)

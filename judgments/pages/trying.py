@@ -19,8 +19,9 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from core.errors import BadRequest, NotNow, NotYours, Refused
+from core.languages import speak
 from core.lists import Listing
-from core.money import dollars, owed
+from core.money import local_dollars, owed
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.models import Judgment, PairReport
@@ -65,7 +66,9 @@ def on_trial(view: View) -> View:
     def tried(request: HttpRequest, token: str, *arguments: Any, **named: Any) -> HttpResponse:
         origin = request.build_absolute_uri("/")
         try:
-            return allow_frame(view(request, trials.trial_of(token), token, *arguments, **named), origin)
+            trial = trials.trial_of(token)
+            speak(trial.campaign.language)
+            return allow_frame(view(request, trial, token, *arguments, **named), origin)
         except Refused as refused:
             refused.framed_by = origin
             raise
@@ -136,7 +139,7 @@ def home(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
         "available": True,
         "listing": Listing(request, receipts),
         "receipts": receipts,
-        "total_owed": dollars(_owed(trial, done)),
+        "total_owed": local_dollars(_owed(trial, done)),
     }
     return _page(request, "home", context)
 
@@ -219,7 +222,9 @@ def save(request: HttpRequest, token: str, position: int) -> JsonResponse:
 def _save(token: str, position: int, preferred: str, shown: str) -> dict[str, Any]:
     trial = trials.trial_of(token)
     done = _choose(trial, position, preferred, shown)
-    saved = judgment_services.Saved(len(done.choices), len(trial.items), trial.campaign.reward, None)
+    saved = judgment_services.Saved(
+        len(done.choices), len(trial.items), trial.campaign.reward, None, trial.campaign.language
+    )
     return worker_pages.saved_context(preferred, saved)
 
 

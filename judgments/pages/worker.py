@@ -24,9 +24,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_ratelimit.decorators import ratelimit
 
 from core.errors import BadRequest, NotNow, NotYours, Refused
+from core.languages import speak
 from core.lists import Listing
 from core.models import Lab
-from core.money import dollars, owed
+from core.money import local_dollars, owed
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.pages.example import worked_example
@@ -37,7 +38,7 @@ from pools.models import Campaign
 from tasks import links
 from tasks import selectors as task_selectors
 from tasks import services as task_services
-from tasks.default_texts import default_consent
+from tasks.default_texts import default_consent, default_words
 from tasks.models import Assignment, ConsentText, Worker
 
 _SHOWN = "bestknown.shown"
@@ -131,7 +132,7 @@ def declined(request: HttpRequest, link: str) -> HttpResponse:
 @require_safe
 def home(request: HttpRequest, token: str) -> HttpResponse:
     """A worker's home page: their task in progress, the next task, and receipts."""
-    worker, campaign = links.home_of(token)
+    worker, campaign = _home(token)
     if not task_selectors.has_consented(worker, campaign):
         return see_other("judging:consent", token)
     assignment = task_selectors.current_assignment(worker, campaign)
@@ -149,7 +150,7 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
         "none_reason": reason,
         "listing": listing,
         "receipts": [receipt_context(done, done.item_count) for done in listing.page],
-        "total_owed": dollars(finished.aggregate(total=Sum("owed", default=Decimal(0)))["total"]),
+        "total_owed": local_dollars(finished.aggregate(total=Sum("owed", default=Decimal(0)))["total"]),
     }
     return render(request, "judgments/pages/home.html", context)
 
@@ -159,7 +160,7 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def consent(request: HttpRequest, token: str) -> HttpResponse:
     """Consent at a personal link: of a panel member, or after the text has changed."""
-    worker, campaign = links.home_of(token)
+    worker, campaign = _home(token)
     text = task_selectors.current_consent(campaign)
     if request.method == "POST" and text is not None:
         if not was_shown(text, request):
@@ -182,7 +183,7 @@ def consent(request: HttpRequest, token: str) -> HttpResponse:
 @require_POST
 def take(request: HttpRequest, token: str) -> HttpResponse:
     """Take the next task, or go on with the current one."""
-    home = links.home_of(token)
+    home = _home(token)
     if home.worker.external_id:
         raise Refused(_AT_THE_PLATFORM)
     if not task_selectors.has_consented(*home):
@@ -231,6 +232,7 @@ def item(request: HttpRequest, token: str, position: int) -> HttpResponse:
     shown = judgment_selectors.shown_item(**keys._asdict(), position=position)
     if shown is None:
         return _without_item(request, token, position)
+    speak(shown.question_language)
     page = render(request, "judgments/pages/item.html", item_context(keys, token, position, shown))
     return page if shown.terms is None else allow_frame(page, submit_host(shown.terms))
 
@@ -372,7 +374,7 @@ def finish_context(
         "post_url": reverse("judging:finish", args=[token]),
         "back_url": reverse("judging:item", args=[token, total]),
         "leave_url": reverse("judging:leave", args=[token]),
-        "owed": dollars(pay_for(publication, owed(campaign.reward, answered, total), answered)),
+        "owed": local_dollars(pay_for(publication, owed(campaign.reward, answered, total), answered)),
         "framed": publication is not None,
     }
 
@@ -386,7 +388,7 @@ def leave_context(
         "task": task_context(campaign),
         "answered": answered,
         "total": total,
-        "owed": dollars(pay) if pay else "",
+        "owed": local_dollars(pay) if pay else "",
         "post_url": reverse("judging:leave", args=[token]),
         "back_url": reverse("judging:instructions", args=[token]),
         "framed": publication is not None,
@@ -446,13 +448,14 @@ def pay_for(terms: Publication | judgment_selectors.Terms | None, earned: Decima
 
 def saved_context(preferred: str, saved: judgment_services.Saved) -> dict[str, Any]:
     """The answer to the page's script once a choice is saved."""
+    speak(saved.language)
     earned = owed(saved.reward, saved.answered, saved.total)
     return {
         "saved": True,
         "preferred": preferred,
         "answered": saved.answered,
         "total": saved.total,
-        "owed": dollars(pay_for(saved.terms, earned, saved.answered)),
+        "owed": local_dollars(pay_for(saved.terms, earned, saved.answered)),
     }
 
 
@@ -465,7 +468,7 @@ def item_context(keys: links.Keys, token: str, position: int, shown: judgment_se
     framed = shown.terms is not None
     home_token = links.home_token_of(keys.worker_id, shown.campaign_id)
     return {
-        "task": {"question": shown.question, "lang": shown.question_language},
+        "task": {"question": default_words(shown.question), "lang": shown.question_language},
         "item": {
             "position": position,
             "total": shown.total,
@@ -501,7 +504,7 @@ def item_context(keys: links.Keys, token: str, position: int, shown: judgment_se
             "minutes_left": max(0, int(seconds_left // 60)),
             "late": seconds_left < 0,
         },
-        "owed_now": dollars(pay_for(shown.terms, earned, shown.answered)),
+        "owed_now": local_dollars(pay_for(shown.terms, earned, shown.answered)),
         "framed": framed,
     }
 
@@ -509,12 +512,12 @@ def item_context(keys: links.Keys, token: str, position: int, shown: judgment_se
 def task_context(campaign: Campaign) -> dict[str, Any]:
     """What every page of a task shows of it."""
     return {
-        "title": campaign.title,
-        "question": campaign.question,
+        "title": default_words(campaign.title),
+        "question": default_words(campaign.question),
         "lang": campaign.language,
         "lab": campaign.lab.name,
         "items": campaign.items_per_hit,
-        "reward": dollars(campaign.reward),
+        "reward": local_dollars(campaign.reward),
     }
 
 
@@ -524,7 +527,7 @@ def offer_context(campaign: Campaign, publication: Publication | None = None) ->
     limit = publication.assignment_duration if publication else timedelta(minutes=campaign.minutes_per_hit)
     offer = task_context(campaign) | {"limit": span(limit)}
     if pace is not None:
-        offer |= {"minutes": pace.minutes, "hourly": dollars(pace.hourly)}
+        offer |= {"minutes": pace.minutes, "hourly": local_dollars(pace.hourly)}
     return offer
 
 
@@ -573,7 +576,7 @@ def receipt_context(assignment: Assignment, items: int, publication: Publication
         "code": assignment.receipt,
         "judged": assignment.judged,
         "total": items,
-        "owed": dollars(pay_for(publication, assignment.owed, assignment.judged)),
+        "owed": local_dollars(pay_for(publication, assignment.owed, assignment.judged)),
         "finished_at": assignment.finished_at,
         "left": assignment.state == Assignment.State.LEFT,
     }
@@ -593,8 +596,8 @@ def _submission(assignment: Assignment, publication: Publication) -> dict[str, s
         "assignment_id": assignment.platform_assignment_id,
         "receipt": assignment.receipt,
         "judged": str(assignment.judged),
-        "reward": dollars(publication.listed),
-        "bonus": dollars(bonus) if bonus > 0 else "",
+        "reward": local_dollars(publication.listed),
+        "bonus": local_dollars(bonus) if bonus > 0 else "",
     }
 
 
@@ -602,11 +605,18 @@ def _home_of(assignment: Assignment) -> str:
     return reverse("judging:home", args=[links.home_token_of(assignment.worker_id, assignment.campaign_id)])
 
 
+def _home(token: str) -> links.Home:
+    home = links.home_of(token)
+    speak(home.campaign.language)
+    return home
+
+
 def _campaign(link: str) -> Campaign:
     link = link.replace("\0", "?")  # PostgreSQL takes no NUL, and no link has a question mark
     campaign = Campaign.objects.select_related("collection", "lab").filter(link=link).first()
     if campaign is None or campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
         raise NotYours(_("There is no work at this address. Please check the link that you were given."))
+    speak(campaign.language)
     return campaign
 
 

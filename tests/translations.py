@@ -1,0 +1,68 @@
+"""What workers read, as it is written in the code: every text that a catalogue must hold."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.utils.translation import templatize
+
+TEMPLATES = ("templates/base.html", "templates/message.html", "templates/core/list_pages.html")
+PAGES = ("templates/judgments/pages/*.html",)
+MODULES = ("judgments/pages/*.py", "tasks/links.py", "core/money.py")
+NOT_READ = {"api.py"}  # what it refuses, no page of ours sends
+# Of modules that speak to researchers too, the functions and classes that speak to workers.
+PARTS = {
+    "tasks/default_texts.py": {"default_words", "_consent"},
+    "tasks/services.py": {"may_take", "_closed_reason", "nothing_left_reason"},
+    "judgments/reports.py": {"pair_report", "note_write"},
+    "judgments/services.py": {"judgment_save", "assignment_finish"},
+    "judgments/models.py": {"Reason"},
+}
+TITLES = ("core/errors.py", "tasks/links.py", "tasks/services.py", "judgments/pages/worker.py")  # of refusals
+_CALLS = {"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy"}
+_TEXT = r"""u?("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
+_IN_TEMPLATE = re.compile(rf"\b(?:n?gettext|_)\(\s*{_TEXT}", re.DOTALL)
+
+
+def worker_texts(root: Path) -> set[str]:
+    """Every text for workers, in English."""
+    return {text for found in (_of_templates(root), _of_modules(root), _titles(root)) for text in found}
+
+
+def _files(root: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
+    for pattern in patterns:
+        yield from sorted(root.glob(pattern))
+
+
+def _of_templates(root: Path) -> Iterator[str]:
+    for path in _files(root, (*TEMPLATES, *PAGES)):
+        for found in _IN_TEMPLATE.finditer(templatize(path.read_text(), origin=str(path))):
+            yield ast.literal_eval(found[1].replace("\n", "\\n"))
+
+
+def _of_modules(root: Path) -> Iterator[str]:
+    for path in _files(root, MODULES):
+        if path.name not in NOT_READ:
+            yield from _calls(ast.parse(path.read_text()))
+    for name, parts in PARTS.items():
+        for node in ast.walk(ast.parse((root / name).read_text())):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in parts:
+                yield from _calls(node)
+
+
+def _calls(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CALLS and node.args:
+            text = node.args[0]
+            if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                yield text.value
+
+
+def _titles(root: Path) -> Iterator[str]:
+    for path in _files(root, TITLES):
+        for kind in ast.walk(ast.parse(path.read_text())):
+            for node in kind.body if isinstance(kind, ast.ClassDef) else ():
+                match node:
+                    case ast.Assign(targets=[ast.Name(id="title")], value=ast.Constant(value=str(text))):
+                        yield text
