@@ -213,6 +213,7 @@ CELERY_TASK_ROUTES = {
     "results.jobs.finish_campaigns": {"queue": "default"},
     "results.jobs.*": {"queue": "compute"},
     "tasks.jobs.*": {"queue": "compute"},
+    "api.jobs.*": {"queue": "default"},
 }
 # A job that takes longer is told to end (an error like any other: it raises an alarm), and a minute later killed.
 CELERY_TASK_SOFT_TIME_LIMIT, CELERY_TASK_TIME_LIMIT = 30 * 60, 31 * 60
@@ -239,6 +240,7 @@ CELERY_BEAT_SCHEDULE = {
     "decide on submitted work and pay": {"task": "platforms.jobs.settle", "schedule": 60.0},
     "ask for more work where it is needed": {"task": "platforms.jobs.requeue", "schedule": 120.0},
     "finish campaigns": {"task": "results.jobs.finish_campaigns", "schedule": 60.0},
+    "forget old tokens and answers of the API": {"task": "api.jobs.clear", "schedule": 3600.0},
     "compare with the platforms": {"task": "platforms.jobs.reconcile", "schedule": 60.0},
 }
 for _entry in CELERY_BEAT_SCHEDULE.values():  # where the workers are behind, the next of its kind does the work

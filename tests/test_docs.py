@@ -28,7 +28,7 @@ from tests import architecture, factories, screenshots
 REPOSITORY = Path(__file__).parent.parent
 PAGES = [REPOSITORY / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md", "demo/README.md")]
 PAGES += sorted((REPOSITORY / "docs").glob("*.md"))
-OURS = ("core", "pools", "tasks", "platforms", "judgments", "results", "simulation", "local", "config")
+OURS = ("core", "pools", "tasks", "platforms", "judgments", "results", "api", "simulation", "local", "config")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 MAKE = re.compile(r"\bmake ([a-z][a-z-]*)")

@@ -1,0 +1,70 @@
+"""The API from the command line."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from core.models import User
+from pools.models import Campaign, Collection, Job
+from tests.api.conftest import Program
+
+pytestmark = pytest.mark.django_db
+
+
+def call(*words: str) -> Any:
+    """What the command prints."""
+    out = io.StringIO()
+    call_command("call_api", *words, "--as", "rita", stdout=out)
+    return json.loads(out.getvalue() or "null")
+
+
+def test_the_command_line_does_what_the_api_does(campaign: Campaign) -> None:
+    assert call("post", f"campaigns/{campaign.pk}/pause/")["state"] == "paused"
+    campaign.refresh_from_db()
+    assert campaign.state == Campaign.State.PAUSED
+    assert [found["name"] for found in call("get", "campaigns/?state=paused")["results"]] == ["pilot"]
+
+
+def test_a_dry_run_shows_the_answer_and_changes_nothing(campaign: Campaign) -> None:
+    address = f"campaigns/{campaign.pk}/"
+    assert call("patch", address, "--json", '{"name": "renamed"}', "--dry-run")["name"] == "renamed"
+    assert call("get", address)["name"] == "pilot"
+
+
+def test_waiting_does_the_job(collection: Collection) -> None:
+    sent = json.dumps({"collection": collection.pk, "name": "typed", "runs": "all"})
+    done = call("post", "campaigns/", "--json", sent, "--wait")
+    assert done["state"] == Job.State.DONE
+    assert Campaign.objects.get(pk=done["campaign"]).name == "typed"
+
+
+def test_files_are_sent(collection: Collection, tmp_path: Any) -> None:
+    file = tmp_path / "yellow.txt"
+    file.write_text("q1 Q0 p1 1 9 yellow\n")
+    done = call("post", "runs/", "--set", f"collection={collection.pk}", "--file", f"file={file}", "--wait")
+    assert collection.runs.get(pk=done["run"]).name == "yellow"
+    with pytest.raises(CommandError, match="would be stored"):
+        call("post", "runs/", "--set", f"collection={collection.pk}", "--file", f"file={file}", "--dry-run")
+
+
+def test_what_is_refused_is_an_error_in_words(campaign: Campaign, viewer: Program) -> None:
+    with pytest.raises(CommandError, match="Close it instead"):
+        call("delete", f"campaigns/{campaign.pk}/")
+    with pytest.raises(CommandError, match="viewer"):
+        call_command("call_api", "post", f"campaigns/{campaign.pk}/pause/", "--as", viewer.token.user.username)
+    with pytest.raises(CommandError, match="no active user"):
+        call_command("call_api", "get", "labs/", "--as", "nobody")
+    with pytest.raises(CommandError, match="no such address"):
+        call("get", "nothing/")
+
+
+def test_a_token_from_the_command_line_opens_the_api(rita: User) -> None:
+    out = io.StringIO()
+    call_command("create_token", "rita", "--scopes", "read", "write", "--json", stdout=out)
+    made = json.loads(out.getvalue())
+    answer = Client().get("/api/v1/token/", headers={"Authorization": f"Bearer {made['token']}"})
+    assert answer.json()["scopes"] == ["read", "write"] == made["scopes"]
