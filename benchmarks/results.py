@@ -268,20 +268,20 @@ def _cold(port: int, campaign: "Campaign", site: "Site") -> int:
     files = [f"{path}exports/{name}" for name in (*exports.NAMES, exports.ARCHIVE)]
     web, database = site.pids()["web"], postmaster()
     for _time in range(20):  # each web process has loaded what every page needs
-        _asked(port, "/campaigns/", cookie, count=1, unseen=0)
+        asked(port, "/campaigns/", cookie, count=1, unseen=0)
     before = cpu_of(web, database)
-    _asked(port, "/campaigns/", cookie, count=PEERS, unseen=0)
+    asked(port, "/campaigns/", cookie, count=PEERS, unseen=0)
     peer = (cpu_of(web, database) - before) / PEERS
     cache.clear()
     before, memory = cpu_of(web, database), largest_of(web)
-    _asked(port, path, cookie, count=1, unseen=0)
+    asked(port, path, cookie, count=1, unseen=0)
     seconds, megabytes = cpu_of(web, database) - before, largest_of(web) - memory
     good = seconds <= max(LIMIT_CPU, LIMIT_PEERS * peer) and megabytes <= LIMIT_MEGABYTES
     print(
         f"{verdict(good)}: the campaign's page with cold caches: {seconds:.2f} s of CPU, {seconds / peer:.1f} warm "
         f"pages of the list of campaigns; {megabytes} MB more in the largest process"
     )
-    health = statistics.median(_asked(port, "/healthz", cookie))
+    health = statistics.median(asked(port, "/healthz", cookie))
     slowest = max(_start(port, file, cookie) for file in files)
     started = slowest <= max(LIMIT_START, LIMIT_HEALTH * health)
     print(f"{verdict(started)}: the slowest of {len(files)} exports starts after {slowest * 1000:.0f} ms")
@@ -292,21 +292,21 @@ def _cold(port: int, campaign: "Campaign", site: "Site") -> int:
 def _judging_beside_viewers(port: int, campaign: "Campaign", cookie: str, looked_at: list[str]) -> bool:
     """Whether a judging page takes about as long while six look at the campaign and download its files."""
     task = f"/j/{_task(campaign)}/1/"
-    alone = _asked(port, task, "", count=JUDGED)
+    alone = asked(port, task, "", count=JUDGED)
     over = threading.Event()
 
     def look(_viewer: int) -> int:
         pages = 0
         while not over.is_set():
             for path in looked_at:
-                _asked(port, path, cookie, count=1, unseen=0)
+                asked(port, path, cookie, count=1, unseen=0)
                 pages += 1
                 time.sleep(PAUSE)
         return pages
 
     with ThreadPoolExecutor(VIEWERS) as viewers:
         looking = viewers.map(look, range(VIEWERS))
-        beside = _asked(port, task, "", count=JUDGED)
+        beside = asked(port, task, "", count=JUDGED)
         over.set()
         pages = sum(looking)
     ratio = statistics.median(beside) / statistics.median(alone)
@@ -392,15 +392,16 @@ def _pages(port: int, campaign: "Campaign") -> int:
     cookie = cookie_of(campaign, "member")
     pool = campaign.pools.latest("id")
     address = f"/campaigns/{campaign.pk}/results/"
-    health = _asked(port, "/healthz", cookie)
-    peer = _asked(port, f"/campaigns/{campaign.pk}/", cookie)
+    health = asked(port, "/healthz", cookie)
+    peer = asked(port, f"/campaigns/{campaign.pk}/", cookie)
     print(f"the peers: the health page {_times(health)}; the campaign's page {_times(peer)}")
     passed = True
     for path in (
-        address, f"{address}tables/pairs/?run=run3&sort=-wsr", f"{address}tables/stability/?page=70", f"{address}plan/",
+        address, f"{address}tables/pairs/?words=run3&sort=-wsr", f"{address}tables/stability/?page=70",
+        f"{address}plan/",
         f"/campaigns/{campaign.pk}/queries/{pool.pk}/",
     ):  # fmt: skip
-        times = _asked(port, path, cookie)
+        times = asked(port, path, cookie)
         good = statistics.median(times) <= max(LIMIT_SECONDS, LIMIT_HEALTH * statistics.median(health))
         passed = passed and good
         ratio, small = (statistics.median(times) / statistics.median(other) for other in (peer, health))
@@ -411,7 +412,7 @@ def _pages(port: int, campaign: "Campaign") -> int:
     return 0 if passed else 1
 
 
-def _asked(port: int, path: str, cookie: str, count: int = ASKED, unseen: int = 2) -> list[float]:
+def asked(port: int, path: str, cookie: str, count: int = ASKED, unseen: int = 2) -> list[float]:
     """The seconds of each answer, after those that do not count."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     times = []

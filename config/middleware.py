@@ -23,7 +23,7 @@ from judgments.pages.framing import allow_frame
 PERMISSIONS = ", ".join(
     f"{feature}=()"
     for feature in (
-        *("accelerometer", "autoplay", "bluetooth", "browsing-topics", "camera", "display-capture", "geolocation"),
+        *("accelerometer", "autoplay", "browsing-topics", "camera", "display-capture", "geolocation"),
         *("gyroscope", "hid", "magnetometer", "microphone", "midi", "payment", "serial", "usb", "xr-spatial-tracking"),
     )
 )

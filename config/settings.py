@@ -224,6 +224,7 @@ CELERY_TASK_ANNOTATIONS = {
         "tasks.jobs.pack_waiting_campaigns",
         "judgments.jobs.make_exports",
         "results.jobs.compute_results",
+        "results.jobs.add_versions",
         "results.jobs.score_versions",
     )
 }
@@ -236,6 +237,7 @@ CELERY_BEAT_SCHEDULE = {
     "check the test pairs of confirmed work": {"task": "judgments.jobs.check", "schedule": 60.0},
     "make export files": {"task": "judgments.jobs.make_exports", "schedule": 60.0},
     "compute results": {"task": "results.jobs.compute_results", "schedule": 60.0},
+    "make versions that were asked for": {"task": "results.jobs.add_versions", "schedule": 30.0},
     "score runs on versions of the preference qrels": {"task": "results.jobs.score_versions", "schedule": 60.0},
     "decide on submitted work and pay": {"task": "platforms.jobs.settle", "schedule": 60.0},
     "ask for more work where it is needed": {"task": "platforms.jobs.requeue", "schedule": 120.0},

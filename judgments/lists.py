@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy
 from core.lists import ListFilter, Sort, choice_filter, count_of, search_filter
 from judgments.models import Acceptance, Decision
 from pools.models import Pair, Pool
-from tasks.models import Assignment, Worker
+from tasks.models import Assignment, Platform, Worker
 
 
 class QueryFilter(ListFilter):
@@ -80,6 +80,17 @@ WORKER_SORTS: dict[str, Sort] = {
     "excluded": F("excluded_count"),
     "status": "barred_at",
 }
+
+
+class PersonFilter(WorkerFilter):
+    """Workers across campaigns: by a panel member's name too, and by where they come from."""
+
+    label = search_filter(gettext_lazy("Name on a panel"))
+    platform = choice_filter(gettext_lazy("From"), Platform.choices)
+
+
+# What is counted for a row is not sorted by: it would be counted for all of them.
+PERSON_SORTS: dict[str, Sort] = {"worker": "pk", "platform": "platform", "status": "barred_at", "came": "came_at"}
 
 
 class DecisionFilter(ListFilter):

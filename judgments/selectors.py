@@ -8,9 +8,12 @@ from decimal import Decimal
 from typing import NamedTuple, cast
 
 from django.db import connection
-from django.db.models import BooleanField, Count, Exists, ExpressionWrapper, F, Max, OuterRef, Q, QuerySet
+from django.db.models import BooleanField, Count, Exists, ExpressionWrapper, F, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from core.lists import count_of
+from core.models import User
+from core.roles import labs_of
 from core.version import VERSION
 from evaluation.files.preferences import Preference
 from evaluation.judging.challengers import Challenge, settle_challenges
@@ -665,6 +668,29 @@ def workers_with_work(campaign: Campaign) -> QuerySet[Worker]:
         excluded_count=Count("assignments", filter=Q(assignments__verdict=verdicts.EXCLUDED)),
     )
     return workers.order_by("pk")
+
+
+def workers_across_campaigns(user: User) -> QuerySet[Worker]:
+    """Everybody who judges for a user's labs, those who came last first.
+
+    Counted are their assignments, those that are excluded and their campaigns; `latest` is the key of the campaign that
+    they last worked in, which may be none, and `latest_at` when that was.
+    """
+    own = Assignment.objects.filter(worker=OuterRef("pk"))
+    latest = own.order_by("-taken_at", "-pk")
+    campaigns = own.order_by().values("worker").annotate(count=Count("campaign", distinct=True)).values("count")
+    return (
+        Worker.objects.filter(lab__in=labs_of(user))
+        .annotate(
+            assignment_count=count_of(Assignment, "worker"),
+            excluded_count=count_of(Assignment, "worker", verdict=Assignment.Verdict.EXCLUDED),
+            campaign_count=Coalesce(Subquery(campaigns), 0),
+            latest=Subquery(latest.values("campaign")[:1]),
+            latest_name=Subquery(latest.values("campaign__name")[:1]),
+            latest_at=Subquery(latest.values("taken_at")[:1]),
+        )
+        .order_by("-pk")
+    )
 
 
 def worker_rows(campaign: Campaign, workers: Sequence[int]) -> list[WorkerRow]:

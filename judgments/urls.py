@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from judgments import ethics_views, pilot_views, views
+from judgments import ethics_views, pilot_views, views, worker_views
 
 app_name = "judgments"
 urlpatterns = [
+    path("workers/", worker_views.workers, name="workers"),
     path("campaigns/<int:pk>/", views.campaign, name="campaign"),
     path("campaigns/<int:pk>/progress/", views.progress, name="progress"),
     path("campaigns/<int:pk>/ethics/", ethics_views.ethics, name="ethics"),

@@ -150,7 +150,12 @@ def _made_context(found: Campaign) -> dict[str, Any]:
 def _exports_context(found: Campaign) -> dict[str, Any]:
     stored = judgment_selectors.stored_files(found, StoredFile.Kind.EXPORT)
     files = [(name, what, stored[name]) for name, what in exports.NAMES.items() if name in stored]
-    return _made_context(found) | {"files": files, "archive": stored.get(exports.ARCHIVE)}
+    filled = [row for row in files if row[2].size]
+    return _made_context(found) | {
+        "files": filled,
+        "empties": [name for name, _what, file in files if not file.size],
+        "archive": stored.get(exports.ARCHIVE),
+    }
 
 
 def _settings(campaign: Campaign) -> list[tuple[object, object]]:

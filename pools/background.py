@@ -23,7 +23,7 @@ from core.errors import FileAway, Refused
 from core.models import Lab, User
 from core.progress import Report
 from evaluation.errors import BadInput
-from pools import drafting
+from pools import drafting, reuse
 from pools import services as pool_services
 from pools.models import Campaign, Collection, Job, Run, Upload
 
@@ -299,6 +299,13 @@ _DO: dict[Job.Kind, Callable[[Job, Report], None]] = {
     Job.Kind.CAMPAIGN: _do_campaign,
     Job.Kind.PREFERENCES: _do_preferences,
 }
+
+
+def reuse_count(*, job_id: int) -> None:
+    """Count what the draft of a job that is done would reuse. Its page then shows that, and counts nothing itself."""
+    job = Job.objects.select_related("campaign").filter(pk=job_id, state=Job.State.DONE).first()
+    if job is not None and job.kind == Job.Kind.CAMPAIGN and job.campaign is not None:
+        reuse.reused_pairs(job.campaign, afresh=True)
 
 
 # --- clearing up

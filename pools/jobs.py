@@ -20,6 +20,7 @@ def work(job_id: int | None = None) -> str:
     done = 0
     for waiting_id in list(waiting.values_list("id", flat=True)):
         done += background.job_do(job_id=waiting_id)
+        background.reuse_count(job_id=waiting_id)
         if time.monotonic() > ends:
             break
     if job_id is None:

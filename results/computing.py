@@ -37,6 +37,9 @@ from results.inputs import FORMAT, Inputs
 from results.quality import Behaviour
 
 ALPHA = 0.05
+# An answer that stays in fewer resamples of the judgments is not sure.
+SURE = 0.9
+NAMED = 4  # pairs of runs
 # What the ranking that returns the original qrel first is called, last of the names.
 PERFECT = "perfect"
 # The share of wrong judgments, where none was observed.
@@ -74,9 +77,10 @@ def compute(inputs: Inputs) -> Json:
 _NO_SCORES: Json = {
     "leaderboard": [], "outside": None, "unreadable": [], "perfect": None, "queries_all": None,
     "tau_all": None, "tau": None, "tau_ap": None, "neighbours": [], "bonferroni": None, "pairings": None, "wins": None,
-    "comparisons": None, "compare": None, "compare_original": None, "contributions": [], "champion": None,
-    "challengers": None,
-    "error_rate": None, "ranks": None, "stability": None, "agreement": None, "order_agreement": [], "triples": None,
+    "comparisons": None, "compare": None, "compare_original": None, "verdicts": None, "contributions": [],
+    "champion": None, "challengers": None,
+    "error_rate": None, "ranks": None, "stability": None, "resampled": None, "agreement": None,
+    "order_agreement": [], "triples": None,
 }  # fmt: skip
 
 
@@ -207,6 +211,7 @@ def _scores(
         "comparisons": choice.as_dict(),
         "compare": compared.as_dict(),
         "compare_original": compared_before.as_dict(),
+        "verdicts": sum_up(compared.as_dict()["pairs"], compared_before.as_dict()["pairs"]),
         "contributions": [
             {
                 "run": contribution.run,
@@ -330,11 +335,17 @@ def _certainty(
     Where each pair was judged once, judgments vary by a rate of error: the campaign's, or an assumed one.
     """
     if inputs.campaign.method != Campaign.Method.TOURNAMENT:
-        return {"error_rate": None, "ranks": None, "stability": None}
+        return {"error_rate": None, "ranks": None, "stability": None, "resampled": None}
     entered = inputs.campaign.error_rate
     rate = None if inputs.campaign.overlap > 1 else ASSUMED if entered is None else float(entered)
     found = certainty(pools, judgments, board=board, error_rate=rate, seed=seed)
     judged = Counter(row.query for row in judgments)
+    stability: list[Json] = [
+        {"qid": query, "best": sorted(shares), "share": min(shares.values())}
+        for query, shares in found.answers.items()
+        # A single judgment, drawn again, is always itself: that says nothing.
+        if judged[query] > (1 if rate is None else 0)
+    ]
     return {
         "error_rate": rate,
         "ranks": [
@@ -347,13 +358,33 @@ def _certainty(
             }
             for ranks in sorted(found.runs, key=lambda ranks: runs.index(ranks.run))
         ],
-        "stability": [
-            {"qid": query, "best": sorted(shares), "share": min(shares.values())}
-            for query, shares in found.answers.items()
-            # A single judgment, drawn again, is always itself: that says nothing.
-            if judged[query] > (1 if rate is None else 0)
-        ],
+        "stability": stability,
+        "resampled": {"answers": len(stability), "unsure": sum(answer["share"] < SURE for answer in stability)},
     }
+
+
+def sum_up(pairs: Sequence[Json], before: Sequence[Json]) -> Json:
+    """What the comparisons of two runs come to, all together; `before` are those on the original qrels.
+
+    Of pairs that a sentence names, there is the number and the first few.
+    """
+    verdicts = [pair["verdict"] for pair in pairs]
+    return {
+        "pairs": len(pairs),
+        "strict": sum(verdict["strict"] is not None for verdict in verdicts),
+        "strict_before": sum(pair["verdict"]["strict"] is not None for pair in before),
+        "harmless": sum(verdict["do_no_harm"] is not None for verdict in verdicts),
+        "only_better": sum(
+            bool(verdict["better"] and not verdict["do_no_harm"] and not verdict["trade_off"]) for verdict in verdicts
+        ),
+        "trade_offs": _named([pair for pair in pairs if pair["verdict"]["trade_off"]]),
+        "means_disagree": _named([pair for pair in pairs if pair["disagreement"] == "means"]),
+        "significance_disagrees": _named([pair for pair in pairs if pair["disagreement"] == "significance"]),
+    }
+
+
+def _named(pairs: Sequence[Json]) -> Json:
+    return {"count": len(pairs), "first": [{"a": pair["a"], "b": pair["b"]} for pair in pairs[:NAMED]]}
 
 
 def _in_order(ranks: Ranks, runs: Sequence[str]) -> Ranks:

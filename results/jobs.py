@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from core.errors import FileAway
 from evaluation.errors import BadInput
 from pools.models import Campaign
-from results import finishing, refreshing, scoring
+from results import finishing, refreshing, scoring, version_requests
 from tasks import campaign_alarms
 
 log = logging.getLogger(__name__)
@@ -58,6 +58,29 @@ def score_versions(collection_id: int | None = None) -> str:
     if failed is not None:
         raise failed  # the others are scored; the checks of health name the job
     return f"runs scored: {scored}"
+
+
+@shared_task
+def add_versions(request_id: int | None = None) -> str:
+    """Make the versions that members have asked for, or one of these. Safe to run many at once, and to be killed."""
+    waiting = version_requests.requests_open()
+    if request_id is not None:
+        waiting = waiting.filter(pk=request_id)
+    made, failed = 0, None
+    for waiting_id in list(waiting.values_list("id", flat=True)):
+        try:
+            asked = version_requests.version_request_do(request_id=waiting_id, at=timezone.now())
+        except Exception as error:
+            log.exception("The version that request %s asks for", waiting_id)
+            failed = error
+            continue
+        if asked is not None and asked.version is not None:
+            made += 1
+            if request_id is not None:
+                scoring.scores_refresh(collection=asked.campaign.collection)
+    if failed is not None:
+        raise failed  # the others are made; the checks of health name the job
+    return f"versions made: {made}"
 
 
 @shared_task

@@ -1,6 +1,8 @@
 """Stored results."""
 
+from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from pools.models import Campaign, QrelsVersion, Run
@@ -10,7 +12,7 @@ class Result(models.Model):
     """What a campaign's preferences say about its runs, as last computed: derived, and made again at any time.
 
     The same judgments and settings give the same `data`, `figures` (SVG by name), and `tops`: by query, the runs that
-    put each passage of its pool first.
+    put each passage of its pool first. Of long lists, `data` has the beginning; they are ResultList rows.
     """
 
     campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="result")
@@ -25,6 +27,46 @@ class Result(models.Model):
 
     def __str__(self) -> str:
         return f"results of {self.campaign_id}"
+
+
+class ResultList(models.Model):
+    """A long list of the results, whole: see results.apart."""
+
+    result = models.ForeignKey(Result, on_delete=models.CASCADE, related_name="lists")
+    name = models.CharField(max_length=20)
+    rows = models.JSONField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["result", "name"], name="result_list_once")]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.result_id}"
+
+
+class VersionRequest(models.Model):
+    """A version that somebody asked for on a page, with why. The row is the queue; in the end a version, or a refusal.
+
+    `parent` is the number of the version that they took for the newest one, 0 for none.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="version_requests")
+    why = models.TextField()
+    parent = models.PositiveIntegerField()
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    asked_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+    version = models.ForeignKey(QrelsVersion, null=True, blank=True, on_delete=models.CASCADE, related_name="+")
+    refused = models.TextField(blank=True, help_text=_("Why no version was made."))
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign"], condition=Q(ended_at=None), name="version_request_one_open")
+        ]
+
+    def __str__(self) -> str:
+        return f"a version from {self.campaign_id}"
 
 
 class VersionScore(models.Model):

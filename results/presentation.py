@@ -8,12 +8,13 @@ from results.writing import shown
 
 
 class Head(NamedTuple):
-    """A column's head. `address` sorts by it; `sorted` is `ascending`, `descending` or empty."""
+    """A column's head. `address` sorts by it; `sorted` is `ascending`, `descending` or empty. `heading` as of cells."""
 
     label: str
     number: bool
     address: str
     sorted: str
+    heading: bool
 
 
 class Cell(NamedTuple):
@@ -45,17 +46,23 @@ class Shown(NamedTuple):
 
 def heads(table: Table, order: str, address: Callable[[str], str]) -> list[Head]:
     """The heads of a table that is sorted by `order`. `address` leads to another order."""
-    headings = []
-    for column in table.columns:
+    headings, heading = [], _heading(table)
+    for place, column in enumerate(table.columns):
         ordered = {column.key: "ascending", f"-{column.key}": "descending"}.get(order, "")
         following = f"-{column.key}" if ordered == "ascending" else column.key
-        headings.append(Head(column.label, column.kind not in (*WORDS, "yes"), address(following), ordered))
+        number = column.kind not in (*WORDS, "yes")
+        headings.append(Head(column.label, number, address(following), ordered, place == heading))
     return headings
+
+
+def _heading(table: Table) -> int:
+    """The number of the column that says what a row is about."""
+    return next((number for number, column in enumerate(table.columns) if column.kind in WORDS), 0)
 
 
 def cells(table: Table, rows: Sequence[Sequence[object]], links: Mapping[str, str]) -> list[list[Cell]]:
     """Rows as words; `links` are addresses of queries by id."""
-    heading = next((number for number, column in enumerate(table.columns) if column.kind in WORDS), 0)
+    heading = _heading(table)
     return [
         [
             Cell(

@@ -16,9 +16,10 @@ from judgments.models import Acceptance, StoredFile
 from pools.models import Campaign, Pair
 from results import figures, report
 from results import selectors as result_selectors
+from results.apart import take_apart
 from results.computing import compute, tops
 from results.inputs import SOFTWARE, inputs_of
-from results.models import Result
+from results.models import Result, ResultList
 
 # While judgments come in, results are computed again once this many times their computing time has passed.
 REST_FACTOR = 10
@@ -49,14 +50,15 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
         if report.is_about_something(data):
             files[report.ARCHIVE] = report.write_archive(released, exported, files, folder)
         kind, revision = StoredFile.Kind.RESULT, campaign.revision
-        rows = stored_files.files_write(campaign=campaign, kind=kind, files=files, revision=revision, at=at)
+        written = stored_files.files_write(campaign=campaign, kind=kind, files=files, revision=revision, at=at)
         seconds = perf_counter() - started
         with transaction.atomic():
-            stored_files.files_publish(campaign=campaign, kind=kind, rows=rows, at=timezone.now())
-            Result.objects.update_or_create(
+            stored_files.files_publish(campaign=campaign, kind=kind, rows=written, at=timezone.now())
+            parts = take_apart(data)
+            result, _new = Result.objects.update_or_create(
                 campaign=campaign,
                 defaults={
-                    "data": data,
+                    "data": parts.data,
                     "figures": drawn,
                     "tops": tops(inputs),
                     "revision": revision,
@@ -65,6 +67,10 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
                     "seconds": seconds,
                     "rests_until": timezone.now() + timedelta(seconds=REST_FACTOR * seconds),
                 },
+            )
+            result.lists.all().delete()
+            ResultList.objects.bulk_create(
+                ResultList(result=result, name=name, rows=rows) for name, rows in parts.lists.items()
             )
         return True
 

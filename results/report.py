@@ -67,11 +67,12 @@ def report_to(campaign: Campaign, folder: Path) -> list[Path]:
                 f"The results of “{campaign.name}” are older than its judgments. They are being computed again: "
                 "ask once more in a while."
             )
-        if not is_about_something(result.data):
+        found = result_selectors.whole_data(campaign)
+        if found is None or not is_about_something(found):
             raise Refused(f"No query of “{campaign.name}” is judged yet: there is nothing to report.")
         source = Source(campaign)
         exported = write_files(source, folder / DATA)
-    data = without(result.data, source.withheld)
+    data = without(found, source.withheld)
     return list(_write_report(data, exported, write_result_files(data, folder), folder).values())
 
 

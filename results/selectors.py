@@ -9,8 +9,9 @@ from django.db.models import QuerySet
 
 from judgments.models import Acceptance
 from pools.models import Campaign, Pool
+from results import apart
 from results.inputs import FORMAT, SOFTWARE
-from results.models import Result
+from results.models import Result, ResultList
 
 
 class ResultStatus(NamedTuple):
@@ -39,9 +40,31 @@ def is_in_step(result: Result, campaign: Campaign) -> bool:
 
 
 def stored_data(campaign: Campaign) -> dict[str, Any] | None:
-    """The stored results as data; None before the first time."""
+    """The stored results as data, long lists cut short; None before the first time."""
     data: dict[str, Any] | None = _readable(campaign).values_list("data", flat=True).first()
     return data
+
+
+def table_data(campaign: Campaign, name: str) -> dict[str, Any] | None:
+    """The stored results with all rows of one table; None before the first time."""
+    data = stored_data(campaign)
+    wanted = [] if data is None else [part for part in apart.LISTS_OF.get(name, ()) if part in data["apart"]]
+    return data if data is None or not wanted else apart.put_together(data, _lists(campaign, wanted))
+
+
+def whole_data(campaign: Campaign) -> dict[str, Any] | None:
+    """The stored results with every list whole; None before the first time."""
+    data = stored_data(campaign)
+    if data is None:
+        return None
+    whole = apart.put_together(data, _lists(campaign, data["apart"]))
+    del whole["apart"]
+    return whole
+
+
+def _lists(campaign: Campaign, names: Collection[str]) -> dict[str, list[dict[str, Any]]]:
+    lists = ResultList.objects.filter(result__campaign=campaign, name__in=names)
+    return dict(lists.values_list("name", "rows"))
 
 
 def _readable(campaign: Campaign) -> QuerySet[Result]:
@@ -70,8 +93,12 @@ def certainty_of(pool: Pool, best: Collection[str]) -> float | None:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT answer->'best' = %s::jsonb, (answer->>'share')::float FROM results_result,
-              jsonb_path_query(data, '$.stability[*] ? (@.qid == $qid)', jsonb_build_object('qid', %s::text)) answer
+            SELECT answer->'best' = %s::jsonb, (answer->>'share')::float
+            FROM results_result result
+              LEFT JOIN results_resultlist list ON list.result_id = result.id AND list.name = 'stability',
+              jsonb_path_query(
+                COALESCE(list.rows, data->'stability'), '$[*] ? (@.qid == $qid)', jsonb_build_object('qid', %s::text)
+              ) answer
             WHERE campaign_id = %s AND data @> %s::jsonb
             """,
             [json.dumps(sorted(best)), pool.query.qid, pool.campaign_id, json.dumps({"version": FORMAT})],

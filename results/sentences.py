@@ -56,6 +56,11 @@ def findings(data: Data) -> list[Finding]:
     return [finding for finding in answers if finding.sentences]
 
 
+def headline(data: Data) -> str:
+    """What became of the first run: one of the sentences above. Empty without a leaderboard."""
+    return next(_changes(data), "")
+
+
 def percent(share: float) -> str:
     """A share in percent, with a decimal where it matters."""
     value = 100 * share
@@ -382,70 +387,67 @@ def _certainty(data: Data) -> Iterator[str]:
         ) % {"run": first["run"], "share": percent(first["first"]), "low": first["low"], "high": first["high"]}
     if data["compare"]:
         yield from _verdicts(data)
-    if data["stability"]:
-        unsure = sum(row["share"] < 0.9 for row in data["stability"])
+    if data["resampled"] and data["resampled"]["answers"]:
+        unsure, answers = data["resampled"]["unsure"], data["resampled"]["answers"]
         yield ngettext(
             "When judgments are resampled, the best known answers of %(count)s query of %(all)s stay "
             "among the best in less than 90 %% of the resamples.",
             "When judgments are resampled, the best known answers of %(count)s queries of %(all)s stay "
             "among the best in less than 90 %% of the resamples.",
             unsure,
-        ) % {"count": f"{unsure:,}", "all": f"{len(data['stability']):,}"}
+        ) % {"count": f"{unsure:,}", "all": f"{answers:,}"}
 
 
 def _verdicts(data: Data) -> Iterator[str]:
     """What the comparisons of two runs come to, all together."""
-    compared, choice = data["compare"], data["comparisons"]
-    pairs = compared["pairs"]
-    if not pairs:
+    compared, choice, verdicts = data["compare"], data["comparisons"], data["verdicts"]
+    if not verdicts["pairs"]:
         if choice["comparisons"] != "all" or choice["teams_apart"]:
             yield _("With these settings of the results, no two runs are compared.")
         return
-    strict = sum(pair["verdict"]["strict"] is not None for pair in pairs)
-    harmless = sum(pair["verdict"]["do_no_harm"] is not None for pair in pairs)
-    before = sum(pair["verdict"]["strict"] is not None for pair in data["compare_original"]["pairs"])
     yield _(
         "Of %(all)d pairs of runs%(chosen)s, one run is strictly better in %(strict)d (on the original qrels: "
         "%(before)d), and better by doing no harm in %(harmless)d (including these)."
-    ) % {"all": len(pairs), "chosen": _chosen(choice), "strict": strict, "before": before, "harmless": harmless}
-    trades = [pair for pair in pairs if pair["verdict"]["trade_off"]]
-    if trades:
+    ) % {
+        "all": verdicts["pairs"],
+        "chosen": _chosen(choice),
+        "strict": verdicts["strict"],
+        "before": verdicts["strict_before"],
+        "harmless": verdicts["harmless"],
+    }
+    trades = verdicts["trade_offs"]
+    if trades["count"]:
         yield ngettext(
             "%(count)d pair is a trade-off, where one run finds significantly more and the other ranks significantly "
             "better: %(named)s.",
             "%(count)d pairs are trade-offs, where one run finds significantly more and the other ranks significantly "
             "better: %(named)s.",
-            len(trades),
-        ) % {"count": len(trades), "named": _named(trades)}
-    plain = [
-        pair
-        for pair in pairs
-        if pair["verdict"]["better"] and not pair["verdict"]["do_no_harm"] and not pair["verdict"]["trade_off"]
-    ]
-    if plain:
+            trades["count"],
+        ) % {"count": trades["count"], "named": _named(trades)}
+    if verdicts["only_better"]:
         yield ngettext(
             "In %(count)d more pair, one run is better, but not significantly: it finds more, and ranks better on "
             "average.",
             "In %(count)d more pairs, one run is better, but not significantly: it finds more, and ranks better on "
             "average.",
-            len(plain),
-        ) % {"count": len(plain)}
-    opposed = [pair for pair in pairs if pair["disagreement"] == "means"]
-    if opposed:
+            verdicts["only_better"],
+        ) % {"count": verdicts["only_better"]}
+    opposed = verdicts["means_disagree"]
+    if opposed["count"]:
         yield ngettext(
             "Over the queries where both runs find a relevant passage, mean search length (ESL) and mean RR favour "
             "different runs in %(count)d pair: %(named)s.",
             "Over the queries where both runs find a relevant passage, mean search length (ESL) and mean RR favour "
             "different runs in %(count)d pairs: %(named)s.",
-            len(opposed),
-        ) % {"count": len(opposed), "named": _named(opposed)}
-    halves = [pair for pair in pairs if pair["disagreement"] == "significance"]
-    if halves:
+            opposed["count"],
+        ) % {"count": opposed["count"], "named": _named(opposed)}
+    halves = verdicts["significance_disagrees"]
+    if halves["count"]:
         yield ngettext(
             "In %(count)d pair, only one of ESL and RR differs significantly: %(named)s.",
             "In %(count)d pairs, only one of ESL and RR differs significantly: %(named)s.",
-            len(halves),
-        ) % {"count": len(halves), "named": _named(halves)}
+            halves["count"],
+        ) % {"count": halves["count"], "named": _named(halves)}
     by_mean = {run: rank for rank, run in enumerate(compared["order_by_means"], 1)}
     moved = [
         _("%(run)s from %(mean)d to %(rank)d") % {"run": run, "mean": by_mean[run], "rank": rank}
@@ -472,9 +474,9 @@ def _chosen(choice: Data) -> str:
     return which + (_(" of different teams") if choice["teams_apart"] else "")
 
 
-def _named(pairs: list[Data]) -> str:
-    named = ", ".join(_("%(a)s and %(b)s") % pair for pair in pairs[:MOST_NAMED])
-    return named + (", …" if len(pairs) > MOST_NAMED else "")
+def _named(pairs: Data) -> str:
+    named = ", ".join(_("%(a)s and %(b)s") % pair for pair in pairs["first"])
+    return named + (", …" if pairs["count"] > len(pairs["first"]) else "")
 
 
 def _crowd(data: Data) -> Iterator[str]:
@@ -563,7 +565,7 @@ def _limits(data: Data) -> Iterator[str]:
             "The ranks of %(count)d runs depend on passages that only the run itself brought: %(named)s.",
             len(changed),
         ) % {"count": len(changed), "named": named + (", …" if len(changed) > MOST_NAMED else "")}
-    single = data["answered"] - len(data["stability"] or ()) if data["stability"] is not None else 0
+    single = data["answered"] - data["resampled"]["answers"] if data["resampled"] is not None else 0
     if single and data["error_rate"] is None:
         yield ngettext(
             "The answer to %(count)s query rests on one judgment or none, so resampling says nothing about it.",

@@ -24,16 +24,17 @@ WORDS: tuple[Kind, ...] = ("name", "text", "query")
 
 
 class Column(NamedTuple):
-    """`key` names it in addresses and files, `label` on the page."""
+    """`key` names it in addresses and files, `label` on the page, which shows what is `folded` when asked for it."""
 
     key: str
     label: str
     kind: Kind
+    folded: bool = False
 
 
 @dataclass(frozen=True)
 class Table:
-    """`title` is its heading, `about` how to read it. `per_run`: columns by which it can be narrowed to one run.
+    """`title` is its heading, `about` how to read it. `per_run`: columns with names of runs, to narrow it to one.
 
     `foot` are rows that stay last in every order. In a column of tested shares they have counts.
     """
@@ -62,12 +63,29 @@ class Table:
         return replace(self, rows=known + rest)
 
     def only(self, words: str) -> "Table":
-        """The rows about a run of this name; where there is none, about runs with these words in their name."""
-        at = [self.at(key) for key in self.per_run]
+        """The rows about a run of this name; where there is none, those with these words in a column of words."""
         if words in self.runs():
+            at = [self.at(key) for key in self.per_run]
             return replace(self, rows=[row for row in self.rows if words in [row[number] for number in at]])
-        words = words.casefold()
-        return replace(self, rows=[row for row in self.rows if any(words in row[number].casefold() for number in at)])
+        words, at = words.casefold(), [number for number, column in enumerate(self.columns) if column.kind in WORDS]
+        return replace(
+            self, rows=[row for row in self.rows if any(words in (row[number] or "").casefold() for number in at)]
+        )
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether it has columns that are shown when asked for."""
+        return any(column.folded for column in self.columns)
+
+    def without_folded(self) -> "Table":
+        """Without the columns that are shown when asked for."""
+        kept = [number for number, column in enumerate(self.columns) if not column.folded]
+
+        def narrow(rows: Sequence[Sequence[Value]]) -> list[list[Value]]:
+            return [[row[number] for number in kept] for row in rows]
+
+        columns = [self.columns[number] for number in kept]
+        return replace(self, columns=columns, rows=narrow(self.rows), foot=narrow(self.foot))
 
     def runs(self) -> set[str]:
         """The runs that it can be narrowed to."""
@@ -103,16 +121,16 @@ def _leaderboard(data: Data) -> Table:
     columns = [
         Column("place_preference", _("Rank"), "count"),
         Column("run", _("Run"), "name"),
-        Column("pooled", _("Pooled"), "yes"),
-        Column("preference", _("RR"), "score"),
-        Column("place_original", _("Rank before"), "count"),
-        Column("original", _("RR before"), "score"),
         Column("change", _("Change"), "change"),
+        Column("preference", _("RR"), "score"),
+        Column("original", _("RR before"), "score"),
+        Column("place_original", _("Rank before"), "count"),
         Column("original_all", _("RR before, all queries"), "score"),
-        Column("preference_t", _("95%, by t"), "interval"),
-        Column("original_t", _("95% before, by t"), "interval"),
-        Column("preference_bootstrap", _("95%, bootstrap"), "interval"),
-        Column("original_bootstrap", _("95% before, bootstrap"), "interval"),
+        Column("pooled", _("Pooled"), "yes"),
+        Column("preference_t", _("95%, by t"), "interval", folded=True),
+        Column("original_t", _("95% before, by t"), "interval", folded=True),
+        Column("preference_bootstrap", _("95%, bootstrap"), "interval", folded=True),
+        Column("original_bootstrap", _("95% before, bootstrap"), "interval", folded=True),
     ]
     outside = data["outside"]
     at = next(number for number, column in enumerate(columns) if column.key == "preference_t")
@@ -125,15 +143,15 @@ def _leaderboard(data: Data) -> Table:
     for entry in data["leaderboard"]:
         after, before = entry["preference"], entry["original"]
         row = [
-            *(entry["place_preference"], entry["run"], entry["pooled"], after["mean"]),
-            *(entry["place_original"], before["mean"], after["mean"] - before["mean"], entry["original_all"]),
+            *(entry["place_preference"], entry["run"], after["mean"] - before["mean"], after["mean"], before["mean"]),
+            *(entry["place_original"], entry["original_all"], entry["pooled"]),
             *(after["t"], before["t"], after["bootstrap"], before["bootstrap"]),
         ]
         row[at:at] = [entry["outside"], entry["outside_rank"]] if outside else []
         rows.append(row)
     perfect, certain = data["perfect"]["preference"], [1.0, 1.0]
     foot = [
-        None, perfect_name(), None, perfect["mean"], None, 1.0, perfect["mean"] - 1, 1.0,
+        None, perfect_name(), perfect["mean"] - 1, perfect["mean"], 1.0, None, 1.0, None,
         perfect["t"], certain, perfect["bootstrap"], certain,
     ]  # fmt: skip
     foot[at:at] = [None, None] if outside else []

@@ -14,6 +14,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/results/status/", views.status, name="status"),
     path("campaigns/<int:pk>/results/plan/", views.plan, name="plan"),
     path("campaigns/<int:pk>/results/version/", version_views.version_new, name="version_new"),
+    path("campaigns/<int:pk>/results/version/<int:request_pk>/", version_views.version_asked, name="version_asked"),
     path("campaigns/<int:pk>/results/report.zip", views.report, name="report"),
     path("campaigns/<int:pk>/results/tables/<slug:name>/", views.table, name="table"),
     path("campaigns/<int:pk>/results/tables/<slug:name>.<slug:form>", views.table_file, name="file"),

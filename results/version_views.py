@@ -19,12 +19,15 @@ from kombu.exceptions import OperationalError
 from core.errors import NotYours, Refused
 from core.http import Request, see_other
 from core.lists import ListFilter, Listing, choice_filter, search_filter
+from core.progress import progress_of
 from judgments.downloads import TYPES
 from pools import selectors as pool_selectors
 from pools.models import QrelsVersion, VersionQuery
 from pools.views import campaign_of, collection_of
 from results import jobs as result_jobs
+from results import version_requests
 from results import versions as version_services
+from results.models import VersionRequest
 from results.presentation import Shown, cells, heads
 from results.version_tables import Scores, version_scores
 from results.writing import as_csv, as_tex
@@ -67,14 +70,14 @@ def _version_of(request: Request, pk: int, number: int) -> QrelsVersion:
 @login_required
 @require_http_methods(["GET", "POST"])
 def version_new(request: Request, pk: int) -> HttpResponse:
-    """Make a version of what a campaign has settled."""
+    """Ask for a version of what a campaign has settled; `?again=` is a refused request, whose sentence is kept."""
     campaign = campaign_of(request, pk)
     form, refused, status = VersionForm(request.POST or None), "", 200
     if form.is_bound:
         status = 400
     if form.is_valid():
         try:
-            version = version_services.version_add(
+            asked = version_requests.version_ask(
                 campaign=campaign,
                 why=form.cleaned_data["why"],
                 parent=form.cleaned_data["parent"],
@@ -84,13 +87,15 @@ def version_new(request: Request, pk: int) -> HttpResponse:
         except Refused as error:
             refused, status = str(error), error.status
         else:
-            _score(version)
-            messages.success(request, _("Version %(number)d has been added.") % {"number": version.number})
-            return see_other("results:version", campaign.collection_id, version.number)
+            _start(asked)
+            return see_other("results:version_asked", pk, asked.pk)
     newest = pool_selectors.newest_version(campaign.collection)
     parent = newest.number if newest else 0
     if not form.is_bound or refused:
-        form = VersionForm(initial={"why": request.POST.get("why", ""), "parent": parent})
+        again = request.GET.get("again", "")
+        earlier = campaign.version_requests.filter(pk=again).first() if again.isdecimal() and len(again) < 19 else None
+        why = request.POST.get("why", earlier.why if earlier else "")
+        form = VersionForm(initial={"why": why, "parent": parent})
     context = {
         "campaign": campaign,
         "form": form,
@@ -98,15 +103,38 @@ def version_new(request: Request, pk: int) -> HttpResponse:
         "newest": newest,
         "number": parent + 1,
         "obstacle": version_services.why_no_version(campaign),
+        "open": version_requests.requests_open().filter(campaign=campaign).first(),
     }
     return render(request, "results/version_new.html", context, status=status)
 
 
-def _score(version: QrelsVersion) -> None:
+def _start(asked: VersionRequest) -> None:
     try:
-        result_jobs.score_versions.delay(version.collection_id)
+        result_jobs.add_versions.delay(asked.pk)
     except OperationalError as error:
-        log.warning("The scores of version %s wait for the next tick: %s", version.pk, error)
+        log.warning("The version of request %s waits for the next tick: %s", asked.pk, error)
+
+
+@login_required
+@require_GET
+def version_asked(request: Request, pk: int, request_pk: int) -> HttpResponse:
+    """How far a version is that was asked for. It leads on to the version; to a refusal, it stays."""
+    campaign = campaign_of(request, pk)
+    asked = campaign.version_requests.select_related("version").filter(pk=request_pk).first()
+    if asked is None:
+        raise NotYours(_("Nobody has asked for such a version of this campaign."))
+    is_part = "HX-Request" in request.headers
+    if asked.ended_at is not None and is_part:
+        return HttpResponse(headers={"HX-Redirect": request.path})
+    if asked.version is not None:
+        messages.success(request, _("Version %(number)d has been added.") % {"number": asked.version.number})
+        return see_other("results:version", campaign.collection_id, asked.version.number)
+    context = {
+        "campaign": campaign,
+        "asked": asked,
+        "progress": progress_of(version_requests.progress_key(asked)),
+    }
+    return render(request, f"results/{'_version_progress' if is_part else 'version_asked'}.html", context)
 
 
 @login_required

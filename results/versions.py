@@ -13,11 +13,13 @@ from django.utils.translation import ngettext_lazy
 from core.copying import copy_rows
 from core.errors import NotNow, Refused
 from core.models import User
+from core.progress import Report, silent
 from core.snapshot import one_moment
 from core.version import VERSION
 from judgments import selectors as judgment_selectors
 from pools import selectors as pool_selectors
 from pools.models import Campaign, Collection, QrelsVersion, Query, VersionQuery
+from results.models import VersionRequest
 
 Kind = VersionQuery.Kind
 Answers = Mapping[str, tuple[str, ...]]
@@ -70,20 +72,29 @@ def settled_by(campaign: Campaign, newest: QrelsVersion | None) -> Settled:
 
 
 def version_add(
-    *, campaign: Campaign, why: str, by: User | None, at: datetime, parent: int | None = None
+    *,
+    campaign: Campaign,
+    why: str,
+    by: User | None,
+    at: datetime,
+    parent: int | None = None,
+    asked: VersionRequest | None = None,
+    report: Report | None = None,
 ) -> QrelsVersion:
     """Make a version of what the campaign has settled; every other query keeps the answers of the newest version.
 
-    `parent` is the number of the version that the researcher took for the newest one, 0 for none.
+    `parent` is the number of the version that the researcher took for the newest one, 0 for none. What `asked` for it
+    ends with it.
 
     Raises NotNow if that is no longer the newest, if nothing is settled, or if nothing would change. Raises Refused for
     a champion check or a trial, and without a reason.
     """
-    why = why.strip()
+    why, report = why.strip(), report or silent()
     if not why:
         raise Refused(_("Say in a sentence why this version is made. It is shown with the version."))
     if reason := why_no_version(campaign):
         raise Refused(reason)
+    report(_("Deriving the best known answers"))
     with one_moment():
         newest = pool_selectors.newest_version(campaign.collection)
         _must_follow(newest, parent)
@@ -100,6 +111,7 @@ def version_add(
             _("Nothing would change: version %(number)d has the same best known answers. No version was added.")
             % {"number": newest.number}
         )
+    report(_("Storing the version"))
     with transaction.atomic():
         collection = Collection.objects.select_for_update(no_key=True).get(pk=campaign.collection_id)
         _must_follow(pool_selectors.newest_version(collection), newest.number if newest else 0)
@@ -130,6 +142,8 @@ def version_add(
                 for query, passages in settled.answers.items()
             ),
         )
+        if asked is not None:
+            VersionRequest.objects.filter(pk=asked.pk).update(version=version, ended_at=at)
     return version
 
 

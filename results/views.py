@@ -1,7 +1,6 @@
 """The researcher's pages about results: what the preferences say about the runs, and what more judgments would say."""
 
 import logging
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,7 +9,9 @@ from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from kombu.exceptions import OperationalError
 
@@ -23,7 +24,7 @@ from judgments.models import StoredFile
 from pools import services as pool_services
 from pools.models import Campaign, Passage
 from pools.views import campaign_of
-from results import figures, planning, tables
+from results import apart, figures, planning, tables
 from results import jobs as result_jobs
 from results import selectors as result_selectors
 from results.computing import ASSUMED
@@ -32,22 +33,32 @@ from results.models import Result
 from results.pool_detail import pool_detail
 from results.presentation import Shown, cells, heads
 from results.report import ARCHIVE, is_about_something
-from results.sentences import findings
+from results.sentences import findings, headline
 from results.tables import Table
 
 log = logging.getLogger(__name__)
 
 CANDIDATES = 25  # passages with their texts on a page
-LONGEST, SHORT = 30, 10
-"""A table of more rows than the first is cut to the second on the page of all results; its own page has the others."""
-# The figures that show the numbers of each table.
-BESIDE = {
-    "leaderboard": ("scatter", "scatter-outside", "intervals-original", "intervals-preference"),
-    "ranks": ("ranks",),
-    "champion-slices": ("champion",),
-    "win-matrix": ("win-ratios",),
-    "pool-sizes": ("pool-sizes",),
-}
+TALL = 15  # rows, beyond which a table scrolls on its own beneath its head
+# The tables of each part of the page, and the figures that stand before them.
+PARTS: tuple[tuple[str, Promise, tuple[str, ...], tuple[str, ...]], ...] = (
+    ("change", gettext_lazy("Leaderboard"), ("leaderboard",), ("slopes", "ranks")),
+    (
+        "certainty", gettext_lazy("Certainty"), ("ranks", "neighbours"),
+        ("scatter", "scatter-outside", "intervals-original", "intervals-preference"),
+    ),
+    ("check", gettext_lazy("Champion check"), ("champion", "champion-split", "champion-slices"), ("champion",)),
+    ("challenge", gettext_lazy("Challengers"), ("challenging-runs", "challengers"), ()),
+    ("compared", gettext_lazy("Runs compared"), ("pairs", "outcomes", "outcomes-original", "verdict-order"), ()),
+    (
+        "passages", gettext_lazy("Top passages"),
+        ("wins", "win-matrix", "win-pairs", "order-agreement", "contributions"), ("win-ratios",),
+    ),
+    ("queries", gettext_lazy("Queries"), ("stability", "pool-sizes"), ("pool-sizes",)),
+    ("work", gettext_lazy("Work"), ("positions",), ()),
+)  # fmt: skip
+# They stand open; the others are unfolded.
+OPEN = frozenset({"leaderboard", "champion", "challenging-runs"})
 
 
 # --- all results
@@ -56,17 +67,25 @@ BESIDE = {
 @login_required
 @require_GET
 def results(request: Request, pk: int) -> HttpResponse:
-    """What the preferences say: in sentences first, then in tables, with figures beside them."""
+    """What the preferences say: the change first, then sentences, then part by part figures before their tables."""
     campaign = campaign_of(request, pk)
     context = _status_context(campaign)
     result = context["status"].result
     if result is not None:
-        data, drawn = result.data, result.figures
+        data = result.data
+        parts, first = _parts(request, campaign, result), headline(data)
         context |= {
             "data": data,
             "is_about_something": is_about_something(data),
-            "findings": findings(data),
-            "sections": _sections(campaign, data, drawn, request.GET.get("table", ""), request.GET.get("sort", "")),
+            "headline": first,
+            "findings": [
+                (finding.name, finding.question, [each for each in finding.sentences if each != first])
+                for finding in findings(data)
+            ],
+            "change": parts.pop("change", None),
+            "parts": list(parts.values()),
+            "is_unfolded": "unfold" in request.GET,
+            "unfold": _address(request, unfold=None if "unfold" in request.GET else "all"),
         }
     return render(request, "results/results.html", context)
 
@@ -92,27 +111,56 @@ def _status_context(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def _sections(
-    campaign: Campaign, data: dict[str, Any], drawn: dict[str, str], sorted_table: str, order: str
-) -> list[dict[str, Any]]:
-    """Each table with the figures of its numbers. One of them may be sorted."""
-    sections = []
-    for name in tables.tables(data):
-        table_order = order if name == sorted_table else ""
-        table = _table_of(data, name).sorted_by(table_order)
-        shown = Shown(
-            table,
-            heads(table, table_order, _sorting(name)),
-            _rows(campaign, table, table.rows if len(table.rows) <= LONGEST else table.rows[:SHORT]),
-            len(table.rows),
-        )
-        beside = [figures.FIGURES[figure] for figure in BESIDE.get(name, ()) if figure in drawn]
-        sections.append({"shown": shown, "figures": [(figure, drawn[figure.name]) for figure in beside]})
-    return sections
+def _parts(request: Request, campaign: Campaign, result: Result) -> dict[str, dict[str, Any]]:
+    """The parts of the page that these results have something for, by key."""
+    known, parts = set(tables.tables(result.data)), {}
+    for key, title, names, drawings in PARTS:
+        shown = [_section(request, campaign, result.data, name) for name in names if name in known]
+        drawn = [(figures.FIGURES[name], result.figures[name]) for name in drawings if name in result.figures]
+        if shown or drawn:
+            parts[key] = {"key": key, "title": title, "figures": drawn, "sections": shown}
+    return parts
 
 
-def _sorting(name: str) -> Callable[[str], str]:
-    return lambda order: f"?{urlencode({'table': name, 'sort': order})}#{name}"
+def _section(request: Request, campaign: Campaign, data: dict[str, Any], name: str) -> dict[str, Any]:
+    """One table of the page. A short one is sorted here; of a long one, the beginning is shown, and its page sorts."""
+    chosen = request.GET.get("sort", "") if request.GET.get("table") == name else ""
+    table = _table_of(data, name)
+    total = max(len(table.rows), *(data["apart"].get(part, 0) for part in apart.LISTS_OF.get(name, ())[:1]), 0)
+    is_cut, page = total > apart.LONGEST, reverse("results:table", args=[campaign.pk, name])
+    unfolded = table.is_folded and "intervals" in request.GET
+    shown = table if unfolded else table.without_folded()
+
+    def address(order: str) -> str:
+        return f"{page}?{urlencode({'sort': order})}" if is_cut else _address(request, name, table=name, sort=order)
+
+    order = "" if is_cut else chosen
+    shown = shown.sorted_by(order)
+    return {
+        "shown": Shown(
+            shown,
+            heads(shown, order, address),
+            _rows(campaign, shown, shown.rows[: apart.SHORT] if is_cut else shown.rows),
+            total,
+        ),
+        "is_open": name in OPEN or bool(order) or unfolded or "unfold" in request.GET,
+        "always": name in OPEN,
+        "tall": not is_cut and len(shown.rows) > TALL,
+        "is_cut": is_cut,
+        "has_intervals": table.is_folded,
+        "intervals": unfolded,
+        "intervals_address": _address(request, name, intervals=None if unfolded else "all"),
+    }
+
+
+def _address(request: Request, to: str = "", **changed: str | None) -> str:
+    """The address of this page with other parameters; None leaves one out. It leads to the table `to`."""
+    asked = request.GET.copy()
+    for name, value in changed.items():
+        asked.pop(name, None)
+        if value is not None:
+            asked[name] = value
+    return f"?{asked.urlencode()}" + (f"#{to}" if to else "")
 
 
 def _rows(campaign: Campaign, table: Table, rows: Any) -> Any:
@@ -169,14 +217,13 @@ def settings(request: Request, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def table(request: Request, pk: int, name: str) -> HttpResponse:
-    """One table as a whole: sorted, narrowed to runs, page by page."""
+    """One table as a whole: sorted, narrowed by words, page by page."""
     campaign = campaign_of(request, pk)
-    whole = _table_of(result_selectors.stored_data(campaign), name)
-    run, order = request.GET.get("run", "").strip(), request.GET.get("sort", "")
-    chosen = whole.only(run) if run and whole.per_run else whole
-    chosen = chosen.sorted_by(order)
+    whole = _table_of(result_selectors.table_data(campaign, name), name)
+    words, order = request.GET.get("words", "").strip(), request.GET.get("sort", "")
+    chosen = (whole.only(words) if words else whole).sorted_by(order)
     listing = Listing(request, chosen.rows)
-    kept = {"run": run} if run else {}
+    kept = {"words": words} if words else {}
     shown = Shown(
         chosen,
         heads(chosen, order, lambda key: f"?{urlencode(kept | {'sort': key})}"),
@@ -188,8 +235,9 @@ def table(request: Request, pk: int, name: str) -> HttpResponse:
         "status": result_selectors.result_status(campaign),
         "shown": shown,
         "listing": listing,
-        "run": run,
+        "words": words,
         "order": order,
+        "tall": len(shown.rows) > TALL,
     }
     return render(request, "results/table.html", context)
 

@@ -43,8 +43,9 @@ from pools.models import (
     Twin,
     VersionQuery,
 )
-from results.inputs import FORMAT, SOFTWARE
-from results.models import Result, VersionScore
+from results.apart import take_apart
+from results.inputs import SOFTWARE
+from results.models import Result, ResultList, VersionRequest, VersionScore
 from tasks import links
 from tasks.models import (
     Assignment,
@@ -91,6 +92,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "judgments:work": ("", "workers", "decisions"),
     "judgments:assignment": ("decisions",),
     "judgments:worker": ("", "decisions"),
+    "judgments:workers": ("",),
     "results:query": ("passages", "judgments"),
     "results:table": ("",),
     "results:version": ("changes",),
@@ -111,9 +113,10 @@ OTHER_PAGES = {
     *("judgments:progress", "judgments:exports", "results:results", "results:status"),
     *("results:plan", "platforms:submission", "platforms:compared", "pools:campaign_delete", "pools:campaign_rename"),
     *("pools:collection_new", "pools:collection_add", "pools:preferences_import", "pools:job", "pools:job_progress"),
-    *("results:settings", "results:version_new", "tasks:trial", "api:reference"),
     *("judgments:pilot", "judgments:ethics"),
     *("pools:campaign_edit", "platforms:draft_reach"),
+    *("results:settings", "results:version_new", "results:version_asked"),
+    *("tasks:trial", "api:reference"),
 }
 # Addresses that answer with a redirect, a file or one thing, take forms alone, or belong to a worker's task.
 NOT_PAGES = {
@@ -187,6 +190,7 @@ class World(NamedTuple):
     assignment: Assignment
     submission: Submission
     job: Job
+    asked: VersionRequest
 
     def address(self, name: str) -> str:
         """The address of a page."""
@@ -202,6 +206,7 @@ class World(NamedTuple):
             "pools:runs": [],
             "api:tokens": [],
             "api:reference": [],
+            "judgments:workers": [],
             "pools:run_upload": [],
             "pools:collection": [self.collection.pk],
             "pools:collection_new": [],
@@ -217,6 +222,7 @@ class World(NamedTuple):
             "platforms:submission": [campaign.pk, self.submission.pk],
             "results:query": [campaign.pk, self.pool.pk],
             "results:table": [campaign.pk, "stability"],
+            "results:version_asked": [campaign.pk, self.asked.pk],
             "results:version": [self.collection.pk, 1],
             "results:version_scores": [self.collection.pk, 1],
             "judging:home": [links.home_token(self.worker, campaign)],
@@ -339,10 +345,14 @@ def make(count: int) -> World:
     submission = _publish(campaign, count, hit, assignment, unique)
 
     data = sample(16)
-    data["version"] = FORMAT
     data["stability"] = [{"qid": f"q{n}", "best": [f"p{n}"], "share": n / count} for n in range(count)]
     moment: dict[str, Any] = {"campaign": campaign, "revision": 0, "seconds": 1, "rests_until": at}
-    Result.objects.create(**moment, software=SOFTWARE, computed_at=at, data=data, figures={}, tops={})
+    parts = take_apart(data)
+    result = Result.objects.create(**moment, software=SOFTWARE, computed_at=at, data=parts.data, figures={}, tops={})
+    for name, rows in parts.lists.items():
+        ResultList.objects.create(result=result, name=name, rows=rows)
+    asked = VersionRequest.objects.create(campaign=campaign, why="Once.", parent=0, asked_at=at)
+    multiply(asked, count, ended_at="asked_at")
     version = QrelsVersion.objects.create(
         collection=collection, number=1, campaign=campaign, revision=0, made_at=at, why="For the first time.",
         software=VERSION, added=0, changed=count, unchanged=0, unsettled=0, held_back=0, qrels=count, sha256="0",
@@ -357,7 +367,7 @@ def make(count: int) -> World:
     counts = {"judging": judging, "pools": 1, "single": 1, "deadlocks": [], "incomplete": 0}
     Export.objects.create(**moment, software=VERSION, newest_assignment=0, newest_judgment=0, counts=counts, made_at=at)
     factories.analyze()
-    return World(count, rita, ada, collection, run, campaign, draft, pool, worker, assignment, submission, job)
+    return World(count, rita, ada, collection, run, campaign, draft, pool, worker, assignment, submission, job, asked)
 
 
 def _publish(campaign: Campaign, count: int, hit: Hit, assignment: Assignment, unique: str) -> Submission:

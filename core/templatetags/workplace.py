@@ -14,6 +14,31 @@ from core.models import Lab
 from core.roles import may_change
 
 register = template.Library()
+# The area of the site that a page is in, for the rail: by its address's name, by the beginning of that, or by its app.
+_AREAS = {
+    "judgments:workers": "workers",
+    "platforms:costs": "costs",
+    "results:version_new": "campaigns",
+    "results:version": "collections",
+    "pools:campaign": "campaigns",
+    "pools:choose": "campaigns",
+    "pools:run": "runs",
+    "pools:": "collections",
+    "tasks:": "campaigns",
+    "platforms:": "campaigns",
+    "judgments:": "campaigns",
+    "results:": "campaigns",
+}
+
+
+@register.filter
+def area(view_name: str) -> str:
+    """Which entry of the rail a page belongs to, by the name of its address; empty for none.
+
+    >>> area("results:version_scores"), area("results:table"), area("pools:runs"), area("login")
+    ('collections', 'campaigns', 'runs', '')
+    """
+    return next((name for beginning, name in _AREAS.items() if view_name.startswith(beginning)), "")
 
 
 @register.filter

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from results.figures import champion, intervals, pools, ranks, scatter, wins
+from results.figures import champion, intervals, pools, ranks, scatter, slopes, wins
 from results.figures.svg import for_pages
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class Figure(NamedTuple):
 _ALL = (
     Figure("pool-sizes", "Sizes of the pools", pools.description, pools.drawable, pools.draw),
     Figure("champion", "The champion check", champion.description, champion.drawable, champion.draw),
+    Figure("slopes", "Ranks before and after", slopes.description, slopes.drawable, slopes.draw),
     Figure("scatter", "Original against preference qrels", scatter.description, scatter.drawable, scatter.draw),
     Figure(
         "scatter-outside", "Outside scores against preference qrels",

@@ -25,8 +25,9 @@ from judgments.models import Judgment, Reuse, ReusedJudgment
 from platforms.bills import campaign_bill
 from platforms.models import Publication
 from platforms.publishing import publication_likely, publication_publish, publication_write
+from pools import background
 from pools import services as pool_services
-from pools.models import Campaign, Collection, ImportedPreference, Pair, Passage, PreferenceImport, Query
+from pools.models import Campaign, Collection, ImportedPreference, Job, Pair, Passage, PreferenceImport, Query
 from pools.reuse import reused_pairs
 from results.finishing import campaigns_finish
 from results.inputs import inputs_of
@@ -342,6 +343,18 @@ def test_a_draft_says_what_is_left_to_ask(collection: Collection) -> None:
     assert campaign_bill(publication_likely(draft), pairs=7).hits == 1
     draft.pairs_per_hit = 1
     assert campaign_bill(publication_likely(draft)).hits == 5
+
+
+def test_the_job_that_creates_a_draft_counts_what_it_reuses_and_pages_do_not(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged(collection, runs=["red", "blue"])
+    draft = factories.campaign(collection, "second", start=False)
+    about = {"lab": draft.lab, "kind": Job.Kind.CAMPAIGN, "name": "second", "asked_at": timezone.now()}
+    job = Job.objects.create(**about, state=Job.State.DONE, campaign=draft)
+    background.reuse_count(job_id=job.pk)
+    monkeypatch.setattr(reusing, "_COUNT", "a count that no page may do")
+    assert reused_pairs(draft) == 2
 
 
 def test_pages_count_again_after_a_minute_while_a_source_changes_and_decisions_count_at_once(

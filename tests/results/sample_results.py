@@ -4,6 +4,9 @@ import random
 from itertools import combinations, pairwise
 from typing import Any
 
+from results.computing import sum_up
+from results.inputs import FORMAT
+
 Json = dict[str, Any]
 
 
@@ -17,7 +20,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
     after = dict(zip(names, (round(mean, 4) for mean in true), strict=True))
     original = sorted(names, key=lambda name: (-before[name], name))
     found: Json = {
-        "version": 6, "error_rate": 0.1, "k": 10, "order": "score", "min_grade": 1,
+        "version": FORMAT, "error_rate": 0.1, "k": 10, "order": "score", "min_grade": 1,
         "overlap": 1, "seed": 1, "qrel_policy": "first",
         "outside": {
             "source": "Elsewhere, MRR@10",
@@ -68,6 +71,8 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
             for place, name in enumerate(names, 1)
         ],
         "stability": [{"qid": f"q{number}", "best": [f"p{number}"], "share": 0.97} for number in range(8)],
+        "resampled": {"answers": 8, "unsure": 0},
+        "apart": {},
         "agreement": {"pairs": 300, "raw": 0.8, "alpha": 0.6},
         "order_agreement": [
             {"run": name, "judged": 4210, "both": 2000, "alike": 1260 - place, "share": (1260 - place) / 2000}
@@ -79,6 +84,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
             "positions": [[position, 0.95, 9.0] for position in range(1, 14)],
         },
     }  # fmt: skip
+    found["verdicts"] = sum_up(found["compare"]["pairs"], found["compare_original"]["pairs"])
     if champion:
         found["champion"] = {
             "run": names[0], "qrel": "first", "split": {"a": 134, "b": 366}, "unjudged": 0,

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from core.models import User
 from pools.models import Campaign, Collection
+from results import jobs as result_jobs
 from results import refreshing, scoring, versions
 from tests import browser, factories
 from tests.judgments.judged import demo_campaign, judge_all
@@ -55,20 +56,9 @@ def researchers(chromium: Browser, live_server: Any, demo: Campaign, settings: A
 def logged_in(chromium: Browser, live_server: Any, settings: Any, name: str) -> Iterator[Page]:
     """A page of somebody who has logged in. What a script or the content policy complains of is a failure."""
     settings.ALLOWED_HOSTS = ["*"]
-    settings.RATELIMIT_ENABLE = False
-    user = User.objects.get(username=name)
-    user.set_password("a long password")
-    user.save()
-    complaints: list[str] = []
     context = chromium.new_context(base_url=live_server.url, viewport=DESK, reduced_motion="reduce")  # type: ignore[arg-type]
-    page = context.new_page()
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda told: complaints.append(told.text) if "Content Security" in told.text else None)
-    page.goto("/login/")
-    page.fill("#id_username", name)
-    page.fill("#id_password", "a long password")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/campaigns/")
+    page = browser.sign_in(context, live_server.url, User.objects.get(username=name))
+    complaints = browser.listen(page)
     yield page
     context.close()
     assert complaints == []
@@ -90,7 +80,7 @@ def look(researchers: Page) -> Callable[[str], None]:
 def test_the_pages_of_results_fit_and_can_be_read(look: Callable[[str], None], demo: Campaign) -> None:
     pool = demo.pools.get(query__qid="218836")
     look(reverse("results:results", args=[demo.pk]))
-    look(reverse("results:table", args=[demo.pk, "pairs"]) + "?run=minilm&sort=-wsr")
+    look(reverse("results:table", args=[demo.pk, "pairs"]) + "?words=minilm&sort=-wsr")
     look(reverse("results:plan", args=[demo.pk]))
     look(reverse("results:query", args=[demo.pk, pool.pk]))
 
@@ -119,6 +109,9 @@ def test_a_version_is_made_and_its_pages_fit_and_can_be_read(
     look(reverse("results:version_new", args=[demo.pk]))
     researchers.get_by_label("Why").fill("The first round of judgments.")
     researchers.get_by_role("button", name="Add version 1").click()
+    expect(researchers.get_by_text("Waiting to start.")).to_be_visible()
+    looks_right(researchers)
+    result_jobs.add_versions()
     researchers.wait_for_url("**/versions/1/")
     scoring.scores_refresh(collection=demo.collection)
     look(researchers.url)

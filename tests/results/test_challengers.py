@@ -106,6 +106,7 @@ def test_a_new_run_challenges_the_answers_and_the_winner_takes_the_place(
     result_jobs.score_versions()
     made = researcher.post(reverse("results:version_new", args=[second.pk]), {"why": "A new run.", "parent": "1"})
     assert made.status_code == 303
+    assert result_jobs.add_versions() == "versions made: 1"
     version = QrelsVersion.objects.get(number=2)
     assert answers(version) == {"q1": "p0", "q2": "p4", "q3": "p7", "q4": "p9"}
     assert (version.added, version.changed, version.unchanged) == (0, 1, 3)

@@ -24,7 +24,7 @@ from pools import services as pool_services
 from pools.models import Campaign, Collection, QrelsVersion, VersionQuery
 from results import jobs as result_jobs
 from results import scoring, versions
-from results.models import VersionScore
+from results.models import VersionRequest, VersionScore
 from tasks.models import Platform
 from tests import factories
 from tests.results.judging import judge, judged, new_run
@@ -280,8 +280,7 @@ def test_a_run_whose_file_is_missing_keeps_no_other_from_being_scored(
 def test_a_researcher_makes_a_version_looks_at_it_and_compares_two(
     collection: Collection, researcher: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(result_jobs.score_versions, "delay", asked.append)
+    monkeypatch.setattr(result_jobs.add_versions, "delay", lambda _asked: None)
     assert "add the first version from its results" in text_of(
         researcher, reverse("pools:collection", args=[collection.pk])
     )
@@ -289,13 +288,25 @@ def test_a_researcher_makes_a_version_looks_at_it_and_compares_two(
     form = reverse("results:version_new", args=[campaign.pk])
     assert "This will be the first version" in text_of(researcher, form)
     assert researcher.post(form, {"why": "", "parent": "0"}).status_code == 400
-    answer = researcher.post(form, {"why": "The first round.", "parent": "0"}, follow=True)
+    waiting = researcher.post(form, {"why": "The first round.", "parent": "0"}, follow=True).redirect_chain[-1][0]
+    assert not QrelsVersion.objects.exists()
+    assert "Waiting to start." in text_of(researcher, waiting)
+    again = researcher.post(form, {"why": "At once.", "parent": "0"})
+    assert again.status_code == 409
+    assert "A version is being made from this campaign already." in unescape(again.content.decode())
+    assert result_jobs.add_versions(VersionRequest.objects.get().pk) == "versions made: 1"
+    assert result_jobs.add_versions() == "versions made: 0"
+    assert VersionScore.objects.filter(version=QrelsVersion.objects.get()).exists()
+    part = researcher.get(waiting, headers={"HX-Request": "true"})
+    assert part.headers["HX-Redirect"] == waiting
+    answer = researcher.get(waiting, follow=True)
     assert answer.redirect_chain == [(page("version", QrelsVersion.objects.get()), 303)]
-    assert asked == [collection.pk]
-    refused = researcher.post(form, {"why": "Again.", "parent": "0"})
-    assert refused.status_code == 409
-    assert "Version 1 has been added in the meantime by rita" in unescape(refused.content.decode())
-    assert 'name="parent" value="1"' in refused.content.decode()
+    refused = researcher.post(form, {"why": "Again.", "parent": "0"}, follow=True).redirect_chain[-1][0]
+    result_jobs.add_versions()
+    assert "Version 1 has been added in the meantime by rita" in text_of(researcher, refused)
+    once_more = researcher.get(f"{form}?again={VersionRequest.objects.latest('pk').pk}").content.decode()
+    assert 'name="parent" value="1"' in once_more
+    assert "Again." in once_more
 
     new_run(collection, "new", {"q1": ["p0"]})
     add(judged(collection, "second", runs=["new"]), "A new run.")

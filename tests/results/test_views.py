@@ -4,13 +4,16 @@ import csv
 import io
 import json
 import re
+import zipfile
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings as site_settings
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -20,6 +23,8 @@ from pools.models import Campaign
 from pools.services import READING
 from results import jobs as result_jobs
 from results import planning, refreshing, tables
+from results import selectors as result_selectors
+from results.computing import sum_up
 from results.models import Result
 from results.sentences import findings
 from results.tables import Column, Table
@@ -225,22 +230,23 @@ def test_a_champion_check_says_whether_the_qrels_are_beaten(page: Client, lab: L
 # --- what it says
 
 
-def test_the_summary_comes_first_and_in_sentences(researcher: Client, demo: Campaign) -> None:
+def test_the_change_comes_first_then_the_leaderboard_and_then_sentences(researcher: Client, demo: Campaign) -> None:
     said = text_of(researcher, address("results", demo))
     told = [
+        "minilm is now first; it was at rank 4 before. minilm-sentences was first and is now at rank 2.",
         "From 128 judgments: 27 of 27 queries have best known answers.",
+        "The leaderboard, before and after",
         "There are 31 preference qrels for 27 queries: one for 25 queries, three for 2, where a deadlock left several "
         "equally good.",
         "In 12 of 27 queries, no original qrel is among the best known answers.",
         "The preference qrels won 92 % of their judgments",
         "top passages, no run significantly beats the perfect ranking.",
-        "minilm is now first; it was at rank 4 before. minilm-sentences was first and is now at rank 2.",
         "The rank correlation of the two orders is 0.56 by Kendall's tau",
         "39 of 39 test pairs were passed (100 %).",
         "There are only 27 queries.",
         "Every pair was judged once",
-        "The leaderboard, before and after",
-        "0.8169 to 0.9855",
+        "Neighbours",
+        "Pairwise comparison of runs",
     ]
     places = [said.index(sentence) for sentence in told]
     assert places == sorted(places)
@@ -251,6 +257,40 @@ def test_a_page_answers_with_one_read_of_the_results(
 ) -> None:
     with django_assert_max_num_queries(14):
         researcher.get(address("results", demo))
+
+
+def test_long_lists_are_stored_apart_and_read_only_where_they_are_shown(researcher: Client, demo: Campaign) -> None:
+    result = Result.objects.get(campaign=demo)
+    assert {stored.name: len(stored.rows) for stored in result.lists.all()} == {"pairs": 55, "pairs-original": 55}
+    assert len(result.data["compare"]["pairs"]) == 10
+    with CaptureQueriesContext(connection) as asked:
+        page = researcher.get(address("results", demo))
+    assert not any("results_resultlist" in query["sql"] for query in asked)
+    assert "All 55 rows" in page.content.decode()
+    pairs = next(link for _aria, link in heads_of(page.content.decode(), "Pairwise comparison of runs"))
+    assert pairs == f"{address('table', demo, 'pairs')}?sort=a"
+    whole = result_selectors.whole_data(demo)
+    assert whole is not None
+    report = zipfile.ZipFile(io.BytesIO(researcher.get(address("report", demo)).getvalue()))
+    assert json.loads(report.read(next(name for name in report.namelist() if name.endswith("results.json")))) == whole
+
+
+def test_intervals_are_shown_when_asked_for_and_always_in_the_files(researcher: Client, demo: Campaign) -> None:
+    where = address("results", demo)
+    assert "0.8169 to 0.9855" not in text_of(researcher, where)
+    assert "?intervals=all#leaderboard" in researcher.get(where).content.decode()
+    assert "0.8169 to 0.9855" in text_of(researcher, f"{where}?intervals=all")
+    assert "0.8169" in researcher.get(address("file", demo, "leaderboard", "csv")).getvalue().decode()
+
+
+def test_tables_are_folded_until_they_are_sorted_or_all_are_unfolded(researcher: Client, demo: Campaign) -> None:
+    def unfolded(query: str) -> list[str]:
+        html = researcher.get(address("results", demo) + query).content.decode()
+        return re.findall(r'<details class="folded" open>\s*<summary><h3 id="([\w-]+)"', html)
+
+    assert unfolded("") == []
+    assert unfolded("?table=ranks&sort=-first") == ["ranks"]
+    assert len(unfolded("?unfold=all")) > 10
 
 
 # --- tables
@@ -267,6 +307,7 @@ def test_tables_sort_by_links(researcher: Client, demo: Campaign) -> None:
     where = address("results", demo)
     first = heads_of(researcher.get(where).content.decode(), "The leaderboard")
     assert first[1] == ("", "?table=leaderboard&amp;sort=run#leaderboard")
+    assert [link for _aria, link in first[:3]][2] == "?table=leaderboard&amp;sort=change#leaderboard"
     up = researcher.get(f"{where}?table=leaderboard&sort=run").content.decode()
     assert heads_of(up, "The leaderboard")[1] == ("ascending", "?table=leaderboard&amp;sort=-run#leaderboard")
     assert [aria for aria, _link in heads_of(up, "Neighbours")] == [""] * 7
@@ -281,18 +322,18 @@ def test_pairs_are_paged_and_narrowed_to_a_run(researcher: Client, demo: Campaig
     everything = researcher.get(where).context
     assert (len(everything["shown"].rows), everything["shown"].total) == (50, 55)
     assert len(researcher.get(f"{where}?page=2").context["shown"].rows) == 5
-    narrow = researcher.get(f"{where}?run=minilm&sort=-wsr")
+    narrow = researcher.get(f"{where}?words=minilm&sort=-wsr")
     shown = narrow.context["shown"]
     assert shown.total == 10
     assert all("minilm" in (row[0].text, row[1].text) for row in shown.rows)
-    assert 'href="?run=minilm&amp;sort=wsr"' in narrow.content.decode()
+    assert 'href="?words=minilm&amp;sort=wsr"' in narrow.content.decode()
     p = [float(row[shown.table.at("wsr")].text) for row in shown.rows]
     assert p == sorted(p, reverse=True)
     verdicts = {row[shown.table.at("verdict")].text for row in shown.rows}
     assert verdicts == {"minilm, by doing no harm", "minilm, not significantly", "neither"}
     assert researcher.get(f"{where}?sort=nothing").context["shown"].total == 55
-    assert researcher.get(f"{where}?run=MINI").context["shown"].total == 19  # minilm and minilm-sentences
-    assert "No run of this table has these words" in researcher.get(f"{where}?run=nobody").content.decode()
+    assert researcher.get(f"{where}?words=MINI").context["shown"].total == 19  # minilm and minilm-sentences
+    assert "No row of this table has these words" in researcher.get(f"{where}?words=nobody").content.decode()
 
 
 def test_the_least_certain_queries_come_first_and_lead_to_their_pages(researcher: Client, demo: Campaign) -> None:
@@ -578,6 +619,7 @@ def test_better_disagreement_and_the_order_by_verdicts_are_told() -> None:
     pairs[first, third]["disagreement"] = "significance"
     assert "verdict-order" not in tables.tables(data)
     data["compare"]["order_by_verdicts"] = [first, third, second, last]
+    data["verdicts"] = sum_up(data["compare"]["pairs"], data["compare_original"]["pairs"])
     said = " ".join(sentence for finding in findings(data) for sentence in finding.sentences)
     assert "In 1 more pair, one run is better, but not significantly" in said
     assert f"favour different runs in 1 pair: {second} and {third}." in said
@@ -595,7 +637,8 @@ def test_better_disagreement_and_the_order_by_verdicts_are_told() -> None:
 
 
 def test_the_papers_second_table_is_whole_on_both_qrels(demo: Campaign) -> None:
-    data = Result.objects.get(campaign=demo).data
+    data = result_selectors.whole_data(demo)
+    assert data is not None
     for stored, name in (("compare", "outcomes"), ("compare_original", "outcomes-original")):
         table = tables.table(data, name)
         assert table is not None

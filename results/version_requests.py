@@ -1,0 +1,64 @@
+"""Versions that somebody asked for on a page, made in the background."""
+
+from datetime import datetime
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from core.errors import NotNow, Refused
+from core.locks import alone
+from core.models import User
+from core.progress import forget, report_on
+from pools.models import Campaign
+from results.models import VersionRequest
+from results.versions import version_add, why_no_version
+
+
+def version_ask(*, campaign: Campaign, why: str, parent: int, by: User, at: datetime) -> VersionRequest:
+    """Ask for a version that follows `parent`: what results.versions.version_add needs.
+
+    Raises Refused where no version can come of the campaign, NotNow while another is being made from it.
+    """
+    if reason := why_no_version(campaign):
+        raise Refused(reason)
+    try:
+        with transaction.atomic():
+            return VersionRequest.objects.create(campaign=campaign, why=why, parent=parent, asked_by=by, asked_at=at)
+    except IntegrityError:
+        raise NotNow(_("A version is being made from this campaign already. Wait until it is done.")) from None
+
+
+def requests_open() -> QuerySet[VersionRequest]:
+    """Versions that are still to be made, the oldest first."""
+    return VersionRequest.objects.filter(ended_at=None).order_by("id")
+
+
+def version_request_do(*, request_id: int, at: datetime) -> VersionRequest | None:
+    """Make the version, or keep why not. None where that has been done, or another does it now."""
+    with alone(f"version request {request_id}") as ours:
+        asked = requests_open().select_related("campaign__collection", "asked_by").filter(pk=request_id).first()
+        if not ours or asked is None:
+            return None
+        key = progress_key(asked)
+        try:
+            version_add(
+                campaign=asked.campaign,
+                why=asked.why,
+                by=asked.asked_by,
+                at=at,
+                parent=asked.parent,
+                asked=asked,
+                report=report_on(key),
+            )
+        except Refused as error:
+            requests_open().filter(pk=asked.pk).update(refused=str(error), ended_at=at)
+        finally:
+            forget(key)
+        asked.refresh_from_db()
+        return asked
+
+
+def progress_key(asked: VersionRequest) -> str:
+    """Under which the progress of a request is told."""
+    return f"version request {asked.pk}"
