@@ -12,6 +12,7 @@ PARTS = (
     "benchmarks.pages",
     "benchmarks.turkle",
     "benchmarks.results",
+    "benchmarks.workplace",
     "benchmarks.platform",
 )
 

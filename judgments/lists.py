@@ -90,7 +90,7 @@ class PersonFilter(WorkerFilter):
 
 
 # What is counted for a row is not sorted by: it would be counted for all of them.
-PERSON_SORTS: dict[str, Sort] = {"worker": "pk", "platform": "platform", "status": "barred_at", "came": "came_at"}
+PERSON_SORTS: dict[str, Sort] = {"worker": "pk", "platform": "platform", "status": "barred_at"}
 
 
 class DecisionFilter(ListFilter):

@@ -7,7 +7,12 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, ConsoleMessage, Page
+
+    from core.models import User
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = (
@@ -45,6 +50,31 @@ def launch_options() -> dict[str, Any]:
         raise FileNotFoundError(_advice())
     # Chromium's sandbox refuses to run as root
     return {"executable_path": str(browser), "args": [*QUIET, *(["--no-sandbox"] if os.geteuid() == 0 else [])]}
+
+
+def sign_in(context: "BrowserContext", url: str, user: "User") -> "Page":
+    """A page of somebody who is logged in, without the form for that, which has tests of its own."""
+    from django.conf import settings
+    from django.test import Client
+
+    client = Client()
+    client.force_login(user)
+    name = settings.SESSION_COOKIE_NAME
+    context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": url}])
+    return context.new_page()
+
+
+def listen(page: "Page") -> list[str]:
+    """What a page's scripts, its console and the content policy will have complained of, but for refused requests."""
+    complaints: list[str] = []
+
+    def hear(said: "ConsoleMessage") -> None:
+        if said.type in ("error", "warning") and not said.text.startswith("Failed to load resource"):
+            complaints.append(said.text)
+
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", hear)
+    return complaints
 
 
 def main() -> int:

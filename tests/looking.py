@@ -4,6 +4,29 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Frame, Page
 
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
+WIDTHS = (360, 640, 768, 1280, 1920)  # 640 is a desk at 200%
+PAPER, ACROSS = 718, 1047  # A4 at 96 dots an inch, without its margins, upright and across: that is for wide tables
+# Tables and figures may scroll in a box of their own, if the keyboard reaches it.
+_STUCK = """() => [...document.querySelectorAll("main *")].filter(one => {
+    const style = getComputedStyle(one), scrolls = ["auto", "scroll"].includes(style.overflowX);
+    return scrolls && one.scrollWidth > one.clientWidth + 1 && one.tabIndex < 0
+        && !["TEXTAREA", "INPUT", "SELECT"].includes(one.tagName);
+}).map(one => one.outerHTML.slice(0, 200))"""
+_UNSEEN = """() => [...document.querySelectorAll(
+        "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']")]
+    .filter(one => one.checkVisibility({visibilityProperty: true}) && !one.disabled).filter(one => {
+        one.focus({focusVisible: true, preventScroll: true});
+        const style = getComputedStyle(one);
+        const ring = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
+        return one.tabIndex !== 0 || document.activeElement !== one || !ring;
+    }).map(one => one.outerHTML.slice(0, 200))"""
+# What paper cannot use, and what it would cut off.
+_SPOILT = """() => [...document.querySelectorAll("main button, main a.button, main form, .rail, .tabs, .breadcrumbs")]
+    .filter(one => one.checkVisibility() && !one.closest("svg")).map(one => one.outerHTML.slice(0, 200))
+    .concat([...document.querySelectorAll("main .table, main .drawing")]
+        .filter(one => !one.classList.contains("wide") && one.scrollWidth > one.clientWidth + 1
+            && getComputedStyle(one).overflowX !== "visible")
+        .map(one => "cut: " + one.outerHTML.slice(0, 200)))"""
 _VIOLATIONS = """() => axe.run({resultTypes: ["violations"]}).then(found =>
     found.violations.flatMap(one => one.nodes.map(node => `${one.id}: ${node.html}`)))"""
 
@@ -42,3 +65,31 @@ def looks_right(page: Page, buttons: str = "main button, main a.button") -> None
         assert small_targets(page, buttons) == [], where
         violated = violations(page)
         assert violated == [], (where, violated)
+
+
+def faults(page: Page) -> list[str]:
+    """Everything that is wrong with a page: at every width, in light and in dark, by keyboard, to axe and on paper.
+
+    The page is loaded once. Axe looks at the phone in the light and at the desk in the dark, as `looks_right` does.
+    """
+    found = []
+    for width in WIDTHS:
+        scheme = "dark" if width > PHONE["width"] else "light"
+        page.set_viewport_size({"width": width, "height": DESK["height"]})
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+        if pixels := overflow(page):
+            found.append(f"{width} px: {pixels} px beyond the edge")
+        found += [f"{width} px: cannot be scrolled with the keyboard: {each}" for each in page.evaluate(_STUCK)]
+        if width in (PHONE["width"], DESK["width"]):
+            found += [f"{width} px, {scheme}: {each}" for each in violations(page)]
+            found += [f"{width} px: small: {each}" for each in small_targets(page, "main button, main a.button")]
+    found += [f"not in sight with the keyboard: {each}" for each in page.evaluate(_UNSEEN)]
+    page.emulate_media(media="print")
+    for width in (ACROSS, PAPER):
+        page.set_viewport_size({"width": width, "height": 1000})
+        if pixels := overflow(page):
+            found.append(f"on paper of {width} px: {pixels} px beyond the edge")
+        page.evaluate("document.querySelectorAll('.table.wide').forEach(one => one.hidden = true)")
+    found += [f"on paper: {each}" for each in page.evaluate(_SPOILT)]
+    page.emulate_media(media="screen")
+    return found

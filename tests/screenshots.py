@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from local import embedded
 from local.supervisor import Site
@@ -56,7 +56,7 @@ LEADERBOARD = """
 
 
 class Demo(NamedTuple):
-    """Where the demo's pages are, and the researcher's password."""
+    """Where the demo's pages are."""
 
     worker: str
     run: str
@@ -65,7 +65,6 @@ class Demo(NamedTuple):
     campaign: str
     results: str
     runs: int
-    password: str
 
 
 def main() -> int:
@@ -74,21 +73,21 @@ def main() -> int:
     with _site() as url, sync_playwright() as playwright:
         demo = _judged_demo(url)
         chromium = playwright.chromium.launch(**browser.launch_options())
-        _picture("judging", _judging_page(_window(chromium, "judging", url), demo.worker))
+        _picture("judging", _judging_page(_window(chromium, "judging", url).new_page(), demo.worker))
         for name, address in (
             ("run", demo.run),
             ("draft", demo.draft),
             ("test-pairs", demo.test_pairs),
             ("campaign", demo.campaign),
         ):
-            _picture(name, _researchers_page(_window(chromium, name, url), address, demo.password))
-        results = _results_page(_window(chromium, "results", url), demo)
+            _picture(name, _researchers_page(_window(chromium, name, url), url, address))
+        results = _results_page(_window(chromium, "results", url), url, demo)
         _picture("results", results)
         figures = {
             qrels: results.request.get(f"{demo.results}figures/intervals-{qrels}.svg").text()
             for qrels in ("original", "preference")
         }
-        leaderboard = _window(chromium, "leaderboard", url)
+        leaderboard = _window(chromium, "leaderboard", url).new_page()
         leaderboard.set_content(LEADERBOARD.format(runs=demo.runs, **figures))
         _picture("leaderboard", leaderboard)
         chromium.close()
@@ -141,7 +140,7 @@ def _judged_demo(url: str) -> Demo:
     from tasks.links import campaign_address
 
     folder = demonstration.folder_at(REPOSITORY / "demo")
-    password = demonstration.accounts()["researcher"]
+    demonstration.accounts()
     assert folder.preferences is not None
     collection = demonstration.load(folder, _quiet)
     runs = collection.runs.order_by("name")
@@ -167,7 +166,6 @@ def _judged_demo(url: str) -> Demo:
         campaign=url + reverse("judgments:campaign", args=[campaign.pk]),
         results=url + reverse("results:results", args=[campaign.pk]),
         runs=runs.count(),
-        password=password,
     )
 
 
@@ -188,19 +186,18 @@ def _judging_page(page: Page, address: str) -> Page:
     return page
 
 
-def _researchers_page(page: Page, address: str, password: str) -> Page:
+def _researchers_page(window: BrowserContext, url: str, address: str) -> Page:
     """A page as the researcher sees it."""
+    from core.models import User
+
+    page = browser.sign_in(window, url, User.objects.get(username="researcher"))
     page.goto(address)
-    page.fill("input[name=username]", "researcher")
-    page.fill("input[name=password]", password)
-    page.press("input[name=password]", "Enter")
-    page.wait_for_url(address)
     return page
 
 
-def _results_page(page: Page, demo: Demo) -> Page:
+def _results_page(window: BrowserContext, url: str, demo: Demo) -> Page:
     """The results of the judged campaign, once the jobs have computed them."""
-    _researchers_page(page, demo.results, demo.password)
+    page = _researchers_page(window, url, demo.results)
     compute = page.locator("form[action$='/compute/'] button")
     ends = time.monotonic() + RESULTS_SECONDS
     while compute.count():  # it is offered until the results have every judgment in them
@@ -211,9 +208,9 @@ def _results_page(page: Page, demo: Demo) -> Page:
     return page
 
 
-def _window(chromium: Browser, name: str, url: str) -> Page:
+def _window(chromium: Browser, name: str, url: str) -> BrowserContext:
     width, height = SIZES[name]
-    context = chromium.new_context(
+    return chromium.new_context(
         viewport={"width": width, "height": height},
         device_scale_factor=1.5,
         color_scheme="light",
@@ -222,7 +219,6 @@ def _window(chromium: Browser, name: str, url: str) -> Page:
         timezone_id="UTC",
         base_url=url,
     )
-    return context.new_page()
 
 
 def _picture(name: str, page: Page) -> None:

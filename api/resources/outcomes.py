@@ -101,7 +101,7 @@ class Table(Endpoint):
     @operation("results_table", answer=shapes.TableShape, tags=["Results"])
     def get(self, request: Request, pk: int, name: str) -> Response:
         """One table of the results, all of its rows. A share with an interval is a list; what is not known is null."""
-        data = result_selectors.stored_data(self.campaign(pk))
+        data = result_selectors.table_data(self.campaign(pk), name)
         table = None if data is None else tables.table(data, name)
         if table is None:
             raise NotYours(_("These results have no such table. Tables appear once the results are computed."))

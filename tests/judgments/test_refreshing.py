@@ -39,18 +39,10 @@ def chromium() -> Iterator[Browser]:
 def ritas(chromium: Browser, live_server: Any, rita: User, lab: Lab, settings: Any) -> Iterator[Page]:
     """Rita's page, logged in, with a clock that tests wind. What a script or the content policy complains of fails."""
     settings.ALLOWED_HOSTS = ["*"]
-    settings.RATELIMIT_ENABLE = False
-    complaints: list[str] = []
     context = chromium.new_context(base_url=live_server.url, viewport=DESK, reduced_motion="reduce")  # type: ignore[arg-type]
-    page = context.new_page()
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda told: complaints.append(told.text) if "Content Security" in told.text else None)
+    page = browser.sign_in(context, live_server.url, rita)
+    complaints = browser.listen(page)
     page.clock.install()
-    page.goto("/login/")
-    page.fill("#id_username", "rita")
-    page.fill("#id_password", "rita")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/campaigns/")
     yield page
     context.close()
     assert complaints == []

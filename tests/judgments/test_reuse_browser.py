@@ -21,7 +21,6 @@ def test_the_pages_about_reused_judgments_fit_and_can_be_read(
     collection: Collection, rita: User, live_server: Any, settings: Any
 ) -> None:
     settings.ALLOWED_HOSTS = ["*"]
-    settings.RATELIMIT_ENABLE = False
     first = judged(collection, runs=["red", "blue"])
     factories.campaign(collection, "other", question="Which is funnier?", reuse="nothing")
     preference_import(collection, ("q3", "p7", "p8", "p7"))
@@ -40,12 +39,7 @@ def test_the_pages_about_reused_judgments_fit_and_can_be_read(
     ]
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(**browser.launch_options())
-        page = chromium.new_context(base_url=live_server.url).new_page()
-        page.goto("/login/")
-        page.fill("#id_username", "rita")
-        page.fill("#id_password", "rita")
-        page.keyboard.press("Enter")
-        page.wait_for_url(lambda url: "/login/" not in url)
+        page = browser.sign_in(chromium.new_context(base_url=live_server.url), live_server.url, rita)
         for address in pages:
             page.goto(address)
             looks_right(page)

@@ -38,17 +38,9 @@ def chromium() -> Iterator[Browser]:
 def ritas(chromium: Browser, live_server: Any, rita: User, settings: Any) -> Iterator[Page]:
     """Rita's page, logged in. What a script or the content policy complains of is a failure."""
     settings.ALLOWED_HOSTS = ["*"]
-    settings.RATELIMIT_ENABLE = False
-    complaints: list[str] = []
     context = chromium.new_context(base_url=live_server.url, viewport=DESK, reduced_motion="reduce")  # type: ignore[arg-type]
-    page = context.new_page()
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda told: complaints.append(told.text) if "Content Security" in told.text else None)
-    page.goto("/login/")
-    page.fill("#id_username", "rita")
-    page.fill("#id_password", "rita")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/campaigns/")
+    page = browser.sign_in(context, live_server.url, rita)
+    complaints = browser.listen(page)
     yield page
     context.close()
     assert complaints == []

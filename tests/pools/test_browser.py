@@ -19,7 +19,6 @@ def test_the_pages_that_keep_campaigns_in_order_fit_and_can_be_read(
     collection: Collection, rita: User, live_server: Any, settings: Any
 ) -> None:
     settings.ALLOWED_HOSTS = ["*"]
-    settings.RATELIMIT_ENABLE = False
     factories.campaign(collection, "first", start=False)
     draft = factories.campaign(collection, "draft", tests=0, start=False)
     archived = factories.campaign(collection, "archived", start=False)
@@ -34,12 +33,7 @@ def test_the_pages_that_keep_campaigns_in_order_fit_and_can_be_read(
     ]
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(**browser.launch_options())
-        page = chromium.new_context(base_url=live_server.url).new_page()
-        page.goto("/login/")
-        page.fill("#id_username", "rita")
-        page.fill("#id_password", "rita")
-        page.keyboard.press("Enter")
-        page.wait_for_url(lambda url: "/login/" not in url)
+        page = browser.sign_in(chromium.new_context(base_url=live_server.url), live_server.url, rita)
         for address in pages:
             page.goto(address)
             looks_right(page)
