@@ -93,6 +93,11 @@ if not os.environ.get("PORT"):  # a command beside the site prints links to it, 
     _here = _remembered("site.json").get("url", _here)
 SITE_URL = (env.str("SITE_URL", default="") or _here).rstrip("/")
 
+# From what on a campaign that is open raises an alarm: the share of its newest checked assignments that failed a test
+# pair, hours without accepted work, and hours in which nobody comes.
+ALARM_FAILING_SHARE = env.float("ALARM_FAILING_SHARE", default=0.3)  # of the last 50 assignments
+ALARM_STALLED_HOURS = env.float("ALARM_STALLED_HOURS", default=24.0)
+ALARM_NOBODY_HOURS = env.float("ALARM_NOBODY_HOURS", default=4.0)
 # Dollars an hour below which researchers are warned.
 HOURLY_FLOOR = Decimal(env.str("HOURLY_FLOOR", default="") or "8.00")
 
@@ -209,6 +214,8 @@ CELERY_TASK_ROUTES = {
     "platforms.jobs.*": {"queue": "money"},
     "pools.jobs.*": {"queue": "compute"},
     "judgments.jobs.check": {"queue": "money"},  # what is paid waits for it
+    "judgments.jobs.decide": {"queue": "default"},
+    "judgments.jobs.watch": {"queue": "default"},
     "judgments.jobs.*": {"queue": "compute"},
     "results.jobs.finish_campaigns": {"queue": "default"},
     "results.jobs.*": {"queue": "compute"},
@@ -235,6 +242,9 @@ CELERY_BEAT_SCHEDULE = {
     "publish HITs and send planned calls": {"task": "platforms.jobs.publish", "schedule": 15.0},
     "ask platforms what was submitted": {"task": "platforms.jobs.sync", "schedule": 60.0},
     "check the test pairs of confirmed work": {"task": "judgments.jobs.check", "schedule": 60.0},
+    "count what workers did": {"task": "judgments.jobs.summarize", "schedule": 20.0},
+    "look for problems and mail them": {"task": "judgments.jobs.watch", "schedule": 300.0},
+    "carry out decisions on many": {"task": "judgments.jobs.decide", "schedule": 30.0},
     "make export files": {"task": "judgments.jobs.make_exports", "schedule": 60.0},
     "compute results": {"task": "results.jobs.compute_results", "schedule": 60.0},
     "make versions that were asked for": {"task": "results.jobs.add_versions", "schedule": 30.0},

@@ -114,6 +114,11 @@ class Listing:
         return {column: "ascending", f"-{column}": "descending"}.get(self.sort, "")
 
     @property
+    def here(self) -> str:
+        """The page's address, for what must know how its list is narrowed."""
+        return f"?{self._asked.urlencode()}"
+
+    @property
     def previous(self) -> str:
         """The address of the page before."""
         return self._address(**{self._page_name: self.page.previous_page_number()})

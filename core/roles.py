@@ -163,6 +163,12 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "judgments:work": R.SEE,
     "judgments:assignment": (R.SEE, R.DECIDE),
     "judgments:worker": (R.SEE, R.DECIDE),
+    "judgments:review": R.DECIDE,  # paying needs the right to spend besides
+    "judgments:assignments_csv": R.EXPORT,
+    "judgments:workers_csv": R.EXPORT,
+    "judgments:bulk": R.SEE,
+    "judgments:bulk_undo": R.DECIDE,
+    "judgments:alarm_choice": R.SIGNED_IN,
     "judgments:make_exports": R.EXPORT,
     "judgments:exports": R.SEE,
     "judgments:export": R.EXPORT,

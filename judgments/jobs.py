@@ -1,4 +1,4 @@
-"""What runs in the background: checking confirmed work, and making export files."""
+"""What runs in the background: checking confirmed work, counting it, decisions on many, and making export files."""
 
 import time
 
@@ -6,7 +6,8 @@ from celery import shared_task
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from judgments import refreshing, stored_files
+from core.locks import alone
+from judgments import alarm_checks, alarm_mails, deciding, refreshing, stored_files, summarizing
 from judgments import services as judgment_services
 from pools.models import Campaign
 from tasks import campaign_alarms
@@ -41,6 +42,64 @@ def make_exports(campaign_id: int | None = None) -> str:
             break
     stored_files.replaced_delete(at=at)
     return f"exports made: {exports}"
+
+
+@shared_task
+def summarize() -> str:
+    """Count the work of campaigns that changed since it was counted. Safe to run many at once, and to be killed."""
+    kind, at, ends = campaign_alarms.Kind.SUMMARY, timezone.now(), time.monotonic() + SECONDS
+    counted = 0
+    resting = campaign_alarms.resting(kind=kind, at=at)
+    for campaign in summarizing.campaigns_to_summarize(at=at).exclude(pk__in=resting):
+        with campaign_alarms.isolating(campaign_id=campaign.pk, kind=kind, words=_not_counted):
+            counted += summarizing.campaign_summarize(campaign=campaign)
+        if time.monotonic() > ends:
+            break
+    return f"campaigns counted: {counted}"
+
+
+@shared_task
+def decide(bulk_id: int | None = None) -> str:
+    """Carry out decisions on many that wait, or one of these. Safe to run many at once, and to be killed."""
+    ends, decided = time.monotonic() + SECONDS, 0
+    waiting = deciding.bulks_to_run()
+    for bulk in waiting if bulk_id is None else waiting.filter(pk=bulk_id):
+        decided += deciding.bulk_run(bulk=bulk, at=timezone.now(), seconds=ends - time.monotonic())
+    return f"rows decided: {decided}"
+
+
+@shared_task
+def watch() -> str:
+    """Look for problems in campaigns that are open, and mail those who want to know of any problem, once for each.
+
+    Safe to run many at once, and to be killed.
+    """
+    kind, at = campaign_alarms.Kind.WATCH, timezone.now()
+    for campaign in alarm_checks.campaigns_to_check():
+        with campaign_alarms.isolating(campaign_id=campaign.pk, kind=kind, words=_not_watched):
+            alarm_checks.campaign_check(campaign=campaign, at=at)
+    with alone("mails about alarms") as ours:
+        if not ours:
+            return "another sends the mails"
+        alarm_mails.episodes_follow(at=at)
+        if not alarm_mails.is_mail_set_up():
+            return "no mail is set up"
+        sent = sum(alarm_mails.episode_mail(episode=episode, at=at) for episode in alarm_mails.episodes_to_mail())
+    return f"mails sent: {sent}"
+
+
+def _not_watched(error: Exception) -> str:
+    return _(
+        "Whether this campaign has problems could not be checked (%(error)s). It is tried again automatically; if it "
+        "persists, show this to the person who runs this site."
+    ) % {"error": campaign_alarms.in_words(error)}
+
+
+def _not_counted(error: Exception) -> str:
+    return _(
+        "The work could not be counted (%(error)s), so what the tables of work show may be old. Nothing is lost. It is "
+        "tried again automatically; if it persists, show this to the person who runs this site."
+    ) % {"error": campaign_alarms.in_words(error)}
 
 
 def _failed(error: Exception) -> str:

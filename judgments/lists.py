@@ -4,7 +4,9 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy
 
 from core.lists import ListFilter, Sort, choice_filter, count_of, search_filter
-from judgments.models import Acceptance, Decision
+from judgments.models import Acceptance, BulkRow, Decision
+from judgments.selectors import FLAGS, PAY_STATES, flagged
+from platforms.models import Payment, Submission
 from pools.models import Pair, Pool
 from tasks.models import Assignment, Platform, Worker
 
@@ -43,10 +45,29 @@ QUERY_SORTS: dict[str, Sort] = {"id": "query__qid", "query": "query__text"}
 
 
 class AssignmentFilter(ListFilter):
-    """Assignments by their state, and by what became of their data."""
+    """Assignments by their state, by what became of their data and their pay, and by what is worth a look."""
 
     state = choice_filter(gettext_lazy("State"), Assignment.State.choices)
     verdict = choice_filter(gettext_lazy("Data"), Assignment.Verdict.choices)
+    flag = choice_filter(gettext_lazy("Worth a look"), list(FLAGS.items()), method="by_flag")
+    pay = choice_filter(gettext_lazy("Pay"), list(PAY_STATES.items()), method="by_pay")
+
+    def by_flag(self, assignments: QuerySet[Assignment], _name: str, flag: str) -> QuerySet[Assignment]:
+        """Those with one flag."""
+        return assignments.filter(flagged(flag, "summary__", F("campaign__summary__median_seconds")))
+
+    def by_pay(self, assignments: QuerySet[Assignment], _name: str, wanted: str) -> QuerySet[Assignment]:
+        """Those whose pay is in one state."""
+        payments = Payment.objects.filter(assignment=OuterRef("pk")).exclude(state=Payment.State.REFUSED)
+        unpaid, rejected = Exists(payments.exclude(state=Payment.State.PAID)), Submission.Decision.REJECT
+        none = ~Exists(payments)
+        return {
+            "decide": assignments.filter(none, submission__decision=Submission.Decision.NONE),
+            "way": assignments.filter(unpaid),
+            "paid": assignments.filter(Exists(payments), ~unpaid),
+            "rejected": assignments.filter(none, submission__decision=rejected),
+            "none": assignments.filter(none, submission=None),
+        }[wanted]
 
 
 ASSIGNMENT_SORTS: dict[str, Sort] = {
@@ -54,6 +75,10 @@ ASSIGNMENT_SORTS: dict[str, Sort] = {
     "hit": "hit__number",
     "state": "state",
     "verdict": "verdict",
+    "time": "summary__median_seconds",
+    "side": "summary__left_share",
+    "tests": "summary__pass_share",
+    "agreement": "summary__agreement",
     "owed": "owed",
     "taken": "taken_at",
     "ended": "finished_at",
@@ -61,23 +86,33 @@ ASSIGNMENT_SORTS: dict[str, Sort] = {
 
 
 class WorkerFilter(ListFilter):
-    """Workers by whether they are barred."""
+    """Workers by whether they are barred, and by what is worth a look."""
 
     barred = choice_filter(
         gettext_lazy("Status"),
         [("yes", gettext_lazy("barred")), ("no", gettext_lazy("not barred"))],
         method="by_bar",
     )
+    flag = choice_filter(gettext_lazy("Worth a look"), list(FLAGS.items()), method="by_flag")
 
     def by_bar(self, workers: QuerySet[Worker], _name: str, wanted: str) -> QuerySet[Worker]:
         """Those who are barred, or who are not."""
         return workers.filter(barred_at__isnull=wanted == "no")
+
+    def by_flag(self, workers: QuerySet[Worker], _name: str, flag: str) -> QuerySet[Worker]:
+        """Those with one flag."""
+        return workers.filter(flagged(flag, "seen__", F("seen__campaign__summary__median_seconds")))
 
 
 WORKER_SORTS: dict[str, Sort] = {
     "assignments": F("assignment_count"),
     "accepted": F("accepted_count"),
     "excluded": F("excluded_count"),
+    "pairs": F("seen_pairs"),
+    "time": F("seen_median_seconds"),
+    "side": F("seen_left_share"),
+    "tests": F("seen_pass_share"),
+    "agreement": F("seen_agreement"),
     "status": "barred_at",
 }
 
@@ -100,3 +135,12 @@ class DecisionFilter(ListFilter):
 
 
 DECISION_SORTS: dict[str, Sort] = {"when": "at", "decision": "kind", "who": "by__username"}
+
+
+class BulkRowFilter(ListFilter):
+    """Rows of a decision on many by what became of them."""
+
+    state = choice_filter(gettext_lazy("State"), BulkRow.State.choices)
+
+
+BULK_ROW_SORTS: dict[str, Sort] = {"assignment": "assignment", "state": "state"}

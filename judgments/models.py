@@ -278,3 +278,198 @@ class Decision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.why}"
+
+
+# --- what a job counts for pages
+
+
+class Summarized(models.Model):
+    """What was seen of some work: over the newest judgment of each item, sides and times over pairs alone.
+
+    `agreed` of `compared` times, an accepted judgment of another worker on the same pair was the same.
+    """
+
+    median_seconds = models.FloatField(null=True, help_text=_("Of one pair."))
+    left_share = models.FloatField(null=True, help_text=_("How often the passage on the left was preferred."))
+    pairs = models.PositiveIntegerField(default=0, help_text=_("Pairs judged."))
+    tests = models.PositiveIntegerField(default=0, help_text=_("Test pairs judged."))
+    passed = models.PositiveIntegerField(default=0)
+    compared = models.PositiveIntegerField(default=0)
+    agreed = models.PositiveIntegerField(default=0)
+    pass_share = models.FloatField(null=True, help_text=_("Of the test pairs judged."))
+    agreement = models.FloatField(null=True, help_text=_("The share agreed of those compared."))
+
+    class Meta:
+        abstract = True
+
+
+class AssignmentSummary(Summarized):
+    """What was seen of one assignment."""
+
+    assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="summary")
+
+    def __str__(self) -> str:
+        return f"summary of assignment {self.assignment_id}"
+
+
+class WorkerSummary(Summarized):
+    """What was seen of one worker in one campaign."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="worker_summaries")
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="summaries")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["worker", "campaign"], name="worker_summary_once")]
+
+    def __str__(self) -> str:
+        return f"summary of worker {self.worker_id} in {self.campaign_id}"
+
+
+class CampaignSummary(Summarized):
+    """What was seen of all the work of a campaign, when it was counted, and from what."""
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="summary")
+    revision = models.PositiveBigIntegerField(help_text=_("The campaign's at that moment."))
+    newest_judgment = models.BigIntegerField(help_text=_("The key of the newest of work that went on; 0 without any."))
+    made_at = models.DateTimeField()
+    rests_until = models.DateTimeField(help_text=_("It is not counted again before."))
+
+    def __str__(self) -> str:
+        return f"summary of campaign {self.campaign_id}"
+
+    @property
+    def failed_share(self) -> float | None:
+        """Of the test pairs judged."""
+        return None if self.pass_share is None else 1 - self.pass_share
+
+
+# --- one decision on many
+
+
+class BulkDecision(models.Model):
+    """One decision that a person made on many assignments or workers at once, carried out row by row."""
+
+    class Action(models.TextChoices):
+        EXCLUDE = "exclude", _("exclude the data")
+        EXCLUDE_ALL = "exclude-all", _("exclude all data of the workers")
+        RESTORE = "restore", _("use the data")
+        BAR = "bar", _("bar the workers")
+        UNBAR = "unbar", _("lift the bar")
+        PAY = "pay", _("approve and pay now")
+        BONUS = "bonus", _("pay a bonus")
+        REJECT = "reject", _("reject the work")
+
+    UNDOABLE = (Action.EXCLUDE, Action.EXCLUDE_ALL, Action.RESTORE, Action.BAR, Action.UNBAR)
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="bulk_decisions")
+    action = models.CharField(max_length=12, choices=Action)
+    amount = models.DecimalField(max_digits=8, decimal_places=2, null=True, help_text=_("Of each bonus, in dollars."))
+    why = models.TextField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField()
+    undone_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    undone_at = models.DateTimeField(null=True)
+
+    class Meta:
+        # judgments.deciding.bulk_decisions(): a campaign's, newest first
+        indexes = [models.Index(fields=["campaign", "-id"], name="bulk_decision_newest_first")]
+
+    def __str__(self) -> str:
+        return f"{self.action}: {self.why}"
+
+    @property
+    def may_be_undone(self) -> bool:
+        """Whether it moved no money, and was not undone before."""
+        return self.action in self.UNDOABLE and self.undone_at is None
+
+
+class BulkRow(models.Model):
+    """One assignment, or worker, of a decision on many. What fails keeps no other waiting."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("waiting")
+        DONE = "done", _("done")
+        UNCHANGED = "unchanged", _("was so already")
+        FAILED = "failed", _("not possible")
+        UNDOING = "undoing", _("waiting to be undone")
+        UNDONE = "undone", _("undone")
+        KEPT = "kept", _("could not be undone")
+
+    bulk = models.ForeignKey(BulkDecision, on_delete=models.CASCADE, related_name="rows")
+    assignment = models.ForeignKey(Assignment, null=True, on_delete=models.PROTECT, related_name="+")
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="+")
+    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    before = models.CharField(max_length=10, blank=True, help_text=_("The assignment's verdict before."))
+    error = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["bulk", "assignment", "worker"], name="bulk_row_once")]
+        # judgments.deciding.bulk_run(): what is to be done next
+        indexes = [
+            models.Index(
+                fields=["bulk", "id"], condition=models.Q(state__in=["waiting", "undoing"]), name="bulk_row_to_do"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.bulk_id}: {self.assignment_id or self.worker_id}"
+
+
+# --- mails about alarms
+
+
+class AlarmChoice(models.Model):
+    """Which mails about alarms somebody wants. Who chose nothing gets all about the campaigns that they created."""
+
+    class Reach(models.TextChoices):
+        OWN = "own", _("campaigns that I created")
+        ALL = "all", _("all campaigns of my labs")
+        NONE = "none", _("no mails")
+
+    class Topic(models.TextChoices):
+        MONEY = "money", _("money: the account cannot pay, or the ledgers differ")
+        QUALITY = "quality", _("quality: many fail test pairs, or leave")
+        STALLED = "stalled", _("standstill: no work is accepted, or HITs have expired")
+        NOBODY = "nobody", _("nobody comes")
+        ERRORS = "errors", _("errors: at the platform, or in background jobs")
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="alarm_choice")
+    reach = models.CharField(max_length=4, choices=Reach, default=Reach.OWN)
+    topics = models.JSONField(default=list)
+
+    def __str__(self) -> str:
+        return f"{self.reach} of {self.user_id}"
+
+
+class AlarmEpisode(models.Model):
+    """A campaign has one kind of problem, from when it was noticed until it is gone."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="alarm_episodes")
+    kind = models.CharField(max_length=30, help_text=_("Of an alarm of the campaign, or of its publication."))
+    began_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    mailed_at = models.DateTimeField(null=True, help_text=_("When everybody who wants to know was told."))
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "kind"], condition=models.Q(ended_at=None), name="alarm_episode_one_at_a_time"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.campaign_id}"
+
+
+class AlarmMail(models.Model):
+    """Somebody was told of an episode."""
+
+    episode = models.ForeignKey(AlarmEpisode, on_delete=models.CASCADE, related_name="mails")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    sent_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["episode", "user"], name="alarm_mail_once")]
+
+    def __str__(self) -> str:
+        return f"{self.episode_id} to {self.user_id}"

@@ -5,11 +5,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from django.db import connection
-from django.db.models import BooleanField, Count, Exists, ExpressionWrapper, F, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import (
+    BooleanField,
+    Count,
+    Exists,
+    ExpressionWrapper,
+    F,
+    FilteredRelation,
+    Max,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+)
 from django.db.models.functions import Coalesce
+from django.utils.translation import gettext_lazy
 
 from core.lists import count_of
 from core.models import User
@@ -22,6 +35,8 @@ from evaluation.judging.pooling import canonical
 from evaluation.judging.tournament import Derived, Method, derive
 from judgments.models import (
     Acceptance,
+    AssignmentSummary,
+    CampaignSummary,
     Decision,
     Export,
     Judgment,
@@ -29,8 +44,10 @@ from judgments.models import (
     Reuse,
     ReusedJudgment,
     StoredFile,
+    Summarized,
+    WorkerSummary,
 )
-from platforms.models import Payment, Publication, listed_reward
+from platforms.models import Payment, Publication, Submission, listed_reward
 from pools.models import Campaign, Candidate, Collection, ImportedPreference, Pair, Pool, Query
 from pools.reuse import known_preferences
 from pools.selectors import base_answers, twins_of
@@ -625,24 +642,12 @@ def report_rows(campaign: Campaign) -> Iterator[ReportRow]:
     return (ReportRow(*row) for row in rows.iterator(chunk_size=10_000))
 
 
-class WorkerRow(NamedTuple):
-    """One line of a campaign's list of workers."""
-
-    worker_id: int
-    assignments: int
-    accepted: int
-    excluded: int
-    judgments: int
-    left_share: float | None
-    median_seconds: float | None
-    barred: bool
-
-
 # The newest judgment of each item of the campaign's assignments (of some workers, or all): what was done last counts,
 # unless the item was reported.
 NEWEST = """
 SELECT DISTINCT ON (judgment.assignment_id, judgment.item_id)
-  assignment.worker_id, assignment.verdict, item.position, item.test_id IS NOT NULL AS is_test,
+  judgment.assignment_id, assignment.worker_id, assignment.verdict, item.position, item.pair_id,
+  item.test_id IS NOT NULL AS is_test,
   judgment.preferred = 'left' AS is_left, (judgment.preferred = 'left') = item.a_left AS prefers_a,
   extract(epoch FROM judgment.made_at - judgment.shown_at) AS seconds
 FROM judgments_judgment judgment
@@ -659,13 +664,57 @@ ORDER BY judgment.assignment_id, judgment.item_id, judgment.id DESC
 MEDIAN_SECONDS = "percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)"
 
 
+# What is worth a look, of work or a worker: a median time below FAST of the campaign's; a share of the left side
+# outside SIDES over ENOUGH pairs or more; less than AGREES of COMPARED comparisons or more with others.
+FAST, SIDES, ENOUGH, AGREES, COMPARED = 0.4, (0.2, 0.8), 10, 0.5, 5
+FLAGS = {
+    "fast": gettext_lazy("fast"),
+    "side": gettext_lazy("one side"),
+    "tests": gettext_lazy("failed a test pair"),
+    "agreement": gettext_lazy("disagrees"),
+}
+
+
+def flagged(flag: str, prefix: str, median: F) -> Q:
+    """The rows whose summary, at `prefix`, has a flag. `median` is where the campaign's seconds are."""
+    if flag == "fast":
+        return Q(**{f"{prefix}median_seconds__lt": FAST * median})
+    if flag == "side":
+        low, high = (Q(**{f"{prefix}left_share__{by}": side}) for by, side in zip(("lt", "gt"), SIDES, strict=True))
+        return Q(**{f"{prefix}pairs__gte": ENOUGH}) & (low | high)
+    if flag == "tests":
+        return Q(**{f"{prefix}pass_share__lt": 1})
+    return Q(**{f"{prefix}compared__gte": COMPARED, f"{prefix}agreement__lt": AGREES})
+
+
+def flags_of(summary: Summarized, median: float | None) -> list[str]:
+    """The same of one summary, in words."""
+    left, agreement, seconds = summary.left_share, summary.agreement, summary.median_seconds
+    raised = {
+        "fast": seconds is not None and seconds < FAST * (median or 0),
+        "side": summary.pairs >= ENOUGH and left is not None and not SIDES[0] <= left <= SIDES[1],
+        "tests": summary.passed < summary.tests,
+        "agreement": summary.compared >= COMPARED and agreement is not None and agreement < AGREES,
+    }
+    return [str(FLAGS[flag]) for flag, is_raised in raised.items() if is_raised]
+
+
+def summary_of(campaign: Campaign) -> CampaignSummary | None:
+    """What was counted last of a campaign's work; None before the first time."""
+    return CampaignSummary.objects.filter(campaign=campaign).first()
+
+
 def workers_with_work(campaign: Campaign) -> QuerySet[Worker]:
-    """The workers who took work in a campaign, in the order of their keys: how much, and what became of it."""
+    """The workers who took work in a campaign, in the order of their keys: how much, and what became of it. `seen` is
+    the summary of their work.
+    """
     verdicts = Assignment.Verdict
     workers = Worker.objects.filter(assignments__campaign=campaign).annotate(
         assignment_count=Count("assignments"),
         accepted_count=Count("assignments", filter=Q(assignments__verdict=verdicts.ACCEPTED)),
         excluded_count=Count("assignments", filter=Q(assignments__verdict=verdicts.EXCLUDED)),
+        seen=FilteredRelation("summaries", condition=Q(summaries__campaign=campaign)),
+        **{f"seen_{name}": F(f"seen__{name}") for name in SEEN},
     )
     return workers.order_by("pk")
 
@@ -693,36 +742,92 @@ def workers_across_campaigns(user: User) -> QuerySet[Worker]:
     )
 
 
-def worker_rows(campaign: Campaign, workers: Sequence[int]) -> list[WorkerRow]:
-    """What these workers did in a campaign, in the order given: work, exclusions, and over pairs the share of
-    the left side and the median seconds of one comparison.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""
-            WITH newest AS ({NEWEST}), behaviour AS (
-              SELECT worker_id, avg(is_left::int) FILTER (WHERE NOT is_test) AS left_share,
-                {MEDIAN_SECONDS} FILTER (WHERE NOT is_test) AS seconds
-              FROM newest GROUP BY worker_id)
-            SELECT worker.id, count(*),
-              count(*) FILTER (WHERE assignment.verdict = 'accepted'),
-              count(*) FILTER (WHERE assignment.verdict = 'excluded'),
-              (SELECT count(*) FROM judgments_judgment judgment JOIN tasks_assignment own
-                 ON own.id = judgment.assignment_id
-               WHERE own.worker_id = worker.id AND own.campaign_id = %(campaign)s),
-              behaviour.left_share, behaviour.seconds, worker.barred_at IS NOT NULL
-            FROM tasks_assignment assignment JOIN tasks_worker worker ON worker.id = assignment.worker_id
-              LEFT JOIN behaviour ON behaviour.worker_id = worker.id
-            WHERE assignment.campaign_id = %(campaign)s AND worker.id = ANY(%(workers)s::bigint[])
-            GROUP BY worker.id, behaviour.left_share, behaviour.seconds
-            """,  # noqa: S608
-            {"campaign": campaign.pk, "workers": list(workers)},
-        )
-        found = {row[0]: row for row in cursor.fetchall()}
+SEEN = ("median_seconds", "left_share", "pairs", "pass_share", "compared", "agreement")
+
+
+class WorkerRow(NamedTuple):
+    """One line of a campaign's list of workers. `seen` is empty until their work was counted."""
+
+    worker: Worker
+    assignments: int
+    accepted: int
+    excluded: int
+    seen: WorkerSummary
+    flags: list[str]
+
+
+def worker_rows(campaign: Campaign, workers: Sequence[Any]) -> list[WorkerRow]:
+    """Lines for some of `workers_with_work`, in their order."""
+    median, nothing = _median_of(campaign), WorkerSummary()
+    seen = {row.worker_id: row for row in WorkerSummary.objects.filter(campaign=campaign, worker__in=workers)}
     return [
-        WorkerRow(pk, taken, accepted, excluded, judged, None if left is None else float(left), median, barred)
-        for pk, taken, accepted, excluded, judged, left, median, barred in (found[pk] for pk in workers if pk in found)
+        WorkerRow(
+            worker,
+            worker.assignment_count,
+            worker.accepted_count,
+            worker.excluded_count,
+            seen.get(worker.pk, nothing),
+            flags_of(seen.get(worker.pk, nothing), median),
+        )
+        for worker in workers
     ]
+
+
+class AssignmentRow(NamedTuple):
+    """One line of a campaign's list of assignments. `seen` is empty until the work was counted; `pay` is empty where
+    no platform pays.
+    """
+
+    assignment: Assignment
+    seen: AssignmentSummary
+    flags: list[str]
+    pay: str
+
+
+PAY_STATES = {
+    "decide": gettext_lazy("to be decided"),
+    "way": gettext_lazy("on its way"),
+    "paid": gettext_lazy("paid"),
+    "rejected": gettext_lazy("rejected"),
+    "none": gettext_lazy("not submitted"),
+}
+
+
+def assignment_rows(campaign: Campaign, assignments: Sequence[Assignment]) -> list[AssignmentRow]:
+    """Lines for some assignments, in their order."""
+    median, nothing = _median_of(campaign), AssignmentSummary()
+    keys = [assignment.pk for assignment in assignments]
+    seen = {row.assignment_id: row for row in AssignmentSummary.objects.filter(assignment__in=keys)}
+    published = Publication.objects.filter(campaign=campaign).exclude(state=Publication.State.DRAFT).exists()
+    pay = _pay_states(keys) if published else {}
+    return [
+        AssignmentRow(
+            assignment,
+            seen.get(assignment.pk, nothing),
+            flags_of(seen.get(assignment.pk, nothing), median),
+            str(PAY_STATES[pay.get(assignment.pk, "none")]) if published else "",
+        )
+        for assignment in assignments
+    ]
+
+
+def _median_of(campaign: Campaign) -> float | None:
+    summary = summary_of(campaign)
+    return None if summary is None else summary.median_seconds
+
+
+def _pay_states(assignments: Sequence[int]) -> dict[int, str]:
+    """What became of the pay for work that was submitted at a platform, by assignment."""
+    decided = Submission.objects.filter(assignment__in=assignments).values_list("assignment", "decision")
+    states = {
+        pk: "rejected" if decision == Submission.Decision.REJECT else "way" if decision else "decide"
+        for pk, decision in decided
+    }
+    payments = Payment.objects.filter(assignment__in=assignments).exclude(state=Payment.State.REFUSED)
+    all_paid = payments.order_by().values("assignment").annotate(unpaid=Count("pk", filter=~Q(state="paid")))
+    for row in all_paid:
+        states[row["assignment"]] = "way" if row["unpaid"] else "paid"
+    return states
 
 
 def duration_of(judgment: Judgment) -> float:

@@ -260,14 +260,26 @@ def assignment_exclude(*, assignment: Assignment, why: str, by: User, at: dateti
 
 
 @transaction.atomic
-def assignment_restore(*, assignment: Assignment, why: str, by: User, at: datetime) -> Assignment:
-    """A person restores excluded work: the data are used again, for the pairs that still need a judgment."""
+def assignment_restore(
+    *,
+    assignment: Assignment,
+    why: str,
+    by: User,
+    at: datetime,
+    verdict: Assignment.Verdict = Assignment.Verdict.ACCEPTED,
+) -> Assignment:
+    """A person restores excluded work: the data are used again, for the pairs that still need a judgment.
+
+    Or, with another `verdict`, it becomes again what it was before somebody excluded it.
+    """
     assignment = _lock(assignment)
     if assignment.state == Assignment.State.ACTIVE:
         raise NotNow(_("The worker has not finished this assignment yet."))
-    if assignment.verdict != Assignment.Verdict.ACCEPTED:
+    if assignment.verdict != verdict:
         _rule(assignment.campaign, assignment.worker, assignment, Decision.Kind.RESTORED, _reason(why), by, at)
-        task_services.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.ACCEPTED)
+        if assignment.verdict == Assignment.Verdict.ACCEPTED:
+            _release(assignment)
+        task_services.assignment_set_verdict(assignment=assignment, verdict=verdict)
         pairs_fill(_pairs_of([assignment]))
         _mark_changed(assignment, was_excluded=True)
     return assignment
@@ -291,10 +303,15 @@ def worker_unbar(*, worker: Worker, campaign: Campaign, why: str, by: User, at: 
 def _exclude(assignment: Assignment, *, why: str, by: User | None, at: datetime) -> None:
     _rule(assignment.campaign, assignment.worker, assignment, Decision.Kind.EXCLUDED, why, by, at)
     task_services.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.EXCLUDED)
+    pairs_fill(_release(assignment))
+
+
+def _release(assignment: Assignment) -> list[int]:
+    """Empty the slots that an assignment's judgments fill. Returns the keys of its pairs."""
     pair_ids = _pairs_of([assignment])
     _lock_hits(pair_ids)
     Acceptance.objects.filter(assignment=assignment).delete()
-    pairs_fill(pair_ids)
+    return pair_ids
 
 
 def _rule(

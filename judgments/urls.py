@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judgments import ethics_views, pilot_views, views, worker_views
+from judgments import alarm_views, ethics_views, pilot_views, review_views, views, worker_views
 
 app_name = "judgments"
 urlpatterns = [
@@ -16,6 +16,12 @@ urlpatterns = [
     path("campaigns/<int:pk>/queries/", views.queries, name="queries"),
     path("campaigns/<int:pk>/work/", views.work, name="work"),
     path("campaigns/<int:pk>/work/<int:assignment_pk>/", views.assignment, name="assignment"),
+    path("alarms/", alarm_views.alarm_choice, name="alarm_choice"),
+    path("campaigns/<int:pk>/review/", review_views.review, name="review"),
+    path("campaigns/<int:pk>/review/assignments.csv", review_views.assignments_csv, name="assignments_csv"),
+    path("campaigns/<int:pk>/review/workers.csv", review_views.workers_csv, name="workers_csv"),
+    path("campaigns/<int:pk>/review/<int:bulk_pk>/", review_views.bulk, name="bulk"),
+    path("campaigns/<int:pk>/review/<int:bulk_pk>/undo/", review_views.bulk_undo, name="bulk_undo"),
     path("campaigns/<int:pk>/workers/<int:worker_pk>/", views.worker, name="worker"),
     path("campaigns/<int:pk>/exports/", views.make_exports, name="make_exports"),
     path("campaigns/<int:pk>/exports/files/", views.export_files, name="exports"),

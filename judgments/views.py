@@ -21,16 +21,17 @@ from core.http import Request, refuse_in, see_other
 from core.lists import Listing
 from core.money import dollars
 from core.progress import progress_of
-from judgments import detail, exports, reusing
+from judgments import deciding, detail, exports, reusing, watching
 from judgments import jobs as judgment_jobs
 from judgments import lists as judgment_lists
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.downloads import file_response
 from judgments.models import Decision, StoredFile
+from judgments.review_views import assignments_listed, workers_listed
 from platforms.bills import campaign_bill
 from platforms.consequences import offers_of, work_hours
-from platforms.models import Alarm
+from platforms.models import Alarm, Publication
 from platforms.publishing import publication_likely
 from platforms.steps import draft_steps
 from pools import selectors as pool_selectors
@@ -41,7 +42,7 @@ from pools.reuse import reused_pairs
 from pools.views import campaign_of
 from tasks import campaign_alarms, links
 from tasks import selectors as task_selectors
-from tasks.models import Assignment, Worker
+from tasks.models import Worker
 
 LATEST = 10  # decisions that the campaign's page shows
 DECISIONS = 20  # that a page of a list of them shows
@@ -80,7 +81,7 @@ def campaign(request: Request, pk: int) -> HttpResponse:
         "address": links.campaign_address(campaign),
         "tests": task_selectors.test_counts(campaign),
         "alarms": campaign_alarms.alarms_raised(campaign),
-        "platform_alarms": Alarm.objects.filter(publication__campaign=campaign, settled_at=None).count(),
+        "publication": Publication.objects.filter(campaign=campaign).exclude(state="draft").first(),
     }
     context |= {"reused": reused, "asked": campaign.pair_count - reused} | _reuse_context(campaign, draft=draft)
     if draft:
@@ -126,16 +127,22 @@ def export_files(request: Request, pk: int) -> HttpResponse:
 
 
 def _progress_context(found: Campaign, seen_state: str) -> dict[str, Any]:
-    counts = task_selectors.progress(found)
+    watched = watching.campaign_watch(found, timezone.now())
     return {
         "campaign": found,
-        "progress": counts,
+        "progress": watched.progress,
+        "forecast": watched.forecast,
+        "cost": watched.cost,
+        "counted_at": watched.counted_at,
+        "summary": judgment_selectors.summary_of(found),
+        "alarms": campaign_alarms.alarms_raised(found),
+        "platform_alarms": Alarm.objects.filter(publication__campaign=found, settled_at=None).count(),
+        "needs": watching.needs_of(found),
         "decisions": judgment_selectors.decisions(found)[:LATEST],
-        "counted_at": timezone.now(),
         "packing": progress_of(task_selectors.packing_key(found.pk)),
         "seen_state": seen_state,
         "has_changed": found.state != seen_state,
-        "refreshes": found.state != Campaign.State.CLOSED or counts.active > 0,
+        "refreshes": found.state != Campaign.State.CLOSED or watched.progress.active > 0,
     }
 
 
@@ -210,27 +217,22 @@ def queries(request: Request, pk: int) -> HttpResponse:
 def work(request: Request, pk: int) -> HttpResponse:
     """Who did what: assignments, and workers."""
     campaign = campaign_of(request, pk)
-    workers = Listing(
-        request,
-        judgment_selectors.workers_with_work(campaign),
-        sorts=judgment_lists.WORKER_SORTS,
-        narrow=judgment_lists.WorkerFilter,
-        key="workers",
-    )
+    listing = assignments_listed(request, judgment_selectors.assignments_of(campaign))
+    workers = workers_listed(request, campaign)
+    actions = deciding.actions_of(campaign)
     context = {
         "campaign": campaign,
-        "listing": _assignments(request, judgment_selectors.assignments_of(campaign)),
+        "summary": judgment_selectors.summary_of(campaign),
+        "listing": listing,
+        "rows": judgment_selectors.assignment_rows(campaign, list(listing.page)),
         "workers": workers,
-        "rows": judgment_selectors.worker_rows(campaign, [worker.pk for worker in workers.page]),
+        "worker_rows": judgment_selectors.worker_rows(campaign, list(workers.page)),
+        "actions": actions,
+        "worker_actions": [action for action in actions if action[0] not in ("exclude-all", "bonus")],
+        "bulks": campaign.bulk_decisions.select_related("by").order_by("-id")[:LATEST],
         "decisions": _decisions(request, judgment_selectors.decisions(campaign)),
     }
     return render(request, "judgments/work.html", context)
-
-
-def _assignments(request: Request, assignments: QuerySet[Assignment]) -> Listing:
-    """The assignments of a campaign, or of one worker in it."""
-    sorts, narrow = judgment_lists.ASSIGNMENT_SORTS, judgment_lists.AssignmentFilter
-    return Listing(request, assignments, sorts=sorts, narrow=narrow)
 
 
 def _decisions(request: Request, decisions: QuerySet[Decision]) -> Listing:
@@ -300,12 +302,15 @@ def worker(request: Request, pk: int, worker_pk: int) -> HttpResponse:
         if form.is_valid():
             _decide_worker(request, campaign, person, form.cleaned_data["why"])
             return see_other("judgments:worker", pk, worker_pk)
-    rows = judgment_selectors.worker_rows(campaign, [person.pk])
+    workers = judgment_selectors.workers_with_work(campaign).filter(pk=person.pk)
+    listing = assignments_listed(request, judgment_selectors.assignments_of(campaign).filter(worker=person))
     context = {
         "campaign": campaign,
         "worker": person,
-        "row": rows[0] if rows else None,
-        "listing": _assignments(request, judgment_selectors.assignments_of(campaign).filter(worker=person)),
+        "row": next(iter(judgment_selectors.worker_rows(campaign, list(workers))), None),
+        "listing": listing,
+        "rows": judgment_selectors.assignment_rows(campaign, list(listing.page)),
+        "actions": deciding.actions_of(campaign),
         "decisions": _decisions(request, judgment_selectors.decisions_on(person)),
         "form": form,
     }

@@ -212,6 +212,10 @@ class Adapter(ABC):
     # --- work
 
     @abstractmethod
+    def about_rejecting(self) -> str:
+        """What rejecting work does to its worker, and within what limits, for whoever is about to."""
+
+    @abstractmethod
     def may_extend(self, max_assignments: int, wanted: int) -> bool:
         """Whether a HIT of so many assignments may have as many as are wanted."""
 

@@ -115,7 +115,7 @@ def _paid(keys: Sequence[int]) -> defaultdict[int, Amounts]:
         if state != Payment.State.PAID:
             more = Amounts(outstanding=amount)
         else:
-            more = Amounts(paid=amount, bonuses=amount if purpose == Payment.Purpose.BONUS else ZERO, fees=fees)
+            more = Amounts(paid=amount, bonuses=amount if purpose in Payment.BONUSES else ZERO, fees=fees)
         found[campaign] = found[campaign].plus(more)
     return found
 

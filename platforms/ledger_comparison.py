@@ -258,8 +258,8 @@ def _compared(adapter: Adapter, client: Any, published_hit: PublishedHit, at: da
     paid = Payment.objects.filter(submission__published_hit=published_hit, state=State.PAID)
     rows = {row.pk: row for row in [*paid, *offered]}.values()
     amounts = (
-        sum((row.amount for row in rows if row.purpose != Purpose.BONUS), ZERO),
-        sum((row.amount for row in rows if row.purpose == Purpose.BONUS), ZERO),
+        sum((row.amount for row in rows if row.purpose not in Payment.BONUSES), ZERO),
+        sum((row.amount for row in rows if row.purpose in Payment.BONUSES), ZERO),
         rewards,
         bonuses,
     )

@@ -246,12 +246,15 @@ class Payment(models.Model):
         REWARD = "reward", _("reward")
         BONUS = "bonus", _("bonus")
         COMPENSATION = "compensation", _("compensation")
+        EXTRA = "extra", _("extra bonus")
 
     class State(models.TextChoices):
         OWED = "owed", _("owed")
         SENT = "sent", _("on its way")
         PAID = "paid", _("paid")
         REFUSED = "refused", _("refused")
+
+    BONUSES = (Purpose.BONUS, Purpose.EXTRA)
 
     publication = models.ForeignKey(Publication, on_delete=models.PROTECT, related_name="payments")
     assignment = models.ForeignKey(Assignment, null=True, blank=True, on_delete=models.PROTECT, related_name="payments")
@@ -262,6 +265,17 @@ class Payment(models.Model):
     token = models.CharField(max_length=64, unique=True, default=new_token, editable=False)
     state = models.CharField(max_length=8, choices=State, default=State.OWED)
     evidence = models.JSONField(default=dict, blank=True)
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text=_("Who granted an extra bonus."),
+    )
+    why = models.TextField(
+        blank=True, default="", db_default="", help_text=_("What the worker reads about an extra bonus.")
+    )
     owed_at = models.DateTimeField()
     paid_at = models.DateTimeField(null=True, blank=True)
 
@@ -296,6 +310,7 @@ class Operation(models.Model):
         APPROVE = "approve", _("approve")
         REJECT = "reject", _("reject")
         BONUS = "bonus", _("pay a bonus")
+        EXTRA_BONUS = "extra-bonus", _("pay an extra bonus")
         COMPENSATE = "compensate", _("offer a compensation")
         EXCLUDE = "exclude", _("exclude a worker")
         READMIT = "readmit", _("readmit a worker")
@@ -371,7 +386,7 @@ class Operation(models.Model):
                 | Q(kind="compensate", published_hit__isnull=False, payment__isnull=False)
                 | Q(kind="approve", submission__isnull=False)
                 | Q(kind="reject", submission__isnull=False)
-                | Q(kind="bonus", submission__isnull=False, payment__isnull=False)
+                | Q(kind__in=["bonus", "extra-bonus"], submission__isnull=False, payment__isnull=False)
                 | Q(kind__in=["exclude", "readmit"], worker__isnull=False, barred_at__isnull=False),
                 name="operation_says_what_it_is_about",
             ),

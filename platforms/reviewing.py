@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from core.errors import BadRequest, NotNow
 from core.models import User
+from core.money import dollars
 from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
 from platforms.payments import COMPENSATION_TIME
@@ -25,6 +26,7 @@ from tasks.models import Assignment, Worker
 Kind, Purpose, Decision, Status = Operation.Kind, Payment.Purpose, Submission.Decision, Submission.Status
 BATCH = 200
 GRACE = timedelta(hours=1)
+MOST_BONUS = Decimal(100)  # in one decision, for one assignment: more is likely a slip of the finger
 log = logging.getLogger(__name__)
 
 
@@ -229,6 +231,35 @@ def submission_reject(*, submission: Submission, by: User, why: str, at: datetim
         operation_plan(publication=submission.publication, kind=Kind.REJECT, submission=submission, at=at)
         _settle_alarms(submission, at)
     return submission
+
+
+@transaction.atomic
+def bonus_grant(*, submission: Submission, amount: Decimal, by: User, why: str, at: datetime) -> Payment:
+    """A person pays a bonus beyond what is owed, for work that was approved. Granting the same again is not an error.
+
+    An assignment gets one at most. The worker reads why.
+    """
+    locked = Submission.objects.select_for_update(of=("self",), no_key=True)
+    submission = locked.select_related("publication__campaign", "assignment").get(pk=submission.pk)
+    reason = _reason(why)
+    if submission.decision != Decision.APPROVE:
+        raise NotNow(_("Only work that was approved can get a bonus."))
+    if not Decimal(0) < amount <= MOST_BONUS:
+        raise BadRequest(_("A bonus is between $0.01 and %(most)s.") % {"most": dollars(MOST_BONUS)})
+    fee = adapter_of(submission.publication).bonus_fee(amount)
+    payment = _payment(submission, Purpose.EXTRA, amount, fee, at)
+    if payment.by is not None:
+        if payment.amount != amount:
+            raise NotNow(_("This work got an extra bonus of %(amount)s before.") % {"amount": dollars(payment.amount)})
+        return payment
+    payment.by, payment.why = by, reason
+    payment.save(update_fields=["by", "why"])
+    publication = submission.publication
+    PublishedHit.objects.filter(pk=submission.published_hit_id).update(
+        settled_at=None
+    )  # the ledgers are to be compared
+    operation_plan(publication=publication, kind=Kind.EXTRA_BONUS, submission=submission, payment=payment, at=at)
+    return payment
 
 
 def _undecided(submission: Submission, wanted: str) -> Submission:

@@ -278,6 +278,11 @@ class CampaignAlarm(models.Model):
         RESULTS = "results", _("computing the results")
         EXPORTS = "exports", _("making the export files")
         FILES = "files", _("deleting replaced files")
+        SUMMARY = "summary", _("counting the work")
+        WATCH = "watch", _("looking for problems")
+        FAILING = "failing", _("many fail test pairs")
+        STALLED = "stalled", _("no work is accepted")
+        NOBODY = "nobody", _("nobody comes")
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="alarms")
     kind = models.CharField(max_length=10, choices=Kind)

@@ -23,7 +23,17 @@ from core.lists import Listing
 from core.models import Lab, User
 from core.version import VERSION
 from evaluation.files.runs import Census
-from judgments.models import Acceptance, Decision, Export, Judgment
+from judgments.models import (
+    Acceptance,
+    AssignmentSummary,
+    BulkDecision,
+    BulkRow,
+    CampaignSummary,
+    Decision,
+    Export,
+    Judgment,
+    WorkerSummary,
+)
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
 from pools.forms import OFFERED, CampaignForm
 from pools.models import (
@@ -93,6 +103,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "judgments:assignment": ("decisions",),
     "judgments:worker": ("", "decisions"),
     "judgments:workers": ("",),
+    "judgments:bulk": ("",),
     "results:query": ("passages", "judgments"),
     "results:table": ("",),
     "results:version": ("changes",),
@@ -113,6 +124,7 @@ OTHER_PAGES = {
     *("judgments:progress", "judgments:exports", "results:results", "results:status"),
     *("results:plan", "platforms:submission", "platforms:compared", "pools:campaign_delete", "pools:campaign_rename"),
     *("pools:collection_new", "pools:collection_add", "pools:preferences_import", "pools:job", "pools:job_progress"),
+    *("judgments:alarm_choice",),
     *("judgments:pilot", "judgments:ethics"),
     *("pools:campaign_edit", "platforms:draft_reach"),
     *("results:settings", "results:version_new", "results:version_asked"),
@@ -127,6 +139,10 @@ NOT_PAGES = {
         "logout",
         "home",
         "judgments:make_exports",
+        "judgments:review",
+        "judgments:bulk_undo",
+        "judgments:assignments_csv",
+        "judgments:workers_csv",
         "judgments:export",
         "tasks:tests_suggest",
     ),
@@ -191,6 +207,7 @@ class World(NamedTuple):
     submission: Submission
     job: Job
     asked: VersionRequest
+    bulk: BulkDecision
 
     def address(self, name: str) -> str:
         """The address of a page."""
@@ -201,6 +218,7 @@ class World(NamedTuple):
         )
         arguments: dict[str, list[Any]] = {
             "pools:campaigns": [],
+            "judgments:alarm_choice": [],
             "pools:campaign_new": [],
             "pools:collections": [],
             "pools:runs": [],
@@ -219,6 +237,7 @@ class World(NamedTuple):
             "pools:run": [self.run.pk],
             "judgments:assignment": [campaign.pk, self.assignment.pk],
             "judgments:worker": [campaign.pk, self.worker.pk],
+            "judgments:bulk": [campaign.pk, self.bulk.pk],
             "platforms:submission": [campaign.pk, self.submission.pk],
             "results:query": [campaign.pk, self.pool.pk],
             "results:table": [campaign.pk, "stability"],
@@ -343,6 +362,17 @@ def make(count: int) -> World:
     about = {"campaign": campaign, "worker": worker, "assignment": assignment, "by": rita, "at": at}
     multiply(Decision.objects.create(**about, kind="restored", why="It was fine after all."), count)
     submission = _publish(campaign, count, hit, assignment, unique)
+    bulk = BulkDecision.objects.create(campaign=campaign, action="exclude", why="Careless.", by=rita, at=at)
+    row = BulkRow.objects.create(bulk=bulk, assignment=assignment, worker=worker, state="done")
+    multiply(row, count, assignment=f"{assignment.pk} + n", worker=f"{worker.pk} + n")
+    seen = {"pairs": 10, "median_seconds": 5.0, "left_share": 0.1, "tests": 3, "passed": 2, "pass_share": 0.6}
+    summary = AssignmentSummary.objects.create(assignment=assignment, **seen)
+    multiply(summary, count, assignment=f"{assignment.pk} + n")
+    of_worker = WorkerSummary.objects.create(campaign=campaign, worker=worker, **seen)
+    multiply(of_worker, count, worker=f"{worker.pk} + n")
+    CampaignSummary.objects.create(
+        campaign=campaign, revision=0, newest_judgment=0, made_at=at, rests_until=at, median_seconds=20.0
+    )
 
     data = sample(16)
     data["stability"] = [{"qid": f"q{n}", "best": [f"p{n}"], "share": n / count} for n in range(count)]
@@ -367,7 +397,9 @@ def make(count: int) -> World:
     counts = {"judging": judging, "pools": 1, "single": 1, "deadlocks": [], "incomplete": 0}
     Export.objects.create(**moment, software=VERSION, newest_assignment=0, newest_judgment=0, counts=counts, made_at=at)
     factories.analyze()
-    return World(count, rita, ada, collection, run, campaign, draft, pool, worker, assignment, submission, job, asked)
+    return World(
+        count, rita, ada, collection, run, campaign, draft, pool, worker, assignment, submission, job, asked, bulk
+    )
 
 
 def _publish(campaign: Campaign, count: int, hit: Hit, assignment: Assignment, unique: str) -> Submission:

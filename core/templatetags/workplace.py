@@ -5,6 +5,7 @@ from datetime import datetime
 from django import template
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
@@ -78,6 +79,16 @@ def ago(at: datetime) -> str:
     if (timezone.now() - at).total_seconds() < 60:
         return _("just now")
     return _("%(time)s ago") % {"time": timesince(at)}
+
+
+@register.filter
+def day_and_time(at: datetime) -> str:
+    """`today at 14:00 UTC`, `tomorrow at 14:00 UTC`, or `on 24 Nov 2026, 14:00 UTC`."""
+    days = (at.date() - timezone.now().date()).days
+    words = {0: _("today at %(time)s UTC"), 1: _("tomorrow at %(time)s UTC")}
+    if days in words:
+        return words[days] % {"time": f"{at:%H:%M}"}
+    return _("on %(day)s UTC") % {"day": date_format(at, "j M Y, H:i")}
 
 
 @register.filter

@@ -172,6 +172,23 @@ class MTurkAdapter(Adapter):
 
     # --- work
 
+    def about_rejecting(self) -> str:
+        """A rejection stays on a worker's record; the feedback has at most 1,024 characters."""
+        said = _(
+            "A rejected worker is not paid and reads the first 1,024 characters of your reason. Only work that has not "
+            "been approved yet can be rejected."
+        )
+        if self.platform == Platform.MARKETPLACE:
+            return said
+        return (
+            said
+            + " "
+            + _(
+                "The rejection lowers their approval rate, which can keep them from other work for a long time. It "
+                "can be reversed at Mechanical Turk, within 30 days of the submission."
+            )
+        )
+
     def may_extend(self, max_assignments: int, wanted: int) -> bool:
         """Ten assignments cost more, so a HIT of fewer may not come to have so many."""
         return not max_assignments < LARGE <= wanted

@@ -510,7 +510,7 @@ class Reject(MTurkHandler):
 
 
 class Bonus(MTurkHandler):
-    """Pays a bonus for submitted work: one at most."""
+    """Pays the part of what is owed that the listed reward leaves, as a bonus: one at most."""
 
     kind = Kind.BONUS
     spends = True
@@ -534,13 +534,39 @@ class Bonus(MTurkHandler):
         return dict(client.send_bonus(**operation.request, **token_of(operation)))
 
     def look(self, client: Any, operation: Operation) -> Answer | None:
-        """We pay one bonus for an assignment at most, so one of this amount to this worker is it."""
+        """We pay an assignment one bonus for what it is owed, and one extra bonus, at most: one of this amount, with
+        these words, to this worker is it.
+        """
         asked = operation.request
         for bonus in listed(client.list_bonus_payments, "BonusPayments", AssignmentId=asked["AssignmentId"]):
             same = Decimal(bonus["BonusAmount"]) == Decimal(asked["BonusAmount"])
+            same = same and bonus.get("Reason", asked["Reason"]) == asked["Reason"]
             if same and bonus["WorkerId"] == asked["WorkerId"]:
                 return {"BonusPayment": bonus}
         return None
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """It is paid."""
+        _settle_payment(operation, answer, at)
+
+
+class ExtraBonus(Bonus):
+    """Pays a bonus that a person granted beyond what is owed: one at most. The worker reads why."""
+
+    kind = Kind.EXTRA_BONUS
+    spends = True
+    runs_while_paused = True
+    runs_while_stopped = False
+
+    def request(self, operation: Operation) -> Answer:
+        """SendBonus, but for the token."""
+        submission, payment = submission_of(operation), payment_of(operation)
+        return {
+            "AssignmentId": submission.platform_assignment_id,
+            "WorkerId": submission.platform_worker_id,
+            "BonusAmount": f"{payment.amount:.2f}",
+            "Reason": payment.why,
+        }
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
         """It is paid."""
@@ -672,6 +698,7 @@ HANDLERS: tuple[Handler, ...] = (
     Approve(),
     Reject(),
     Bonus(),
+    ExtraBonus(),
     Exclude(),
     Readmit(),
 )

@@ -10,6 +10,23 @@ function isInUse(part) {
   return part.contains(document.activeElement) || (!selection.isCollapsed && selection.containsNode(part, true));
 }
 
+// A page that nobody sees asks for nothing, and catches up as soon as somebody looks, or the network is back.
+const parts = () => document.querySelectorAll("[hx-get][hx-trigger^='every']");
+
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (document.hidden) event.preventDefault();
+});
+
+function catchUp() {
+  if (document.hidden) return;
+  for (const part of parts()) {
+    htmx.ajax("GET", part.getAttribute("hx-get"), { source: part, target: part, swap: "outerHTML", select: part.getAttribute("hx-select") ?? undefined });
+  }
+}
+document.addEventListener("visibilitychange", catchUp);
+window.addEventListener("online", catchUp);
+window.addEventListener("pageshow", (event) => event.persisted && catchUp()); // brought back from the history
+
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { target, xhr, requestConfig } = event.detail;
   before = target.dataset.announce;

@@ -36,6 +36,7 @@ RULES = {
     Kind.APPROVE: (True, True, False),
     Kind.REJECT: (False, True, False),
     Kind.BONUS: (True, True, False),
+    Kind.EXTRA_BONUS: (True, True, False),
     Kind.COMPENSATE: (True, True, False),
     Kind.EXCLUDE: (False, True, True),
     Kind.READMIT: (False, True, False),
@@ -70,6 +71,7 @@ def abouts(publication: Publication) -> dict[str, dict[str, Any]]:
     )
     owed = {"publication": publication, "amount": Decimal("1.00"), "fee": Decimal("0.20"), "owed_at": at}
     bonus = Payment.objects.create(submission=submission, purpose="bonus", **owed)
+    extra = Payment.objects.create(submission=submission, purpose="extra", why="Careful work.", **owed)
     compensation = Payment.objects.create(assignment=work, purpose="compensation", **owed)
     terms = terms_keep(publication=publication, by=None, at=at, hit_type_id="3TYPE")
     offered = publication.published_hits.create(max_assignments=1)
@@ -85,6 +87,7 @@ def abouts(publication: Publication) -> dict[str, dict[str, Any]]:
         Kind.APPROVE: {"submission": submission},
         Kind.REJECT: {"submission": submission},
         Kind.BONUS: {"submission": submission, "payment": bonus},
+        Kind.EXTRA_BONUS: {"submission": submission, "payment": extra},
         Kind.COMPENSATE: {"payment": compensation, "published_hit": offered, "turn": 1},
         Kind.EXCLUDE: barring,
         Kind.READMIT: barring,
@@ -156,6 +159,7 @@ def test_of_what_is_held_back_and_in_doubt_only_the_publishing_of_a_hit_is_looke
 def test_a_request_is_made_from_the_rows_that_the_operation_is_about(operations: dict[str, Operation]) -> None:
     assert operations[Kind.EXTEND].request == {"HITId": "3HIT", "NumberOfAdditionalAssignments": 2}
     assert operations[Kind.BONUS].request["BonusAmount"] == "1.00"
+    assert operations[Kind.EXTRA_BONUS].request["Reason"] == "Careful work."
     assert operations[Kind.RETYPE].request == {"HITId": "3HIT", "HITTypeId": "3TYPE"}
     compensation = operations[Kind.COMPENSATE]
     assert compensation.payment is not None

@@ -1,0 +1,80 @@
+"""What a job looks for in campaigns that are open: failed test pairs, a standstill, nobody coming."""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Max, Min, QuerySet
+from django.utils.translation import gettext as _
+
+from judgments.models import CampaignSummary, Decision
+from platforms.models import Publication
+from pools.models import Campaign
+from tasks.campaign_alarms import alarm_raise, alarm_settle
+from tasks.models import Assignment, CampaignAlarm, Hit
+
+Kind = CampaignAlarm.Kind
+LATEST, ENOUGH = 50, 10  # checked assignments of which the share that failed is looked at
+
+
+def campaigns_to_check() -> QuerySet[Campaign]:
+    """Campaigns that are open, and those that were when an alarm was raised."""
+    raised = CampaignAlarm.objects.filter(kind__in=[Kind.FAILING, Kind.STALLED, Kind.NOBODY], settled_at=None)
+    return Campaign.objects.filter(state=Campaign.State.OPEN).union(Campaign.objects.filter(alarms__in=raised))
+
+
+def campaign_check(*, campaign: Campaign, at: datetime) -> list[str]:
+    """Raise, or settle, the alarms about how a campaign goes. Returns the kinds that are raised."""
+    is_open = campaign.state == Campaign.State.OPEN and Hit.objects.filter(campaign=campaign, needed__gt=0).exists()
+    said = {
+        Kind.FAILING: _failing(campaign) if is_open else "",
+        Kind.STALLED: _stalled(campaign, at) if is_open else "",
+        Kind.NOBODY: _nobody(campaign, at) if is_open else "",
+    }
+    for kind, text in said.items():
+        if text:
+            alarm_raise(campaign_id=campaign.pk, kind=kind, text=text, at=at, retried=False)
+        else:
+            alarm_settle(campaign_id=campaign.pk, kind=kind, at=at)
+    return [kind for kind, text in said.items() if text]
+
+
+def _failing(campaign: Campaign) -> str:
+    """Of the newest checked work, the share that the rule excluded is too large."""
+    checked = campaign.assignments.filter(
+        verdict__in=[Assignment.Verdict.ACCEPTED, Assignment.Verdict.EXCLUDED], finished_at__isnull=False
+    )
+    newest = list(checked.order_by("-finished_at", "-id").values_list("id", flat=True)[:LATEST])
+    by_the_rule = Decision.objects.filter(assignment__in=newest, kind=Decision.Kind.EXCLUDED, by=None)
+    failed = by_the_rule.values("assignment").distinct().count()
+    if len(newest) < ENOUGH or failed < settings.ALARM_FAILING_SHARE * len(newest):
+        return ""
+    return _(
+        "%(failed)d of the last %(checked)d assignments failed a test pair. Look at the test pairs, and at who "
+        "fails them."
+    ) % {"failed": failed, "checked": len(newest)}
+
+
+def _stalled(campaign: Campaign, at: datetime) -> str:
+    """Work came, and for a while none of it was accepted."""
+    times = campaign.assignments.aggregate(first=Min("taken_at"))
+    accepted = campaign.assignments.filter(verdict=Assignment.Verdict.ACCEPTED).aggregate(last=Max("finished_at"))
+    since = accepted["last"] or times["first"]
+    if since is None or at - since < timedelta(hours=settings.ALARM_STALLED_HOURS):
+        return ""
+    return _("The campaign is open, and no work has been accepted since %(time)s UTC.") % {
+        "time": f"{since:%Y-%m-%d %H:%M}"
+    }
+
+
+def _nobody(campaign: Campaign, at: datetime) -> str:
+    """Nobody has taken a HIT since the campaign opened: its work is counted for the first time then. Where workers come
+    from a platform, that is looked at there (platforms.attention).
+    """
+    opened = CampaignSummary.objects.filter(campaign=campaign).values_list("made_at", flat=True).first()
+    if opened is None or campaign.assignments.exists() or Publication.objects.filter(campaign=campaign).exists():
+        return ""
+    if at - opened < timedelta(hours=settings.ALARM_NOBODY_HOURS):
+        return ""
+    return _("The campaign is open, and nobody has taken a HIT since %(time)s UTC. Send people the link.") % {
+        "time": f"{opened:%Y-%m-%d %H:%M}"
+    }

@@ -1,0 +1,47 @@
+"""Which mails about alarms somebody wants: their own page."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from core.http import Request, see_other
+from judgments import alarm_mails
+from judgments.models import AlarmChoice
+
+
+class AlarmChoiceForm(forms.Form):
+    """About which campaigns, and what."""
+
+    reach = forms.ChoiceField(
+        label=gettext_lazy("Mails about"), choices=AlarmChoice.Reach.choices, widget=forms.RadioSelect
+    )
+    topics = forms.MultipleChoiceField(
+        label=gettext_lazy("Kinds of problems"),
+        choices=AlarmChoice.Topic.choices,
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+    )
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def alarm_choice(request: Request) -> HttpResponse:
+    """What somebody chose. POST chooses anew."""
+    choice = alarm_mails.choice_of(request.user)
+    form, status = AlarmChoiceForm(initial={"reach": choice.reach, "topics": choice.topics}), 200
+    if request.method == "POST":
+        form, status = AlarmChoiceForm(request.POST), 400
+        if form.is_valid():
+            given: dict[str, Any] = form.cleaned_data
+            alarm_mails.choice_set(user=request.user, **given)
+            messages.success(request, _("Saved."))
+            return see_other("judgments:alarm_choice")
+    context = {"form": form, "is_mail_set_up": alarm_mails.is_mail_set_up()}
+    return render(request, "judgments/alarm_choice.html", context, status=status)

@@ -1,0 +1,104 @@
+"""Counting what pages show of work: how fast, which side, test pairs passed, agreement with others.
+
+A job counts a campaign's whole work at once, and stores it by assignment, by worker and for the campaign.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from time import perf_counter
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from core.locks import alone
+from core.snapshot import one_moment
+from judgments import selectors as judgment_selectors
+from judgments.models import AssignmentSummary, CampaignSummary, Judgment, Summarized, WorkerSummary
+from pools.models import Campaign
+from tasks.models import Assignment
+
+# While judgments come in, a campaign is counted again once this many times the time that it took has passed.
+REST_FACTOR = 10
+BATCH = 2_000
+FIELDS = ("pairs", "median_seconds", "left_share", "tests", "passed", "compared", "agreed")
+SHARES = ("pass_share", "agreement")
+# What others said on a pair is what was accepted on it, less the worker's own: nobody judges a pair twice.
+_COUNTED = f"""
+WITH newest AS MATERIALIZED ({judgment_selectors.NEWEST}), said AS (
+  SELECT pair_id, count(*) FILTER (WHERE prefers_a) AS a, count(*) FILTER (WHERE NOT prefers_a) AS b
+  FROM newest WHERE verdict = 'accepted' AND pair_id IS NOT NULL GROUP BY pair_id),
+judged AS (
+  SELECT newest.*, coalesce(said.a + said.b, 0) - own AS others,
+    coalesce(CASE WHEN prefers_a THEN said.a ELSE said.b END, 0) - own AS same
+  FROM newest CROSS JOIN LATERAL (SELECT (verdict = 'accepted' AND NOT is_test)::int AS own) counted
+    LEFT JOIN said ON said.pair_id = newest.pair_id)
+SELECT assignment_id, worker_id, count(*) FILTER (WHERE NOT is_test),
+  {judgment_selectors.MEDIAN_SECONDS} FILTER (WHERE NOT is_test),
+  avg(is_left::int) FILTER (WHERE NOT is_test)::float,
+  count(*) FILTER (WHERE is_test), count(*) FILTER (WHERE is_test AND prefers_a),
+  coalesce(sum(others) FILTER (WHERE NOT is_test), 0)::int, coalesce(sum(same) FILTER (WHERE NOT is_test), 0)::int
+FROM judged GROUP BY GROUPING SETS ((assignment_id, worker_id), (worker_id), ())
+"""  # noqa: S608
+
+
+def campaigns_to_summarize(*, at: datetime) -> QuerySet[Campaign]:
+    """Campaigns whose work has changed since it was counted, and that have rested; those that wait longest first."""
+    saved = Judgment.objects.filter(
+        assignment__campaign=OuterRef("pk"),
+        assignment__state=Assignment.State.ACTIVE,
+        id__gt=OuterRef("summary__newest_judgment"),
+    )
+    changed = Q(summary=None) | ~Q(summary__revision=F("revision")) | Q(Exists(saved))
+    rested = Q(summary=None) | Q(summary__rests_until__lte=at)
+    started = Campaign.objects.exclude(state__in=[Campaign.State.DRAFT, Campaign.State.PACKING])
+    return started.filter(changed, rested).order_by(F("summary__made_at").asc(nulls_first=True), "id")
+
+
+def campaign_summarize(*, campaign: Campaign) -> bool:
+    """Count a campaign's work and store what is new. False where another does it now."""
+    with alone(f"summary of campaign {campaign.pk}") as ours:
+        if not ours:
+            return False
+        started = perf_counter()
+        with one_moment():
+            at, moment = timezone.now(), judgment_selectors.moment_of(campaign)
+            with connection.cursor() as cursor:
+                cursor.execute(_COUNTED, {"campaign": campaign.pk, "workers": None})
+                rows = cursor.fetchall()
+        whole = next(_values(row) for row in rows if row[0] is None and row[1] is None)
+        with transaction.atomic():
+            _store(AssignmentSummary, "assignment_id", {}, {row[0]: _values(row) for row in rows if row[0] is not None})
+            workers = {row[1]: _values(row) for row in rows if row[0] is None and row[1] is not None}
+            _store(WorkerSummary, "worker_id", {"campaign_id": campaign.pk}, workers)
+            CampaignSummary.objects.update_or_create(
+                campaign=campaign,
+                defaults={
+                    **whole,
+                    "revision": moment.revision,
+                    "newest_judgment": moment.newest_judgment,
+                    "made_at": at,
+                    "rests_until": timezone.now() + timedelta(seconds=REST_FACTOR * (perf_counter() - started)),
+                },
+            )
+        return True
+
+
+def _values(row: Iterable[Any]) -> dict[str, Any]:
+    _assignment, _worker, *counted = row
+    values = dict(zip(FIELDS, counted, strict=True))
+    values["pass_share"] = values["passed"] / values["tests"] if values["tests"] else None
+    values["agreement"] = values["agreed"] / values["compared"] if values["compared"] else None
+    return values
+
+
+def _store(model: type[Summarized], key: str, common: dict[str, Any], wanted: dict[int, dict[str, Any]]) -> None:
+    """Write down what differs from what is stored."""
+    stored = model._default_manager.filter(**{f"{key}__in": list(wanted)}, **common)
+    before = {row.pop(key): row for row in stored.values(key, *FIELDS, *SHARES)}
+    changed = [model(**{key: pk}, **common, **values) for pk, values in wanted.items() if before.get(pk) != values]
+    unique = [key.removesuffix("_id"), *(name.removesuffix("_id") for name in common)]
+    model._default_manager.bulk_create(
+        changed, batch_size=BATCH, update_conflicts=True, unique_fields=unique, update_fields=[*FIELDS, *SHARES]
+    )

@@ -1,0 +1,136 @@
+"""What the page of a running campaign shows: how far, when done at this pace, what it costs, what needs a person.
+
+All who look within a few seconds share one count, whatever the size of the campaign.
+"""
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import NamedTuple
+
+from django.core.cache import cache
+from django.db.models import Max, Sum
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from platforms import status as platform_status
+from platforms.bills import remaining_bill
+from platforms.costs import campaign_costs
+from platforms.models import Payment, Publication
+from platforms.publishing import publication_likely
+from pools.models import Campaign
+from tasks import selectors as task_selectors
+from tasks.models import Assignment, Hit
+
+SHARED = 10  # seconds for which a count is everybody's
+WINDOW = timedelta(hours=24)  # of accepted work, from which the pace follows
+ENOUGH = 5  # accepted assignments that a pace is said from
+PACE_FROM = 200
+LONGEST = timedelta(days=365)
+
+
+class Forecast(NamedTuple):
+    """When the work is done if it goes on as in the last `seconds`, in which `accepted` assignments were accepted.
+
+    `remaining` more are needed. `done_at` is None where `why` says what keeps it from being said.
+    """
+
+    remaining: int
+    accepted: int
+    seconds: float
+    done_at: datetime | None
+    why: str
+
+
+class Cost(NamedTuple):
+    """In dollars: owed to workers so far, paid of that by the platform, its fees so far, and all of it at the end."""
+
+    owed: Decimal
+    paid: Decimal
+    fees: Decimal
+    at_end: Decimal
+
+
+class Watched(NamedTuple):
+    """A campaign as it runs. `counted_at` is when it was counted."""
+
+    progress: task_selectors.Progress
+    forecast: Forecast
+    cost: Cost
+    counted_at: datetime
+
+
+def campaign_watch(campaign: Campaign, at: datetime) -> Watched:
+    """Count, or give what was counted a moment ago. What ends or is decided on is seen at once."""
+    newest = campaign.assignments.aggregate(newest=Max("id", default=0))["newest"]
+    key = f"watched campaign {campaign.pk} {campaign.state} {campaign.revision} {newest}"
+    watched: Watched | None = cache.get(key)
+    if watched is None:
+        progress = task_selectors.progress(campaign)
+        watched = Watched(progress, forecast(campaign, at), _cost(campaign, progress.owed), at)
+        cache.set(key, watched, timeout=SHARED)
+    return watched
+
+
+def forecast(campaign: Campaign, at: datetime) -> Forecast:
+    """When the campaign is done at its present pace."""
+    remaining = Hit.objects.filter(campaign=campaign).aggregate(sum=Sum("needed", default=0))["sum"]
+    recent = campaign.assignments.filter(verdict=Assignment.Verdict.ACCEPTED, finished_at__gt=at - WINDOW)
+    ended = list(recent.order_by("-finished_at").values_list("finished_at", flat=True)[:PACE_FROM])
+    lasted = at - ended[-1] if ended and ended[-1] else timedelta(0)
+    said = Forecast(remaining, len(ended), lasted.total_seconds(), None, "")
+    if not remaining:
+        return said._replace(why=_("All the work is done."))
+    if campaign.state != Campaign.State.OPEN:
+        return said._replace(why=_("Nobody gets a HIT while the campaign is not open."))
+    if len(ended) < ENOUGH or not lasted:
+        text = _("Too little was accepted in the last 24 hours to say when it is done.")
+        return said._replace(why=text)
+    # The oldest begins the time that is looked at, and the others came within it.
+    takes = lasted * remaining / (len(ended) - 1)
+    if takes > LONGEST:
+        return said._replace(why=_("At this pace it takes more than a year."))
+    return said._replace(done_at=at + takes)
+
+
+def _cost(campaign: Campaign, owed: Decimal) -> Cost:
+    amounts = next(campaign_costs([campaign])).amounts
+    booked = Payment.objects.filter(publication__campaign=campaign).exclude(state=Payment.State.REFUSED)
+    fees = booked.aggregate(sum=Sum("fee", default=Decimal(0)))["sum"]
+    publication = publication_likely(campaign)
+    publication.campaign = campaign
+    return Cost(owed, amounts.paid, fees, owed + fees + remaining_bill(publication).total)
+
+
+# --- what needs a person
+
+
+class Need(NamedTuple):
+    """Something that waits for a person, in words, and where it is done."""
+
+    text: str
+    address: str
+
+
+def needs_of(campaign: Campaign) -> list[Need]:
+    """What waits for a person beside alarms: work to decide on, compensations to offer."""
+    publication = Publication.objects.filter(campaign=campaign).exclude(state=Publication.State.DRAFT).first()
+    if publication is None:
+        return []
+    waiting = platform_status.for_a_person(platform_status.submissions_of(publication)).count()
+    owed = publication.payments.filter(purpose=Payment.Purpose.COMPENSATION, state=Payment.State.OWED).count()
+    texts = [
+        (waiting, _work_to_decide(waiting), "platforms:submissions"),
+        (owed, _compensations(owed), "platforms:compensations"),
+    ]
+    return [Need(text, reverse(name, args=[campaign.pk])) for count, text, name in texts if count]
+
+
+def _work_to_decide(count: int) -> str:
+    said = ngettext("Decide on %(count)d submission.", "Decide on %(count)d submissions.", count)
+    return said % {"count": count}
+
+
+def _compensations(count: int) -> str:
+    said = ngettext("Offer or decline %(count)d compensation.", "Offer or decline %(count)d compensations.", count)
+    return said % {"count": count}

@@ -1,0 +1,130 @@
+"""Alarms about how a campaign goes, and mails about them: one for each kind of problem, to who wants to know."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.models import Lab, User
+from judgments import alarm_mails
+from judgments import jobs as judgment_jobs
+from judgments.alarm_checks import campaign_check
+from judgments.models import AlarmChoice, AlarmEpisode
+from pools.models import Campaign, Collection
+from tasks import campaign_alarms
+from tasks.models import Assignment
+from tests import factories
+
+LOCAL = "django.core.mail.backends.locmem.EmailBackend"
+
+
+@pytest.fixture
+def ours(campaign: Campaign, rita: User, settings: Any) -> Campaign:
+    """Rita's campaign, on a site that sends mail."""
+    settings.EMAIL_BACKEND, settings.SITE_URL = LOCAL, "https://judge.example.org"
+    rita.email = "rita@example.org"
+    rita.save()
+    Campaign.objects.filter(pk=campaign.pk).update(created_by=rita)
+    campaign.refresh_from_db()
+    return campaign
+
+
+def test_a_campaign_that_fails_stands_still_or_is_not_found_raises_an_alarm_and_settles_it(
+    collection: Collection, settings: Any
+) -> None:
+    campaign = factories.campaign(collection, "watched", pairs_per_hit=1, tests_per_hit=1, exclusion="assignment")
+    now = timezone.now()
+    judgment_jobs.summarize()
+    assert campaign_check(campaign=campaign, at=now) == []
+    assert campaign_check(campaign=campaign, at=now + timedelta(hours=5)) == ["nobody"]
+    for number in range(11):
+        factories.do(factories.worker(campaign, f"worker {number}"), campaign, fail_tests=number > 2)
+    assert campaign_check(campaign=campaign, at=now) == ["failing"]
+    assert "8 of the last 11 assignments" in campaign.alarms.get(kind="failing").text
+    settings.ALARM_FAILING_SHARE = 0.9
+    assert campaign_check(campaign=campaign, at=now + timedelta(hours=25)) == ["stalled"]
+    Campaign.objects.filter(pk=campaign.pk).update(state="paused")
+    campaign.refresh_from_db()
+    assert campaign_check(campaign=campaign, at=now + timedelta(hours=25)) == []
+    assert not campaign_alarms.alarms_raised(campaign).exists()
+
+
+def test_one_mail_tells_of_a_problem_while_it_lasts_and_another_when_it_comes_again(ours: Campaign) -> None:
+    def raise_alarm() -> None:
+        text = "Worker A1B2 broke it."
+        campaign_alarms.alarm_raise(campaign_id=ours.pk, kind="exports", text=text, at=timezone.now(), retried=False)
+
+    raise_alarm()
+    assert judgment_jobs.watch() == "mails sent: 1"
+    raise_alarm()
+    assert judgment_jobs.watch() == "mails sent: 0"
+    (sent,) = mail.outbox
+    assert sent.to == ["rita@example.org"]
+    assert f"https://judge.example.org/campaigns/{ours.pk}/" in sent.body
+    assert "A1B2" not in sent.subject + str(sent.body)  # nothing about workers
+    campaign_alarms.alarm_settle(campaign_id=ours.pk, kind="exports", at=timezone.now())
+    assert judgment_jobs.watch() == "mails sent: 0"
+    raise_alarm()
+    assert judgment_jobs.watch() == "mails sent: 1"
+    assert AlarmEpisode.objects.count() == 2
+
+
+def test_who_gets_a_mail_is_each_persons_choice(ours: Campaign, lab: Lab, rita: User, client: Client) -> None:
+    anna = factories.user("anna", email="anna@example.org")
+    lab.members.add(anna)
+    assert alarm_mails.recipients(ours, "failing") == [rita]
+    client.force_login(anna)
+    address = reverse("judgments:alarm_choice")
+    assert b'value="own"' in client.get(address).content
+    assert client.post(address, {"reach": "all", "topics": ["quality"]}).status_code == 303
+    assert alarm_mails.recipients(ours, "failing") == [rita, anna]
+    assert alarm_mails.recipients(ours, "funds") == [rita]
+    alarm_mails.choice_set(user=rita, reach=AlarmChoice.Reach.NONE, topics=AlarmChoice.Topic.values)
+    assert alarm_mails.recipients(ours, "failing") == [anna]
+    assert client.post(address, {"reach": "everything"}).status_code == 400
+    lab.members.remove(anna)
+    assert alarm_mails.recipients(ours, "failing") == []
+
+
+def test_a_mail_that_fails_keeps_nobody_else_from_theirs_and_is_tried_again(
+    ours: Campaign, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anna = factories.user("anna", email="anna@example.org")
+    lab.members.add(anna)
+    alarm_mails.choice_set(user=anna, reach=AlarmChoice.Reach.ALL, topics=["errors"])
+    send = alarm_mails.send_mail
+
+    def refuse(subject: str, text: str, sender: str, to: list[str]) -> int:
+        if to == ["rita@example.org"]:
+            raise OSError("no such mailbox")
+        return send(subject, text, sender, to)
+
+    campaign_alarms.alarm_raise(campaign_id=ours.pk, kind="exports", text="No.", at=timezone.now(), retried=False)
+    monkeypatch.setattr(alarm_mails, "send_mail", refuse)
+    assert judgment_jobs.watch() == "mails sent: 1"
+    monkeypatch.setattr(alarm_mails, "send_mail", send)
+    assert judgment_jobs.watch() == "mails sent: 1"
+    assert [sent.to for sent in mail.outbox] == [["anna@example.org"], ["rita@example.org"]]
+
+
+def test_without_a_mail_server_nothing_is_sent_and_the_page_says_so(
+    ours: Campaign, client: Client, rita: User, settings: Any
+) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    campaign_alarms.alarm_raise(campaign_id=ours.pk, kind="exports", text="No.", at=timezone.now(), retried=False)
+    assert judgment_jobs.watch() == "no mail is set up"
+    assert not mail.outbox
+    client.force_login(rita)
+    assert b"has not set up a mail server" in client.get(reverse("judgments:alarm_choice")).content
+
+
+def test_work_that_is_accepted_ends_a_standstill(ours: Campaign) -> None:
+    at = timezone.now() + timedelta(hours=30)
+    assignment = factories.do(factories.worker(ours, "Alice"), ours)
+    assert campaign_check(campaign=ours, at=at) == ["stalled"]
+    Assignment.objects.filter(pk=assignment.pk).update(finished_at=at)
+    assert campaign_check(campaign=ours, at=at) == []

@@ -1,0 +1,251 @@
+"""The review bench: what is counted of work, decisions on many at once, and undoing them."""
+
+import csv
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db.models import QuerySet
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.errors import BadRequest, NotNow
+from core.models import User
+from judgments import deciding, summarizing
+from judgments import jobs as judgment_jobs
+from judgments import services as judgment_services
+from judgments.models import Acceptance, AssignmentSummary, BulkDecision, Decision, WorkerSummary
+from platforms.models import Operation, Payment, Publication
+from pools.models import Campaign, Collection
+from tasks.models import Assignment, Worker
+from tests import factories
+from tests.platforms.test_reviewing import done, opened, submitted
+
+Action = BulkDecision.Action
+
+
+@pytest.fixture
+def twice(collection: Collection) -> Campaign:
+    """A campaign whose pairs are judged twice, in one HIT."""
+    return factories.campaign(collection, "twice", pairs_per_hit=7, tests_per_hit=2, overlap=2)
+
+
+@pytest.fixture
+def works(twice: Campaign) -> list[Assignment]:
+    """Alice and Bob judged all pairs and disagree on three of seven."""
+    alice, bob = (factories.worker(twice, name) for name in ("Alice", "Bob"))
+    first = factories.do(alice, twice)
+    second = factories.take(bob, twice)
+    factories.judge(second)
+    pairs = second.items.filter(pair__isnull=False).order_by("position").values_list("position", flat=True)
+    factories.judge(second, only=list(pairs[:3]), prefer="b")
+    return [first, judgment_services.assignment_finish(assignment=second, at=timezone.now())]
+
+
+def make(campaign: Campaign, action: str, chosen: QuerySet[Assignment], by: User, **given: Any) -> BulkDecision:
+    """A decision on many, carried out."""
+    at = timezone.now()
+    bulk = deciding.bulk_create(campaign=campaign, action=action, chosen=chosen, why="Careless.", by=by, at=at, **given)
+    deciding.bulk_run(bulk=bulk, at=at, seconds=60)
+    return bulk
+
+
+def states(bulk: BulkDecision) -> list[str]:
+    """The states of its rows."""
+    return list(bulk.rows.order_by("pk").values_list("state", flat=True))
+
+
+# --- counting
+
+
+def test_work_is_counted_by_assignment_worker_and_campaign_once_for_all_who_look(
+    twice: Campaign, works: list[Assignment]
+) -> None:
+    assert judgment_jobs.summarize() == "campaigns counted: 1"
+    assert judgment_jobs.summarize() == "campaigns counted: 0"  # nothing changed since
+    for work in works:
+        seen = AssignmentSummary.objects.get(assignment=work)
+        assert (seen.pairs, seen.tests, seen.passed, seen.compared, seen.agreed) == (7, 2, 2, 7, 4)
+        assert (seen.median_seconds, seen.pass_share) == (9.0, 1.0)
+        assert WorkerSummary.objects.get(campaign=twice, worker=work.worker).agreement == pytest.approx(4 / 7)
+    assert (twice.summary.compared, twice.summary.agreed) == (14, 8)
+
+
+def test_excluding_work_changes_what_others_agree_with(twice: Campaign, works: list[Assignment], rita: User) -> None:
+    judgment_jobs.summarize()
+    judgment_services.assignment_exclude(assignment=works[1], why="Careless.", by=rita, at=timezone.now())
+    twice.refresh_from_db()
+    assert summarizing.campaign_summarize(campaign=twice)
+    assert AssignmentSummary.objects.get(assignment=works[0]).compared == 0
+    assert AssignmentSummary.objects.get(assignment=works[1]).compared == 7  # with what is accepted
+
+
+# --- deciding on many
+
+
+def test_excluding_all_of_a_workers_data_says_what_it_would_do_does_it_and_is_undone(
+    twice: Campaign, works: list[Assignment], rita: User
+) -> None:
+    counted = Acceptance.objects.filter(assignment=works[0]).count()
+    chosen = twice.assignments.filter(pk=works[0].pk)
+    preview = deciding.bulk_preview(campaign=twice, action=Action.EXCLUDE_ALL, chosen=chosen)
+    assert (preview.chosen, preview.change, preview.judgments, preview.pays) == (1, 1, counted, 0)
+    assert not Decision.objects.exists()
+
+    bulk = make(twice, Action.EXCLUDE_ALL, chosen, rita)
+    assert states(bulk) == ["done"]
+    assert not Acceptance.objects.filter(assignment=works[0]).exists()
+    assert Acceptance.objects.filter(assignment=works[1]).exists()
+    (decision,) = Decision.objects.filter(kind="excluded")
+    assert (decision.why, decision.by) == ("Careless.", rita)
+
+    deciding.bulk_undo(bulk=bulk, by=rita, at=timezone.now())
+    assert judgment_jobs.decide(bulk.pk) == "rows decided: 1"
+    assert states(bulk) == ["undone"]
+    assert Acceptance.objects.filter(assignment=works[0]).count() == counted
+    assert Decision.objects.filter(kind="restored", why="Undone: Careless.").count() == 1
+    assert judgment_jobs.decide() == "rows decided: 0"
+
+
+def test_one_row_that_fails_stops_no_other_and_says_why(
+    twice: Campaign, works: list[Assignment], rita: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exclude = judgment_services.assignment_exclude
+
+    def refuse(*, assignment: Assignment, **given: Any) -> Assignment:
+        if assignment.pk == works[0].pk:
+            raise ValueError("a broken row")
+        return exclude(assignment=assignment, **given)
+
+    monkeypatch.setattr(judgment_services, "assignment_exclude", refuse)
+    bulk = make(twice, Action.EXCLUDE, twice.assignments.all(), rita)
+    assert states(bulk) == ["failed", "done"]
+    assert bulk.rows.get(state="failed").error == "ValueError: a broken row"
+    assert Acceptance.objects.filter(assignment=works[0]).exists()
+
+
+def test_what_was_so_before_is_not_undone(twice: Campaign, works: list[Assignment], rita: User) -> None:
+    judgment_services.assignment_exclude(assignment=works[0], why="Before.", by=rita, at=timezone.now())
+    bulk = make(twice, Action.EXCLUDE, twice.assignments.all(), rita)
+    assert bulk.rows.count() == 1
+    deciding.bulk_undo(bulk=bulk, by=rita, at=timezone.now())
+    deciding.bulk_run(bulk=bulk, at=timezone.now(), seconds=60)
+    works[0].refresh_from_db()
+    assert works[0].verdict == "excluded"
+    with pytest.raises(NotNow, match="would change nothing"):
+        make(twice, Action.EXCLUDE, twice.assignments.filter(pk=works[0].pk), rita)
+
+
+def test_workers_are_barred_and_welcomed_again_once_each(twice: Campaign, works: list[Assignment], rita: User) -> None:
+    bulk = make(twice, Action.BAR, twice.assignments.all(), rita)
+    assert bulk.rows.count() == 2
+    assert not Worker.objects.filter(barred_at=None, assignments__campaign=twice).exists()
+    deciding.bulk_undo(bulk=bulk, by=rita, at=timezone.now())
+    deciding.bulk_run(bulk=bulk, at=timezone.now(), seconds=60)
+    assert not Worker.objects.filter(barred_at__isnull=False).exists()
+
+
+# --- money
+
+
+@pytest.fixture
+def published(campaign: Campaign, settings: Any) -> Publication:
+    """Two assignments that were submitted at the marketplace and wait for a decision."""
+    settings.MARKETPLACE_URL = settings.MARKETPLACE_SUBMIT_HOST = "http://localhost:8100"
+    publication = opened(campaign)
+    for name in ("Alice", "Bob"):
+        work = done(publication, name)
+        submitted(publication, work, assignment=work)
+    return publication
+
+
+def test_pay_and_bonus_are_planned_once_and_cannot_be_undone(
+    campaign: Campaign, published: Publication, rita: User
+) -> None:
+    with pytest.raises(NotNow, match="would change nothing"):  # only what is approved gets a bonus
+        make(campaign, Action.BONUS, campaign.assignments.all(), rita, amount=Decimal("0.50"))
+    preview = deciding.bulk_preview(campaign=campaign, action=Action.PAY, chosen=campaign.assignments.all())
+    assert (preview.change, preview.pays) == (2, 2 * published.listed)
+    paid = make(campaign, Action.PAY, campaign.assignments.all(), rita)
+    assert states(paid) == ["done", "done"]
+    with pytest.raises(NotNow, match="cannot be undone"):
+        deciding.bulk_undo(bulk=paid, by=rita, at=timezone.now())
+
+    bonus = {"amount": Decimal("0.50")}
+    preview = deciding.bulk_preview(campaign=campaign, action=Action.BONUS, chosen=campaign.assignments.all(), **bonus)
+    assert (preview.change, preview.pays, preview.fees) == (2, Decimal("1.00"), Decimal("0.20"))
+    make(campaign, Action.BONUS, campaign.assignments.all(), rita, **bonus)
+    with pytest.raises(NotNow, match="would change nothing"):
+        make(campaign, Action.BONUS, campaign.assignments.all(), rita, **bonus)
+    assert Payment.objects.filter(purpose="extra", amount="0.50", by=rita, why="Careless.").count() == 2
+    assert Operation.objects.filter(kind="extra-bonus").count() == 2
+    with pytest.raises(BadRequest, match="up to"):
+        make(campaign, Action.BONUS, campaign.assignments.all(), rita, amount=Decimal(101))
+
+
+def test_work_is_rejected_with_the_reason_that_the_worker_reads(
+    campaign: Campaign, published: Publication, rita: User
+) -> None:
+    make(campaign, Action.REJECT, campaign.assignments.all(), rita)
+    assert not Payment.objects.exists()
+    asked = Operation.objects.filter(kind="reject").values_list("request__RequesterFeedback", flat=True)
+    assert list(asked) == ["Careless.", "Careless."]
+
+
+# --- the pages
+
+
+def test_the_bench_shows_what_it_would_do_then_does_it_without_scripts(
+    client: Client, twice: Campaign, works: list[Assignment], rita: User
+) -> None:
+    client.force_login(rita)
+    judgment_jobs.summarize()
+    work = client.get(reverse("judgments:work", args=[twice.pk])).content.decode()
+    assert "4/7" in work
+    address = reverse("judgments:review", args=[twice.pk])
+    asked = client.post(address, {"row": [works[0].pk], "action": "exclude"})
+    said = asked.content.decode()
+    assert "1 of 1 chosen would change" in said
+    assert not BulkDecision.objects.exists()
+    given = {"row": [works[0].pk], "action": "exclude", "why": "Too fast."}
+    assert client.post(address, given).status_code == 400  # it was not seen what it would do
+    made = client.post(address, given | {"expected": asked.context["expected"]})
+    (bulk,) = BulkDecision.objects.all()
+    assert made["Location"] == reverse("judgments:bulk", args=[twice.pk, bulk.pk])
+    page = client.get(made["Location"]).content.decode()
+    assert "Too fast." in page
+    client.post(reverse("judgments:bulk_undo", args=[twice.pk, bulk.pk]))
+    works[0].refresh_from_db()
+    assert works[0].verdict == "accepted"
+
+
+def test_all_that_the_filter_leaves_can_be_chosen_and_nothing_else_is(
+    client: Client, twice: Campaign, works: list[Assignment], rita: User
+) -> None:
+    client.force_login(rita)
+    judgment_services.assignment_exclude(assignment=works[1], why="Before.", by=rita, at=timezone.now())
+    address = reverse("judgments:review", args=[twice.pk])
+    every = client.post(address + "?verdict=excluded", {"everything": "yes", "action": "restore"})
+    assert every.context["preview"].chosen == 1
+    of_workers = client.post(address, {"of": "workers", "row": [works[0].worker_id], "action": "exclude"})
+    assert (of_workers.context["action"], of_workers.context["preview"].change) == ("exclude-all", 1)
+    assert client.post(address, {"row": [works[0].pk], "action": "pay"}).status_code == 400  # no platform pays
+
+
+def test_the_tables_are_sorted_and_narrowed_on_the_server_and_come_as_csv(
+    client: Client, twice: Campaign, works: list[Assignment], rita: User
+) -> None:
+    client.force_login(rita)
+    judgment_jobs.summarize()
+    AssignmentSummary.objects.filter(assignment=works[0]).update(median_seconds=1.0)
+    address = reverse("judgments:work", args=[twice.pk])
+    for sort, first in (("time", works[0]), ("-time", works[1])):
+        assert client.get(address, {"sort": sort}).context["listing"].page[0] == first
+    assert list(client.get(address, {"flag": "fast"}).context["listing"].page) == [works[0]]
+    lines = b"".join(client.get(reverse("judgments:assignments_csv", args=[twice.pk]), {"flag": "fast"}))
+    (row,) = csv.DictReader(lines.decode().splitlines())
+    assert (row["assignment"], row["flags"], row["agreed"]) == (str(works[0].pk), "fast", "4")
+    workers = b"".join(client.get(reverse("judgments:workers_csv", args=[twice.pk]))).decode()
+    assert workers.count("\n") == 3
+    assert "Alice" not in workers

@@ -1,0 +1,94 @@
+"""The page of a running campaign: when it is done at this pace, what it costs, and one count for all who look."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.models import User
+from core.templatetags.workplace import day_and_time
+from judgments import jobs as judgment_jobs
+from judgments import watching
+from pools.models import Campaign, Collection
+from tasks import selectors as task_selectors
+from tasks.models import Assignment, Hit
+from tests import factories
+
+
+@pytest.fixture
+def halfway(collection: Collection) -> Campaign:
+    """Six of seven HITs were accepted, one every hour; the last three hours ago."""
+    campaign = factories.campaign(collection, "halfway", pairs_per_hit=1, tests_per_hit=1)
+    now = timezone.now()
+    for number in range(6):
+        done = factories.do(factories.worker(campaign, f"worker {number}"), campaign)
+        Assignment.objects.filter(pk=done.pk).update(finished_at=now - timedelta(hours=8 - number))
+    campaign.refresh_from_db()
+    return campaign
+
+
+def test_a_campaign_is_done_when_its_pace_says_and_a_standstill_slows_it(halfway: Campaign) -> None:
+    now = timezone.now()
+    said = watching.forecast(halfway, now)
+    assert (said.remaining, said.accepted) == (1, 6)
+    assert said.done_at is not None
+    assert said.done_at - now == pytest.approx(timedelta(hours=8) / 5, abs=timedelta(minutes=1))
+    later = watching.forecast(halfway, now + timedelta(hours=5))
+    assert later.done_at is not None
+    assert later.done_at - now - timedelta(hours=5) > said.done_at - now
+
+
+def test_nothing_is_forecast_from_too_little_or_while_nobody_gets_a_hit(halfway: Campaign) -> None:
+    assert "Too little" in watching.forecast(halfway, timezone.now() + timedelta(hours=23)).why
+    halfway.state = Campaign.State.PAUSED
+    assert "not open" in watching.forecast(halfway, timezone.now()).why
+    Hit.objects.filter(campaign=halfway).update(needed=0)
+    assert watching.forecast(halfway, timezone.now()).why == "All the work is done."
+
+
+def test_the_page_says_pace_quality_cost_and_what_needs_a_person(client: Client, halfway: Campaign, rita: User) -> None:
+    client.force_login(rita)
+    judgment_jobs.summarize()
+    halfway.alarms.create(kind="exports", text="The disk is full.", raised_at=timezone.now())
+    page = client.get(reverse("judgments:progress", args=[halfway.pk]), {"state": "open"}).content.decode()
+    assert "Done " in page
+    assert "1 more assignment is needed; 6 were accepted in the last 8 h 0 min." in page
+    assert "The disk is full." in page
+    assert "of 6" in page  # test pairs
+    owed = sum(Assignment.objects.filter(campaign=halfway).values_list("owed", flat=True), Decimal(0))
+    assert f"${owed:.2f}" in page
+    cost = watching.campaign_watch(halfway, timezone.now()).cost
+    assert cost.at_end > cost.owed == owed
+
+
+def test_six_who_look_share_one_count_and_see_at_once_what_ends(
+    client: Client, halfway: Campaign, rita: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.clear()
+    client.force_login(rita)
+    counts: list[int] = []
+    count = task_selectors.progress
+
+    def counting(campaign: Campaign) -> task_selectors.Progress:
+        counts.append(campaign.pk)
+        return count(campaign)
+
+    monkeypatch.setattr(task_selectors, "progress", counting)
+    for _viewer in range(6):
+        client.get(reverse("judgments:progress", args=[halfway.pk]), {"state": "open"})
+    assert len(counts) == 1
+    factories.do(factories.worker(halfway, "another"), halfway)
+    page = client.get(reverse("judgments:progress", args=[halfway.pk]), {"state": "open"}).content.decode()
+    assert "All the work is done." in page
+    assert len(counts) == 2
+
+
+def test_a_day_is_said_as_people_say_it() -> None:
+    now = timezone.now().replace(hour=14, minute=5)
+    assert day_and_time(now) == "today at 14:05 UTC"
+    assert day_and_time(now + timedelta(days=1)) == "tomorrow at 14:05 UTC"
+    assert day_and_time(now + timedelta(days=9)).startswith("on ")
