@@ -102,8 +102,21 @@ class Workers(Endpoint):
 
 def worker_shapes(campaign: Campaign, workers: list[Worker]) -> list[dict[str, Any]]:
     """What these workers did, by pseudonym."""
-    rows = judgment_selectors.worker_rows(campaign, [worker.pk for worker in workers])
-    return [row._asdict() | {"worker": pseudonym(campaign, row.worker_id)} for row in rows]
+    counted = judgment_selectors.workers_with_work(campaign).in_bulk([worker.pk for worker in workers])
+    rows = judgment_selectors.worker_rows(campaign, [counted[worker.pk] for worker in workers if worker.pk in counted])
+    return [
+        {
+            "worker": pseudonym(campaign, row.worker.pk),
+            "assignments": row.assignments,
+            "accepted": row.accepted,
+            "excluded": row.excluded,
+            "judgments": row.seen.pairs + row.seen.tests,
+            "left_share": row.seen.left_share,
+            "median_seconds": row.seen.median_seconds,
+            "barred": row.worker.barred_at is not None,
+        }
+        for row in rows
+    ]
 
 
 class _Worker(Endpoint):
