@@ -69,7 +69,8 @@ def test_a_campaign_is_drafted_edited_tried_and_begun_with_a_pilot(
         phone.get_by_role("link", name="Continue").click()
         phone.get_by_role("button", name="Agree and begin").click()
         phone.get_by_role("link", name="Begin").click()
-        for _item in range(4):
+        for number in range(1, 5):
+            expect(phone.locator(".progress span")).to_have_text(f"{number} of 4")
             phone.get_by_role("button", name="A is better").click()
             expect(phone.locator("#state")).to_have_text("Saved")
             phone.locator("#continue").click()
