@@ -6,8 +6,10 @@ from typing import NamedTuple
 from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils.html import strip_tags
+from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
 
+from core.languages import language_of
 from core.money import counted, dollars
 from core.version import VERSION
 from judgments.pages.example import worked_example
@@ -17,7 +19,7 @@ from platforms.models import Publication
 from platforms.publishing import publication_likely
 from pools.models import Campaign
 from tasks import selectors as task_selectors
-from tasks.default_texts import default_consent
+from tasks.default_texts import default_consent, default_words
 
 
 class Part(NamedTuple):
@@ -41,6 +43,9 @@ def ethics_summary(campaign: Campaign, at: datetime) -> Summary:
     """The summary of a campaign in any state, by its settings now."""
     consent = task_selectors.current_consent(campaign)
     lang = campaign.language
+    with override(language_of(lang) if lang else get_language()):
+        title, question = default_words(campaign.title), default_words(campaign.question)
+        instructions, example = campaign.instructions or _usual_instructions(), _example()
     return Summary(
         campaign,
         at,
@@ -48,10 +53,10 @@ def ethics_summary(campaign: Campaign, at: datetime) -> Summary:
             Part(_("The study"), _study(campaign)),
             Part(_("What workers do"), _work(campaign)),
             Part(_("Pay"), _pay(campaign)),
-            Part(_("Title, as workers read it"), [], campaign.title, lang),
-            Part(_("Question, as workers read it above every two passages"), [], campaign.question, lang),
-            Part(_("Instructions, as workers read them"), [], campaign.instructions or _usual_instructions(), lang),
-            Part(_("The worked example"), _example()),
+            Part(_("Title, as workers read it"), [], title, lang),
+            Part(_("Question, as workers read it above every two passages"), [], question, lang),
+            Part(_("Instructions, as workers read them"), [], instructions, lang),
+            Part(_("The worked example"), [], example, lang),
             Part(
                 _("Consent, as workers read it"),
                 [
@@ -151,14 +156,9 @@ def _usual_instructions() -> str:
     return "\n".join(line.strip() for line in strip_tags(page).splitlines() if line.strip())
 
 
-def _example() -> list[str]:
+def _example() -> str:
     example = worked_example()
-    return [
-        example["question"],
-        _("A: %(text)s") % {"text": example["left"]},
-        _("B: %(text)s") % {"text": example["right"]},
-        example["why"],
-    ]
+    return "\n\n".join([example["question"], f"A: {example['left']}", f"B: {example['right']}", example["why"]])
 
 
 def _tests(campaign: Campaign) -> list[str]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from core.money import CENT
 from evaluation.statistics.agreement import Agreement, Vote, agreement
-from judgments.models import Judgment
+from judgments.models import Judgment, PairReport
 from pools.models import Campaign
 from tasks.models import Assignment, Hit
 
@@ -17,7 +17,8 @@ class Lessons(NamedTuple):
     """What the newest ended assignments of a campaign taught; at most LOOKED_AT of them.
 
     `seconds` are the quartiles of the time for an item, over assignments; empty without any. `failed` of `finished`
-    failed a test pair. `hourly` is the median of what an hour earned.
+    are excluded. `reported`: items that workers say something is wrong with. `hourly` is the median of what an hour
+    earned.
     """
 
     hits: int
@@ -27,19 +28,10 @@ class Lessons(NamedTuple):
     finished: int
     left: int
     failed: int
+    reported: int
     seconds: tuple[float, ...]
     hourly: Decimal | None
     agreement: Agreement
-
-    @property
-    def left_share(self) -> float:
-        """The share of ended assignments that were left."""
-        return self.left / self.assignments if self.assignments else 0.0
-
-    @property
-    def failed_share(self) -> float:
-        """The share of finished assignments that were excluded."""
-        return self.failed / self.finished if self.finished else 0.0
 
 
 def pilot_lessons(campaign: Campaign) -> Lessons:
@@ -59,6 +51,7 @@ def pilot_lessons(campaign: Campaign) -> Lessons:
         finished=len(finished),
         left=sum(work.state == states.LEFT for work in ended),
         failed=sum(work.verdict == Assignment.Verdict.EXCLUDED for work in finished),
+        reported=PairReport.objects.filter(assignment__in=[work.pk for work in ended], withdrawn_at=None).count(),
         seconds=tuple(quantiles(paces, n=4, method="inclusive")) if len(paces) > 1 else tuple(paces * 3),
         hourly=median(hourly).quantize(CENT) if hourly else None,
         agreement=_agreement(ended),
