@@ -2,6 +2,9 @@
 
 With `--without-token` no call carries the token by which the platform knows a repeated one: to show that the tests of
 the storm would notice. They end when the process that started them does, however that ends.
+
+With `--on-demand` everything is loaded once, and each line of the input starts workers whose first process is then
+named on the output. So those who are killed often are soon back.
 """
 
 import os
@@ -20,16 +23,34 @@ def end_with(parent: int) -> None:
     os.killpg(0, signal.SIGKILL)
 
 
+def wait_to_be_started() -> int:
+    """Return in a new process, with a session of its own, for each line of the input. Its parent."""
+    parent = os.getpid()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the dead are not waited for
+    for _line in sys.stdin:
+        if child := os.fork():
+            print(child, flush=True)
+            continue
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        return parent
+    sys.exit()
+
+
 def main() -> None:
     """Start Celery's workers, and stay."""
-    if parent := int(os.environ.get("STORM_PARENT") or 0):
-        threading.Thread(target=end_with, args=(parent,), daemon=True).start()
+    parent = int(os.environ.get("STORM_PARENT") or 0)
     django.setup()
     from config.celery import app
     from platforms.mturk import operations
 
     if "--without-token" in sys.argv:
         operations.token_of = lambda _operation: {}
+    if "--on-demand" in sys.argv:
+        parent = wait_to_be_started()
+    if parent:
+        threading.Thread(target=end_with, args=(parent,), daemon=True).start()
     app.worker_main(["worker", "--loglevel", "WARNING", "--concurrency", "2", "--without-gossip", "--without-mingle"])
 
 

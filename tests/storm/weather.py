@@ -80,39 +80,44 @@ class JobWorkers:
     def __init__(self, folder: Path, *, tokens: bool) -> None:
         self.kills = 0
         self._log = (folder / "jobs.log").open("ab")
-        self._command = [sys.executable, "-m", "tests.storm.jobs", *([] if tokens else ["--without-token"])]
-        self._environment = os.environ | {"DATABASE_URL": database_url(), "STORM_PARENT": str(os.getpid())}
-        self._process = self._started()
-
-    def _started(self) -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(
-            self._command,
+        self._starter = subprocess.Popen(
+            [sys.executable, "-m", "tests.storm.jobs", "--on-demand", *([] if tokens else ["--without-token"])],
             cwd=REPOSITORY,
-            env=self._environment,
-            stdout=self._log,
+            env=os.environ | {"DATABASE_URL": database_url()},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=self._log,
-            start_new_session=True,
+            text=True,
         )
+        self._pid = self._start()
+
+    def _start(self) -> int:
+        assert self._starter.stdin is not None
+        assert self._starter.stdout is not None
+        self._starter.stdin.write("\n")
+        self._starter.stdin.flush()
+        return int(self._starter.stdout.readline())
 
     def kill(self) -> None:
         """Kill every process of them. Nobody holds a call any more: let the time pass after which others take it."""
-        os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        os.killpg(self._pid, signal.SIGKILL)
+        while self.are_alive:
+            time.sleep(0.01)
         self.kills += 1
         held = Operation.objects.filter(state=Operation.State.SENT)
         held.update(sent_at=timezone.now() - LEASE - timedelta(seconds=1))
-        self._process = self._started()
+        self._pid = self._start()
 
     @property
     def are_alive(self) -> bool:
         """Whether they run: nobody but we should end them."""
-        return self._process.poll() is None
+        return Path(f"/proc/{self._pid}").exists()
 
     def stop(self) -> None:
         """End them."""
         with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+            os.killpg(self._pid, signal.SIGKILL)
+        self._starter.communicate(timeout=60)
         self._log.close()
 
 
@@ -155,8 +160,8 @@ class Crowd:
                         done += self._one(http, somebody, chance.choice(found), chance, careless)
                     else:
                         in_vain += 1
-                        self.ended.wait(0.2)
-                    if done >= 200 or in_vain >= 10:  # what is left may be for others
+                        self.ended.wait(0.2 * in_vain)
+                    if done >= 200 or in_vain >= 6:  # what is left may be for others
                         me, done, in_vain = self._somebody(http, number), 0, 0
         except BaseException as error:  # shown by the test
             self.errors.append(error)
