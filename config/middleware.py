@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 
 from core.errors import Refused
 from core.logs import REQUEST_ID
+from core.models import User
 from core.roles import NotAllowed, Right, check_address, right_of
 from judgments.pages.framing import allow_frame
 
@@ -79,6 +80,8 @@ class SessionsEnd:
             ):
                 request.session["seen"] = now
                 request.session.setdefault("began", now)
+                if request.user.is_authenticated:
+                    User.objects.filter(pk=request.user.pk).update(last_seen_at=timezone.now())
         return self.get_response(request)
 
 

@@ -21,6 +21,10 @@
 | RATE_LIMITS | limits on log-ins and on opening campaign links | on |
 | LOG_FORMAT | `json`, a line of JSON for each record, or `text` | json; text in development |
 | SENTRY_DSN | where a Sentry takes reports of errors | none |
+| EMAIL_URL | how mail is sent, such as smtp+tls://user:password@mail.example.org:587 | not; development: console |
+| EMAIL_FROM | whom mail comes from | bestknown@ the host of SITE_URL |
+| OIDC_URL | an OpenID Connect provider that people may log in with | none |
+| OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, OIDC_NAME | this site's id and secret there, and what its button says | none |
 | METRICS_TOKEN | who sends it may read /metrics; at least 16 characters | none: nothing is measured |
 | MARKETPLACE_URL | the marketplace that campaigns are published to | in development that of make run |
 | MARKETPLACE_SUBMIT_HOST | where its frames post finished work | MARKETPLACE_URL |
@@ -33,6 +37,7 @@ import secrets
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import environ
 from botocore.config import Config  # type: ignore[import-untyped]
@@ -107,6 +112,13 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "django.contrib.humanize",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "csp",
@@ -135,6 +147,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "config.middleware.SessionsEnd",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "config.middleware.RefusalsAsPages",
     "config.middleware.RolesAreKept",
@@ -303,6 +316,48 @@ AUTH_PASSWORD_VALIDATORS = [
         ("NumericPasswordValidator", {}),
     )
 ]
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+ACCOUNT_ADAPTER = "core.accounts.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["email", "username*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "optional"
+ACCOUNT_CHANGE_EMAIL = True  # one address each; a new one counts once it is confirmed
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = "http" if DEVELOPMENT else "https"
+ACCOUNT_LOGOUT_REDIRECT_URL = "login"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # accounts come by invitation: nobody takes another's address first
+MFA_TOTP_ISSUER = "Bestknown"
+MFA_TOTP_TOLERANCE = 1  # phones whose clocks are half a minute off
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = DEVELOPMENT
+OIDC_URL = env.str("OIDC_URL", default="")
+SOCIALACCOUNT_PROVIDERS: dict[str, Any] = {}
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = True  # it logs in who has an account with the address that the provider confirms
+SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
+if OIDC_URL:
+    SOCIALACCOUNT_PROVIDERS["openid_connect"] = {
+        "OAUTH_PKCE_ENABLED": True,
+        "APPS": [
+            {
+                "provider_id": "university",
+                "name": env.str("OIDC_NAME", default="") or "your institution",
+                "client_id": env.str("OIDC_CLIENT_ID"),
+                "secret": env.str("OIDC_CLIENT_SECRET"),
+                "settings": {"server_url": OIDC_URL},
+            }
+        ],
+    }
+
+# Mail
+_email_url = env.str("EMAIL_URL", default="") or ("consolemail://" if DEVELOPMENT else "dummymail://")
+vars().update(environ.Env.email_url_config(_email_url))
+EMAIL_TIMEOUT = 10
+HAS_MAIL = not _email_url.startswith("dummymail:")
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = (
+    env.str("EMAIL_FROM", default="") or f"bestknown@{urlsplit(SITE_URL).hostname or 'localhost'}"
+)
+
 LANGUAGE_CODE = "en"
 # Of the workers' pages; everything else is in English. Campaigns speak any language.
 LANGUAGES = [
@@ -334,7 +389,8 @@ CONTENT_SECURITY_POLICY = {
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
         "connect-src": [SELF],
-        "form-action": [SELF],
+        # logging in elsewhere is a form that is answered with a redirect
+        "form-action": [SELF, *([f"https://{urlsplit(OIDC_URL).netloc}"] if OIDC_URL else [])],
         "frame-ancestors": [NONE],
         "base-uri": [NONE],
     }
@@ -350,6 +406,8 @@ if not DEVELOPMENT:
     CSRF_COOKIE_SECURE = True
 RATELIMIT_ENABLE = env.bool("RATE_LIMITS", default=True)
 RATELIMIT_FAIL_OPEN = True
+if not RATELIMIT_ENABLE:
+    ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
 CLIENT_ADDRESS_HEADER = env.str("CLIENT_ADDRESS_HEADER", default="") or "REMOTE_ADDR"
 RATELIMIT_IP_META_KEY = "core.addresses.client_address"
 REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "api.schema.Described", "UNAUTHENTICATED_USER": None}

@@ -1,20 +1,19 @@
 """Every address of the site."""
 
 from django.contrib import admin
-from django.contrib.auth import views as auth
 from django.urls import include, path
 from django.views.generic import RedirectView
 
 from config.health import healthz, healthz_all
-from core.login import LimitedLogin
+from core.urls import allauth_patterns
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="pools:campaigns"), name="home"),
     path("healthz", healthz, name="healthz"),
     path("healthz/all", healthz_all, name="healthz_all"),
     path("", include("judgments.pages.urls")),  # tried first, since nothing is asked for as often
-    path("login/", LimitedLogin.as_view(), name="login"),
-    path("logout/", auth.LogoutView.as_view(), name="logout"),
+    path("", include(allauth_patterns)),
+    path("", include("core.urls")),
     path("admin/", admin.site.urls),
     path("", include("pools.urls")),
     path("", include("tasks.urls")),

@@ -2,6 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
+from allauth.usersessions.models import UserSession
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
@@ -150,6 +153,25 @@ class LabAdmin(_Admin):
     list_display = ["name"]
     search_fields = ["name"]
     list_per_page = 50
+
+
+for _model in (SocialAccount, SocialApp, SocialToken, UserSession):  # set by the environment, or one's own to see
+    admin.site.unregister(_model)
+admin.site.unregister(Authenticator)
+
+
+@admin.register(Authenticator)
+class SecondFactorAdmin(Shown):
+    """Second factors, without their secrets. Deleting them lets somebody in again who has lost theirs."""
+
+    list_display = ["user", "type", "created_at", "last_used_at"]
+    list_select_related = ["user"]
+    search_fields = ["user__username"]
+    exclude = ["data"]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Admins of the site."""
+        return request.user.is_superuser
 
 
 @admin.register(Membership)

@@ -3,6 +3,11 @@
 import secrets
 from typing import Any
 
+from allauth.account.internal.flows.login import perform_password_login
+from allauth.account.models import Login
+from allauth.mfa import app_settings as mfa
+from allauth.socialaccount.adapter import get_adapter as get_social_adapter
+from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.core import signing
@@ -10,6 +15,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django_ratelimit.decorators import ratelimit
 
 from core.errors import Refused
@@ -42,15 +48,36 @@ def _name_key(_group: str, request: HttpRequest) -> str:
     return f"browser {browser}" if known == name else f"name {name}"
 
 
+class LoginForm(AuthenticationForm):
+    """A name or an e-mail address, and a password."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.fields["username"].label = gettext_lazy("Name or e-mail address")
+
+
 @method_decorator(ratelimit(key="ip", rate="10/m", method="POST", block=False), name="dispatch")
 @method_decorator(ratelimit(key=_name_key, rate="10/m", method="POST", block=False), name="dispatch")
 class LimitedLogin(LoginView):
-    """Logging in, with a limit on tries from one address and for one name."""
+    """Logging in by name or e-mail address, with a limit on tries from one address and for one name.
+
+    What follows upon the password, such as the second factor, is allauth's.
+    """
+
+    form_class = LoginForm
+
+    def get_context_data(self, **named: Any) -> dict[str, Any]:
+        """Which other ways in there are."""
+        others = {"has_mail": settings.HAS_MAIL, "PASSKEY_LOGIN_ENABLED": mfa.PASSKEY_LOGIN_ENABLED}
+        providers = [app.get_provider(self.request) for app in get_social_adapter().list_apps(self.request)]
+        return super().get_context_data(**named) | others | {"providers": providers}
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Log in, and remember in a signed cookie that this name has logged in from this browser."""
-        response = super().form_valid(form)
-        name = form.get_user().get_username().strip().casefold()
+        user = form.get_user()
+        login = Login(user=user, redirect_url=self.get_success_url())
+        response: HttpResponse = perform_password_login(self.request, {"username": user.get_username()}, login)
+        name = form.cleaned_data["username"].strip().casefold()
         response.set_cookie(
             _KNOWN,
             signing.dumps([name, secrets.token_hex(8)], salt=_KNOWN),

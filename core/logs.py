@@ -23,7 +23,7 @@ _SECRETS = re.compile(
     r"[\w.-]{4,}(?::|%3A)[0-9A-Za-z]{4,8}(?::|%3A)[\w-]{20,}"
     # the part of an address that carries one, or a link that is handed out
     rf"|(?<=/[cjmpw]/){_VALUE}"
-    rf"|(?<=/platform/notifications/){_VALUE}"
+    rf"|(?<=/platform/notifications/){_VALUE}|(?<=/password/new/){_VALUE}"
     # what a platform's frame is told
     r"|(?<=assignmentId=)[^&\s\"']+|(?<=workerId=)[^&\s\"']+|(?<=[?&]form=)[^&\s\"']+"
     # a worker's id at Mechanical Turk and the marketplace

@@ -9,6 +9,9 @@ from django.utils.translation import gettext_lazy
 class User(AbstractUser):
     """Somebody who logs in: a member of labs, or (is_staff) an admin of the site. Workers are not users."""
 
+    # As SessionsEnd renews log-ins: some minutes behind.
+    last_seen_at = models.DateTimeField(null=True, blank=True, editable=False)
+
 
 class Lab(models.Model):
     """The group that owns collections, runs and campaigns. What each member may do in it is their role's."""
@@ -52,3 +55,30 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user}, {self.get_role_display()} of {self.lab}"
+
+
+class MemberInvitation(models.Model):
+    """An offer to join a lab in a role, taken once, by whoever has its link (core/people.py) before it expires."""
+
+    lab = models.ForeignKey(Lab, on_delete=models.CASCADE, related_name="member_invitations")
+    role = models.CharField(max_length=10, choices=Membership.Role.choices)
+    email = models.EmailField(blank=True)
+    invited_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    invited_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    mailed_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    accepted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(revoked_at=None) | models.Q(accepted_at=None), name="invitation_revoked_or_accepted"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.email or self.pk}, {self.get_role_display()} of {self.lab}"

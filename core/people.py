@@ -1,17 +1,29 @@
-"""Who keeps a lab and the site in hand, and giving people roles.
+"""A lab's people: inviting, giving roles, removing; and who keeps a lab and the site in hand.
 
 Triggers keep the last admin whoever writes (migration 0002); what is here says so before, in words.
 """
 
+from datetime import datetime, timedelta
+
+from allauth.account.forms import default_token_generator
+from allauth.account.models import EmailAddress
+from allauth.account.utils import user_pk_to_url_str
+from django.conf import settings
+from django.core import signing
+from django.core.mail import send_mail
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
+from django.urls import reverse
+from django.utils import timezone
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 
-from core.errors import NotNow
-from core.models import Lab, Membership, User
+from core.errors import NotNow, NotYours
+from core.models import Lab, MemberInvitation, Membership, User
 
 Role = Membership.Role
+INVITATION_DAYS = 14
+_INVITED = "invited"
 
 
 class LastAdmin(NotNow):
@@ -77,3 +89,102 @@ def membership_end(*, membership: Membership) -> None:
 def _lock(lab_id: int) -> None:
     """One change of a lab's people at a time."""
     Lab.objects.select_for_update(no_key=True).filter(pk=lab_id).first()
+
+
+# --- invitations
+
+
+def invitation_address(invitation: MemberInvitation) -> str:
+    """The link that lets somebody join: signed, and worth nothing without its row."""
+    return f"{settings.SITE_URL}{reverse('core:invited', args=[signing.dumps(invitation.pk, salt=_INVITED)])}"
+
+
+def invitation_at(token: str, at: datetime) -> MemberInvitation:
+    """The open invitation of a link. Raises NotYours if it was taken or revoked, has expired, or never was one."""
+    gone = NotYours(_("This invitation is no longer valid: it was used, revoked or has expired. Ask for a new one."))
+    try:
+        key = signing.loads(token, salt=_INVITED)
+    except signing.BadSignature as error:
+        raise gone from error
+    found = open_invitations(at).filter(pk=key).select_related("lab").first()
+    if found is None:
+        raise gone
+    return found
+
+
+def open_invitations(at: datetime) -> QuerySet[MemberInvitation]:
+    """What can still be accepted."""
+    return MemberInvitation.objects.filter(accepted_at=None, revoked_at=None, expires_at__gt=at)
+
+
+def invitation_add(*, lab: Lab, role: str, email: str, by: User, at: datetime) -> MemberInvitation:
+    """Offer somebody a role in a lab. Sends nothing."""
+    return MemberInvitation.objects.create(
+        lab=lab, role=role, email=email, invited_by=by, invited_at=at, expires_at=at + timedelta(days=INVITATION_DAYS)
+    )
+
+
+def invitation_mail(*, invitation: MemberInvitation) -> None:
+    """Send the link to the address of the invitation. Raises OSError where the mail server does not take it."""
+    said = _(
+        "%(who)s invites you to join the lab “%(lab)s” at Bestknown, as %(role)s.\n\n"
+        "Open this link to choose your name and password. It works once, until %(until)s:\n\n%(link)s\n"
+    )
+    values = {
+        "who": invitation.invited_by,
+        "lab": invitation.lab,
+        "role": invitation.get_role_display(),
+        "until": f"{invitation.expires_at:%d %b %Y}",
+        "link": invitation_address(invitation),
+    }
+    subject = _("Invitation to “%(lab)s” at Bestknown") % {"lab": " ".join(str(invitation.lab).split())}
+    send_mail(subject, said % values, None, [invitation.email])
+    MemberInvitation.objects.filter(pk=invitation.pk).update(mailed_at=timezone.now())
+
+
+def invitation_revoke(*, invitation: MemberInvitation, at: datetime) -> None:
+    """Take an invitation back. Again, or once it was accepted, changes nothing."""
+    MemberInvitation.objects.filter(pk=invitation.pk, accepted_at=None, revoked_at=None).update(revoked_at=at)
+
+
+@transaction.atomic
+def invitation_accept(*, invitation: MemberInvitation, user: User, at: datetime) -> Membership:
+    """Join a lab, as a new user (not saved yet) or as one who is in others. Raises NotYours if somebody was faster."""
+    is_new = user.pk is None
+    if is_new:
+        user.save()
+    taken = open_invitations(at).filter(pk=invitation.pk).update(accepted_at=at, accepted_by=user)
+    if not taken:
+        raise NotYours(_("This invitation is no longer valid: it was used, revoked or has expired. Ask for a new one."))
+    if is_new and user.email:
+        proven = invitation.mailed_at is not None and user.email == invitation.email
+        EmailAddress.objects.create(user=user, email=user.email, verified=proven, primary=True)
+    _lock(invitation.lab_id)
+    membership, is_new_here = Membership.objects.get_or_create(
+        lab=invitation.lab, user=user, defaults={"role": invitation.role}
+    )
+    return membership if is_new_here else role_set(membership=membership, role=invitation.role)
+
+
+# --- signing in, for admins of the site
+
+
+def reset_address(user: User) -> str:
+    """A link with which somebody chooses a new password; for where no mail is set up. It works once."""
+    key = {"uidb36": user_pk_to_url_str(user), "key": default_token_generator.make_token(user)}
+    path = reverse("account_reset_password_from_key", kwargs=key)
+    return f"{settings.SITE_URL}{path}"
+
+
+@transaction.atomic
+def user_disable(*, user: User) -> None:
+    """Keep somebody from logging in, from the next request on. Raises LastAdmin."""
+    User.objects.select_for_update().get(pk=user.pk)
+    if why := why_needed(user):
+        raise LastAdmin(why)
+    User.objects.filter(pk=user.pk).update(is_active=False)
+
+
+def user_enable(*, user: User) -> None:
+    """Let somebody log in again."""
+    User.objects.filter(pk=user.pk).update(is_active=True)

@@ -20,7 +20,8 @@ from django.utils import timezone
 
 from api.models import Token
 from core.lists import Listing
-from core.models import Lab, User
+from core.models import Lab, MemberInvitation, User
+from core.roles import ADDRESSES
 from core.version import VERSION
 from evaluation.files.runs import Census
 from judgments.models import (
@@ -110,6 +111,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "results:version_scores": ("",),
     "judging:home": ("",),
     "api:tokens": ("",),
+    "core:people": ("", "invitations"),
 }
 # Lists whose rows are few by their nature are looked at for their size alone.
 FEW = {("results:query", "passages")}
@@ -129,15 +131,11 @@ OTHER_PAGES = {
     *("pools:campaign_edit", "platforms:draft_reach"),
     *("results:settings", "results:version_new", "results:version_asked"),
     *("tasks:trial", "api:reference"),
+    "core:account",
 }
 # Addresses that answer with a redirect, a file or one thing, take forms alone, or belong to a worker's task.
 NOT_PAGES = {
     *(
-        "healthz",
-        "healthz_all",
-        "login",
-        "logout",
-        "home",
         "judgments:make_exports",
         "judgments:review",
         "judgments:bulk_undo",
@@ -188,6 +186,17 @@ NOT_PAGES = {
     *("judging:consent", "judging:take", "judging:instructions", "judging:item", "judging:save", "judging:finish"),
     *("judging:leave", "judging:done", "judging:report", "judging:note"),
     *("api:token_revoke", "api:description"),
+    *(
+        "core:labs",
+        "core:invited",
+        "core:revoke",
+        "core:role",
+        "core:remove",
+        "core:disable",
+        "core:reset_link",
+        "core:test_mail",
+    ),
+    *(name for name in ADDRESSES if ":" not in name),  # logging in, one's own account, and whether the site is well
 }
 
 
@@ -231,6 +240,9 @@ class World(NamedTuple):
             "pools:collection_add": [self.collection.pk],
             "pools:outside_scores": [self.collection.pk],
             "platforms:costs": [],
+            "core:account": [],
+            "core:labs": [],
+            "core:people": [campaign.lab_id],
             "pools:preferences_import": [self.collection.pk],
             "pools:job": [self.job.pk],
             "pools:job_progress": [self.job.pk],
@@ -281,6 +293,9 @@ def make(count: int) -> World:
     lab.members.add(rita)
     membership = Lab.members.through.objects.create(lab=lab, user=person)
     multiply(membership, count, user=f"{person.pk} + n")
+    lab.memberships.filter(user=rita).update(role="admin")
+    until = at + timedelta(days=9)
+    multiply(MemberInvitation.objects.create(lab=lab, role="viewer", invited_at=at, expires_at=until), count)
 
     token = Token.objects.create(
         user=rita, name="notebook", digest=f"{count}", scopes=["read"], created_at=at, expires_at=at

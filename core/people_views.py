@@ -1,0 +1,276 @@
+"""The pages about people: a lab's people, joining by invitation, and one's own account."""
+
+from typing import Any
+
+from allauth.account.internal.flows.login import perform_password_login
+from allauth.account.models import Login
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.adapter import get_adapter as get_social_adapter
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.forms import SetPasswordMixin
+from django.core.mail import send_mail
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_ratelimit.decorators import ratelimit
+
+from core import people as lab_people
+from core.errors import NotYours, Refused
+from core.http import Request, refuse_in, see_other
+from core.lists import Listing
+from core.login import TooManyTries
+from core.models import Lab, Membership, User
+from core.roles import Right, labs_of, may, require, right_of
+
+SORTS = {"name": "user__username", "role": "role", "seen": "user__last_seen_at"}
+OPEN = 20  # invitations on a page
+
+
+class InviteForm(forms.Form):
+    """Whom to invite, and as what."""
+
+    email = forms.EmailField(
+        label=gettext_lazy("E-mail address"),
+        required=False,
+        max_length=254,
+        help_text=gettext_lazy("Leave it empty if you hand over the link yourself."),
+    )
+    role = forms.ChoiceField(
+        label=gettext_lazy("Role"), choices=Membership.Role.choices, initial=Membership.Role.RESEARCHER
+    )
+
+
+class JoinForm(SetPasswordMixin, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+    """A new account: a name, and an own password."""
+
+    password1, password2 = SetPasswordMixin.create_password_fields()
+
+    class Meta:
+        model = User
+        fields = ["username", "first_name", "last_name", "email"]
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.fields["username"].label = _("Name to log in with")
+        self.fields["email"].label = _("E-mail address")
+        self.fields["email"].help_text = _("For a new password, should you forget yours.")
+        self.fields["username"].widget.attrs["autocomplete"] = "username"
+        self.fields["email"].widget.attrs["autocomplete"] = "email"
+
+    def clean_email(self) -> str:
+        """Refuse an address that somebody else logs in with."""
+        email = str(self.cleaned_data["email"])
+        if email and User.objects.filter(email__iexact=email).exists():
+            raise forms.ValidationError(
+                _("Somebody has an account with this address. Log in, then open the link again.")
+            )
+        return email
+
+    def clean(self) -> dict[str, Any]:
+        """The password twice the same."""
+        self.validate_passwords()
+        return super().clean() or self.cleaned_data
+
+    def _post_clean(self) -> None:
+        super()._post_clean()  # type: ignore[misc]  # Django's own hook, which its stubs leave out
+        self.validate_password_for_user(self.instance, "password1")
+
+
+# --- a lab's people
+
+
+def lab_of(request: Request, pk: int) -> Lab:
+    """The lab, if the user has the right that the address needs. Raises NotYours and NotAllowed."""
+    lab = labs_of(request.user).filter(pk=pk).first()
+    if lab is None:
+        raise NotYours(_("There is no such lab, or you are not a member of it."))
+    require(request.user, lab, right_of(request))
+    return lab
+
+
+def _membership_of(request: Request, pk: int, membership_pk: int) -> Membership:
+    found = lab_of(request, pk).memberships.select_related("lab", "user").filter(pk=membership_pk).first()
+    if found is None:
+        raise NotYours(_("The lab has no such member."))
+    return found
+
+
+@require_GET
+def labs(request: Request) -> HttpResponse:
+    """The labs whose people somebody may see; where there is one, its people."""
+    listing = Listing(request, labs_of(request.user).order_by("name"))
+    if listing.page.paginator.count == 1:
+        return see_other("core:people", listing.page.object_list[0].pk)
+    return render(request, "core/labs.html", {"listing": listing})
+
+
+@require_http_methods(["GET", "POST"])
+def people(request: Request, pk: int) -> HttpResponse:
+    """A lab's people, and who is invited. POST invites somebody."""
+    lab, form, status = lab_of(request, pk), InviteForm(), 200
+    if request.method == "POST":
+        form, status = InviteForm(request.POST), 400
+        if form.is_valid():
+            _invite(request, lab, form.cleaned_data["email"], form.cleaned_data["role"])
+            return see_other("core:people", pk, fragment="invitations")
+    at = timezone.now()
+    manages = may(request.user, lab, Right.MANAGE)
+    invitations = lab_people.open_invitations(at).filter(lab=lab if manages else None).order_by("-pk")
+    listed = Listing(request, invitations.select_related("invited_by"), key="invitations", size=OPEN)
+    context = {
+        "lab": lab,
+        "listing": Listing(request, lab.memberships.select_related("user").order_by("user__username"), sorts=SORTS),
+        "roles": Membership.Role.choices,
+        "manages": manages,
+        "invitations": listed,
+        "addresses": [(row, lab_people.invitation_address(row)) for row in listed.page],
+        "form": form,
+        "has_mail": settings.HAS_MAIL,
+    }
+    return render(request, "core/people.html", context, status=status)
+
+
+def _invite(request: Request, lab: Lab, email: str, role: str) -> None:
+    invitation = lab_people.invitation_add(lab=lab, role=role, email=email, by=request.user, at=timezone.now())
+    if not email or not settings.HAS_MAIL:
+        messages.success(request, _("The invitation is ready. Copy its link below and send it."))
+        return
+    try:
+        lab_people.invitation_mail(invitation=invitation)
+    except OSError as error:
+        said = _("The invitation is ready, but the mail was not accepted (%(error)s). Copy its link below and send it.")
+        messages.warning(request, said % {"error": error})
+    else:
+        messages.success(request, _("The invitation has been sent to %(email)s.") % {"email": email})
+
+
+@require_POST
+def invitation_revoke(request: Request, pk: int, invitation_pk: int) -> HttpResponse:
+    """Take an invitation back."""
+    invitation = lab_of(request, pk).member_invitations.filter(pk=invitation_pk).first()
+    if invitation is None:
+        raise NotYours(_("The lab has no such invitation."))
+    lab_people.invitation_revoke(invitation=invitation, at=timezone.now())
+    messages.success(request, _("The invitation has been revoked. Its link no longer works."))
+    return see_other("core:people", pk, fragment="invitations")
+
+
+@require_POST
+def role(request: Request, pk: int, membership_pk: int) -> HttpResponse:
+    """Give a member another role."""
+    membership = _membership_of(request, pk, membership_pk)
+    wanted = request.POST.get("role", "")
+    if wanted not in Membership.Role.values:
+        raise Refused(_("Choose one of the four roles."))
+    changed = lab_people.role_set(membership=membership, role=wanted)
+    said = _("The role of %(name)s is now %(role)s.")
+    messages.success(request, said % {"name": changed.user, "role": changed.get_role_display()})
+    return see_other("core:people", pk)
+
+
+@require_POST
+def remove(request: Request, pk: int, membership_pk: int) -> HttpResponse:
+    """Take a member out of the lab."""
+    membership = _membership_of(request, pk, membership_pk)
+    lab_people.membership_end(membership=membership)
+    messages.success(request, _("%(name)s is no longer a member of this lab.") % {"name": membership.user})
+    return see_other("core:people", pk)
+
+
+@require_POST
+def disable(request: Request, pk: int, membership_pk: int) -> HttpResponse:
+    """Keep somebody from logging in, or let them again; for admins of the site."""
+    user = _membership_of(request, pk, membership_pk).user
+    if user.is_active:
+        lab_people.user_disable(user=user)
+        messages.success(request, _("%(name)s can no longer log in.") % {"name": user})
+    else:
+        lab_people.user_enable(user=user)
+        messages.success(request, _("%(name)s can log in again.") % {"name": user})
+    return see_other("core:people", pk)
+
+
+@require_POST
+def reset_link(request: Request, pk: int, membership_pk: int) -> HttpResponse:
+    """A link with which a member chooses a new password; for admins of the site."""
+    membership = _membership_of(request, pk, membership_pk)
+    address = lab_people.reset_address(membership.user)
+    context = {"lab": membership.lab, "person": membership.user, "address": address}
+    return render(request, "core/reset_link.html", context)
+
+
+# --- joining
+
+
+@sensitive_post_parameters("password1", "password2")
+@require_http_methods(["GET", "POST"])
+@ratelimit(key="ip", rate="20/m", block=False)  # type: ignore[untyped-decorator]
+def invited(request: HttpRequest, token: str) -> HttpResponse:
+    """Where an invitation leads: choose a name and a password, or, logged in, join with one press."""
+    if getattr(request, "limited", False):
+        raise TooManyTries(_("There have been too many attempts. Please wait a minute and try again."))
+    at = timezone.now()
+    invitation = lab_people.invitation_at(token, at)
+    context: dict[str, Any] = {"invitation": invitation}
+    if request.user.is_authenticated:
+        if request.method == "GET":
+            return render(request, "core/invited.html", context)
+        lab_people.invitation_accept(invitation=invitation, user=request.user, at=at)
+        messages.success(request, _("You are now a member of “%(lab)s”.") % {"lab": invitation.lab})
+        return see_other("pools:campaigns")
+    form, status = JoinForm(initial={"email": invitation.email}), 200
+    if request.method == "POST":
+        form, status = JoinForm(request.POST), 400
+        if form.is_valid():
+            user = form.save(commit=False)
+            user.set_password(form.cleaned_data["password1"])
+            try:
+                lab_people.invitation_accept(invitation=invitation, user=user, at=at)
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                login = Login(user=user, redirect_url=reverse("core:account"))
+                response: HttpResponse = perform_password_login(request, {"username": user.username}, login)
+                return response
+    return render(request, "core/invited.html", context | {"form": form}, status=status)
+
+
+# --- one's own account
+
+
+@require_GET
+def account(request: Request) -> HttpResponse:
+    """Your account: name, labs, password, second factor, sessions; for an admin of the site, mail."""
+    factors = Authenticator.objects.filter(user=request.user).values_list("type", flat=True)
+    context = {
+        "memberships": request.user.memberships.select_related("lab").order_by("lab__name")[:50],
+        "has_codes": Authenticator.Type.TOTP in factors,
+        "has_passkey": Authenticator.Type.WEBAUTHN in factors,
+        "has_mail": settings.HAS_MAIL,
+        "has_oidc": bool(get_social_adapter().list_apps(request)),
+    }
+    return render(request, "core/account.html", context)
+
+
+@require_POST
+def test_mail(request: Request) -> HttpResponse:
+    """Send a test mail to oneself; for admins of the site."""
+    address = request.user.email
+    if not settings.HAS_MAIL:
+        raise Refused(_("No mail is set up: set EMAIL_URL where this site runs, and restart it."))
+    if not address:
+        raise Refused(_("Your account has no e-mail address. Add one first."))
+    try:
+        text = _("Mail works: this was sent by %(site)s.") % {"site": settings.SITE_URL}
+        send_mail(_("Test mail of Bestknown"), text, None, [address])
+    except OSError as error:
+        raise Refused(_("The mail was not accepted: %(error)s") % {"error": error}) from error
+    messages.success(request, _("A test mail has been sent to %(address)s.") % {"address": address})
+    return see_other("core:account")

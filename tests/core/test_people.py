@@ -1,0 +1,303 @@
+"""A lab's people: invited, given roles, removed; and how somebody logs in and keeps an account safe."""
+
+import re
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.mfa.totp.internal import auth
+from allauth.usersessions.models import UserSession
+from django.core import mail
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import Page, expect, sync_playwright
+
+from core import people
+from core.errors import NotYours
+from core.models import Lab, MemberInvitation, User
+from tests import browser, factories
+from tests.looking import DESK, looks_right
+
+PASSWORD = "four quiet cellos"
+JOINING = {"username": "nora", "email": "nora@example.org", "password1": PASSWORD, "password2": PASSWORD}
+
+
+@pytest.fixture
+def agnes(lab: Lab) -> User:
+    """The admin of Rita's lab."""
+    return factories.member(lab, "admin", "agnes")
+
+
+def invite(lab: Lab, by: User, role: str = "researcher", email: str = "") -> MemberInvitation:
+    """An open invitation."""
+    return people.invitation_add(lab=lab, role=role, email=email, by=by, at=timezone.now())
+
+
+def path_of(invitation: MemberInvitation) -> str:
+    """Where the link of an invitation leads."""
+    return "/" + people.invitation_address(invitation).split("/", 3)[3]
+
+
+def of(user: User) -> Client:
+    """Somebody's browser."""
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+# --- invitations
+
+
+def test_an_admin_invites_by_mail_and_the_link_makes_an_account_once(lab: Lab, agnes: User, settings: Any) -> None:
+    settings.HAS_MAIL = True
+    sent = of(agnes).post(reverse("core:people", args=[lab.pk]), {"email": "nora@example.org", "role": "viewer"})
+    assert sent.status_code == 303
+    (letter,) = mail.outbox
+    assert letter.to == ["nora@example.org"] and "agnes invites you to join the lab “Rita's lab”" in letter.body
+    link = "/" + re.findall(r"https?://[^/]+/(\S+)", letter.body)[0]
+
+    weak = Client().post(link, JOINING | {"password1": "short", "password2": "short"})
+    assert weak.status_code == 400 and not User.objects.filter(username="nora").exists()
+    nora = Client()
+    assert nora.post(link, JOINING).headers["Location"] == reverse("core:account")
+
+    user = User.objects.get(username="nora")
+    assert user.check_password(PASSWORD) and not user.is_staff
+    assert lab.memberships.get(user=user).role == "viewer"
+    assert EmailAddress.objects.get(user=user).verified  # the link came by mail
+    assert "Log out" in nora.get("/campaigns/").text
+    again = Client().post(link, JOINING | {"username": "other", "email": ""})
+    assert again.status_code == 404 and "no longer valid" in again.text
+    assert not User.objects.filter(username="other").exists()
+
+
+def test_without_mail_the_link_is_shown_and_nothing_is_sent(lab: Lab, agnes: User, settings: Any) -> None:
+    settings.HAS_MAIL = False
+    of(agnes).post(reverse("core:people", args=[lab.pk]), {"email": "nora@example.org", "role": "viewer"})
+
+    page = of(agnes).get(reverse("core:people", args=[lab.pk])).text
+
+    assert mail.outbox == []
+    assert path_of(MemberInvitation.objects.get()) in page and "No mail is set up" in page
+
+
+def test_a_link_that_was_revoked_or_expired_or_made_up_lets_nobody_in(lab: Lab, agnes: User) -> None:
+    revoked, old = invite(lab, agnes), invite(lab, agnes)
+    of(agnes).post(reverse("core:revoke", args=[lab.pk, revoked.pk]))
+    MemberInvitation.objects.filter(pk=old.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+
+    for path in (path_of(revoked), path_of(old), "/invited/made-up/"):
+        assert Client().get(path).status_code == 404
+        assert Client().post(path, JOINING).status_code == 404
+    assert not User.objects.filter(username="nora").exists()
+
+
+def test_two_who_open_one_link_do_not_both_get_in(lab: Lab, agnes: User) -> None:
+    at, invitation = timezone.now(), invite(lab, agnes)
+    people.invitation_accept(invitation=invitation, user=User(username="first"), at=at)
+    with pytest.raises(NotYours):
+        people.invitation_accept(invitation=invitation, user=User(username="second"), at=at)
+    assert not User.objects.filter(username="second").exists()
+
+
+def test_somebody_who_has_an_account_joins_with_it(lab: Lab, agnes: User) -> None:
+    ruth = factories.user("ruth")
+    invitation = invite(lab, agnes, role="organizer")
+
+    assert "Join as ruth" in of(ruth).get(path_of(invitation)).text
+    assert of(ruth).post(path_of(invitation)).status_code == 303
+
+    assert lab.memberships.get(user=ruth).role == "organizer"
+
+
+def test_nobody_signs_up_without_an_invitation(db: None) -> None:
+    answer = Client().post(reverse("account_signup"), JOINING)
+    assert "closed" in answer.text.casefold() and not User.objects.exists()
+
+
+# --- roles, and admins of the site
+
+
+def test_an_admin_gives_roles_and_removes_but_does_not_disable(lab: Lab, rita: User, agnes: User) -> None:
+    membership = lab.memberships.get(user=rita)
+    client = of(agnes)
+
+    client.post(reverse("core:role", args=[lab.pk, membership.pk]), {"role": "viewer"})
+    assert lab.memberships.get(user=rita).role == "viewer"
+    refused = client.post(reverse("core:disable", args=[lab.pk, membership.pk]))
+    assert refused.status_code == 403 and "Only an admin of this site" in refused.text
+    client.post(reverse("core:remove", args=[lab.pk, membership.pk]))
+    assert not lab.memberships.filter(user=rita).exists()
+    last = client.post(reverse("core:remove", args=[lab.pk, lab.memberships.get(user=agnes).pk]))
+    assert last.status_code == 409 and "only admin of the lab" in last.text
+
+
+def test_an_admin_of_the_site_disables_a_log_in_at_once_and_makes_a_link_for_a_new_password(
+    lab: Lab, rita: User, ada: User
+) -> None:
+    membership, hers = lab.memberships.get(user=rita), of(rita)
+    address = reverse("core:disable", args=[lab.pk, membership.pk])
+    of(ada).post(address)
+    assert hers.get("/campaigns/").status_code == 302
+    of(ada).post(address)
+
+    page = of(ada).post(reverse("core:reset_link", args=[lab.pk, membership.pk])).text
+    link = "/" + re.findall(r"https?://[^/]+/(account/password/new/[^<\s]+)", page)[0]
+    forgetful = Client()
+    form = forgetful.get(link, follow=True)
+    forgetful.post(form.request["PATH_INFO"], {"password1": PASSWORD, "password2": PASSWORD})
+
+    rita.refresh_from_db()
+    assert rita.check_password(PASSWORD)
+    assert "password1" not in Client().get(link, follow=True).text
+
+
+def test_a_viewer_sees_people_but_no_forms_and_no_links(lab: Lab, agnes: User) -> None:
+    invitation = invite(lab, agnes)
+    page = of(factories.member(lab, "viewer")).get(reverse("core:people", args=[lab.pk])).text
+    assert "agnes" in page and "admin" in page
+    assert path_of(invitation) not in page and 'name="role"' not in page and "Invite" not in page
+
+
+def test_the_page_of_people_says_when_somebody_was_last_seen(lab: Lab, rita: User) -> None:
+    of(rita).get("/campaigns/")
+    rita.refresh_from_db()
+    assert rita.last_seen_at is not None
+    assert "just now" in of(rita).get(reverse("core:people", args=[lab.pk])).text
+
+
+# --- logging in
+
+
+def test_somebody_logs_in_by_name_or_by_address(rita: User) -> None:
+    User.objects.filter(pk=rita.pk).update(email="rita@example.org")
+    for name in ("rita", "rita@example.org"):
+        client = Client()
+        assert client.post("/login/", {"username": name, "password": "rita"}).headers["Location"] == "/campaigns/"
+        assert client.get("/campaigns/").status_code == 200
+
+
+def test_a_forgotten_password_is_reset_by_mail_and_no_answer_tells_who_has_an_account(rita: User) -> None:
+    User.objects.filter(pk=rita.pk).update(email="rita@example.org")
+    answers = [
+        Client().post(reverse("account_reset_password"), {"email": address}).headers["Location"]
+        for address in ("rita@example.org", "nobody@example.org")
+    ]
+    assert answers[0] == answers[1]
+    letter = next(letter for letter in mail.outbox if letter.to == ["rita@example.org"])
+    link = re.findall(r"https?://[^/]+(/account/password/new/\S+)", letter.body)[0]
+    client = Client()
+    form = client.get(link, follow=True)
+    client.post(form.request["PATH_INFO"], {"password1": PASSWORD, "password2": PASSWORD})
+    rita.refresh_from_db()
+    assert rita.check_password(PASSWORD)
+
+
+def test_a_new_password_and_one_button_end_other_sessions(rita: User) -> None:
+    here, there, elsewhere = Client(), Client(), Client()
+    for client in (here, there, elsewhere):
+        client.post("/login/", {"username": "rita", "password": "rita"})
+    assert UserSession.objects.filter(user=rita).count() == 3
+    assert "Sign Out Other Sessions" in here.get(reverse("usersessions_list")).text
+
+    here.post(reverse("usersessions_list"))
+    assert there.get("/campaigns/").status_code == 302
+    elsewhere.post("/login/", {"username": "rita", "password": "rita"})
+    changed = {"oldpassword": "rita", "password1": PASSWORD, "password2": PASSWORD}
+    assert here.post(reverse("account_change_password"), changed).status_code == 302
+
+    assert here.get("/campaigns/").status_code == 200
+    assert elsewhere.get("/campaigns/").status_code == 302
+
+
+def test_a_test_mail_goes_to_the_admin_who_asks_for_it(ada: User, rita: User, settings: Any) -> None:
+    User.objects.filter(pk=ada.pk).update(email="ada@example.org")
+    settings.HAS_MAIL = False
+    refused = of(ada).post(reverse("core:test_mail"))
+    assert refused.status_code == 409 and "EMAIL_URL" in refused.text
+    settings.HAS_MAIL = True
+    assert of(ada).post(reverse("core:test_mail")).status_code == 303
+    assert of(rita).post(reverse("core:test_mail")).status_code == 403
+    assert [letter.to for letter in mail.outbox] == [["ada@example.org"]]
+
+
+def test_a_provider_of_openid_connect_has_a_button_once_it_is_set(client: Client, settings: Any, db: None) -> None:
+    assert "Log in with a university" not in client.get("/login/").text
+    app = {"provider_id": "university", "name": "a university", "client_id": "us", "secret": "s"}
+    app |= {"settings": {"server_url": "https://login.example.edu"}}
+    settings.SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [app]}}
+    page = client.get("/login/").text
+    assert "Log in with a university" in page and "/account/oidc/university/login/" in page
+
+
+# --- the whole way, in a browser
+
+
+@pytest.fixture
+def page(live_server: Any, settings: Any) -> Iterator[Page]:
+    """A page; what a script or the content policy complains of is a failure."""
+    settings.ALLOWED_HOSTS = ["*"]
+    settings.RATELIMIT_ENABLE = False
+    settings.SITE_URL = live_server.url
+    complaints: list[str] = []
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(**browser.launch_options())
+        context = chromium.new_context(base_url=live_server.url, viewport=DESK, reduced_motion="reduce")  # type: ignore[arg-type]
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda told: complaints.append(told.text) if "Content Security" in told.text else None)
+        yield page
+        chromium.close()
+    assert complaints == []
+
+
+def code_of(secret: str, later: int = 0) -> str:
+    """What an authenticator app shows now, or so many periods later."""
+    return str(auth.format_hotp_value(auth.hotp_value(secret, int(time.time()) // 30 + later)))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_somebody_who_is_invited_joins_sets_up_codes_and_logs_in_with_one(page: Page) -> None:
+    lab = factories.lab("Rita's lab")
+    agnes = factories.member(lab, "admin", "agnes")
+    page.goto(path_of(invite(lab, agnes, role="admin")))
+    looks_right(page)
+    page.get_by_label("Name to log in with").fill("nora")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_label("Password confirmation").fill(PASSWORD)
+    page.get_by_role("button", name="Create my account").click()
+    expect(page.get_by_role("heading", name="Your account")).to_be_visible()
+    looks_right(page)
+
+    page.get_by_role("link", name="App, passkeys and recovery codes").click()
+    looks_right(page)
+    page.get_by_role("link", name="Activate").click()
+    looks_right(page)
+    secret = page.locator("#authenticator_secret").input_value()
+    page.locator("[name=code]").fill(code_of(secret))
+    page.get_by_role("button", name="Activate").click()
+    expect(page.get_by_role("heading", name="Recovery Codes")).to_be_visible()
+    looks_right(page)
+
+    page.get_by_role("button", name="Log out").click()
+    page.wait_for_url("**/login/**")
+    looks_right(page)
+    page.fill("#id_username", "nora")
+    page.fill("#id_password", PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/authenticate/**")
+    looks_right(page)
+    page.goto("/campaigns/")
+    expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()  # the password is not enough
+    page.goto("/account/factors/authenticate/")
+    page.locator("[name=code]").fill(code_of(secret, later=1))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/campaigns/")
+
+    for path in ("account/sessions", "account/password", "account/email", "account/factors/webauthn/add", "labs"):
+        page.goto(f"/{path}/")
+        looks_right(page)
