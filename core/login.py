@@ -3,8 +3,7 @@
 import secrets
 from typing import Any
 
-from allauth.account.internal.flows.login import perform_password_login
-from allauth.account.models import Login
+from allauth.account.utils import perform_login
 from allauth.mfa import app_settings as mfa
 from allauth.socialaccount.adapter import get_adapter as get_social_adapter
 from django.conf import settings
@@ -75,8 +74,7 @@ class LimitedLogin(LoginView):
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Log in, and remember in a signed cookie that this name has logged in from this browser."""
         user = form.get_user()
-        login = Login(user=user, redirect_url=self.get_success_url())
-        response: HttpResponse = perform_password_login(self.request, {"username": user.get_username()}, login)
+        response: HttpResponse = perform_login(self.request, user, redirect_url=self.get_success_url())
         name = form.cleaned_data["username"].strip().casefold()
         response.set_cookie(
             _KNOWN,

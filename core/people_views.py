@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from allauth.account.internal.flows.login import perform_password_login
-from allauth.account.models import Login
+from allauth.account.utils import perform_login
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.adapter import get_adapter as get_social_adapter
 from django import forms
@@ -236,8 +235,7 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
             except Refused as error:
                 status = refuse_in(form, error)
             else:
-                login = Login(user=user, redirect_url=reverse("core:account"))
-                response: HttpResponse = perform_password_login(request, {"username": user.username}, login)
+                response: HttpResponse = perform_login(request, user, redirect_url=reverse("core:account"))
                 return response
     return render(request, "core/invited.html", context | {"form": form}, status=status)
 

@@ -276,6 +276,10 @@ def test_somebody_who_is_invited_joins_sets_up_codes_and_logs_in_with_one(page: 
     page.get_by_role("link", name="App, passkeys and recovery codes").click()
     looks_right(page)
     page.get_by_role("link", name="Activate").click()
+    page.get_by_label("Password").fill(PASSWORD)  # who is logged in is asked again, before anything of this
+    looks_right(page)
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_text("Authenticator secret")).to_be_visible()
     looks_right(page)
     secret = page.locator("#authenticator_secret").input_value()
     page.locator("[name=code]").fill(code_of(secret))
