@@ -269,6 +269,24 @@ def test_keys_with_modifiers_or_while_typing_choose_nothing(visitor: Callable[..
     assert chosen(work) == [(2, "right")]
 
 
+def test_one_key_is_enough_for_who_turned_that_on_and_undo_is_a_key_away(
+    visitor: Callable[..., Page], work: Assignment
+) -> None:
+    page = visitor()
+    page.goto(item_path(work))
+    page.keyboard.press("b")
+    says(page, "Saved")
+    expect(page).to_have_url(re.compile(r"/1/$"))  # it is off at first
+    page.get_by_role("button", name="Go on after each choice").click()
+    page.keyboard.press("a")
+    expect(page).to_have_url(re.compile(r"/2/$"))
+    expect(page.get_by_role("button", name="Go on after each choice")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("p")
+    expect(page).to_have_url(re.compile(r"/1/$"))
+    expect(page.locator(".choice[aria-pressed=true]")).to_have_attribute("value", "left")
+    assert chosen(work) == [(1, "right"), (1, "left")]
+
+
 def test_reload_the_back_button_and_two_tabs_show_what_is_stored(
     visitor: Callable[..., Page], work: Assignment
 ) -> None:
@@ -431,7 +449,7 @@ def test_every_page_is_accessible_and_fits_a_phone_a_desk_and_200_percent(
 
     for path in (f"/c/{thirteen.link}/", f"/c/{thirteen.link}/consent/", f"/c/{thirteen.link}/declined/"):
         look(path)
-    for name in ("", "1/", "finish/", "leave/"):
+    for name in ("", "1/", "1/report/", "finish/", "leave/"):
         look(f"/j/{token}/{name}")
     factories.judge(work)
     for name in ("", "1/", "13/", "finish/"):
