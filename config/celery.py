@@ -36,8 +36,14 @@ def _keep_logging(**_named: object) -> None:
 
 @signals.before_task_publish.connect
 def _pass_request_on(headers: dict[str, object] | None = None, **_named: object) -> None:
-    if headers is not None and REQUEST_ID.get() != "-":
+    from core.audit.origin import origin  # the applications are loaded by now
+
+    if headers is None:
+        return
+    if REQUEST_ID.get() != "-":
         headers["request_id"] = REQUEST_ID.get()
+    if (person := origin().person) is not None:
+        headers["asked_by"] = person
 
 
 @signals.beat_init.connect
@@ -66,10 +72,18 @@ def _worker_lives(**_named: object) -> None:
 def _job_begins(task_id: str = "-", task: Any = None, **_named: object) -> None:
     REQUEST_ID.set(getattr(task.request, "request_id", None) or task_id)
     task.request.began = time.monotonic()
+    from core.audit.origin import Kind, Origin, begin
+
+    begin(task_id, Origin(Kind.JOB, getattr(task.request, "asked_by", None), task.name))
 
 
 @signals.task_postrun.connect
-def _job_ended(task: Any = None, state: str | None = None, retval: object = None, **_named: object) -> None:
+def _job_ended(
+    task_id: str = "-", task: Any = None, state: str | None = None, retval: object = None, **_named: object
+) -> None:
+    from core.audit.origin import end
+
+    end(task_id)
     error = "" if state == "SUCCESS" else f"{type(retval).__name__}: {retval}"
     seconds = time.monotonic() - getattr(task.request, "began", time.monotonic())
     _write(job_status.write_job, task.name, error, seconds)

@@ -15,6 +15,7 @@ from django.utils import timezone, translation
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 
+from core.audit.origin import acting, request_origin
 from core.errors import Refused
 from core.logs import REQUEST_ID
 from core.models import User
@@ -100,6 +101,17 @@ class WorkersLanguage(LocaleMiddleware):
         else:
             translation.activate(settings.LANGUAGE_CODE)
             request.LANGUAGE_CODE = translation.get_language()
+
+
+class AuditNamesWhoActs:
+    """Have what a request changes recorded with the person who sent it, where from and why (core/audit)."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        with acting(lambda: request_origin(request)):
+            return self.get_response(request)
 
 
 class RolesAreKept:

@@ -25,6 +25,7 @@
 | EMAIL_FROM | whom mail comes from | bestknown@ the host of SITE_URL |
 | OIDC_URL | an OpenID Connect provider that people may log in with | none |
 | OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, OIDC_NAME | this site's id and secret there, and what its button says | none |
+| AUDIT_KEEP_DAYS | after how many days entries of the audit are removed, at least 30; 0 keeps them | 1095 |
 | METRICS_TOKEN | who sends it may read /metrics; at least 16 characters | none: nothing is measured |
 | MARKETPLACE_URL | the marketplace that campaigns are published to | in development that of make run |
 | MARKETPLACE_SUBMIT_HOST | where its frames post finished work | MARKETPLACE_URL |
@@ -103,6 +104,12 @@ SITE_URL = (env.str("SITE_URL", default="") or _here).rstrip("/")
 ALARM_FAILING_SHARE = env.float("ALARM_FAILING_SHARE", default=0.3)  # of the last 50 assignments
 ALARM_STALLED_HOURS = env.float("ALARM_STALLED_HOURS", default=24.0)
 ALARM_NOBODY_HOURS = env.float("ALARM_NOBODY_HOURS", default=4.0)
+AUDIT_KEEP_DAYS = int(env.str("AUDIT_KEEP_DAYS", default="") or 1095)
+if 0 < AUDIT_KEEP_DAYS < 30:
+    raise ImproperlyConfigured(
+        f"AUDIT_KEEP_DAYS is {AUDIT_KEEP_DAYS}: entries are kept for 30 days at least, or (0) all."
+    )
+
 # Dollars an hour below which researchers are warned.
 HOURLY_FLOOR = Decimal(env.str("HOURLY_FLOOR", default="") or "8.00")
 
@@ -146,6 +153,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "config.middleware.SessionsEnd",
+    "config.middleware.AuditNamesWhoActs",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -229,11 +237,14 @@ CELERY_TASK_ROUTES = {
     "judgments.jobs.check": {"queue": "money"},  # what is paid waits for it
     "judgments.jobs.decide": {"queue": "default"},
     "judgments.jobs.watch": {"queue": "default"},
+    "judgments.jobs.keep_periods": {"queue": "default"},
+    "judgments.jobs.erase_campaign": {"queue": "default"},
     "judgments.jobs.*": {"queue": "compute"},
     "results.jobs.finish_campaigns": {"queue": "default"},
     "results.jobs.*": {"queue": "compute"},
     "tasks.jobs.*": {"queue": "compute"},
     "api.jobs.*": {"queue": "default"},
+    "core.jobs.*": {"queue": "default"},
 }
 # A job that takes longer is told to end (an error like any other: it raises an alarm), and a minute later killed.
 CELERY_TASK_SOFT_TIME_LIMIT, CELERY_TASK_TIME_LIMIT = 30 * 60, 31 * 60
@@ -267,6 +278,8 @@ CELERY_BEAT_SCHEDULE = {
     "finish campaigns": {"task": "results.jobs.finish_campaigns", "schedule": 60.0},
     "forget old tokens and answers of the API": {"task": "api.jobs.clear", "schedule": 3600.0},
     "compare with the platforms": {"task": "platforms.jobs.reconcile", "schedule": 60.0},
+    "erase what labs have kept long enough": {"task": "judgments.jobs.keep_periods", "schedule": 3600.0},
+    "remove old entries of the audit": {"task": "core.jobs.expire_audit", "schedule": 3600.0},
 }
 for _entry in CELERY_BEAT_SCHEDULE.values():  # where the workers are behind, the next of its kind does the work
     _entry["options"] = {"expires": _entry["schedule"]}

@@ -15,6 +15,7 @@ urlpatterns = [
     path("", include(allauth_patterns)),
     path("", include("core.urls")),
     path("admin/", admin.site.urls),
+    path("audit/", include("core.audit.urls")),
     path("", include("pools.urls")),
     path("", include("tasks.urls")),
     path("", include("platforms.urls")),

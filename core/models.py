@@ -1,4 +1,4 @@
-"""Users, labs, and who may do what in a lab."""
+"""Users, labs, who may do what in a lab, and the audit."""
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
@@ -82,3 +82,48 @@ class MemberInvitation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.email or self.pk}, {self.get_role_display()} of {self.lab}"
+
+
+class AuditEntry(models.Model):
+    """Somebody changed a row, or did something that is to be known. Written by triggers, append-only.
+
+    It names people by their keys, and no worker by more than that, so that what is erased elsewhere is not in here. The
+    keys are no relations: an entry outlives what it is about.
+    """
+
+    class ActorKind(models.TextChoices):
+        PERSON = "person", gettext_lazy("a person")
+        VISITOR = "visitor", gettext_lazy("a visitor")
+        JOB = "job", gettext_lazy("a background job")
+        COMMAND = "command", gettext_lazy("a command")
+        DATABASE = "database", gettext_lazy("a user of the database")
+
+    at = models.DateTimeField()
+    subject = models.CharField(max_length=63, help_text=gettext_lazy("The table, or what a note is about."))
+    key = models.CharField(max_length=40, blank=True)
+    thing = models.CharField(max_length=200, blank=True, help_text=gettext_lazy("Its name then."))
+    action = models.CharField(max_length=20, help_text=gettext_lazy("insert, update, delete, or what a note says."))
+    changes = models.JSONField(help_text=gettext_lazy("By field, before and after; null where only that it changed."))
+    lab_id = models.BigIntegerField(null=True)
+    campaign_id = models.BigIntegerField(null=True)
+    campaign = models.CharField(max_length=100, blank=True, help_text=gettext_lazy("The campaign's name then."))
+    worker_id = models.BigIntegerField(null=True)
+    actor_kind = models.CharField(max_length=10, choices=ActorKind)
+    actor_id = models.BigIntegerField(null=True, help_text=gettext_lazy("The person who did it, or asked for the job."))
+    actor_name = models.CharField(max_length=200, blank=True, help_text=gettext_lazy("The job or command."))
+    address = models.CharField(max_length=50, blank=True, help_text=gettext_lazy("The network that it came from."))
+    request_id = models.CharField(max_length=64, blank=True)
+    why = models.TextField(blank=True)
+
+    class Meta:
+        verbose_name_plural = "audit entries"
+        # core.audit.selectors.entries_of(): a lab's, a campaign's and all, newest first; and those to be removed
+        indexes = [
+            models.Index(fields=["lab_id", "-id"], name="audit_of_lab"),
+            models.Index(fields=["campaign_id", "-id"], name="audit_of_campaign"),
+            models.Index(fields=["worker_id"], condition=models.Q(worker_id__isnull=False), name="audit_of_worker"),
+            models.Index(fields=["at"], name="audit_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.subject} {self.key}"

@@ -236,6 +236,18 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "results:version_file": R.EXPORT,
     "results:version_scores": R.SEE,
     "results:version_scores_file": R.SEE,
+    # the audit and data protection
+    "audit:entries": R.MANAGE,
+    "audit:csv": R.MANAGE,
+    "audit:json": R.MANAGE,
+    "judgments:protection": R.MANAGE,
+    "judgments:protection_worker": R.MANAGE,
+    "judgments:protection_data": R.MANAGE,
+    "judgments:protection_lab": R.MANAGE,
+    "judgments:protection_campaign": R.EXPORT,
+    "judgments:protection_erase": R.MANAGE,
+    "judgments:bundle_make": R.EXPORT,
+    "judgments:bundle": R.EXPORT,
 }
 _LOOKING = ("GET", "HEAD", "OPTIONS")
 _ANYWHERE = (R.PUBLIC, R.SIGNED_IN)

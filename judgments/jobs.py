@@ -1,17 +1,31 @@
 """What runs in the background: checking confirmed work, counting it, decisions on many, and making export files."""
 
+import logging
 import time
 
 from celery import shared_task
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core.audit.services import entries_expire
+from core.errors import Refused
 from core.locks import alone
-from judgments import alarm_checks, alarm_mails, deciding, refreshing, stored_files, summarizing
+from judgments import (
+    alarm_checks,
+    alarm_mails,
+    deciding,
+    erasing,
+    refreshing,
+    releasing,
+    stored_files,
+    summarizing,
+)
 from judgments import services as judgment_services
+from judgments.models import Retention
 from pools.models import Campaign
 from tasks import campaign_alarms
 
+log = logging.getLogger(__name__)
 SECONDS = 40.0  # for which one job makes files before other jobs get their turn
 
 
@@ -107,3 +121,52 @@ def _failed(error: Exception) -> str:
         "The export files could not be made (%(error)s). The judgments are not touched. It is tried again by itself; "
         "if it stays, show this to whoever runs this site."
     ) % {"error": campaign_alarms.in_words(error)}
+
+
+@shared_task
+def make_bundle(campaign_id: int) -> str:
+    """Make a campaign's release bundle. If one of its files names somebody, or it fails, that raises an alarm."""
+    kind, at = campaign_alarms.Kind.BUNDLE, timezone.now()
+    campaign = Campaign.objects.select_related("collection").filter(pk=campaign_id).first()
+    if campaign is None or campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
+        return "nothing to release"
+    try:
+        releasing.bundle_make(campaign=campaign, at=at)
+    except Exception as error:
+        text = str(error) if isinstance(error, Refused) else _not_bundled(error)
+        log.warning("No release bundle of campaign %s: %s", campaign.pk, text)
+        campaign_alarms.alarm_raise(campaign_id=campaign.pk, kind=kind, text=text, at=at, retried=False)
+        return "not made"
+    campaign_alarms.alarm_settle(campaign_id=campaign.pk, kind=kind, at=at)
+    return "made"
+
+
+def _not_bundled(error: Exception) -> str:
+    text = _(
+        "The release bundle could not be made (%(error)s). Ask for it again; if it stays, show this to whoever runs "
+        "this site."
+    )
+    return text % {"error": campaign_alarms.in_words(error)}
+
+
+@shared_task
+def erase_campaign(campaign_id: int, why: str = "") -> str:
+    """Erase a campaign's workers, each in one transaction. Safe to run twice, and to be killed."""
+    campaign = Campaign.objects.get(pk=campaign_id)
+    erased, kept = erasing.campaign_erase(campaign=campaign, at=timezone.now(), why=why)
+    return f"workers erased: {erased}, kept: {len(kept)}"
+
+
+@shared_task
+def keep_periods() -> str:
+    """Erase what labs have kept for as long as they wanted. Safe to run twice, and to be killed."""
+    at, workers, entries = timezone.now(), 0, 0
+    for retention in Retention.objects.select_related("lab").order_by("pk"):
+        try:
+            if retention.worker_days:
+                workers += erasing.retention_keep(lab=retention.lab, days=retention.worker_days, at=at).erased
+            if retention.audit_days:
+                entries += entries_expire(at=at, days=retention.audit_days, lab_id=retention.lab_id)
+        except Exception:
+            log.exception("The periods of lab %s could not be kept; they are tried again", retention.lab_id)
+    return f"workers erased: {workers}, entries removed: {entries}"

@@ -1,9 +1,11 @@
 """What workers preferred, what was decided about their work, and which judgments count."""
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from core.models import Lab
 from pools.models import Campaign, ImportedPreference, Pair, PreferenceImport
 from tasks.models import Assignment, Item, Worker
 
@@ -198,6 +200,7 @@ class StoredFile(models.Model):
     class Kind(models.TextChoices):
         EXPORT = "export", _("export")
         RESULT = "result", _("result")
+        BUNDLE = "bundle", _("release bundle")
 
     class State(models.TextChoices):
         WRITING = "writing", _("being written")
@@ -473,3 +476,21 @@ class AlarmMail(models.Model):
 
     def __str__(self) -> str:
         return f"{self.episode_id} to {self.user_id}"
+
+
+class Retention(models.Model):
+    """After how many days a lab's personal data go by themselves. Empty: they are kept until somebody erases them."""
+
+    lab = models.OneToOneField(Lab, on_delete=models.CASCADE, related_name="retention")
+    worker_days = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(36_500)],
+        help_text=_("From a worker's last work, once all their campaigns are closed and everything is paid."),
+    )
+    audit_days = models.PositiveIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(30), MaxValueValidator(36_500)]
+    )
+
+    def __str__(self) -> str:
+        return f"retention of {self.lab_id}"

@@ -2,11 +2,27 @@
 
 from django.urls import path
 
-from judgments import alarm_views, ethics_views, pilot_views, review_views, views, worker_views
+from judgments import (
+    alarm_views,
+    ethics_views,
+    pilot_views,
+    protection_views,
+    review_views,
+    views,
+    worker_views,
+)
 
 app_name = "judgments"
 urlpatterns = [
     path("workers/", worker_views.workers, name="workers"),
+    path("protection/", protection_views.protection, name="protection"),
+    path("workers/<int:pk>/protection/", protection_views.protection_worker, name="protection_worker"),
+    path("workers/<int:pk>/data.json", protection_views.protection_worker_data, name="protection_data"),
+    path("labs/<int:pk>/protection/", protection_views.protection_lab, name="protection_lab"),
+    path("campaigns/<int:pk>/protection/", protection_views.protection_campaign, name="protection_campaign"),
+    path("campaigns/<int:pk>/protection/erase/", protection_views.protection_campaign_erase, name="protection_erase"),
+    path("campaigns/<int:pk>/protection/bundle/", protection_views.bundle_make, name="bundle_make"),
+    path("campaigns/<int:pk>/protection/release.zip", protection_views.bundle, name="bundle"),
     path("campaigns/<int:pk>/", views.campaign, name="campaign"),
     path("campaigns/<int:pk>/progress/", views.progress, name="progress"),
     path("campaigns/<int:pk>/ethics/", ethics_views.ethics, name="ethics"),

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from kombu.exceptions import OperationalError
 
+from core.audit.services import entry_note
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing
@@ -343,7 +344,21 @@ def export(request: Request, pk: int, name: str) -> FileResponse:
     campaign = campaign_of(request, pk)
     if name != exports.ARCHIVE and name not in exports.NAMES:
         raise NotYours(_("There is no export with this name."))
-    return file_response(campaign, StoredFile.Kind.EXPORT, name)
+    response = file_response(campaign, StoredFile.Kind.EXPORT, name)
+    _note_export(campaign, "downloaded", name)
+    return response
+
+
+def _note_export(campaign: Campaign, action: str, name: str = "") -> None:
+    entry_note(
+        subject="export",
+        action=action,
+        key=campaign.pk,
+        thing=name,
+        lab_id=campaign.lab_id,
+        campaign_id=campaign.pk,
+        campaign=campaign.name,
+    )
 
 
 @login_required
@@ -351,6 +366,7 @@ def export(request: Request, pk: int, name: str) -> FileResponse:
 def make_exports(request: Request, pk: int) -> HttpResponse:
     """Have the export files made now, in the background."""
     campaign = campaign_of(request, pk)
+    _note_export(campaign, "made")
     try:
         judgment_jobs.make_exports.delay(campaign.pk)
     except OperationalError as error:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from platforms.adapter import Adapter, Trouble, Work
 from platforms.alarms import alarm_raise, alarm_settle, resting
+from platforms.erased import erased_name
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
 from platforms.payments import payment_settle
 from platforms.planning import end_plan
@@ -201,8 +202,13 @@ def published_hit_poll(*, client: Any, published_hit: PublishedHit, at: datetime
 
 @transaction.atomic
 def submission_store(*, published_hit: PublishedHit, work: Work, at: datetime) -> bool:
-    """Store one assignment as the platform says it, matched with ours by worker and receipt. Whether it was new."""
+    """Store one assignment as the platform says it, matched with ours by worker and receipt. Whether it was new.
+
+    What an erased worker submitted is not stored again.
+    """
     publication = published_hit.publication
+    if _is_erased(publication, work):
+        return False
     submission, new = Submission.objects.select_for_update(of=("self",), no_key=True).get_or_create(
         publication=publication,
         platform_assignment_id=work.assignment_id,
@@ -227,6 +233,11 @@ def submission_store(*, published_hit: PublishedHit, work: Work, at: datetime) -
                 alarm_settle(publication=publication, kind=Alarm.Kind.UNMATCHED, submission=submission, at=at)
         _warn_before_auto_approval(submission, new, at)
     return new
+
+
+def _is_erased(publication: Publication, work: Work) -> bool:
+    name = erased_name(publication.campaign, work.assignment_id)
+    return publication.submissions.filter(platform_assignment_id=name).exists()
 
 
 def _match(submission: Submission, published_hit: PublishedHit, at: datetime) -> None:

@@ -65,7 +65,7 @@ def home_token_of(worker_id: int, campaign_id: int) -> str:
 def home_of(token: str) -> Home:
     """The home that a token was made for. Raises NotYours for any other text, and Expired for a token that is old."""
     worker_id, campaign_id = _loads(token, _HOME, 2)
-    worker = Worker.objects.filter(pk=worker_id).first()
+    worker = Worker.objects.filter(pk=worker_id, erased_at=None).first()
     campaign = Campaign.objects.select_related("collection", "lab").filter(pk=campaign_id).first()
     if worker is None or campaign is None:
         raise _unknown()
@@ -100,7 +100,7 @@ def assignment_of(token: str) -> Assignment:
     keys = Keys(*_loads(token, _ASSIGNMENT, 3))
     assignment = (
         Assignment.objects.select_related("campaign__collection", "campaign__lab", "hit", "worker")
-        .filter(pk=keys.assignment_id, worker_id=keys.worker_id, hit_id=keys.hit_id)
+        .filter(pk=keys.assignment_id, worker_id=keys.worker_id, hit_id=keys.hit_id, worker__erased_at=None)
         .first()
     )
     if assignment is None:

@@ -88,6 +88,9 @@ class Worker(models.Model):
     )
     came_at = models.DateTimeField(auto_now_add=True)
     barred_at = models.DateTimeField(null=True, blank=True)
+    erased_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text=_("Since then nothing here says who it is.")
+    )
 
     class Meta:
         constraints = [
@@ -283,6 +286,7 @@ class CampaignAlarm(models.Model):
         FAILING = "failing", _("many fail test pairs")
         STALLED = "stalled", _("no work is accepted")
         NOBODY = "nobody", _("nobody comes")
+        BUNDLE = "bundle", _("making the release bundle")
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="alarms")
     kind = models.CharField(max_length=10, choices=Kind)

@@ -27,6 +27,8 @@ _AREAS = {
     "pools:": "collections",
     "tasks:": "campaigns",
     "platforms:": "campaigns",
+    "judgments:protection_campaign": "campaigns",
+    "judgments:protection": "protection",
     "judgments:": "campaigns",
     "results:": "campaigns",
 }

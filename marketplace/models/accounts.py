@@ -65,6 +65,7 @@ class Worker(models.Model):
     vouched_approved = models.PositiveIntegerField(default=0)
     vouched_rejected = models.PositiveIntegerField(default=0)
     registered_at = models.DateTimeField()
+    erased_at = models.DateTimeField(null=True, blank=True, help_text=_("since then nothing here says who it is"))
 
     class Meta:
         constraints = [
@@ -169,6 +170,7 @@ class AuditEvent(models.Model):
         ACTIVATE_WORKER = "worker active", _("worker active")
         SUSPEND_WORKER = "worker suspended", _("worker suspended")
         CLOSE_WORKER = "worker closed", _("worker closed")
+        ERASE_WORKER = "erase worker", _("erase worker")
         MOVE_WORKER = "move worker", _("move worker")
         ISSUE_PASSWORD_LINK = "issue password link", _("issue password link")
         OVERTURN_REJECTION = "overturn rejection", _("overturn rejection")

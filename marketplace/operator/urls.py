@@ -23,6 +23,7 @@ urlpatterns = [
     path("workers", worker_views.workers, name="workers"),
     path("workers/invite", worker_views.invite, name="invite"),
     path("workers/<id:worker_id>", worker_views.worker, name="worker"),
+    path("workers/<id:worker_id>/erase", worker_views.worker_erase_page, name="worker_erase"),
     path("workers/<id:worker_id>/country", worker_views.worker_country, name="worker_country"),
     path("workers/<id:worker_id>/password", worker_views.worker_password, name="worker_password"),
     path("disputes", dispute_views.disputes, name="disputes"),

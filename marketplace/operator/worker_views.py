@@ -16,6 +16,7 @@ from marketplace.operator.forms import (
     InvitationForm,
     MoveForm,
     PasswordForm,
+    ReasonForm,
     StatusForm,
 )
 from marketplace.operator.pages import for_operator, show_operator_page
@@ -33,6 +34,7 @@ from marketplace.services.accounts import (
     worker_move,
     worker_set_status,
 )
+from marketplace.services.erasing import erasure_plan, worker_erase
 
 _STATUS_ACTIONS = {
     Worker.Status.ACTIVE: AuditEvent.Action.ACTIVATE_WORKER,
@@ -147,3 +149,17 @@ def worker_password(request: HttpRequest, operator: Account, worker_id: str) -> 
     address = f"{settings.MARKETPLACE_URL}{reverse('workers:password_new', args=link)}"
     hours = settings.PASSWORD_RESET_TIMEOUT // 3600
     return show_operator_page(request, "password_link.html", {"person": person, "address": address, "hours": hours})
+
+
+@require_http_methods(["GET", "POST"])
+@for_operator
+def worker_erase_page(request: HttpRequest, operator: Account, worker_id: str) -> HttpResponse:
+    """What erasing a worker would do; a form does it."""
+    person = worker_of(worker_id)
+    form = ReasonForm(request.POST or None)
+    if form.is_bound and form.is_valid():
+        worker_erase(worker=person, actor=operator, reason=form.cleaned_data["reason"])
+        messages.success(request, _("The worker is erased. Nothing here says any more who it was."))
+        return see_other("operator:worker", worker_id)
+    context = {"person": person, "plan": erasure_plan(person), "form": form}
+    return show_operator_page(request, "worker_erase.html", context, status=400 if form.is_bound else 200)

@@ -4,23 +4,25 @@ import secrets
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth import login
+from django.contrib.auth import login, logout
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView, PasswordResetConfirmView
 from django.core import signing
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse, reverse_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
 from marketplace.errors import Refused
-from marketplace.models import Account
+from marketplace.models import Account, Worker
 from marketplace.pages import client_address, see_other, show_page
+from marketplace.selectors.earnings import earnings_of
 from marketplace.sentences import explain_refusal
 from marketplace.services.accounts import invitation_find, password_tokens, worker_register
+from marketplace.services.erasing import account_close, personal_data
 from marketplace.services.limits import LOGIN_FROM_ADDRESS, LOGIN_TO_ACCOUNT, REGISTRATION, limit_exceeded
 from marketplace.workers.forms import RegisterForm
-from marketplace.workers.pages import show_too_many
+from marketplace.workers.pages import for_worker, show_too_many
 
 _KNOWN_COOKIE = "marketplace_known"
 KNOWN_SECONDS = 365 * 86_400
@@ -154,3 +156,24 @@ def account(request: HttpRequest) -> HttpResponse:
     if not isinstance(request.user, Account):
         return see_other("workers:login")
     return show_page(request, "workers/account.html")
+
+
+@require_GET
+@for_worker
+def account_data(request: HttpRequest, worker: Worker) -> HttpResponse:
+    """All that is stored of the worker, as a file."""
+    response = JsonResponse(personal_data(worker), json_dumps_params={"ensure_ascii": False, "indent": 1})
+    response["Content-Disposition"] = f'attachment; filename="{worker.worker_id}.json"'
+    return response
+
+
+@require_http_methods(["GET", "POST"])
+@for_worker
+def account_closing(request: HttpRequest, worker: Worker) -> HttpResponse:
+    """Closing one's own account, after asking once."""
+    if request.method == "POST":
+        account_close(worker=worker)
+        logout(request)
+        messages.success(request, _("Your account is closed. What you are owed is still paid."))
+        return see_other("workers:login")
+    return show_page(request, "workers/close.html", {"earnings": earnings_of(worker)})

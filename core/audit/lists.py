@@ -1,0 +1,40 @@
+"""How the audit can be narrowed."""
+
+from django import forms
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext_lazy
+from django_filters import DateFilter, NumberFilter
+
+from core.audit.selectors import people_called
+from core.audit.tables import GROUPS, NOTES, TABLES
+from core.lists import ListFilter, choice_filter, search_filter
+from core.models import AuditEntry
+
+
+def _date(label: object, lookup: str) -> DateFilter:
+    return DateFilter(label=label, field_name="at", lookup_expr=lookup, widget=forms.DateInput(attrs={"type": "date"}))
+
+
+class AuditFilter(ListFilter):
+    """Entries by words, by who did it, what it is about, and when; those of one campaign."""
+
+    q = search_filter(gettext_lazy("Words of a name or reason"), method="find")
+    who = search_filter(gettext_lazy("Who"), method="by_who")
+    about = choice_filter(gettext_lazy("About"), list(GROUPS.items()), method="by_group")
+    campaign_name = search_filter(gettext_lazy("Campaign"), field_name="campaign")
+    since = _date(gettext_lazy("From"), "date__gte")
+    until = _date(gettext_lazy("Until"), "date__lte")
+    campaign = NumberFilter(field_name="campaign_id", min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
+
+    def find(self, entries: QuerySet[AuditEntry], _name: str, words: str) -> QuerySet[AuditEntry]:
+        """Those about something with these words in its name, or with these words in the reason, or this request."""
+        return entries.filter(Q(thing__icontains=words) | Q(why__icontains=words) | Q(request_id=words))
+
+    def by_who(self, entries: QuerySet[AuditEntry], _name: str, words: str) -> QuerySet[AuditEntry]:
+        """Those by people, jobs and commands of such a name."""
+        people = list(people_called(words).values_list("pk", flat=True)[:1000])
+        return entries.filter(Q(actor_id__in=people) | Q(actor_name__icontains=words))
+
+    def by_group(self, entries: QuerySet[AuditEntry], _name: str, group: str) -> QuerySet[AuditEntry]:
+        """Those about one kind of thing."""
+        return entries.filter(subject__in=[name for name, own in (TABLES | NOTES).items() if own == group])

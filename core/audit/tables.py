@@ -1,0 +1,63 @@
+"""Which tables the audit records. The triggers themselves are made by migrations; a test compares the two."""
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+
+class Group:
+    """What entries are about, as the pages' filter has it."""
+
+    CAMPAIGNS = "campaigns"
+    WORDING = "wording"
+    PLATFORMS = "platforms"
+    DECISIONS = "decisions"
+    MONEY = "money"
+    DATA = "data"
+    FILES = "files"
+    PEOPLE = "people"
+    LOGINS = "log-ins"
+    PROTECTION = "protection"
+
+
+GROUPS: dict[str, Promise] = {
+    Group.CAMPAIGNS: _("campaigns"),
+    Group.WORDING: _("wording and consent"),
+    Group.PLATFORMS: _("platforms and terms"),
+    Group.DECISIONS: _("decisions on work and workers"),
+    Group.MONEY: _("payments"),
+    Group.DATA: _("collections, runs and qrels"),
+    Group.FILES: _("exports and downloads"),
+    Group.PEOPLE: _("people and labs"),
+    Group.LOGINS: _("log-ins"),
+    Group.PROTECTION: _("data protection"),
+}
+TABLES: dict[str, str] = {
+    "core_user": Group.PEOPLE,
+    "core_lab": Group.PEOPLE,
+    "core_lab_members": Group.PEOPLE,
+    "core_memberinvitation": Group.PEOPLE,
+    "pools_collection": Group.DATA,
+    "pools_preferenceimport": Group.DATA,
+    "pools_outsidescores": Group.DATA,
+    "pools_run": Group.DATA,
+    "pools_campaign": Group.CAMPAIGNS,
+    "pools_qrelsversion": Group.DATA,
+    "tasks_consenttext": Group.WORDING,
+    "tasks_worker": Group.DECISIONS,
+    "platforms_publication": Group.PLATFORMS,
+    "platforms_termsversion": Group.PLATFORMS,
+    "platforms_submission": Group.DECISIONS,
+    "platforms_payment": Group.MONEY,
+    "judgments_decision": Group.DECISIONS,
+    "judgments_pairdecision": Group.DECISIONS,
+    "judgments_retention": Group.PROTECTION,
+}
+# What is noted by services, since it changes no recorded row.
+NOTES: dict[str, str] = {
+    "session": Group.LOGINS,
+    "export": Group.FILES,
+    "audit": Group.FILES,
+    "erasure": Group.PROTECTION,
+    "personal-data": Group.PROTECTION,
+    "release": Group.PROTECTION,
+}

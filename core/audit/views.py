@@ -1,0 +1,103 @@
+"""The audit as a page, and as a file."""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from core.audit import selectors
+from core.audit.lists import AuditFilter
+from core.audit.selectors import Line
+from core.audit.services import entry_note
+from core.http import Request
+from core.lists import Listing
+from core.models import AuditEntry
+
+BATCH = 500  # entries of a file that are read and written at once
+COLUMNS = (
+    *("at", "who", "what", "why", "campaign", "changes", "address", "request", "actor_kind", "actor", "subject"),
+    *("action", "key", "lab"),
+)
+
+
+@login_required
+@require_GET
+def entries(request: Request) -> HttpResponse:
+    """Who did what, newest first."""
+    listing = Listing(request, selectors.entries_of(request.user), narrow=AuditFilter)
+    context = {"listing": listing, "lines": selectors.lines(listing.page.object_list)}
+    return render(request, "core/audit.html", context)
+
+
+@login_required
+@require_GET
+def csv_file(request: Request) -> HttpResponseBase:
+    """The same entries, all pages of them, as CSV."""
+    return _download(request, "csv")
+
+
+@login_required
+@require_GET
+def json_file(request: Request) -> HttpResponseBase:
+    """The same as JSON."""
+    return _download(request, "json")
+
+
+def _download(request: Request, kind: str) -> HttpResponseBase:
+    found = AuditFilter(request.GET, queryset=selectors.entries_of(request.user)).qs
+    newest = found.values_list("pk", flat=True).first() or 0
+    rows = _rows(found.filter(pk__lte=newest))
+    entry_note(subject="audit", action="downloaded", filter=request.GET.urlencode())
+    response = StreamingHttpResponse(
+        _csv(rows) if kind == "csv" else _json(rows),
+        content_type="text/csv; charset=utf-8" if kind == "csv" else "application/json",
+    )
+    response["Content-Disposition"] = f'attachment; filename="audit.{kind}"'
+    return response
+
+
+def _rows(entries: Any) -> Iterator[dict[str, Any]]:
+    remaining = iter(entries.iterator(BATCH))
+    while batch := list(islice(remaining, BATCH)):
+        yield from map(_row, selectors.lines(batch))
+
+
+def _row(line: Line) -> dict[str, Any]:
+    entry: AuditEntry = line.entry
+    values = (
+        *(entry.at.isoformat(), line.who, line.what, entry.why, entry.campaign, entry.changes, entry.address),
+        *(entry.request_id, entry.actor_kind, entry.actor_id, entry.subject, entry.action, entry.key, entry.lab_id),
+    )
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+class _Echo:
+    def write(self, text: str) -> str:
+        return text
+
+
+def _csv(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+    writer = csv.writer(_Echo())
+    yield writer.writerow(COLUMNS)
+    for row in rows:
+        row["changes"] = json.dumps(row["changes"], ensure_ascii=False)
+        yield writer.writerow([_harmless(value) for value in row.values()])
+
+
+def _harmless(value: Any) -> Any:
+    """A text that a spreadsheet would take for a formula, with an apostrophe before it."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t")) else value
+
+
+def _json(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+    before = "["
+    for row in rows:
+        yield f"{before}\n{json.dumps(row, ensure_ascii=False)}"
+        before = ","
+    yield "[]\n" if before == "[" else "\n]\n"

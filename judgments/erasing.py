@@ -1,0 +1,413 @@
+"""Erasing who a worker is, once their money is settled, and telling a worker what is stored.
+
+What a worker judged stays, under the same pseudonyms, which are keyed with the worker's row and not with who it was: so
+exports stay as they are, to the byte. All of a worker's erasure is one transaction.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.db import connection, transaction
+from django.db.models import Max, Q, QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from core.audit.origin import because
+from core.audit.services import entry_note, worker_forget
+from core.errors import NotNow
+from core.models import Lab
+from judgments.exports import pseudonym
+from judgments.models import BulkRow, Decision, Judgment, PairReport, Retention, WorkerNote
+from platforms.erased import erased_name
+from platforms.models import Alarm, Operation, Payment, Publication, Submission
+from platforms.reviewing import GRACE
+from pools.models import Campaign
+from tasks.models import Assignment, Consent, Invitation, Worker
+
+PSEUDONYM_LENGTH = 16
+
+
+class Plan(NamedTuple):
+    """What an erasure would do: `goes` and `stays` as (what, how many, why), `obstacles` as sentences."""
+
+    worker: Worker
+    pseudonyms: list[tuple[str, str]]
+    goes: list[tuple[str, int]]
+    stays: list[tuple[str, int, str]]
+    obstacles: list[str]
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left that says who it is."""
+        return not any(count for _what, count in self.goes)
+
+    def as_json(self) -> dict[str, Any]:
+        """The same for a script."""
+        return {
+            "worker": self.worker.pk,
+            "lab": self.worker.lab.name,
+            "platform": self.worker.platform,
+            "pseudonyms": dict(self.pseudonyms),
+            "erased_at": self.worker.erased_at.isoformat() if self.worker.erased_at else None,
+            "goes": {what: count for what, count in self.goes if count},
+            "stays": [{"what": what, "count": count, "why": why} for what, count, why in self.stays if count],
+            "obstacles": self.obstacles,
+        }
+
+
+# --- whom
+
+
+def workers_called(labs: QuerySet[Lab], words: str) -> QuerySet[Worker]:
+    """Workers of these labs with a platform's id, a panel's name, the number of their row, or one of our pseudonyms."""
+    words = words.strip()
+    if not words:
+        return Worker.objects.none()
+    submitted = Submission.objects.filter(platform_worker_id=words, assignment__isnull=False)
+    known = Q(external_id=words) | Q(label__iexact=words) | Q(pk__in=submitted.values("assignment__worker"))
+    if words.isdecimal() and len(words) < PSEUDONYM_LENGTH:
+        known |= Q(pk=int(words))
+    if len(words) == PSEUDONYM_LENGTH:
+        known |= Q(pk__in=_behind(labs, words.lower()))
+    return Worker.objects.filter(known, lab__in=labs).select_related("lab").order_by("pk")
+
+
+def _behind(labs: QuerySet[Lab], name: str) -> list[int]:
+    """The worker with a pseudonym, which says in no other way whose it is than by being made again."""
+    for campaign in Campaign.objects.filter(lab__in=labs).exclude(state=Campaign.State.DRAFT):
+        workers = Assignment.objects.filter(campaign=campaign).order_by().values_list("worker", flat=True).distinct()
+        for worker_id in workers.iterator():
+            if pseudonym(campaign, worker_id) == name:
+                return [worker_id]
+    return []
+
+
+# --- what
+
+
+class _Rows(NamedTuple):
+    """What there is of a worker."""
+
+    assignments: QuerySet[Assignment]
+    submissions: QuerySet[Submission]
+    payments: QuerySet[Payment]
+    operations: QuerySet[Operation]
+    alarms: QuerySet[Alarm]
+
+
+def _rows_of(worker: Worker) -> _Rows:
+    assignments = Assignment.objects.filter(worker=worker)
+    whose = Q(assignment__worker=worker)
+    if worker.external_id:  # submitted work that matches none of ours, too
+        whose |= Q(
+            platform_worker_id=worker.external_id,
+            publication__platform=worker.platform,
+            publication__campaign__lab=worker.lab_id,
+        )
+    submissions = Submission.objects.filter(pk__in=list(Submission.objects.filter(whose).values_list("pk", flat=True)))
+    payments = Payment.objects.filter(Q(assignment__worker=worker) | Q(submission__in=submissions))
+    operations = Operation.objects.filter(
+        Q(worker=worker) | Q(submission__in=submissions) | Q(payment__in=payments.values("pk"))
+    )
+    about = Q(worker=worker) | Q(assignment__worker=worker) | Q(submission__in=submissions)
+    alarms = Alarm.objects.filter(about | Q(operation__in=operations.values("pk")))
+    return _Rows(assignments, submissions, payments, operations, alarms)
+
+
+def erasure_plan(worker: Worker, *, at: datetime) -> Plan:
+    """What erasing a worker would do now, and what stands in the way."""
+    rows = _rows_of(worker)
+    named = sum(map(bool, (worker.label, worker.external_id, worker.joined_with)))
+    reasons = Decision.objects.filter(worker=worker, by__isnull=False).exclude(why="")
+    ids = rows.assignments.filter(_has_id() | ~Q(came_from="") | ~Q(receipt=""))
+    said = rows.operations.exclude(request={}, result={}, error="")
+    evidence = rows.payments.exclude(evidence={})
+    goes = [
+        (_("name, platform's id and joining form of the worker"), named),
+        (_("invitations and personal links"), Invitation.objects.filter(worker=worker).count()),
+        (_("assignments with a platform's id, a receipt or a digest of an address"), ids.count()),
+        (_("submissions with ids of the platform, or a text"), rows.submissions.filter(_names_somebody()).count()),
+        (_("calls to the platform: what they said"), said.count()),
+        (_("evidence of payments, as the platform gave it"), evidence.count()),
+        (_("alarms about the worker or the work"), rows.alarms.count()),
+        (_("reasons that people gave for decisions"), reasons.count()),
+        (
+            _("notes from the worker, and on reported pairs"),
+            PairReport.objects.filter(assignment__worker=worker).exclude(note="").count()
+            + WorkerNote.objects.filter(assignment__worker=worker).count(),
+        ),
+    ]
+    pseudonymous = _("They name nobody: exports have them under a pseudonym, and qrels rest on them.")
+    judgments = Judgment.objects.filter(assignment__worker=worker)
+    stays = [
+        (_("judgments, with their times"), judgments.count(), pseudonymous),
+        (_("assignments, without the platform's ids"), rows.assignments.count(), pseudonymous),
+        (
+            _("reports of pairs, without notes"),
+            PairReport.objects.filter(assignment__worker=worker).count(),
+            pseudonymous,
+        ),
+        (
+            _("consents: version of the text, and when"),
+            Consent.objects.filter(worker=worker).count(),
+            _("They show that the judgments were given with consent."),
+        ),
+        (
+            _("decisions: what, when and by whom"),
+            Decision.objects.filter(worker=worker).count(),
+            _("They say which judgments count."),
+        ),
+        (
+            _("payments: amount, token and time"),
+            rows.payments.count(),
+            _("The ledger has to agree with the platform's, and may be needed for taxes."),
+        ),
+    ]
+    campaigns = Campaign.objects.filter(assignments__worker=worker).distinct().order_by("pk")
+    return Plan(
+        worker,
+        [(campaign.name, pseudonym(campaign, worker.pk)) for campaign in campaigns],
+        goes,
+        stays,
+        [] if worker.erased_at and not any(count for _what, count in goes) else _obstacles(worker, rows, at),
+    )
+
+
+def _has_id() -> Q:
+    return ~Q(platform_assignment_id="") & ~Q(platform_assignment_id__startswith="erased-")
+
+
+def _names_somebody() -> Q:
+    return ~Q(platform_worker_id="") | _has_id() | ~Q(receipt="") | ~Q(why_unmatched="") | ~Q(reason="")
+
+
+def _obstacles(worker: Worker, rows: _Rows, at: datetime) -> list[str]:
+    """Why a worker cannot be erased yet. Without their ids nothing more could be paid to them."""
+    found = []
+    if rows.assignments.filter(state=Assignment.State.ACTIVE, leased_until__gt=at).exists():
+        found.append(_("The worker is judging now. Wait until the task is finished, left, or out of time."))
+    unpaid = rows.payments.filter(state__in=[Payment.State.OWED, Payment.State.SENT]).count()
+    if unpaid:
+        found.append(
+            ngettext(
+                "%(count)d payment is owed or on its way. Without the platform's id it could not be made.",
+                "%(count)d payments are owed or on their way. Without the platform's id they could not be made.",
+                unpaid,
+            )
+            % {"count": unpaid}
+        )
+    undecided = rows.submissions.filter(
+        Q(decision=Submission.Decision.NONE) | Q(status=Submission.Status.SUBMITTED)
+    ).count()
+    if undecided:
+        found.append(
+            ngettext(
+                "%(count)d submission is not decided on, or the platform has not confirmed the decision.",
+                "%(count)d submissions are not decided on, or the platform has not confirmed the decisions.",
+                undecided,
+            )
+            % {"count": undecided}
+        )
+    if rows.operations.filter(ended_at=None).exists():
+        found.append(_("Calls to the platform about the worker are planned or on their way."))
+    awaited = rows.assignments.filter(_has_id(), submission=None, finished_at__isnull=False)
+    for publication in Publication.objects.filter(campaign__assignments__in=awaited).distinct():
+        of_it = awaited.filter(campaign=publication.campaign_id, payments=None)
+        if of_it.filter(finished_at__gt=at - publication.longest_time - GRACE).exists():
+            found.append(_("Work that was finished here may still be submitted at the platform."))
+            break
+    return found
+
+
+# --- doing it
+
+
+@transaction.atomic
+def worker_erase(*, worker: Worker, at: datetime, why: str = "") -> Plan:
+    """Remove who a worker is. Raises NotNow while money is unsettled. Doing it again changes nothing."""
+    worker = Worker.objects.select_for_update(of=("self",)).select_related("lab").get(pk=worker.pk)
+    plan = erasure_plan(worker, at=at)
+    if plan.obstacles:
+        raise NotNow(_("The worker cannot be erased yet. %(why)s") % {"why": " ".join(plan.obstacles)})
+    if worker.erased_at and plan.is_done:
+        return plan
+    rows = _rows_of(worker)
+    with because(why):
+        rows.alarms.delete()
+        for submission in rows.submissions.filter(_names_somebody()).select_related("publication__campaign"):
+            _erase_submission(submission)
+        rows.payments.exclude(evidence={}).update(evidence={})
+        rows.operations.exclude(request={}, result={}, error="").update(request={}, result={}, error="")
+        _erase_assignments(rows.assignments)
+        PairReport.objects.filter(assignment__worker=worker).exclude(note="").update(note="")
+        WorkerNote.objects.filter(assignment__worker=worker).delete()
+        BulkRow.objects.filter(worker=worker).exclude(error="").update(error="")
+        Invitation.objects.filter(worker=worker).delete()
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT judgments_forget_reasons(%s)", [worker.pk])
+        worker.label = worker.external_id = ""
+        worker.joined_with, worker.erased_at = None, worker.erased_at or at
+        worker.save(update_fields=["label", "external_id", "joined_with", "erased_at"])
+        worker_forget(worker_id=worker.pk)
+        entry_note(subject="erasure", action="worker", key=worker.pk, lab_id=worker.lab_id)
+    return plan
+
+
+def _erase_submission(submission: Submission) -> None:
+    name = submission.platform_assignment_id
+    if not name.startswith("erased-"):
+        name = erased_name(submission.publication.campaign, name)
+    Submission.objects.filter(pk=submission.pk).update(
+        platform_assignment_id=name, platform_worker_id="", receipt="", why_unmatched="", reason=""
+    )
+
+
+def _erase_assignments(assignments: QuerySet[Assignment]) -> None:
+    """Replace their ids at the platform, and do not empty them: what came through one stays recognizable as that."""
+    named = assignments.filter(_has_id() | ~Q(came_from="") | ~Q(receipt=""))
+    for assignment in named.select_related("campaign"):
+        name = assignment.platform_assignment_id
+        if name and not name.startswith("erased-"):
+            assignment.platform_assignment_id = erased_name(assignment.campaign, name)
+        assignment.came_from = assignment.receipt = ""
+        assignment.save(update_fields=["platform_assignment_id", "came_from", "receipt"])
+
+
+# --- a whole campaign, and what has been kept long enough
+
+
+class Erased(NamedTuple):
+    """How many workers were erased, and why others were not, by their keys."""
+
+    erased: int
+    kept: dict[int, str]
+
+
+def campaign_workers(campaign: Campaign) -> QuerySet[Worker]:
+    """Workers of a campaign who are not erased."""
+    came = Q(assignments__campaign=campaign) | Q(invitations__campaign=campaign)
+    return Worker.objects.filter(came, erased_at=None).distinct().select_related("lab").order_by("pk")
+
+
+def campaign_erase(*, campaign: Campaign, at: datetime, why: str = "") -> Erased:
+    """Erase the workers of a closed campaign, each on their own; those with unsettled work, or work elsewhere, stay."""
+    if campaign.state != Campaign.State.CLOSED:
+        raise NotNow(_("The campaign is not closed: its workers are still needed."))
+    return _erase_each(campaign_workers(campaign), at=at, why=why)
+
+
+def retention_set(*, lab: Lab, worker_days: int | None, audit_days: int | None) -> Retention:
+    """Set a lab's periods; None keeps what it is for."""
+    retention, _new = Retention.objects.update_or_create(
+        lab=lab, defaults={"worker_days": worker_days, "audit_days": audit_days}
+    )
+    return retention
+
+
+def retention_keep(*, lab: Lab, days: int, at: datetime) -> Erased:
+    """Erase a lab's workers whose last work, or invitation, was so many days ago. What stands in the way is skipped."""
+    before = at - timedelta(days=days)
+    known = Worker.objects.filter(lab=lab, erased_at=None, came_at__lt=before).select_related("lab")
+    last = known.annotate(last=Max("assignments__taken_at"), invited=Max("invitations__created_at"))
+    due = last.filter(Q(last=None) | Q(last__lt=before), Q(invited=None) | Q(invited__lt=before)).order_by("pk")
+    return _erase_each(due, at=at, why=_("The lab keeps such data for %(days)d days.") % {"days": days})
+
+
+def _erase_each(workers: Iterable[Worker], *, at: datetime, why: str) -> Erased:
+    erased, kept = 0, {}
+    for worker in workers:
+        try:
+            if Campaign.objects.filter(_takes_part(worker)).exclude(state=Campaign.State.CLOSED).exists():
+                raise NotNow(_("The worker takes part in a campaign that is not closed."))
+            worker_erase(worker=worker, at=at, why=why)
+        except NotNow as error:
+            kept[worker.pk] = str(error)
+        else:
+            erased += 1
+    return Erased(erased, kept)
+
+
+def _takes_part(worker: Worker) -> Q:
+    return Q(assignments__worker=worker) | Q(invitations__worker=worker)
+
+
+# --- what a worker is told
+
+
+def personal_data(worker: Worker) -> dict[str, Any]:
+    """All that is stored of one worker, for the worker."""
+    rows = _rows_of(worker)
+    campaigns = {campaign.pk: campaign for campaign in Campaign.objects.filter(_takes_part(worker)).distinct()}
+    consents = Consent.objects.filter(worker=worker).select_related("text").order_by("pk")
+    judgments = Judgment.objects.filter(assignment__worker=worker).select_related(
+        "item__pair__a", "item__pair__b", "item__pair__pool__query", "item__test"
+    )
+    return {
+        "worker": _values(worker, "platform", "label", "external_id", "came_at", "barred_at", "erased_at"),
+        "lab": worker.lab.name,
+        "campaigns": [
+            {"campaign": campaign.name, "pseudonym_in_exports": pseudonym(campaign, worker.pk)}
+            for campaign in campaigns.values()
+        ],
+        "invitations": [
+            {"campaign": campaigns[row.campaign_id].name} | _values(row, "created_at")
+            for row in Invitation.objects.filter(worker=worker).order_by("pk")
+        ],
+        "consents": [
+            {"campaign": row.text.campaign_id, "version": row.text.version, "text": row.text.text}
+            | _values(row, "given_at")
+            for row in consents
+        ],
+        "assignments": [
+            {"assignment": row.pk, "campaign": campaigns[row.campaign_id].name}
+            | _values(
+                row,
+                *("state", "verdict", "taken_at", "leased_until", "finished_at", "judged", "owed", "receipt"),
+                *("platform_assignment_id", "came_from"),
+            )
+            for row in rows.assignments.order_by("pk")
+        ],
+        "judgments": [
+            {"assignment": row.assignment_id, "position": row.item.position, "compared": _compared(row)}
+            | _values(row, "preferred", "shown_at", "made_at")
+            for row in judgments.order_by("pk").iterator(chunk_size=2_000)
+        ],
+        "reported_pairs": [
+            _values(row, "assignment_id", "reason", "note", "made_at", "withdrawn_at")
+            for row in PairReport.objects.filter(assignment__worker=worker).order_by("pk")
+        ],
+        "notes": [
+            _values(row, "assignment_id", "text", "made_at")
+            for row in WorkerNote.objects.filter(assignment__worker=worker).order_by("pk")
+        ],
+        "submissions": [
+            _values(
+                row,
+                *("platform_assignment_id", "platform_worker_id", "status", "submitted_at", "receipt", "decision"),
+                *("decided_at", "reason", "why_unmatched"),
+            )
+            for row in rows.submissions.order_by("pk")
+        ],
+        "payments": [
+            _values(row, "assignment_id", "purpose", "amount", "state", "owed_at", "paid_at", "evidence")
+            for row in rows.payments.order_by("pk")
+        ],
+        "decisions": [
+            {"campaign": row.campaign.name} | _values(row, "assignment_id", "kind", "why", "at")
+            for row in Decision.objects.filter(worker=worker).select_related("campaign").order_by("pk")
+        ],
+    }
+
+
+def _values(row: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in names}
+
+
+def _compared(judgment: Judgment) -> dict[str, str]:
+    item = judgment.item
+    if item.pair is None:
+        return {"kind": "test", "question": item.test.question if item.test else ""}
+    pair = item.pair
+    left, right = (pair.a.pid, pair.b.pid) if item.a_left else (pair.b.pid, pair.a.pid)
+    return {"kind": "pair", "question": pair.pool.query.text, "left": left, "right": right}

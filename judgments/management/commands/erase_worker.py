@@ -1,0 +1,62 @@
+"""manage.py erase_worker: remove who a worker is, or say what that would do."""
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from core.audit.origin import because
+from core.management.files import refusals_as_errors
+from core.models import Lab
+from judgments.erasing import Plan, erasure_plan, worker_erase, workers_called
+
+
+class Command(BaseCommand):
+    """Erase a worker."""
+
+    help = (
+        "Remove the name, platform ids and links of a worker whose money is settled. Judgments stay under pseudonyms, "
+        "and exports stay the same."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The command line."""
+        parser.add_argument("worker", help="an id at a platform, a name on the panel, a pseudonym, or a row's number")
+        parser.add_argument("--lab", help="the worker's lab, if several labs know such a worker")
+        parser.add_argument("--dry-run", action="store_true", help="say what would go, what would stay and why, only")
+        parser.add_argument("--why", default="", help="kept in the audit")
+        parser.add_argument("--json", action="store_true", help="answer in JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Find, erase, and say what was done."""
+        labs = Lab.objects.filter(name=options["lab"]) if options["lab"] else Lab.objects.all()
+        workers = list(workers_called(labs, options["worker"])[:2])
+        if not workers:
+            raise CommandError("There is no such worker.")
+        if len(workers) > 1:
+            raise CommandError("Several workers are called that: say the lab with --lab, or give a row's number.")
+        [worker] = workers
+        plan = erasure_plan(worker, at=timezone.now())
+        if not options["dry_run"]:
+            with refusals_as_errors(), because(options["why"]):
+                plan = worker_erase(worker=worker, at=timezone.now(), why=options["why"])
+        if options["json"]:
+            self.stdout.write(json.dumps({"dry_run": options["dry_run"]} | plan.as_json(), indent=1))
+        else:
+            self._tell(plan, options["dry_run"])
+
+    def _tell(self, plan: Plan, dry_run: bool) -> None:
+        self.stdout.write("This would go:" if dry_run else "This is gone:")
+        for what, count in plan.goes:
+            if count:
+                self.stdout.write(f"  {count:,} × {what}")
+        if plan.is_done:
+            self.stdout.write("  nothing: nothing here says who it is")
+        self.stdout.write("This stays:")
+        for what, count, why in plan.stays:
+            if count:
+                self.stdout.write(f"  {count:,} × {what}. {why}")
+        for obstacle in plan.obstacles:
+            self.stdout.write(f"Not yet: {obstacle}")

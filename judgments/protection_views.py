@@ -1,0 +1,211 @@
+"""The pages of data protection: erasing workers, periods, release bundles."""
+
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.serializers.json import DjangoJSONEncoder
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from kombu.exceptions import OperationalError
+
+from core.audit.selectors import managed_labs
+from core.audit.services import entry_note
+from core.errors import NotNow, NotYours, Refused
+from core.http import Request, refuse_in, see_other
+from core.lists import Listing
+from core.roles import Right, labs_of, require
+from judgments import erasing, releasing
+from judgments import jobs as judgment_jobs
+from judgments import selectors as judgment_selectors
+from judgments.downloads import file_response
+from judgments.models import Retention, StoredFile
+from pools.models import Campaign
+from pools.views import campaign_of
+from tasks.models import Worker
+
+log = logging.getLogger(__name__)
+
+
+class FindForm(forms.Form):
+    """Whom to look for."""
+
+    who = forms.CharField(
+        label=gettext_lazy("A worker's id at a platform, name on the panel, or pseudonym in an export"), max_length=100
+    )
+
+
+class WhyForm(forms.Form):
+    """Why somebody is erased."""
+
+    why = forms.CharField(
+        label=gettext_lazy("Why (optional, kept in the audit: do not write a name)"), max_length=500, required=False
+    )
+
+
+class RetentionForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+    """A lab's periods."""
+
+    class Meta:
+        model = Retention
+        fields = ["worker_days", "audit_days"]
+        labels = {
+            "worker_days": gettext_lazy("Who workers are: days after their last work"),
+            "audit_days": gettext_lazy("Entries of the audit: days"),
+        }
+        help_texts = {
+            "worker_days": gettext_lazy(
+                "Names, ids at platforms, links and reasons go; judgments stay under pseudonyms. Workers who are owed "
+                "money, or take part in a campaign that is not closed, are kept until that is over. Empty: all stay."
+            ),
+            "audit_days": gettext_lazy(
+                "Empty: as long as the site keeps them. A period of the site's that is shorter holds all the same."
+            ),
+        }
+
+
+@login_required
+@require_GET
+def protection(request: Request) -> HttpResponse:
+    """Finding a worker, and the labs with their periods."""
+    labs = managed_labs(request.user)
+    form = FindForm(request.GET or None)
+    found: list[Worker] | None = None
+    if form.is_bound and form.is_valid():
+        found = list(erasing.workers_called(labs, form.cleaned_data["who"])[:50])
+    listing = Listing(request, labs.select_related("retention").order_by("name"), key="labs")
+    return render(request, "judgments/protection.html", {"form": form, "found": found, "listing": listing})
+
+
+def _worker_of(request: Request, pk: int) -> Worker:
+    worker = Worker.objects.filter(pk=pk, lab__in=labs_of(request.user)).select_related("lab").first()
+    if worker is None:
+        raise NotYours(_("There is no such worker, or the worker is another lab's."))
+    require(request.user, worker.lab, Right.MANAGE)
+    return worker
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def protection_worker(request: Request, pk: int) -> HttpResponse:
+    """What erasing a worker would do; POST does it."""
+    worker, at, status = _worker_of(request, pk), timezone.now(), 200
+    form = WhyForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            erasing.worker_erase(worker=worker, at=at, why=form.cleaned_data["why"])
+        except Refused as error:
+            status = refuse_in(form, error)
+        else:
+            messages.success(request, _("The worker is erased. Nothing here says any more who it was."))
+            return see_other("judgments:protection_worker", pk)
+    context = {"worker": worker, "plan": erasing.erasure_plan(worker, at=at), "form": form}
+    return render(request, "judgments/protection_worker.html", context, status=status)
+
+
+@login_required
+@require_GET
+def protection_worker_data(request: Request, pk: int) -> HttpResponse:
+    """All that is stored of a worker, as one file for the worker."""
+    worker = _worker_of(request, pk)
+    text = json.dumps(erasing.personal_data(worker), cls=DjangoJSONEncoder, ensure_ascii=False, indent=1)
+    entry_note(subject="personal-data", action="downloaded", key=worker.pk, lab_id=worker.lab_id, worker_id=worker.pk)
+    response = HttpResponse(text + "\n", content_type="application/json")
+    response["Content-Disposition"] = f'attachment; filename="worker-{worker.pk}.json"'
+    return response
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def protection_lab(request: Request, pk: int) -> HttpResponse:
+    """A lab's periods."""
+    lab = labs_of(request.user).filter(pk=pk).first()
+    if lab is None:
+        raise NotYours(_("There is no such lab, or it is not yours."))
+    require(request.user, lab, Right.MANAGE)
+    retention = Retention.objects.filter(lab=lab).first() or Retention(lab=lab)
+    form = RetentionForm(request.POST or None, instance=retention)
+    status = 200
+    if request.method == "POST":
+        if form.is_valid():
+            erasing.retention_set(lab=lab, **form.cleaned_data)
+            messages.success(request, _("The periods are stored. What is older goes within an hour."))
+            return see_other("judgments:protection")
+        status = 400
+    return render(request, "judgments/protection_lab.html", {"lab": lab, "form": form}, status=status)
+
+
+# --- a campaign
+
+
+@login_required
+@require_GET
+def protection_campaign(request: Request, pk: int) -> HttpResponse:
+    """Erasing a campaign's workers, and its release bundle."""
+    campaign = campaign_of(request, pk)
+    context = {
+        "campaign": campaign,
+        "named": erasing.campaign_workers(campaign).count(),
+        "bundle": judgment_selectors.stored_file(campaign, StoredFile.Kind.BUNDLE, releasing.NAME),
+        "form": WhyForm(),
+    }
+    return render(request, "judgments/protection_campaign.html", context)
+
+
+@login_required
+@require_POST
+def protection_campaign_erase(request: Request, pk: int) -> HttpResponse:
+    """Have a campaign's workers erased, in the background."""
+    campaign = campaign_of(request, pk)
+    if campaign.state != Campaign.State.CLOSED:
+        raise NotNow(_("The campaign is not closed: its workers are still needed."))
+    why = request.POST.get("why", "")[:500]
+    _ask(request, lambda: judgment_jobs.erase_campaign.delay(pk, why), _("The workers are being erased."))
+    return see_other("judgments:protection_campaign", pk)
+
+
+@login_required
+@require_POST
+def bundle_make(request: Request, pk: int) -> HttpResponse:
+    """Have the release bundle made, in the background."""
+    campaign = campaign_of(request, pk)
+    if campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
+        raise NotNow(_("The campaign has not started: there is nothing to release."))
+    said = _("The bundle is being made and searched. Load this page again in a moment.")
+    _ask(request, lambda: judgment_jobs.make_bundle.delay(pk), said)
+    return see_other("judgments:protection_campaign", pk)
+
+
+def _ask(request: Request, ask: Callable[[], Any], said: str) -> None:
+    try:
+        ask()
+    except OperationalError as error:
+        log.warning("A job could not be asked for: %s", error)
+        messages.warning(request, _("This cannot be asked for now. Nothing was changed; try again in a minute."))
+    else:
+        messages.success(request, said)
+
+
+@login_required
+@require_GET
+def bundle(request: Request, pk: int) -> HttpResponseBase:
+    """The release bundle as it was last made."""
+    campaign = campaign_of(request, pk)
+    response = file_response(campaign, StoredFile.Kind.BUNDLE, releasing.NAME)
+    entry_note(
+        subject="release",
+        action="downloaded",
+        key=campaign.pk,
+        lab_id=campaign.lab_id,
+        campaign_id=campaign.pk,
+        campaign=campaign.name,
+    )
+    return response

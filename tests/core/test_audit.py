@@ -1,0 +1,281 @@
+"""The audit: what is recorded, with whose name, what it leaves out, and that nobody can change it."""
+
+import csv
+import io
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from config.celery import app
+from core.audit.origin import Kind, Origin, acting, because, shorten
+from core.audit.selectors import lines
+from core.audit.services import entry_note, worker_forget
+from core.audit.tables import TABLES
+from core.jobs import expire_audit
+from core.models import AuditEntry, Membership, User
+from judgments import services as judgment_services
+from pools import services as pool_services
+from pools.models import Campaign
+from tasks.models import Worker
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+
+def newest(subject: str = "pools_campaign") -> AuditEntry:
+    """The last entry about such a thing."""
+    return AuditEntry.objects.filter(subject=subject).latest("id")
+
+
+def said(entry: AuditEntry) -> str:
+    """Who did what, as the page says it."""
+    [line] = lines([entry])
+    return f"{line.who} {line.what}"
+
+
+def browser_of(person: User) -> Client:
+    """Somebody's browser."""
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+def test_the_triggers_are_on_exactly_the_tables_that_the_code_knows() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgname = 'audit'")
+        assert {name for (name,) in cursor.fetchall()} == set(TABLES)
+
+
+def test_a_bulk_update_in_raw_sql_is_recorded_row_by_row_and_an_update_that_changes_nothing_is_not(
+    campaign: Campaign,
+) -> None:
+    factories.campaign(campaign.collection, "second")
+    before = AuditEntry.objects.count()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE pools_campaign SET reward = 3.5")
+        assert cursor.rowcount == 2
+    assert AuditEntry.objects.count() == before + 2
+    entry = AuditEntry.objects.get(
+        pk__gt=0, subject="pools_campaign", action="update", key=campaign.pk, changes__has_key="reward"
+    )
+    assert entry.changes == {"reward": [2.0, 3.5]}
+    assert (entry.lab_id, entry.campaign_id, entry.campaign) == (campaign.lab_id, campaign.pk, "pilot")
+    Campaign.objects.update(reward="3.50")
+    Campaign.objects.update(revision=77)
+    assert AuditEntry.objects.count() == before + 2
+
+
+def test_what_reaches_the_database_past_the_site_is_recorded_under_the_databases_user(
+    campaign: Campaign, django_user_model: Any
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.cursor.execute("UPDATE pools_campaign SET name = 'taken over'")  # the driver's own, past Django
+    entry = newest()
+    assert entry.actor_kind == Kind.DATABASE
+    assert said(entry).endswith("directly in the database renamed a campaign: name from pilot to taken over")
+    assert said(entry).startswith(connection.settings_dict["USER"] or "")
+
+
+def test_a_request_is_recorded_with_its_person_network_reason_and_id(campaign: Campaign, rita: User) -> None:
+    client = browser_of(rita)
+    answer = client.post(
+        reverse("pools:campaign_archive", args=[campaign.pk]), {"why": "It is over."}, REMOTE_ADDR="203.0.113.77"
+    )
+    assert answer.status_code in (200, 303, 409)
+    answer = client.post(
+        reverse("pools:campaign_rename", args=[campaign.pk]),
+        {"name": "pilot 2", "why": "A better name"},
+        REMOTE_ADDR="203.0.113.77",
+    )
+    entry = newest()
+    assert said(entry) == "rita renamed a campaign: name from pilot to pilot 2"
+    assert (entry.actor_kind, entry.actor_id, entry.why) == (Kind.PERSON, rita.pk, "A better name")
+    assert entry.address == "203.0.113.0/24"
+    assert entry.request_id == answer["X-Request-ID"]
+    pool_services.campaign_rename(campaign=campaign, name="pilot 3")
+    assert newest().actor_kind == Kind.COMMAND  # nothing of the request is left over
+
+
+def test_jobs_and_commands_are_recorded_by_name_and_jobs_with_who_asked_for_them(
+    campaign: Campaign, rita: User
+) -> None:
+    with acting(lambda: Origin(Kind.JOB, rita.pk, "pools.jobs.work")):
+        Campaign.objects.update(state="paused")
+    assert said(newest()) == "the background job pools.jobs.work, for rita paused the campaign pilot"
+    with because("The lab has closed"):
+        Campaign.objects.update(state="open")
+    assert newest().why == "The lab has closed"
+    assert "resumed the campaign pilot" in said(newest())
+    assert said(newest()).startswith("the command ")
+
+
+def test_a_job_carries_the_person_who_asked_for_it(rita: User) -> None:
+    headers: dict[str, object] = {}
+    with acting(lambda: Origin(Kind.PERSON, rita.pk)):
+        from config.celery import _pass_request_on
+
+        _pass_request_on(headers)
+    assert headers["asked_by"] == rita.pk
+
+
+def test_secrets_and_what_names_a_worker_are_never_in_the_audit(campaign: Campaign, rita: User, alice: Worker) -> None:
+    rita.set_password("correct horse battery staple")
+    rita.email = "rita@example.org"
+    rita.save()
+    assert newest("core_user").changes == {"password": None, "email": None}
+    Worker.objects.filter(pk=alice.pk).update(label="Alice Liddell", external_id="A1B2C3D4E5F6G7")
+    assert newest("tasks_worker").changes == {"label": None, "external_id": None}
+    Campaign.objects.update(pseudonym_key=b"1" * 32, link="another")
+    assert newest().changes == {"pseudonym_key": None, "link": None}
+    text = json.dumps(list(AuditEntry.objects.values_list("changes", "thing", "why")))
+    for secret in ("Liddell", "Alice", "A1B2C3", "example.org", "horse", rita.password, campaign.link):
+        assert secret not in text
+
+
+def test_a_decision_is_recorded_with_its_reason_until_the_worker_is_forgotten(
+    campaign: Campaign, rita: User, alice: Worker
+) -> None:
+    judgment_services.worker_bar(worker=alice, campaign=campaign, why="Alice clicks", by=rita, at=timezone.now())
+    entry = newest("judgments_decision")
+    assert (entry.why, entry.worker_id, entry.thing) == ("Alice clicks", alice.pk, "barred")
+    assert said(newest("tasks_worker")).endswith(f"barred worker {alice.pk}")
+    others = list(AuditEntry.objects.exclude(worker_id=alice.pk).order_by("pk").values())
+    worker_forget(worker_id=alice.pk)
+    entry.refresh_from_db()
+    assert (entry.why, entry.thing) == ("", "")
+    assert newest("tasks_worker").changes == {"barred_at": None}
+    assert list(AuditEntry.objects.exclude(worker_id=alice.pk).order_by("pk").values()) == others
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE core_auditentry SET why = 'because'",
+        "DELETE FROM core_auditentry",
+        "SET LOCAL bestknown.audit_open = 'on'; DELETE FROM core_auditentry",
+        "TRUNCATE core_auditentry",
+    ],
+)
+def test_no_entry_can_be_changed_deleted_or_emptied_away(statement: str, campaign: Campaign) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE core_auditentry ENABLE TRIGGER audit_never_emptied")
+    before = list(AuditEntry.objects.values())
+    assert before
+    with pytest.raises(DatabaseError, match="never changed or deleted"), transaction.atomic():
+        connection.cursor().execute(statement)
+    assert list(AuditEntry.objects.values()) == before
+
+
+def test_old_entries_are_removed_after_the_period_and_young_ones_never(campaign: Campaign, settings: Any) -> None:
+    young = AuditEntry.objects.count()
+    old = AuditEntry.objects.latest("id")
+    old.pk, old.at = None, timezone.now() - timedelta(days=400)
+    old.save(force_insert=True)
+    for days, said in ((0, 0), (500, 0), (365, 1), (365, 0)):
+        settings.AUDIT_KEEP_DAYS = days
+        assert expire_audit() == f"entries removed: {said}"
+    assert AuditEntry.objects.count() == young
+    with pytest.raises(DatabaseError, match="30 days"), transaction.atomic():
+        connection.cursor().execute("SELECT core_audit_expire(now(), 10, NULL)")
+    assert app.conf.beat_schedule["remove old entries of the audit"]["task"] == "core.jobs.expire_audit"
+
+
+def test_log_ins_and_tries_that_fail_are_noted_without_what_was_typed(rita: User) -> None:
+    rita.set_password("correct horse battery")
+    rita.save()
+    client = Client()
+    for name, password in (("my-secret-password", "rita"), ("rita", "wrong"), ("rita", "correct horse battery")):
+        client.post(reverse("login"), {"username": name, "password": password}, REMOTE_ADDR="198.51.100.9")
+    entries = list(AuditEntry.objects.filter(subject="session").order_by("id"))
+    assert [(entry.action, entry.key) for entry in entries] == [
+        ("failed", ""),
+        ("failed", str(rita.pk)),
+        ("logged-in", str(rita.pk)),
+    ]
+    assert said(entries[1]) == "a visitor failed to log in as rita"
+    assert said(entries[2]) == "rita logged in"
+    assert {entry.address for entry in entries} == {"198.51.100.0/24"}
+    assert "my-secret" not in json.dumps([entry.changes for entry in entries])
+
+
+def test_judging_asks_no_more_queries_than_it_did_and_writes_no_entry(campaign: Campaign, alice: Worker) -> None:
+    assignment = factories.take(alice, campaign)
+    before = AuditEntry.objects.count()
+    with CaptureQueriesContext(connection) as asked:
+        judgment_services.judgment_save(
+            assignment_id=assignment.pk, position=1, preferred="left", shown_at=timezone.now(), at=timezone.now()
+        )
+    assert len(asked) == 1
+    assert "set_config" not in asked[0]["sql"]
+    factories.do(alice, campaign)
+    assert AuditEntry.objects.count() == before
+
+
+def test_a_lab_sees_its_own_entries_and_an_admin_of_the_site_sees_all(
+    campaign: Campaign, rita: User, ada: User
+) -> None:
+    ruth = factories.user("ruth")
+    factories.lab("Ruth's lab", ruth)
+    entry_note(subject="session", action="failed")
+    Membership.objects.update(role="admin")
+    of_rita = browser_of(rita).get(reverse("audit:entries"))
+    assert "created the campaign pilot" in of_rita.content.decode()
+    assert "Ruth" not in of_rita.content.decode()
+    assert "failed to log in" not in of_rita.content.decode()
+    of_ruth = browser_of(ruth)
+    for address in (
+        reverse("audit:entries"),
+        reverse("audit:csv"),
+        reverse("audit:json"),
+    ):
+        answer = of_ruth.get(address, {"campaign": campaign.pk})
+        assert "pilot" not in answer.getvalue().decode()
+    of_ada = browser_of(ada).get(reverse("audit:entries")).content.decode()
+    assert "created the campaign pilot" in of_ada
+    assert "failed to log in" in of_ada
+    assert Client().get(reverse("audit:entries")).status_code == 302
+
+
+def test_entries_are_searched_filtered_and_downloaded(campaign: Campaign, rita: User, ada: User) -> None:
+    with acting(lambda: Origin(Kind.PERSON, rita.pk, why="=cmd() is over")):
+        Campaign.objects.update(state="paused")
+    Membership.objects.update(role="admin")
+    rita_sees = browser_of(rita)
+    page = reverse("audit:entries")
+    today = timezone.now().date()
+    for found, query in (
+        (True, {"who": "rit"}),
+        (True, {"q": "is over"}),
+        (True, {"about": "campaigns", "since": today, "until": today}),
+        (True, {"campaign_name": "pil"}),
+        (True, {"campaign": campaign.pk}),
+        (False, {"who": "ada"}),
+        (False, {"until": today - timedelta(days=1)}),
+        (False, {"about": "payments"} | {"about": "money"}),
+        (False, {"campaign": campaign.pk + 1}),
+    ):
+        shown = rita_sees.get(page, query).content.decode()
+        assert ("paused the campaign pilot" in shown) is found, query
+    answer = rita_sees.get(reverse("audit:csv"), {"who": "rita", "about": "campaigns"})
+    [row] = csv.DictReader(io.StringIO(answer.getvalue().decode()))
+    assert (row["who"], row["what"], row["why"]) == ("rita", "paused the campaign pilot", "'=cmd() is over")
+    answer = rita_sees.get(reverse("audit:json"), {"campaign": campaign.pk, "who": "rita"})
+    assert [entry["changes"] for entry in json.loads(answer.getvalue())] == [{"state": ["open", "paused"]}]
+    assert AuditEntry.objects.filter(subject="audit", actor_id=rita.pk).count() == 2
+    empty = rita_sees.get(reverse("audit:json"), {"who": "nobody at all"})
+    assert json.loads(empty.getvalue()) == []
+
+
+def test_addresses_are_shortened_to_a_network() -> None:
+    assert [shorten(address) for address in ("203.0.113.77", "2001:db8:1:2:3::4", "0.0.0.0")] == [
+        "203.0.113.0/24",
+        "2001:db8:1::/48",
+        "",
+    ]

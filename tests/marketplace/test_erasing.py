@@ -1,0 +1,62 @@
+"""Workers' own data at the marketplace: downloading it, closing an account, erasing a worker."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.marketplace.people import OPERATOR, Person, Wanda, market, people
+from tests.marketplace.server import Marketplace
+
+__all__ = ["market", "people"]
+
+
+@pytest.fixture
+def olga(people: Marketplace) -> Iterator[Person]:
+    """The operator."""
+    person = Person(people, OPERATOR)
+    yield person
+    person.http.close()
+
+
+def test_a_worker_downloads_what_is_stored_closes_the_account_and_is_erased(people: Marketplace, olga: Person) -> None:
+    wanda, other = Wanda(people), Wanda(people)
+    told = wanda.person.get("/account/data.json")
+    assert told.json()["account"]["email"] == wanda.email
+    assert other.email not in told.text
+    assert "Download all that is stored" in wanda.person.get("/account").text
+    assert wanda.person.post("/account/close").status_code in (302, 303)
+    assert wanda.person.get("/account/data.json").status_code == 302
+
+    page = f"/operator/workers/{wanda.id}/erase"
+    assert "What stays, and why" in olga.get(page).text
+    assert olga.post(page, reason="").status_code == 400
+    assert wanda.email in olga.get(f"/operator/workers/{wanda.id}").text
+    assert olga.post(page, reason="Asked by mail").status_code in (302, 303)
+    for address in (f"/operator/workers/{wanda.id}", "/operator/workers", "/operator/audit"):
+        assert wanda.email not in olga.get(address).text
+    assert "erase worker" in olga.get("/operator/audit").text
+    assert olga.post(page, reason="Once more").status_code in (302, 303)
+    assert other.person.get("/account").status_code == 200
+    assert other.person.get(page).status_code == 403
+
+
+def test_a_worker_who_is_at_work_or_owed_money_is_not_erased_and_the_reason_is_said(people: Marketplace) -> None:
+    rosa, wanda = people.requester(), people.worker()
+    hit = str(rosa.hit()["HITId"])
+    assignment = wanda.accept(hit)
+    dry = json.loads(people.run("erase_worker", wanda.id, "--dry-run", "--json"))
+    assert dry["obstacles"] == ["1 task is accepted or not decided on."]
+    with pytest.raises(AssertionError, match="cannot be erased yet"):
+        people.run("erase_worker", wanda.id)
+    wanda.give_back(assignment)
+    ledger = people.sql("SELECT * FROM marketplace_entry ORDER BY id")
+    assert "This is gone:" in people.run("erase_worker", wanda.id, "--reason", "Asked")
+    people.run("erase_worker", wanda.id)
+    assert people.sql("SELECT * FROM marketplace_entry ORDER BY id") == ledger
+    [(email, active)] = people.sql(
+        "SELECT email, is_active FROM marketplace_account a JOIN marketplace_worker w ON w.account_id = a.id "
+        "WHERE worker_id = %s",
+        wanda.id,
+    )
+    assert email.endswith("@erased.invalid") and not active
