@@ -232,6 +232,7 @@ CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {
     "platforms.jobs.reconcile": {"queue": "default"},  # it asks about every HIT that can still change
     "platforms.jobs.compare": {"queue": "default"},
+    "platforms.jobs.messages": {"queue": "default"},
     "platforms.jobs.*": {"queue": "money"},
     "pools.jobs.*": {"queue": "compute"},
     "judgments.jobs.check": {"queue": "money"},  # what is paid waits for it
@@ -265,6 +266,7 @@ CELERY_BEAT_SCHEDULE = {
     "pack campaigns that wait": {"task": "tasks.jobs.pack_waiting_campaigns", "schedule": 30.0},
     "publish HITs and send planned calls": {"task": "platforms.jobs.publish", "schedule": 15.0},
     "ask platforms what was submitted": {"task": "platforms.jobs.sync", "schedule": 60.0},
+    "read and send messages": {"task": "platforms.jobs.messages", "schedule": 60.0},
     "check the test pairs of confirmed work": {"task": "judgments.jobs.check", "schedule": 60.0},
     "count what workers did": {"task": "judgments.jobs.summarize", "schedule": 20.0},
     "look for problems and mail them": {"task": "judgments.jobs.watch", "schedule": 300.0},

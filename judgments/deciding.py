@@ -18,7 +18,7 @@ from core.errors import BadRequest, NotNow, Refused
 from core.models import User
 from judgments import services as judgment_services
 from judgments.models import Acceptance, BulkDecision, BulkRow
-from platforms import reviewing
+from platforms import messaging, reviewing
 from platforms.models import Publication, Submission
 from platforms.registry import adapter_of
 from pools.models import Campaign
@@ -27,8 +27,9 @@ from tasks.models import Assignment, Worker
 
 Action, State = BulkDecision.Action, BulkRow.State
 Verdict = Assignment.Verdict
-OF_WORKERS = (Action.BAR, Action.UNBAR)
+OF_WORKERS = (Action.BAR, Action.UNBAR, Action.MESSAGE)
 OF_MONEY = (Action.PAY, Action.BONUS, Action.REJECT)
+AT_A_PLATFORM = (*OF_MONEY, Action.MESSAGE)
 BATCH = 2_000
 AT_ONCE = 20  # rows that a page decides on itself; more are a job's
 ZERO = Decimal("0.00")
@@ -52,9 +53,9 @@ class Preview(NamedTuple):
 
 
 def actions_of(campaign: Campaign) -> list[tuple[str, str]]:
-    """The decisions that can be made in a campaign: about pay only where a platform pays."""
-    paid_here = Publication.objects.filter(campaign=campaign).exclude(state=Publication.State.DRAFT).exists()
-    return [(value, str(label)) for value, label in Action.choices if paid_here or value not in OF_MONEY]
+    """The decisions that can be made in a campaign: about pay, and messages, only where it is at a platform."""
+    published = Publication.objects.filter(campaign=campaign).exclude(state=Publication.State.DRAFT).exists()
+    return [(value, str(label)) for value, label in Action.choices if published or value not in AT_A_PLATFORM]
 
 
 def assignments_meant(campaign: Campaign, action: str, chosen: QuerySet[Assignment]) -> QuerySet[Assignment]:
@@ -79,9 +80,11 @@ def assignments_changed(action: str, meant: QuerySet[Assignment]) -> QuerySet[As
     return ended.filter(**undecided)
 
 
-def workers_meant(action: str, chosen: QuerySet[Assignment]) -> QuerySet[Worker]:
-    """The workers whom a bar, or the end of one, would change."""
+def workers_meant(campaign: Campaign, action: str, chosen: QuerySet[Assignment]) -> QuerySet[Worker]:
+    """The workers whom a bar, the end of one, or a message would reach."""
     workers = Worker.objects.filter(pk__in=chosen.order_by().values("worker"))
+    if action == Action.MESSAGE:
+        return workers.filter(pk__in=messaging.may_be_written_to(campaign.publication).values("pk"))
     return workers.filter(barred_at__isnull=action == Action.BAR)
 
 
@@ -92,7 +95,7 @@ def bulk_preview(
     _assert_possible(campaign, action, amount)
     if action in OF_WORKERS:
         count = chosen.order_by().values("worker").distinct().count()
-        return Preview(count, workers_meant(action, chosen).count())
+        return Preview(count, workers_meant(campaign, action, chosen).count())
     meant = assignments_meant(campaign, action, chosen)
     changed = assignments_changed(action, meant)
     preview = Preview(meant.count(), changed.count())
@@ -151,7 +154,7 @@ def bulk_create(
         raise BadRequest(_("Please give a reason: it is kept with the decision."))
     bulk = BulkDecision(campaign=campaign, action=action, amount=amount, why=why.strip(), by=by, at=at)
     if action in OF_WORKERS:
-        rows = [BulkRow(bulk=bulk, worker=worker) for worker in workers_meant(action, chosen).order_by("pk")]
+        rows = [BulkRow(bulk=bulk, worker=worker) for worker in workers_meant(campaign, action, chosen).order_by("pk")]
     else:
         changed = assignments_changed(action, assignments_meant(campaign, action, chosen)).order_by("pk")
         rows = [
@@ -224,6 +227,12 @@ def _decide(row: BulkRow, at: datetime) -> str:
     """Decide on one row. Returns its state."""
     bulk = row.bulk
     given: dict[str, Any] = {"why": bulk.why, "by": bulk.by, "at": at}
+    if bulk.action == Action.MESSAGE:
+        publication = bulk.campaign.publication
+        messaging.message_write(
+            publication=publication, worker=row.worker, subject=publication.title, text=bulk.why, by=bulk.by, at=at
+        )
+        return State.DONE
     if bulk.action in OF_WORKERS:
         decide = judgment_services.worker_bar if bulk.action == Action.BAR else judgment_services.worker_unbar
         decide(worker=row.worker, campaign=bulk.campaign, **given)

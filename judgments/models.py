@@ -361,6 +361,7 @@ class BulkDecision(models.Model):
         PAY = "pay", _("approve and pay now")
         BONUS = "bonus", _("pay a bonus")
         REJECT = "reject", _("reject the work")
+        MESSAGE = "message", _("write to the workers")
 
     UNDOABLE = (Action.EXCLUDE, Action.EXCLUDE_ALL, Action.RESTORE, Action.BAR, Action.UNBAR)
 

@@ -51,6 +51,8 @@ class BulkForm(forms.Form):
             del self.fields["amount"]
         if action in (BulkDecision.Action.BONUS, BulkDecision.Action.REJECT):
             self.fields["why"].label = _("Why (the workers read this)")
+        if action == BulkDecision.Action.MESSAGE:
+            self.fields["why"].label = _("Message")
 
 
 def assignments_listed(request: Request, assignments: QuerySet[Assignment]) -> Listing:
@@ -113,9 +115,16 @@ def review(request: Request, pk: int) -> HttpResponse:
         "everything": everything,
         "worker": request.POST.get("worker", ""),
         "form": form,
-        "about_rejecting": adapter_of(campaign.publication).about_rejecting() if action == "reject" else "",
+        "about": _about(campaign, action),
     }
     return render(request, "judgments/review.html", context, status=status)
+
+
+def _about(campaign: Campaign, action: str) -> str:
+    """What the platform does with what is decided."""
+    if action == BulkDecision.Action.REJECT:
+        return adapter_of(campaign.publication).about_rejecting()
+    return adapter_of(campaign.publication).about_writing() if action == BulkDecision.Action.MESSAGE else ""
 
 
 def _size_of(preview: deciding.Preview) -> str:

@@ -308,6 +308,8 @@ def worker(request: Request, pk: int, worker_pk: int) -> HttpResponse:
     context = {
         "campaign": campaign,
         "worker": person,
+        "may_write": person.external_id
+        and Publication.objects.filter(campaign=campaign).exclude(state="draft").exists(),
         "row": next(iter(judgment_selectors.worker_rows(campaign, list(workers))), None),
         "listing": listing,
         "rows": judgment_selectors.assignment_rows(campaign, list(listing.page)),

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from platforms import messaging
 from platforms import status as platform_status
 from platforms.bills import remaining_bill
 from platforms.costs import campaign_costs
@@ -119,11 +120,18 @@ def needs_of(campaign: Campaign) -> list[Need]:
         return []
     waiting = platform_status.for_a_person(platform_status.submissions_of(publication)).count()
     owed = publication.payments.filter(purpose=Payment.Purpose.COMPENSATION, state=Payment.State.OWED).count()
+    asked = messaging.unanswered(publication)
     texts = [
+        (asked, _messages(asked), "platforms:messages"),
         (waiting, _work_to_decide(waiting), "platforms:submissions"),
         (owed, _compensations(owed), "platforms:compensations"),
     ]
     return [Need(text, reverse(name, args=[campaign.pk])) for count, text, name in texts if count]
+
+
+def _messages(count: int) -> str:
+    said = ngettext("Answer %(count)d message of a worker.", "Answer %(count)d messages of workers.", count)
+    return said % {"count": count}
 
 
 def _work_to_decide(count: int) -> str:

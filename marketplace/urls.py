@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.urls import URLPattern, URLResolver, include, path
 
+from marketplace.api.messages import list_messages
 from marketplace.api.reach import count_workers
 from marketplace.health import healthz
 from marketplace.root import root
@@ -12,6 +13,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", root),
     path("healthz", healthz),
     path("extensions/count-workers", count_workers),
+    path("extensions/list-messages", list_messages),
     path("mturk/externalSubmit", external_submit, name="external_submit"),
     path("operator/", include("marketplace.operator.urls")),
     path("", include("marketplace.workers.urls")),

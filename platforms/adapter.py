@@ -106,6 +106,17 @@ class Work(NamedTuple):
     receipt: str
 
 
+class Heard(NamedTuple):
+    """A message that a worker wrote, as the platform says it. `hit_id` is empty where it is about no HIT."""
+
+    message_id: str
+    worker_id: str
+    hit_id: str
+    subject: str
+    text: str
+    sent_at: datetime
+
+
 class MarkedHit(NamedTuple):
     """A HIT at the platform that bears a publication's mark, and its reward in dollars."""
 
@@ -214,6 +225,18 @@ class Adapter(ABC):
     @abstractmethod
     def about_rejecting(self) -> str:
         """What rejecting work does to its worker, and within what limits, for whoever is about to."""
+
+    @abstractmethod
+    def about_writing(self) -> str:
+        """Whom a message reaches, and within what limits, for whoever is about to write one."""
+
+    @abstractmethod
+    def write_to(self, client: Any, *, subject: str, text: str, worker_ids: list[str]) -> dict[str, str]:
+        """Send a message to up to 100 workers. Those it did not reach, by id, each with why."""
+
+    @abstractmethod
+    def messages_after(self, message_id: str) -> list[Heard]:
+        """What workers wrote after a message, the oldest first; some of it if it is much. Raises NotTold."""
 
     @abstractmethod
     def may_extend(self, max_assignments: int, wanted: int) -> bool:

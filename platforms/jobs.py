@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.errors import Refused
-from platforms import finishing, ledger_comparison
+from platforms import finishing, ledger_comparison, messaging
 from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.attention import attention_check
 from platforms.models import Alarm, Publication
@@ -21,6 +21,7 @@ from platforms.registry import CALL_ERRORS
 from platforms.reviewing import publication_requeue, publication_settle
 from platforms.syncing import finished_end, publication_sync
 from tasks import campaign_alarms
+from tasks.models import Platform
 
 log = logging.getLogger(__name__)
 # For which one job makes the calls of one publication, before the others, and other jobs, get their turn.
@@ -117,6 +118,22 @@ def _compare(publication: Publication) -> int:
         publication=publication, at=timezone.now(), seconds=SECONDS, rate=publication.rate
     )
     return 0 if made is None else made.differences
+
+
+@shared_task
+def messages() -> str:
+    """Read what workers wrote at our marketplace, and send what was written to workers, once each.
+
+    Safe to run many at once, and to be killed: what was being sent then is not sent again.
+    """
+    received, platform = 0, Platform.MARKETPLACE
+    if Publication.objects.filter(platform=platform).exclude(state=Publication.State.DRAFT).exists():
+        try:
+            received = messaging.messages_receive(platform=platform)
+        except Exception as error:  # the platform is away, refuses us or says nonsense: others' messages are sent
+            log.warning("Messages at %s: %s", platform, error)
+    sent = sum(messaging.messages_send(publication=publication) for publication in messaging.publications_to_send())
+    return f"messages received: {received}, sent: {sent}"
 
 
 IN_WORDS = {

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy
 
 from core.lists import ListFilter, Sort, choice_filter, search_filter
 from platforms import status as platform_status
-from platforms.models import PUBLISHED_TO, Operation, Payment, Submission
+from platforms.models import PUBLISHED_TO, Message, Operation, Payment, Submission
 
 
 class SubmissionFilter(ListFilter):
@@ -104,3 +104,12 @@ class CallFilter(ListFilter):
 
 
 CALL_SORTS: dict[str, Sort] = {"call": "kind", "state": "state", "tries": "attempts", "next": "next_try"}
+
+
+class MessageFilter(ListFilter):
+    """Messages by what became of them."""
+
+    state = choice_filter(gettext_lazy("State"), Message.State.choices)
+
+
+MESSAGE_SORTS: dict[str, Sort] = {"when": "at", "state": "state"}

@@ -526,3 +526,64 @@ class Alarm(models.Model):
 
     def __str__(self) -> str:
         return self.text
+
+
+class Message(models.Model):
+    """One message between the researchers of a publication and a worker at its platform. Pages name the worker by a
+    pseudonym, and no export has it.
+
+    What is written is sent once: a call whose answer was lost is not made again, since the platform offers no token.
+    """
+
+    class State(models.TextChoices):
+        RECEIVED = "received", _("received")
+        ANSWERED = "answered", _("answered")
+        SET_ASIDE = "set-aside", _("needs no answer")
+        PLANNED = "planned", _("to be sent")
+        SENDING = "sending", _("being sent")
+        SENT = "sent", _("sent")
+        FAILED = "failed", _("not sent")
+
+    INCOMING = (State.RECEIVED, State.ANSWERED, State.SET_ASIDE)
+
+    publication = models.ForeignKey(Publication, on_delete=models.PROTECT, related_name="messages")
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="messages")
+    hit = models.ForeignKey(Hit, null=True, on_delete=models.PROTECT, related_name="+")
+    state = models.CharField(max_length=10, choices=State)
+    platform_message_id = models.CharField(max_length=64, blank=True)
+    subject = models.CharField(max_length=200)
+    text = models.TextField()
+    at = models.DateTimeField(help_text=_("When it was written."))
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    error = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["publication", "platform_message_id"],
+                condition=~Q(platform_message_id=""),
+                name="message_received_once",
+            )
+        ]
+        # platforms.messaging: what waits for an answer, or to be sent
+        indexes = [
+            models.Index(fields=["publication"], condition=Q(state__in=["received", "planned"]), name="message_waiting")
+        ]
+
+    def __str__(self) -> str:
+        return self.subject
+
+    @property
+    def is_incoming(self) -> bool:
+        """Whether the worker wrote it."""
+        return self.state in self.INCOMING
+
+
+class MessageCursor(models.Model):
+    """The last message of a platform that was looked at here."""
+
+    platform = models.CharField(max_length=16, choices=PUBLISHED_TO, unique=True)
+    message_id = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return f"{self.message_id} of {self.platform}"

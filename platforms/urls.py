@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from platforms import draft_views, views
+from platforms import draft_views, message_views, views
 
 app_name = "platforms"
 urlpatterns = [
@@ -25,6 +25,13 @@ urlpatterns = [
     path("campaigns/<int:pk>/platform/compensations/", views.compensations, name="compensations"),
     path("campaigns/<int:pk>/platform/compensations/<int:payment_pk>/", views.compensate, name="compensate"),
     path("campaigns/<int:pk>/platform/compensations/<int:payment_pk>/decline/", views.decline, name="decline"),
+    path("campaigns/<int:pk>/platform/messages/", message_views.message_list, name="messages"),
+    path("campaigns/<int:pk>/platform/messages/<int:worker_pk>/", message_views.conversation, name="conversation"),
+    path(
+        "campaigns/<int:pk>/platform/messages/<int:message_pk>/set-aside/",
+        message_views.message_set_aside,
+        name="message_set_aside",
+    ),
     path("campaigns/<int:pk>/platform/ledger/", views.ledger, name="ledger"),
     path("campaigns/<int:pk>/platform/ledger/payments.csv", views.ledger_csv, name="ledger_csv"),
     path("campaigns/<int:pk>/platform/ledger/compared/", views.compared, name="compared"),

@@ -35,7 +35,7 @@ from judgments.models import (
     Judgment,
     WorkerSummary,
 )
-from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
+from platforms.models import Alarm, Message, Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
 from pools.forms import OFFERED, CampaignForm
 from pools.models import (
     AlikePair,
@@ -97,6 +97,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "platforms:submissions": ("",),
     "platforms:compensations": ("",),
     "platforms:ledger": ("",),
+    "platforms:messages": ("",),
     "judgments:campaign": ("alike",),
     "platforms:costs": ("",),
     "judgments:queries": ("",),
@@ -130,7 +131,10 @@ OTHER_PAGES = {
     *("judgments:progress", "judgments:exports", "results:results", "results:status"),
     *("results:plan", "platforms:submission", "platforms:compared", "pools:campaign_delete", "pools:campaign_rename"),
     *("pools:collection_new", "pools:collection_add", "pools:preferences_import", "pools:job", "pools:job_progress"),
-    *("judgments:alarm_choice",),
+    *(
+        "platforms:conversation",
+        "judgments:alarm_choice",
+    ),
     *("judgments:pilot", "judgments:ethics"),
     *("pools:campaign_edit", "platforms:draft_reach"),
     *("results:settings", "results:version_new", "results:version_asked"),
@@ -187,6 +191,7 @@ NOT_PAGES = {
     *(
         "platforms:decline",
         "platforms:ledger_csv",
+        "platforms:message_set_aside",
         "platforms:costs_csv",
         "platforms:compare",
         "platforms:notifications",
@@ -262,6 +267,7 @@ class World(NamedTuple):
             "judgments:worker": [campaign.pk, self.worker.pk],
             "judgments:bulk": [campaign.pk, self.bulk.pk],
             "platforms:submission": [campaign.pk, self.submission.pk],
+            "platforms:conversation": [campaign.pk, self.worker.pk],
             "results:query": [campaign.pk, self.pool.pk],
             "results:table": [campaign.pk, "stability"],
             "results:version_asked": [campaign.pk, self.asked.pk],
@@ -462,6 +468,10 @@ def _publish(campaign: Campaign, count: int, hit: Hit, assignment: Assignment, u
         publication=publication, kind="refused", operation=operation, text="Refused.", raised_at=at
     )
     multiply(alarm, count, operation=f"{operation.pk} + n")
+    message = Message.objects.create(
+        publication=publication, worker=assignment.worker, state="received", subject="Hello", text="Why?", at=at
+    )
+    multiply(message, count, worker=f"{assignment.worker_id} + n")
     return submission
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from django.db.models import Count, Q, QuerySet
 
-from marketplace.models import AccessKey, ApiCall, Assignment, Entry, Hit, Requester, WorkerBlock
+from marketplace.models import AccessKey, ApiCall, Assignment, Entry, Hit, Message, Requester, WorkerBlock
 from marketplace.money import ZERO
 from marketplace.selectors.ledger import Balance, balance
 
@@ -93,3 +93,9 @@ def work_undecided(requester: Requester) -> QuerySet[Assignment]:
     """What was submitted to a requester and not decided on, the oldest first."""
     rows = Assignment.objects.select_related("worker", "hit__hit_type")
     return rows.filter(hit__requester=requester, state=Assignment.State.SUBMITTED).order_by("submitted_at", "pk")
+
+
+def messages_from_workers(requester: Requester, *, after: int) -> QuerySet[Message]:
+    """What workers wrote to a requester after the message with this key, the oldest first."""
+    rows = requester.messages.filter(direction=Message.Direction.TO_REQUESTER, pk__gt=after)
+    return rows.select_related("worker", "hit").order_by("pk")

@@ -36,6 +36,7 @@ LOGIN_TO_ACCOUNT = Limit("log-in to an account", 10, 60)
 REGISTRATION = Limit("registration from an address", 10, 60)
 MESSAGE = Limit("message of a worker", 20, 3600)
 COUNT_OF_WORKERS = Limit("count of workers by a requester", 120, 60)
+LIST_OF_MESSAGES = Limit("list of messages by a requester", 120, 60)
 API_SECONDS = 10
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from copy import copy
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[impor
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
-from platforms.adapter import Adapter, Answer, MarkedHit, NotTold, Trouble, Work
+from platforms.adapter import Adapter, Answer, Heard, MarkedHit, NotTold, Trouble, Work
 from platforms.demands import Demands
 from platforms.models import Operation, Publication, PublishedHit
 from platforms.mturk import endpoints, notifications, requirements
@@ -32,6 +32,8 @@ from tasks.models import Hit, Platform
 Kind = Operation.Kind
 COUNT_PATH = "/extensions/count-workers"
 COUNT_TARGET = "BestknownMarketplace.CountWorkers"
+MESSAGES_PATH = "/extensions/list-messages"
+MESSAGES_TARGET = "BestknownMarketplace.ListMessages"
 
 
 class MTurkAdapter(Adapter):
@@ -188,6 +190,42 @@ class MTurkAdapter(Adapter):
                 "can be reversed at Mechanical Turk, within 30 days of the submission."
             )
         )
+
+    def about_writing(self) -> str:
+        """A subject of 200 and a text of 4,096 characters, to workers whose work was approved or rejected."""
+        said = _(
+            "A message reaches workers whose work you have approved or rejected, and has at most 4,096 characters."
+        )
+        if self.platform == Platform.MARKETPLACE:
+            return said
+        return said + " " + _("Workers answer by mail, to the address of the requester's account.")
+
+    def write_to(self, client: Any, *, subject: str, text: str, worker_ids: list[str]) -> dict[str, str]:
+        """NotifyWorkers."""
+        answer = client.notify_workers(Subject=subject[:200], MessageText=text[:4096], WorkerIds=worker_ids)
+        failures = answer.get("NotifyWorkersFailureStatuses", [])
+        return {
+            failure["WorkerId"]: failure.get("NotifyWorkersFailureMessage", "") or failure["NotifyWorkersFailureCode"]
+            for failure in failures
+        }
+
+    def messages_after(self, message_id: str) -> list[Heard]:
+        """Only our own marketplace says: Mechanical Turk mails them to the requester."""
+        if self.platform != Platform.MARKETPLACE:
+            raise NotTold(_("Mechanical Turk mails what workers write to the address of the requester's account."))
+        self.assert_host(self.client())
+        answer = signed_post(self.endpoint, MESSAGES_PATH, MESSAGES_TARGET, {"After": message_id}, READ_SECONDS)
+        return [
+            Heard(
+                str(said["MessageId"]),
+                str(said["WorkerId"]),
+                str(said["HITId"]),
+                str(said["Subject"]),
+                str(said["MessageText"]),
+                datetime.fromtimestamp(float(said["SentTime"]), UTC),
+            )
+            for said in answer["Messages"]
+        ]
 
     def may_extend(self, max_assignments: int, wanted: int) -> bool:
         """Ten assignments cost more, so a HIT of fewer may not come to have so many."""

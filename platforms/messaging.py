@@ -1,0 +1,173 @@
+"""Messages between researchers and workers at a platform: receiving, answering, writing to one or many."""
+
+import logging
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from core.errors import BadRequest, NotNow
+from core.models import User
+from platforms.adapter import Heard
+from platforms.models import Message, MessageCursor, Publication, Submission
+from platforms.registry import adapter_named, adapter_of
+from tasks.campaign_alarms import in_words
+from tasks.models import Worker
+
+State = Message.State
+MOST_WORKERS, MOST_TEXT, MOST_SUBJECT = 100, 4_096, 200
+ROUNDS = 20  # pages of messages that one look reads
+log = logging.getLogger(__name__)
+
+
+def messages_of(publication: Publication) -> QuerySet[Message]:
+    """All messages of a publication, newest first."""
+    return publication.messages.select_related("worker", "by", "hit").order_by("-at", "-id")
+
+
+def unanswered(publication: Publication) -> int:
+    """How many messages of workers wait for an answer."""
+    return publication.messages.filter(state=State.RECEIVED).count()
+
+
+def may_be_written_to(publication: Publication) -> QuerySet[Worker]:
+    """The workers of a publication whom the platform knows: those who have submitted work there."""
+    known = Submission.objects.filter(publication=publication, assignment__isnull=False)
+    return Worker.objects.filter(pk__in=known.values("assignment__worker")).exclude(external_id="")
+
+
+@transaction.atomic
+def message_write(
+    *, publication: Publication, worker: Worker, subject: str, text: str, by: User, at: datetime
+) -> Message:
+    """Write to one worker; a job sends it. Waiting messages of that worker count as answered."""
+    subject, text = " ".join(subject.split()), text.strip().replace("\0", "")
+    if not subject or len(subject) > MOST_SUBJECT:
+        raise BadRequest(_("A message needs a subject of at most %(most)d characters.") % {"most": MOST_SUBJECT})
+    if not text or len(text) > MOST_TEXT:
+        raise BadRequest(_("A message needs a text of at most %(most)d characters.") % {"most": MOST_TEXT})
+    wrote = publication.messages.filter(worker=worker, state__in=Message.INCOMING)
+    if not wrote.exists() and not may_be_written_to(publication).filter(pk=worker.pk).exists():
+        raise NotNow(_("The platform takes no message to somebody who has not submitted work."))
+    wrote.filter(state=State.RECEIVED).update(state=State.ANSWERED)
+    return Message.objects.create(
+        publication=publication, worker=worker, state=State.PLANNED, subject=subject, text=text, by=by, at=at
+    )
+
+
+def message_set_aside(*, message: Message) -> None:
+    """Decide that a message needs no answer."""
+    Message.objects.filter(pk=message.pk, state=State.RECEIVED).update(state=State.SET_ASIDE)
+
+
+def subject_of_answer(message: Message) -> str:
+    """The subject of an answer to a message."""
+    return message.subject if message.subject.startswith("Re: ") else f"Re: {message.subject}"[:MOST_SUBJECT]
+
+
+# --- sending
+
+
+def publications_to_send() -> QuerySet[Publication]:
+    """Those with messages that wait to be sent."""
+    waiting = Message.objects.filter(state=State.PLANNED).values("publication")
+    return Publication.objects.filter(pk__in=waiting).select_related("campaign").order_by("pk")
+
+
+def messages_send(*, publication: Publication) -> int:
+    """Send what waits, alike texts in one call. How many messages went out. Each is tried once, whatever happens."""
+    sent = 0
+    while batch := _take_alike(publication):
+        sent += _send(publication, batch)
+    return sent
+
+
+@transaction.atomic
+def _take_alike(publication: Publication) -> list[Message]:
+    waiting = publication.messages.filter(state=State.PLANNED).order_by("id")
+    waiting = waiting.select_for_update(skip_locked=True, of=("self",), no_key=True).select_related("worker")
+    first = waiting.first()
+    if first is None:
+        return []
+    batch: dict[int, Message] = {}
+    for message in waiting.filter(subject=first.subject, text=first.text)[:MOST_WORKERS]:
+        batch.setdefault(message.worker_id, message)
+    Message.objects.filter(pk__in=[message.pk for message in batch.values()]).update(state=State.SENDING)
+    return list(batch.values())
+
+
+def _send(publication: Publication, batch: list[Message]) -> int:
+    adapter, first = adapter_of(publication), batch[0]
+    by_id = {message.worker.external_id: message for message in batch}
+    try:
+        client = adapter.client()
+        adapter.assert_host(client)
+        failed = adapter.write_to(client, subject=first.subject, text=first.text, worker_ids=list(by_id))
+    except Exception as error:
+        log.warning("Messages of publication %s: %s", publication.pk, error)
+        text = _("The platform did not confirm it (%(error)s). It is not sent again by itself.")
+        failed = dict.fromkeys(by_id, text % {"error": in_words(error)})
+    for worker_id, message in by_id.items():
+        state = State.FAILED if worker_id in failed else State.SENT
+        Message.objects.filter(pk=message.pk).update(state=state, error=failed.get(worker_id, ""))
+    return len(by_id.keys() - failed.keys())
+
+
+# --- receiving
+
+
+def messages_receive(*, platform: str) -> int:
+    """Read what workers of a platform wrote since the last look. How many messages are about a publication of ours."""
+    adapter, stored = adapter_named(platform), 0
+    for _round in range(ROUNDS):
+        cursor = MessageCursor.objects.filter(platform=platform).first()
+        heard = adapter.messages_after("0" if cursor is None else cursor.message_id)
+        if not heard:
+            break
+        stored += _store(platform, heard)
+    return stored
+
+
+@transaction.atomic
+def _store(platform: str, heard: Iterable[Heard]) -> int:
+    stored = 0
+    for said in heard:
+        publication = _about(platform, said)
+        if publication is not None:
+            stored += _store_one(publication, said)
+        MessageCursor.objects.update_or_create(platform=platform, defaults={"message_id": said.message_id})
+    return stored
+
+
+def _about(platform: str, said: Heard) -> Publication | None:
+    """The publication whose HIT a message is about, or else the last that the worker wrote or submitted to."""
+    ours = Publication.objects.filter(platform=platform).select_related("campaign")
+    if said.hit_id:
+        return ours.filter(published_hits__platform_hit_id=said.hit_id).first()
+    worker = {"worker__external_id": said.worker_id, "worker__platform": platform}
+    written = Message.objects.filter(**worker, publication__in=ours).order_by("-id").values_list("publication")
+    submitted = Submission.objects.filter(platform_worker_id=said.worker_id, publication__in=ours).order_by("-id")
+    last = written.first() or submitted.values_list("publication").first()
+    return None if last is None else ours.get(pk=last[0])
+
+
+def _store_one(publication: Publication, said: Heard) -> bool:
+    worker, _new = Worker.objects.get_or_create(
+        lab_id=publication.campaign.lab_id, platform=publication.platform, external_id=said.worker_id
+    )
+    hit = publication.published_hits.filter(platform_hit_id=said.hit_id).first() if said.hit_id else None
+    _message, new = Message.objects.get_or_create(
+        publication=publication,
+        platform_message_id=said.message_id,
+        defaults={
+            "worker": worker,
+            "hit": None if hit is None else hit.hit,
+            "state": State.RECEIVED,
+            "subject": said.subject[:MOST_SUBJECT],
+            "text": said.text,
+            "at": said.sent_at,
+        },
+    )
+    return new
