@@ -85,23 +85,28 @@ ASSIGNMENT_SORTS: dict[str, Sort] = {
 }
 
 
-class WorkerFilter(ListFilter):
-    """Workers by whether they are barred, and by what is worth a look."""
+class BarredFilter(ListFilter):
+    """Workers by whether they are barred."""
 
     barred = choice_filter(
         gettext_lazy("Status"),
         [("yes", gettext_lazy("barred")), ("no", gettext_lazy("not barred"))],
         method="by_bar",
     )
-    flag = choice_filter(gettext_lazy("Worth a look"), list(FLAGS.items()), method="by_flag")
 
     def by_bar(self, workers: QuerySet[Worker], _name: str, wanted: str) -> QuerySet[Worker]:
         """Those who are barred, or who are not."""
         return workers.filter(barred_at__isnull=wanted == "no")
 
+
+class WorkerFilter(BarredFilter):
+    """A campaign's workers by whether they are barred, and by what is worth a look."""
+
+    flag = choice_filter(gettext_lazy("Worth a look"), list(FLAGS.items()), method="by_flag")
+
     def by_flag(self, workers: QuerySet[Worker], _name: str, flag: str) -> QuerySet[Worker]:
         """Those with one flag."""
-        return workers.filter(flagged(flag, "seen__", F("seen__campaign__summary__median_seconds")))
+        return workers.filter(flagged(flag, "seen_", F("campaign_seconds")))
 
 
 WORKER_SORTS: dict[str, Sort] = {
@@ -117,7 +122,7 @@ WORKER_SORTS: dict[str, Sort] = {
 }
 
 
-class PersonFilter(WorkerFilter):
+class PersonFilter(BarredFilter):
     """Workers across campaigns: by a panel member's name too, and by where they come from."""
 
     label = search_filter(gettext_lazy("Name on a panel"))

@@ -714,6 +714,7 @@ def workers_with_work(campaign: Campaign) -> QuerySet[Worker]:
         accepted_count=Count("assignments", filter=Q(assignments__verdict=verdicts.ACCEPTED)),
         excluded_count=Count("assignments", filter=Q(assignments__verdict=verdicts.EXCLUDED)),
         seen=FilteredRelation("summaries", condition=Q(summaries__campaign=campaign)),
+        campaign_seconds=Subquery(CampaignSummary.objects.filter(campaign=campaign).values("median_seconds")),
         **{f"seen_{name}": F(f"seen__{name}") for name in SEEN},
     )
     return workers.order_by("pk")
