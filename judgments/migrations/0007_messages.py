@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('judgments', '0005_review_bench'),
+        ('judgments', '0006_protection'),
     ]
 
     operations = [
