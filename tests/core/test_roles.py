@@ -57,6 +57,8 @@ def addresses(campaign: Campaign) -> list[Address]:
     }
     made = []
     for name, route in patterns(get_resolver().url_patterns):
+        if ADDRESSES[name] == Right.PUBLIC:
+            continue
         owner = keys.get(route.partition("/")[0], 1)
         path = re.sub(r"<(\w+:)?(\w+)>", lambda part: str(owner if part[2] == "pk" else 1), route)  # noqa: B023
         made.append(Address(name, f"/{path}", path != route))
