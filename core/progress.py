@@ -12,11 +12,17 @@ from typing import Any, BinaryIO, Literal
 
 from django.core.cache import cache
 
+from core.errors import Refused
+
 Unit = Literal["", "bytes", "rows"]
 
 EVERY = 0.5  # seconds between two tellings of one step
 KEPT = 24 * 3600  # seconds
 SILENT = 60.0  # seconds after which whoever tells may be gone
+
+
+class Cancelled(Refused):
+    """Somebody has cancelled what was being done."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +68,19 @@ def silent() -> Report:
 
 
 def report_on(key: str) -> Report:
-    """One that tells everybody who asks for the progress of `key`."""
-    return Report(lambda progress: cache.set(_cached(key), astuple(progress), timeout=KEPT))
+    """One that tells everybody who asks for the progress of `key`. Raises Cancelled once somebody has cancelled it."""
+
+    def tell(progress: Progress) -> None:
+        cache.set(_cached(key), astuple(progress), timeout=KEPT)
+        if why := cache.get(_cancelled(key)):
+            raise Cancelled(why)
+
+    return Report(tell)
+
+
+def cancel(key: str, why: str) -> None:
+    """Have whatever `key` names end at its next telling."""
+    cache.set(_cancelled(key), why, timeout=KEPT)
 
 
 def progress_of(key: str) -> Progress | None:
@@ -75,10 +92,15 @@ def progress_of(key: str) -> Progress | None:
 def forget(key: str) -> None:
     """What `key` names has ended."""
     cache.delete(_cached(key))
+    cache.delete(_cancelled(key))
 
 
 def _cached(key: str) -> str:
     return f"progress of {key}"
+
+
+def _cancelled(key: str) -> str:
+    return f"{key} is cancelled"
 
 
 class ReportedFile:

@@ -62,6 +62,7 @@ JUDGED_COLUMNS = (
 NAMES = {
     "preference-qrels.txt": "preference qrels (TREC)",
     "preference-qrels.tsv": "preference qrels (MS MARCO)",
+    "preference-qrels.csv": "preference qrels (PyTerrier: qid, docno, label)",
     "original-and-preference-qrels.txt": "original and preference qrels together (TREC)",
     "preferences.txt": "every judgment that counts: query, a, b, preferred",
     "pairs.tsv": "every pair with its outcome",
@@ -225,6 +226,15 @@ def pseudonym(campaign: Campaign, worker_id: int) -> str:
     return hmac.new(bytes(campaign.pseudonym_key), message, hashlib.sha256).hexdigest()[:16]
 
 
+def _labelled(source: Source) -> Iterator[bytes]:
+    return _lines(["qid,docno,label", *(f"{_csv(query)},{_csv(pid)},1" for query, pid in source.qrels)])
+
+
+def _csv(value: str) -> str:
+    """An id as a value of CSV."""
+    return '"' + value.replace('"', '""') + '"' if "," in value or '"' in value else value
+
+
 def _qrels(source: Source, between: str) -> Iterator[bytes]:
     return _lines(between.join((query, "0", pid, "1")) for query, pid in source.qrels)
 
@@ -251,7 +261,7 @@ def _pair_records(source: Source) -> Iterator[dict[str, Any]]:
             if not source.may_leave(query, a, b):
                 continue
             for_a, for_b = wins.get((query, a, b), (0, 0))
-            yield dict(zip(PAIR_COLUMNS, (query, a, b, for_a, for_b, source.campaign.overlap), strict=True))
+            yield dict(zip(PAIR_COLUMNS, (query, a, b, for_a, for_b, source.campaign.slots_needed), strict=True))
 
 
 def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
@@ -397,6 +407,7 @@ def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
                 "incomplete": len(derived.incomplete),
             },
         },
+        **({"imported": campaign.origin} if campaign.is_imported else {}),
         **({"reused": _reuse_manifest(source)} if source.reused else {}),
         **({"ids of equal texts": files["equal-texts.tsv"].lines - 1} if source.twins else {}),
         **({"withheld passages": len(source.withheld)} if source.withheld else {}),
@@ -460,6 +471,7 @@ def _jsonl(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
 _MAKE: dict[str, Callable[[Source], Iterator[bytes]]] = {
     "preference-qrels.txt": lambda source: _qrels(source, " "),
     "preference-qrels.tsv": lambda source: _qrels(source, "\t"),
+    "preference-qrels.csv": _labelled,
     "original-and-preference-qrels.txt": _merged,
     "preferences.txt": _preferences,
     "pairs.tsv": lambda source: _tsv(PAIR_COLUMNS, _pair_records(source)),

@@ -34,10 +34,9 @@ class QueryFilter(ListFilter):
         pairs = Pair.objects.filter(pool=OuterRef("pk"))
         if wanted == "none":
             return pools.filter(~Exists(pairs))
-        filled = count_of(Acceptance, "pair")
-        waiting = Exists(
-            pairs.filter(is_reused=False).annotate(filled=filled).filter(filled__lt=OuterRef("campaign__overlap"))
-        )
+        filled, imported = count_of(Acceptance, "pair"), Q(pool__campaign__origin__isnull=False)
+        asked = pairs.filter(is_reused=False).annotate(filled=filled)
+        waiting = Exists(asked.filter(Q(filled=0) | Q(filled__lt=OuterRef("campaign__overlap")) & ~imported))
         return pools.filter(waiting) if wanted == "waiting" else pools.filter(~waiting, Exists(pairs))
 
 

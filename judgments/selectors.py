@@ -54,7 +54,7 @@ from pools.selectors import base_answers, twins_of
 from tasks.models import Assignment, Platform, Worker
 
 # What the export files hold. A new one makes all of them again.
-FORMAT = 5
+FORMAT = 6
 SOFTWARE = f"{VERSION}/{FORMAT}"
 
 
@@ -361,7 +361,7 @@ def waiting_queries(campaign: Campaign, pool: Pool | None = None) -> set[str]:
     """Ids of the queries (or the pool's query) that have a pair with fewer accepted judgments than it needs."""
     asked = Pair.objects.filter(pool__campaign=campaign) if pool is None else pool.pairs.all()
     pairs = asked.filter(is_reused=False).annotate(slots=Count("acceptances"))
-    waiting = pairs.filter(slots__lt=campaign.overlap).order_by()
+    waiting = pairs.filter(slots__lt=campaign.slots_needed).order_by()
     return set(waiting.values_list("pool__query__qid", flat=True))
 
 
@@ -383,13 +383,13 @@ def waiting_pairs(assignment: Assignment) -> int:
     """How many pairs of an assignment's HIT need a judgment more."""
     pairs = Pair.objects.filter(items__hit=assignment.hit_id, is_set_aside=False)
     filled = pairs.annotate(slots=Count("acceptances", distinct=True))
-    return filled.filter(slots__lt=assignment.campaign.overlap).count()
+    return filled.filter(slots__lt=assignment.campaign.slots_needed).count()
 
 
 def judging_progress(campaign: Campaign) -> JudgingProgress:
     """Count a campaign's pairs and the accepted judgments on them."""
     pairs = Pair.objects.filter(pool__campaign=campaign).annotate(slots=Count("acceptances"))
-    full = pairs.filter(is_reused=False, slots__gte=campaign.overlap)
+    full = pairs.filter(is_reused=False, slots__gte=campaign.slots_needed)
     accepted = Acceptance.objects.filter(pair__pool__campaign=campaign)
     reported = PairReport.objects.filter(assignment=OuterRef("assignment"), item=OuterRef("item"), withdrawn_at=None)
     good = Judgment.objects.filter(

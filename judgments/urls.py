@@ -5,6 +5,7 @@ from django.urls import path
 from judgments import (
     alarm_views,
     ethics_views,
+    importing_views,
     pilot_views,
     protection_views,
     review_views,
@@ -23,6 +24,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/protection/erase/", protection_views.protection_campaign_erase, name="protection_erase"),
     path("campaigns/<int:pk>/protection/bundle/", protection_views.bundle_make, name="bundle_make"),
     path("campaigns/<int:pk>/protection/release.zip", protection_views.bundle, name="bundle"),
+    path("collections/<int:pk>/judgments/new/", importing_views.judgments_import, name="judgments_import"),
     path("campaigns/<int:pk>/", views.campaign, name="campaign"),
     path("campaigns/<int:pk>/progress/", views.progress, name="progress"),
     path("campaigns/<int:pk>/ethics/", ethics_views.ethics, name="ethics"),

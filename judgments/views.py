@@ -204,7 +204,7 @@ def queries(request: Request, pk: int) -> HttpResponse:
     context = {
         "campaign": campaign,
         "listing": listing,
-        "rows": judgment_selectors.pool_rows(listing.page.object_list, campaign.overlap),
+        "rows": judgment_selectors.pool_rows(listing.page.object_list, campaign.slots_needed),
         "lang": campaign.collection.language,
     }
     return render(request, "judgments/queries.html", context)

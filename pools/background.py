@@ -5,6 +5,7 @@ also ends the job: whatever is refused, fails or is killed leaves nothing, and w
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from math import comb
@@ -23,7 +24,9 @@ from core.errors import FileAway, Refused
 from core.models import Lab, User
 from core.progress import Report
 from evaluation.errors import BadInput
-from pools import drafting, reuse
+from evaluation.files.runs import RunCheck, run_name
+from pools import drafting, receiving, reuse
+from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign, Collection, Job, Run, Upload
 
@@ -71,7 +74,7 @@ def collection_ask(
 ) -> Job:
     """Store files of a collection by their part, and ask for them to be imported, into a new one if need be."""
     known = Collection.objects.filter(lab=lab, name=name).first()
-    request = {"language": language, "keep": keep}
+    request = {"language": language, "keep": keep, "team": ""}
     job = Job(lab=lab, kind=Job.Kind.COLLECTION, name=name, collection=known, request=request)
     return _ask(job, files, by, at)
 
@@ -80,6 +83,15 @@ def preferences_ask(*, collection: Collection, file: Sent, name: str, note: str,
     """Store a file of preferences, and ask for it to be imported. Raises FileAway if it cannot be stored."""
     job = Job(lab=collection.lab, kind=Job.Kind.PREFERENCES, name=name, collection=collection, request={"note": note})
     return _ask(job, {Part.PREFERENCES: file}, by, at)
+
+
+def judgments_ask(
+    *, collection: Collection, file: Sent, name: str, question: str, note: str, by: User | None, at: datetime
+) -> Job:
+    """Store a file of judgments, and ask for a campaign of them. Raises FileAway if it cannot be stored."""
+    request = {"question": question, "note": note}
+    job = Job(lab=collection.lab, kind=Job.Kind.JUDGMENTS, name=name, collection=collection, request=request)
+    return _ask(job, {Part.JUDGMENTS: file}, by, at)
 
 
 def campaign_ask(
@@ -169,6 +181,27 @@ def job_do(*, job_id: int) -> bool:
     return job is not None
 
 
+def job_cancel(*, job: Job, by: User) -> None:
+    """End a job before it is done: at once if nobody is at it, else at its next step. What has ended stays as it is."""
+    why = _("%(who)s cancelled it.") % {"who": by}
+    with transaction.atomic():
+        waiting = _lock(job.pk)
+        if waiting is not None:
+            _end(waiting, State.REFUSED, why)
+            waiting.save()
+    if waiting is not None:
+        uploads_delete(job=waiting)
+    elif job.state == State.WAITING:
+        progress.cancel(progress_key(job), why)
+
+
+def files_discard(*, job: Job) -> None:
+    """Delete files that were received and have not been read, and their job."""
+    if job.state == State.RECEIVING:
+        uploads_delete(job=job)
+        job.delete()
+
+
 def progress_key(job: Job) -> str:
     """What the progress of a job is kept under."""
     return f"job {job.pk}"
@@ -183,14 +216,9 @@ def _lock(job_id: int) -> Job | None:
 def _attempt(job: Job, report: Report) -> None:
     try:
         with transaction.atomic():
-            _DO[Job.Kind(job.kind)](job, report)
+            refused = _DO[Job.Kind(job.kind)](job, report)
     except pool_services.BadRun as error:
-        check = error.check
-        job.complaints = {
-            "errors": [list(line) for line in check.errors],
-            "count": check.error_count,
-            "stopped": check.stopped,
-        }
+        job.complaints = _complaints(error.check)
         _end(job, State.REFUSED, str(error))
     except pool_services.AlreadyStored as error:
         job.run = error.run
@@ -204,7 +232,16 @@ def _attempt(job: Job, report: Report) -> None:
         log.exception("Job %s", job.pk)
         _fail(job, error)
     else:
-        _end(job, State.DONE)
+        _end(job, State.REFUSED if refused else State.DONE, refused or "")
+
+
+def _complaints(check: RunCheck) -> dict[str, Any]:
+    """The errors of a run by line, as they are stored."""
+    return {
+        "errors": [list(line) for line in check.errors],
+        "count": check.error_count,
+        "stopped": check.stopped,
+    }
 
 
 def _end(job: Job, state: Job.State, error: str = "") -> None:
@@ -236,23 +273,78 @@ def _do_run(job: Job, report: Report) -> None:
     upload.save(update_fields=["file"])
 
 
-def _do_collection(job: Job, report: Report) -> None:
-    files: dict[str, Any] = {}
-    try:
-        for upload in job.uploads.order_by("id"):
-            files[upload.part] = default_storage.open(str(upload.file.name))
-            files[upload.part].name = upload.name
-        imported = pool_services.collection_import(lab=job.lab, name=job.name, report=report, **job.request, **files)
-    finally:
-        for file in files.values():
-            file.close()
+def _do_collection(job: Job, report: Report) -> str:
+    """Queries and qrels are read first, then runs, then passages. What is wrong with the first two ends all of it,
+    since the others rest on them; a run or a file of passages that is wrong is left out, and says why.
+    """
+    imported = pool_services.collection_import(lab=job.lab, name=job.name, language=job.request["language"])
+    counts = Counter(queries=0, qrels=0, runs=0, passages=0)
+    uploads = [
+        upload for part in receiving.READ for upload in job.uploads.filter(part=part).exclude(file="").order_by("id")
+    ]
+    for number, upload in enumerate(uploads, 1):
+        part = Part(upload.part)
+        try:
+            with transaction.atomic():
+                added = _read(job, upload, imported.collection, _numbered(report, number, len(uploads)))
+        except progress.Cancelled:
+            raise
+        except (Refused, BadInput) as error:
+            if isinstance(error, FileAway) or part in (Part.QUERIES, Part.QRELS):
+                raise
+            upload.is_stored, upload.error = False, str(error)
+            if isinstance(error, pool_services.BadRun):
+                upload.complaints = _complaints(error.check)
+            elif isinstance(error, pool_services.AlreadyStored):
+                upload.run = error.run
+        else:
+            upload.is_stored = True
+            counts.update(added)
+        upload.save()
+    if not any(upload.is_stored for upload in uploads):
+        if job.collection is None:
+            imported.collection.delete()
+        return _("None of the files could be read.")
     job.collection = imported.collection
-    job.counts = {
-        "queries": imported.queries,
-        "qrels": imported.qrels,
-        "passages": imported.passages,
-        "missing": len(imported.missing),
-    }
+    missing = pool_selectors.collection_size(imported.collection).passages_without_text
+    job.counts = {**counts, "missing": missing, "refused": sum(not upload.is_stored for upload in uploads)}
+    return ""
+
+
+def _numbered(report: Report, number: int, count: int) -> Report:
+    """Says of each step which of the files it is about."""
+    if count == 1:
+        return report
+
+    def tell(told: progress.Progress) -> None:
+        step = _("File %(number)d of %(count)d: %(step)s") % {"number": number, "count": count, "step": told.step}
+        report(step, told.done, told.total, told.unit)
+
+    return Report(tell)
+
+
+def _read(job: Job, upload: Upload, collection: Collection, report: Report) -> dict[str, int]:
+    """Put the content of one file into the collection, and say how much of what that was."""
+    with default_storage.open(str(upload.file.name)) as opened:
+        file = cast(BinaryIO, opened)
+        if upload.part == Part.RUN:
+            upload.run = pool_services.run_import(
+                collection=collection,
+                name=run_name(upload.name),
+                source=file,
+                filename=upload.name,
+                team=job.request["team"],
+                stored=str(upload.file.name),
+                report=report,
+            )
+            upload.file = ""  # the run has taken it over
+            return {"runs": 1}
+        file.name = upload.name  # type: ignore[misc]  # what messages call it
+        sources: dict[str, Any] = {upload.part: file}
+        imported = pool_services.collection_import(
+            lab=job.lab, name=job.name, keep=job.request["keep"], report=report, **sources
+        )
+    return {"queries": imported.queries, "qrels": imported.qrels, "passages": imported.passages}
 
 
 def _do_preferences(job: Job, report: Report) -> None:
@@ -293,7 +385,7 @@ def _do_campaign(job: Job, report: Report) -> None:
     )
 
 
-_DO: dict[Job.Kind, Callable[[Job, Report], None]] = {
+_DO: dict[Job.Kind, Callable[[Job, Report], str | None]] = {
     Job.Kind.RUN: _do_run,
     Job.Kind.COLLECTION: _do_collection,
     Job.Kind.CAMPAIGN: _do_campaign,
@@ -308,6 +400,11 @@ def reuse_count(*, job_id: int) -> None:
         reuse.reused_pairs(job.campaign, afresh=True)
 
 
+def register(kind: Job.Kind, do: Callable[[Job, Report], str | None]) -> None:
+    """Name what does jobs of a kind, where that is known only further up. Naming it again is not an error."""
+    _DO[kind] = do
+
+
 # --- clearing up
 
 
@@ -316,7 +413,7 @@ def uploads_delete(*, job: Job) -> None:
     for upload in job.uploads.exclude(file=""):
         try:
             default_storage.delete(str(upload.file.name))
-            if upload.part == Part.RUN:  # of an attempt that was killed
+            if upload.part == Part.RUN:  # of an attempt that was killed or cancelled
                 default_storage.delete(pool_services.artifact_beside(str(upload.file.name)))
         except (OSError, BotoCoreError, ClientError) as error:
             log.warning("The uploaded file %s stays for now: %s", upload.file.name, error)

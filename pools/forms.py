@@ -16,7 +16,7 @@ from core.models import Lab, User
 from core.roles import Right, labs_of
 from pools import selectors as pool_selectors
 from pools import services as pool_services
-from pools.models import Campaign, Collection, QrelsVersion, Run, Upload
+from pools.models import Campaign, Collection, QrelsVersion, Run
 from pools.services import READING
 
 if TYPE_CHECKING:  # the classes take parameters in their stubs alone
@@ -226,8 +226,42 @@ class PreferencesForm(forms.Form):
         return upload
 
 
-class CollectionFilesForm(forms.Form):
-    """Files of a collection: queries, qrels and passages, any of them."""
+class JudgmentsForm(PreferencesForm):
+    """A file of judgments that were made elsewhere, for a campaign of their own."""
+
+    file = forms.FileField(
+        label=gettext_lazy("Judgments"),
+        help_text=gettext_lazy(
+            "Lines “query a b preferred worker time” (the last two may be missing), prefj's log, Mechanical Turk's "
+            "results (CSV), Label Studio's pairwise export (JSON) or Potato's output; plain, gz, bz2 or zst; at most "
+            "%(megabytes)s MB. The format is recognized."
+        )
+        % {"megabytes": f"{settings.UPLOAD_MEGABYTES:,}"},
+    )
+    name = forms.CharField(
+        label=gettext_lazy("Name of the campaign"),
+        max_length=100,
+        required=False,
+        help_text=gettext_lazy("Leave empty to use the file's name without its extensions."),
+    )
+    question = forms.CharField(
+        label=gettext_lazy("Question"),
+        max_length=300,
+        initial=Campaign._meta.get_field("question").default,
+        widget=forms.TextInput(attrs={"dir": "auto"}),
+        help_text=gettext_lazy("What the workers were asked. Campaigns that ask the same may reuse the judgments."),
+    )
+    note = forms.CharField(
+        label=gettext_lazy("Where they come from"),
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+        help_text=gettext_lazy("Who judged, when, and how they were paid. The campaign shows it."),
+    )
+    field_order = ("file", "name", "question", "note")
+
+
+class CollectionForm(forms.Form):
+    """A new collection."""
 
     lab = forms.ModelChoiceField(Lab.objects.none(), label=gettext_lazy("Lab"), empty_label=None)
     name = forms.CharField(label=gettext_lazy("Name"), max_length=100)
@@ -238,52 +272,39 @@ class CollectionFilesForm(forms.Form):
         initial="en",
         help_text=gettext_lazy("A BCP 47 tag of the texts, such as en or ar. Leave empty if they are mixed."),
     )
-    queries = forms.FileField(
-        label=gettext_lazy("Queries"),
-        required=False,
-        help_text=gettext_lazy("tsv (id, tab, text) or jsonl. All files may be plain, gz, bz2 or zst."),
-    )
-    qrels = forms.FileField(
-        label=gettext_lazy("Original qrels"),
-        required=False,
-        help_text=gettext_lazy("TREC or MS MARCO. Once a collection has qrels, they cannot be changed."),
-    )
-    passages = forms.FileField(
-        label=gettext_lazy("Passages"), required=False, help_text=gettext_lazy("tsv (id, tab, text) or jsonl.")
-    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choice = self.fields["lab"]
+        assert isinstance(choice, forms.ModelChoiceField)
+        choice.queryset = labs_of(user, Right.DESIGN).order_by("name")
+
+    def clean(self) -> dict[str, Any]:
+        """A name that the lab does not have yet."""
+        data = super().clean() or self.cleaned_data
+        known = Collection.objects.filter(lab=data.get("lab"), name=data.get("name"))
+        if known.exists():
+            self.add_error("name", _("The lab already has a collection with this name. Add the files on its page."))
+        return data
+
+
+class ReadForm(forms.Form):
+    """How files that were received are read."""
+
     keep = forms.ChoiceField(
         label=gettext_lazy("Passages to keep"),
         choices=[
             ("pooled", gettext_lazy("those that pools can need: named by qrels, or at the top of a run")),
             ("all", gettext_lazy("all")),
         ],
-        help_text=gettext_lazy("For the first choice, upload the runs before the passages."),
+        help_text=gettext_lazy("A corpus can be large. What pools need is known from the qrels and the runs."),
     )
-
-    def __init__(self, *args: Any, user: User, collection: Collection | None = None, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.collection = collection
-        if collection is not None:
-            for name in ("lab", "name", "language"):
-                del self.fields[name]
-            return
-        choice = self.fields["lab"]
-        assert isinstance(choice, forms.ModelChoiceField)
-        choice.queryset = labs_of(user, Right.DESIGN).order_by("name")
-
-    def parts(self) -> dict[str, Any]:
-        """What was sent, by part."""
-        return {name: self.cleaned_data[name] for name in Upload.Part.values if self.cleaned_data.get(name)}
-
-    def clean(self) -> dict[str, Any]:
-        """A new name, and a file at least."""
-        data = super().clean() or self.cleaned_data
-        if not self.errors and not self.parts():
-            raise forms.ValidationError(_("Choose at least one file."))
-        known = Collection.objects.filter(lab=data.get("lab"), name=data.get("name"))
-        if self.collection is None and known.exists():
-            self.add_error("name", _("The lab already has a collection with this name. Add the files on its page."))
-        return data
+    team = forms.CharField(
+        label=gettext_lazy("Team of the runs"),
+        max_length=100,
+        required=False,
+        help_text=gettext_lazy("Optional, if all runs are of one team."),
+    )
 
 
 class OutsideScoresForm(forms.Form):

@@ -398,6 +398,13 @@ class Campaign(models.Model):
     question = models.CharField(max_length=300, default="Which passage best answers the question?")
     instructions = models.TextField(blank=True)
 
+    origin = models.JSONField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("Where imported judgments come from: judgments.importing. Empty if people judge here."),
+    )
+
     # what follows from it
     pair_count = models.PositiveIntegerField(default=0, editable=False)
     reused_pair_count = models.PositiveIntegerField(
@@ -459,6 +466,16 @@ class Campaign(models.Model):
     def is_finished(self) -> bool:
         """Whether nothing was left to do, and nothing that counts has changed since (results.finishing)."""
         return self.finished_revision is not None and self.finished_revision == self.revision
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether its judgments were made elsewhere: nobody can judge in it, and it cannot be published."""
+        return self.origin is not None
+
+    @property
+    def slots_needed(self) -> int:
+        """How many accepted judgments a pair needs. Imported ones are all that there are, `overlap` at most."""
+        return 1 if self.is_imported else self.overlap
 
     @property
     def items_per_hit(self) -> int:
@@ -636,6 +653,7 @@ class Job(models.Model):
         COLLECTION = "collection", _("files of a collection")
         CAMPAIGN = "campaign", _("a campaign")
         PREFERENCES = "preference", _("imported preferences")
+        JUDGMENTS = "judgments", _("imported judgments")
 
     class State(models.TextChoices):
         RECEIVING = "receiving", _("being received")
@@ -665,7 +683,9 @@ class Job(models.Model):
     complaints = models.JSONField(
         default=dict, blank=True, help_text=_("Errors of a run by line: evaluation.files.runs.RunCheck.")
     )
-    counts = models.JSONField(default=dict, blank=True, help_text=_("What was added to a collection."))
+    counts = models.JSONField(
+        default=dict, blank=True, help_text=_("What was added to a collection, and how many files were refused.")
+    )
     collection = models.ForeignKey(Collection, null=True, blank=True, on_delete=models.CASCADE, related_name="jobs")
     run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs")
     campaign = models.ForeignKey(Campaign, null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs")
@@ -701,15 +721,25 @@ class Upload(models.Model):
         QRELS = "qrels", _("qrels")
         PASSAGES = "passages", _("passages")
         PREFERENCES = "preference", _("preferences")
+        JUDGMENTS = "judgments", _("judgments")
+        NONE = "none", _("leave out")
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="uploads")
     part = models.CharField(max_length=10, choices=Part)
     name = models.CharField(max_length=255, help_text=_("As the sender called it."))
     size = models.PositiveBigIntegerField(help_text=_("In bytes."))
     file = models.FileField(upload_to=upload_path, max_length=255, blank=True)
+    seen = models.CharField(
+        max_length=200, blank=True, help_text=_("What its first lines look like: evaluation.files.recognizing.")
+    )
 
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["job", "part"], name="upload_one_of_each_part")]
+    # what came of it
+    is_stored = models.BooleanField(null=True, blank=True, help_text=_("Whether its content is in the collection."))
+    error = models.TextField(blank=True, help_text=_("Why it is not."))
+    complaints = models.JSONField(
+        default=dict, blank=True, help_text=_("Errors of a run by line: evaluation.files.runs.RunCheck.")
+    )
+    run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
 
     def __str__(self) -> str:
         return self.name

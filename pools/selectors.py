@@ -165,6 +165,17 @@ def collection_size(collection: Collection) -> CollectionSize:
     return CollectionSize(queries["all"], queries["bare"], collection.qrels.count(), passages["all"], passages["bare"])
 
 
+def untexted_queries(collection: Collection) -> QuerySet[Query]:
+    """The queries that have no text yet, by id."""
+    return collection.queries.filter(text="").order_by("qid")
+
+
+def untexted_passages(collection: Collection) -> QuerySet[Passage]:
+    """The passages that have no text yet, by id, each with whether the original qrels name it (`is_in_qrels`)."""
+    named = Qrel.objects.filter(passage=OuterRef("pk"))
+    return collection.passages.filter(text="").annotate(is_in_qrels=Exists(named)).order_by("pid")
+
+
 def preference_imports_of(collection: Collection) -> QuerySet[PreferenceImport]:
     """A collection's imported preferences, newest first, each with whether campaigns reuse it (`is_reused`)."""
     users = Campaign.objects.filter(reuses__imported=OuterRef("pk"))  # the relation is of a package further up

@@ -277,6 +277,11 @@ def _keys(model: type[Query] | type[Passage], field: str, collection: Collection
     return keys
 
 
+def passages_ensure(*, collection: Collection, pids: Iterable[str]) -> dict[str, int]:
+    """The keys of passages by id; those that the collection does not have yet are made, without a text."""
+    return _keys(Passage, "pid", collection, pids)
+
+
 def _execute(sql: str, *arguments: int | str) -> int:
     with connection.cursor() as cursor:
         cursor.execute(sql, arguments)
@@ -494,7 +499,8 @@ def run_import(
     stored: str = "",
     report: Report | None = None,
 ) -> Run:
-    """Check a run file and store it: the file as it came, an integer artifact of its top, its census.
+    """Check a run file and store it: the file as it came, an integer artifact of its top, its census. The collection
+    then knows the passages that it ranks first, so that their texts can be missed.
 
     `source` must be seekable. If it is in file storage already, `stored` is its name there: the run takes it over, and
     its artifact is put beside it. Raises BadRun if the check finds errors, AlreadyStored if the collection has this
@@ -531,6 +537,8 @@ def run_import(
             Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
             _must_be_free(collection, name, run.sha256)
             run.save()
+            tops = (check.artifact.top(order, 1).values() for order in ("score", "rank"))
+            _keys(Passage, "pid", collection, {pid for top in tops for pids in top for pid in pids})
             _mark_changed(collection)
     except Exception:
         if not stored:

@@ -1,6 +1,7 @@
 """The researcher's pages about collections, runs and campaigns, and the log-in."""
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -35,7 +36,6 @@ from pools.census import census_sentences
 from pools.forms import (
     MEGABYTE,
     CampaignForm,
-    CollectionFilesForm,
     OutsideScoresForm,
     PreferencesForm,
     RenameForm,
@@ -76,7 +76,7 @@ def run_of(request: Request, pk: int) -> Run:
 def collections(request: Request) -> HttpResponse:
     """Every collection of the user's labs."""
     context = _collections_context(request) | {
-        "labs": _first_labs(request),
+        "labs": first_labs(request),
         "jobs": _jobs_shown(request, kind=Job.Kind.COLLECTION),
     }
     return render(request, "pools/collections.html", context)
@@ -94,7 +94,7 @@ def _choose_collection(request: Request, heading: str, target: str) -> HttpRespo
     return render(request, "pools/choose_collection.html", context)
 
 
-def _first_labs(request: Request) -> list[Lab]:
+def first_labs(request: Request) -> list[Lab]:
     """A page asks no more than whether there are labs, and several."""
     return list(labs_of(request.user).order_by("name")[:2])
 
@@ -145,63 +145,11 @@ def _campaigns(request: Request, campaigns: QuerySet[Campaign]) -> Listing:
 @csrf_exempt  # as of run_upload
 @login_required
 @require_http_methods(["GET", "POST"])
-def collection_new(request: Request) -> HttpResponse:
-    """A new collection, from files."""
-    return _collection_files(request, None)
-
-
-@csrf_exempt  # as of run_upload
-@login_required
-@require_http_methods(["GET", "POST"])
-def collection_add(request: Request, pk: int) -> HttpResponse:
-    """More files for a collection."""
-    return _collection_files(request, collection_of(request, pk))
-
-
-def _collection_files(request: Request, found: Collection | None) -> HttpResponse:
-    if _is_too_large(request):
-        form = CollectionFilesForm(None, user=request.user, collection=found)
-        return _refuse_too_large(request, "pools/collection_files.html", form, collection=found)
-    checked: HttpResponse = _collection_files_checked(request, found)
-    return checked
-
-
-@csrf_protect
-def _collection_files_checked(request: Request, found: Collection | None) -> HttpResponse:
-    if request.method == "GET":
-        before = job_asked_again(request, Job.Kind.COLLECTION)
-        initial = None if before is None else {"lab": before.lab_id, "name": before.name, **before.request}
-        form = CollectionFilesForm(user=request.user, collection=found, initial=initial)
-        return render(request, "pools/collection_files.html", {"form": form, "collection": found})
-    form = CollectionFilesForm(request.POST, request.FILES, user=request.user, collection=found)
-    status = 400
-    if form.is_valid():
-        data = form.cleaned_data
-        try:
-            asked = background.collection_ask(
-                lab=found.lab if found else data["lab"],
-                name=found.name if found else data["name"],
-                language=None if found else data["language"],
-                keep=data["keep"],
-                files=form.parts(),
-                by=request.user,
-                at=timezone.now(),
-            )
-        except Refused as error:
-            status = refuse_in(form, error)
-        else:
-            return begin(request, asked)
-    return render(request, "pools/collection_files.html", {"form": form, "collection": found}, status=status)
-
-
-@csrf_exempt  # as of run_upload
-@login_required
-@require_http_methods(["GET", "POST"])
 def outside_scores(request: Request, pk: int) -> HttpResponse:
     """How the collection's runs score elsewhere; a file replaces what is stored."""
     found = collection_of(request, pk)
-    if _is_too_large(request):
-        return _refuse_too_large(request, "pools/outside_scores.html", OutsideScoresForm(None), collection=found)
+    if is_too_large(request):
+        return refuse_too_large(request, "pools/outside_scores.html", OutsideScoresForm(None), collection=found)
     checked: HttpResponse = _outside_scores_checked(request, found)
     return checked
 
@@ -269,8 +217,8 @@ def outside_scores_delete(request: Request, pk: int) -> HttpResponse:
 def preferences_import(request: Request, pk: int) -> HttpResponse:
     """Upload a file of preferences. One that is too large is refused before it is read."""
     collection = collection_of(request, pk)
-    if _is_too_large(request):
-        return _refuse_too_large(request, "pools/preferences_import.html", PreferencesForm(None), collection=collection)
+    if is_too_large(request):
+        return refuse_too_large(request, "pools/preferences_import.html", PreferencesForm(None), collection=collection)
     checked: HttpResponse = _preferences_import_checked(request, collection)
     return checked
 
@@ -375,8 +323,8 @@ def run_release(request: Request, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def run_upload(request: Request) -> HttpResponse:
     """Upload a run file. One that is too large is refused before it is read."""
-    if _is_too_large(request):
-        return _refuse_too_large(request, "pools/run_upload.html", RunUploadForm(None, user=request.user))
+    if is_too_large(request):
+        return refuse_too_large(request, "pools/run_upload.html", RunUploadForm(None, user=request.user))
     checked: HttpResponse = _run_upload_checked(request)
     return checked
 
@@ -413,12 +361,12 @@ def _run_upload_checked(request: Request) -> HttpResponse:
     return render(request, "pools/run_upload.html", {"form": form}, status=status)
 
 
-def _is_too_large(request: Request) -> bool:
+def is_too_large(request: Request) -> bool:
     length = request.META.get("CONTENT_LENGTH") or "0"
     return request.method == "POST" and int(length) > settings.UPLOAD_MEGABYTES * MEGABYTE + FORM_BYTES
 
 
-def _refuse_too_large(request: Request, template: str, form: Form, **context: object) -> HttpResponse:
+def refuse_too_large(request: Request, template: str, form: Form | None, **context: object) -> HttpResponse:
     response = render(request, template, {"form": form, "refused": too_large(), **context}, status=413)
     response["Connection"] = "close"
     return response
@@ -431,18 +379,32 @@ def _refuse_too_large(request: Request, template: str, form: Form, **context: ob
 @require_GET
 def job(request: Request, pk: int) -> HttpResponse:
     """How far something is that somebody asked for, and what came of it. `?then` leads on once it is done."""
-    found = _job_of(request, pk)
+    found = job_of(request, pk)
+    if found.state == Job.State.RECEIVING and found.kind == Job.Kind.COLLECTION:
+        return see_other("pools:files", found.pk)
     if found.state == Job.State.DONE and "then" in request.GET:
         return _lead_on(request, found)
-    context = _progress_context(found) | {"uploads": found.uploads.order_by("id")}
+    context = _progress_context(found) | {
+        "uploads": found.uploads.select_related("run").order_by("is_stored", "name", "id"),
+        "added": added_in_words(found.counts),
+    }
     return render(request, "pools/job.html", context)
+
+
+@login_required
+@require_POST
+def job_cancel(request: Request, pk: int) -> HttpResponse:
+    """Cancel a job that has not ended."""
+    found = job_of(request, pk, right_of(request))
+    background.job_cancel(job=found, by=request.user)
+    return see_other("pools:job", found.pk)
 
 
 @login_required
 @require_GET
 def job_progress(request: Request, pk: int) -> HttpResponse:
     """The part of a job's page that shows how far it is. Once it has ended, the page is loaded anew."""
-    found = _job_of(request, pk)
+    found = job_of(request, pk)
     if found.is_open:
         return render(request, "pools/_job_progress.html", _progress_context(found))
     return HttpResponse(headers={"HX-Redirect": reverse("pools:job", args=[pk]) + "?then"})
@@ -457,8 +419,9 @@ def _jobs_shown(request: Request, **which: object) -> Listing:
     return Listing(request, jobs, key="jobs", size=JOBS)
 
 
-def _job_of(request: Request, pk: int) -> Job:
-    return pool_selectors.job_for(request.user, pk, Right.SEE)  # also where one that was asked for leads on
+def job_of(request: Request, pk: int, right: Right = Right.SEE) -> Job:
+    """The job, if the user has the right. Raises NotYours and NotAllowed."""
+    return pool_selectors.job_for(request.user, pk, right)  # SEE also where one that was asked for leads on
 
 
 def job_asked_again(request: Request, kind: str) -> Job | None:
@@ -472,7 +435,7 @@ def begin(request: Request, asked: Job) -> HttpResponse:
     """Do a small job at once, and have any other done in the background."""
     if background.is_small(asked):
         background.job_do(job_id=asked.pk)
-        asked = _job_of(request, asked.pk)
+        asked = job_of(request, asked.pk)
     if asked.state == Job.State.DONE:
         return _lead_on(request, asked)
     if asked.is_open:
@@ -494,20 +457,37 @@ def _lead_on(request: Request, done: Job) -> HttpResponse:
     if done.kind == Job.Kind.CAMPAIGN and done.campaign_id and "draft" in done.request:
         messages.success(request, _("The draft has been changed. Its pools and its bill follow from the new settings."))
         return see_other("judgments:campaign", done.campaign_id)
+    if done.kind == Job.Kind.JUDGMENTS and done.campaign_id:
+        messages.success(request, _("The judgments have been imported. The results follow in a moment."))
+        return see_other("judgments:campaign", done.campaign_id)
     if done.kind == Job.Kind.CAMPAIGN and done.campaign_id:
         messages.success(
             request, _("The campaign has been created as a draft. Check its pools and its bill, then start it.")
         )
         return see_other("judgments:campaign", done.campaign_id)
     if done.kind == Job.Kind.COLLECTION and done.collection_id:
-        counts = _("%(queries)s queries, %(qrels)s qrels and %(passages)s passages have been added.")
-        messages.success(request, counts % {name: f"{count:,}" for name, count in done.counts.items()})
+        if done.counts.get("refused"):
+            return see_other("pools:job", done.pk)
+        messages.success(request, added_in_words(done.counts))
         return see_other("pools:collection", done.collection_id)
     if done.kind == Job.Kind.PREFERENCES and done.collection_id:
         stored = _("%(judgments)s judgments on %(pairs)s pairs have been imported.")
         messages.success(request, stored % {name: f"{count:,}" for name, count in done.counts.items()})
         return see_other("pools:collection", done.collection_id)
     return see_other("pools:job", done.pk)
+
+
+def added_in_words(counts: Mapping[str, int]) -> str:
+    """What files added to a collection."""
+    parts = [
+        ngettext("%(count)s query", "%(count)s queries", counts.get("queries", 0)),
+        ngettext("%(count)s qrel", "%(count)s qrels", counts.get("qrels", 0)),
+        ngettext("%(count)s run", "%(count)s runs", counts.get("runs", 0)),
+        ngettext("%(count)s passage", "%(count)s passages", counts.get("passages", 0)),
+    ]
+    numbers = [counts.get(name, 0) for name in ("queries", "qrels", "runs", "passages")]
+    said = [part % {"count": f"{number:,}"} for part, number in zip(parts, numbers, strict=True) if number]
+    return _("Added: %(what)s.") % {"what": ", ".join(said) or _("nothing new")}
 
 
 # --- campaigns
@@ -522,7 +502,7 @@ def campaigns(request: Request) -> HttpResponse:
     context = {
         "listing": listing,
         "rows": pool_selectors.campaign_rows(listing.page.object_list),
-        "labs": _first_labs(request),
+        "labs": first_labs(request),
         "jobs": _jobs_shown(request, kind=Job.Kind.CAMPAIGN),
     }
     return render(request, "pools/campaigns.html", context)

@@ -71,6 +71,7 @@ class Platform(models.TextChoices):
     MARKETPLACE = "marketplace", _("our own marketplace")
     MTURK_SANDBOX = "mturk-sandbox", _("the sandbox of Mechanical Turk")
     MTURK = "mturk", _("Mechanical Turk")
+    IMPORT = "import", _("an import")
 
 
 class Worker(models.Model):

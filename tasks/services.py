@@ -354,6 +354,8 @@ def campaign_move(*, campaign: Campaign, to: str) -> Campaign:
         states.OPEN: [states.PAUSED, states.CLOSED],
         states.CLOSED: [states.OPEN, states.PAUSED],
     }
+    if campaign.is_imported:
+        raise NotNow(_("The judgments of this campaign were made elsewhere. Nobody can judge in it."))
     if to not in allowed:
         raise NotNow(_("A campaign cannot be set to “%(state)s”.") % {"state": to})
     moved = Campaign.objects.filter(pk=campaign.pk, state__in=allowed[states(to)]).update(state=to)
@@ -532,7 +534,8 @@ def hits_recount(*, hit_ids: Iterable[int], counted_in: str) -> None:
         cursor.execute(
             f"""
             UPDATE tasks_hit hit
-            SET needed = CASE WHEN hit.is_held THEN 0 ELSE greatest(0, campaign.overlap - filled.fewest) END
+            SET needed = CASE WHEN hit.is_held OR campaign.origin IS NOT NULL THEN 0
+              ELSE greatest(0, campaign.overlap - filled.fewest) END
             FROM pools_campaign campaign, (
               SELECT hit_id, min(slots) AS fewest FROM (
                 SELECT item.hit_id, item.pair_id,

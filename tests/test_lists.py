@@ -52,8 +52,10 @@ from pools.models import (
     Query,
     Run,
     Twin,
+    Upload,
     VersionQuery,
 )
+from pools.receiving import FILES
 from results.apart import take_apart
 from results.inputs import SOFTWARE
 from results.models import Result, ResultList, VersionRequest, VersionScore
@@ -85,6 +87,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "pools:collections": ("", "jobs"),
     "pools:collection": ("runs", "campaigns", "versions", "jobs", "imports"),
     "pools:outside_scores": ("",),
+    "pools:missing_texts": ("queries", "passages"),
     "pools:runs": ("", "jobs"),
     "pools:run": ("campaigns",),
     "pools:run_upload": ("",),
@@ -130,11 +133,15 @@ MOST_VISITED = (
 OTHER_PAGES = {
     *("judgments:progress", "judgments:exports", "results:results", "results:status"),
     *("results:plan", "platforms:submission", "platforms:compared", "pools:campaign_delete", "pools:campaign_rename"),
-    *("pools:collection_new", "pools:collection_add", "pools:preferences_import", "pools:job", "pools:job_progress"),
     *(
-        "platforms:conversation",
-        "judgments:alarm_choice",
+        "pools:collection_new",
+        "pools:collection_add",
+        "pools:files",
+        "pools:preferences_import",
+        "pools:job",
+        "pools:job_progress",
     ),
+    *("platforms:conversation", "judgments:alarm_choice", "judgments:judgments_import"),
     *("judgments:pilot", "judgments:ethics"),
     *("pools:campaign_edit", "platforms:draft_reach"),
     *("results:settings", "results:version_new", "results:version_asked"),
@@ -178,6 +185,10 @@ NOT_PAGES = {
         "pools:run_release",
         "pools:outside_scores_delete",
         "pools:preferences_delete",
+        "pools:missing_ids",
+        "pools:job_cancel",
+        "pools:files_read",
+        "pools:files_discard",
     ),
     *(
         "platforms:move",
@@ -233,6 +244,7 @@ class World(NamedTuple):
     job: Job
     asked: VersionRequest
     bulk: BulkDecision
+    tray: Job
 
     def address(self, name: str) -> str:
         """The address of a page."""
@@ -260,6 +272,9 @@ class World(NamedTuple):
             "core:labs": [],
             "core:people": [campaign.lab_id],
             "pools:preferences_import": [self.collection.pk],
+            "judgments:judgments_import": [self.collection.pk],
+            "pools:missing_texts": [self.collection.pk],
+            "pools:files": [self.tray.pk],
             "pools:job": [self.job.pk],
             "pools:job_progress": [self.job.pk],
             "pools:run": [self.run.pk],
@@ -350,8 +365,12 @@ def make(count: int) -> World:
     multiply(uses.objects.create(campaign=campaign, run=run), count, run=f"{run.pk} + n")
     multiply(uses.objects.create(campaign=draft, run=run), count, campaign=f"{draft.pk} + n")
 
+    bare = Passage.objects.create(collection=collection, pid="bare", text="")
+    multiply(bare, count, pid="'bare' || n")
     passage = Passage.objects.create(collection=collection, pid="p", text=passage_text)
     multiply(passage, count + CANDIDATES, pid="'p' || n")
+    untold = Query.objects.create(collection=collection, qid="untold", text="")
+    multiply(untold, count, qid="'untold' || n")
     query = Query.objects.create(collection=collection, qid="q", text="what is it")
     multiply(query, count, qid="'q' || n")
     pool = Pool.objects.create(campaign=campaign, query=query)
@@ -433,8 +452,27 @@ def make(count: int) -> World:
     counts = {"judging": judging, "pools": 1, "single": 1, "deadlocks": [], "incomplete": 0}
     Export.objects.create(**moment, software=VERSION, newest_assignment=0, newest_judgment=0, counts=counts, made_at=at)
     factories.analyze()
+    tray = Job.objects.create(
+        lab=lab, kind="collection", state="receiving", name="tray", collection=collection, asked_at=at
+    )
+    upload = Upload.objects.create(job=tray, part="run", name="run", size=9)
+    multiply(upload, min(count, FILES), name="'run ' || n")
     return World(
-        count, rita, ada, collection, run, campaign, draft, pool, worker, assignment, submission, job, asked, bulk
+        count,
+        rita,
+        ada,
+        collection,
+        run,
+        campaign,
+        draft,
+        pool,
+        worker,
+        assignment,
+        submission,
+        job,
+        asked,
+        bulk,
+        tray,
     )
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 from evaluation.errors import BadInput
-from evaluation.files.textfiles import COLUMN_LIMITS, Source, TextFile, columns, counted, quote_value
+from evaluation.files.pyterrier import as_lines
+from evaluation.files.textfiles import COLUMN_LIMITS, Source, TextFile, columns, counted, name_of, quote_value
 
 # Which relevant passages of a query count: the first in the file, all of them, or none.
 Policy = Literal["first", "all", "none"]
@@ -60,12 +61,17 @@ class Qrels:
 
 
 def read_qrels(source: Source, *, name: str | None = None) -> Qrels:
-    """Read qrels of TREC or MS MARCO: four columns, `query 0 passage grade`, by spaces or tabs.
+    """Read qrels of TREC or MS MARCO: four columns, `query 0 passage grade`, by spaces or tabs; or PyTerrier's table.
 
     Raises BadInput where a line has other columns, where the grade is no whole number, where a passage comes again with
     another grade (a mere repetition is let pass), and where the file is damaged or empty.
     """
-    file = TextFile(source, name=name, limits=COLUMN_LIMITS)
+    name = name_of(source) if name is None else name
+    with as_lines(source, name) as (lines, before):
+        return _read(TextFile(lines, name=name, limits=COLUMN_LIMITS, lines_before=before))
+
+
+def _read(file: TextFile) -> Qrels:
     grades: dict[str, dict[str, int]] = {}
     for line, row in file.rows():
         split = columns(row)

@@ -1,7 +1,8 @@
 """Checking a run: one pass that finds every error, takes a census, and keeps what later work needs.
 
-Runs are TREC (`query Q0 passage rank score tag`) or MS MARCO (`query passage rank`); which of the two is told by the
-first lines. Ranks are whole numbers, from any base. Lines of a query may stand apart: they are then sorted on disk.
+Runs are TREC (`query Q0 passage rank score tag`), MS MARCO (`query passage rank`) or a table of PyTerrier's; which of
+them is told by the first lines. Ranks are whole numbers, from any base. Lines of a query may stand apart: they are then
+sorted on disk.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import pyarrow as pa
 from evaluation.errors import BadInput
 from evaluation.files.artifact import RunArtifact
 from evaluation.files.metadata import UnfinishedHeader, split_header
+from evaluation.files.pyterrier import as_lines
 from evaluation.files.rungroups import Ints, Ranked, rank_queries, starts_of
 from evaluation.files.runlines import MS_MARCO, TREC, Format, Rows, Seen, detect_format, joined, parse
 from evaluation.files.textfiles import (
@@ -52,9 +54,9 @@ class LineError(NamedTuple):
 class Census:
     """What a run holds, and what about it may surprise. Counts are of good lines only where there are errors.
 
-    `format`: "TREC" or "MS MARCO". `hits`: good lines; `hits_min`, `hits_median`, `hits_max`: a query's. `rank_base`:
-    the rank that all queries start at, None if they differ. `tied_hits`: hits that share their score with another of
-    the query; `queries_with_ties`; `queries_with_top_tie`: where that is so of the two highest scores.
+    `format`: "TREC", "MS MARCO" or "PyTerrier". `hits`: good lines; `hits_min`, `hits_median`, `hits_max`: a query's.
+    `rank_base`: the rank that all queries start at, None if they differ. `tied_hits`: hits that share their score with
+    another of the query; `queries_with_ties`; `queries_with_top_tie`: where that is so of the two highest scores.
     `rank_score_conflicts`: queries where the orders `rank` and `score` put different passages first. `rank_ties`: hits
     that share a rank. `out_of_rank_order`: lines with a lower rank than the query's line before. `short_lists`: queries
     with fewer hits than the longest list. `split_queries`: True if some query's lines stand apart. `missing_queries`,
@@ -139,14 +141,21 @@ def check_run(
     which queries of the run are not among them; neither is an error. A file object has to be seekable.
     """
     name = name_of(source) if name is None else name
-    with rereadable(source) as again:
-        check = _Check(TextFile(again(), name=name, limits=limits), depth)
-        try:
-            check.read(_in_file_order)
-        except _Scattered:
-            check = _Check(TextFile(again(), name=name, limits=limits), depth)
-            check.census.split_queries = True
-            check.read(_sorted_on_disk)
+    try:
+        with as_lines(source, name) as (lines, before), rereadable(lines) as again:
+            check = _Check(TextFile(again(), name=name, limits=limits, lines_before=before), depth)
+            try:
+                check.read(_in_file_order)
+            except _Scattered:
+                check = _Check(TextFile(again(), name=name, limits=limits, lines_before=before), depth)
+                check.census.split_queries = True
+                check.read(_sorted_on_disk)
+            if before or lines is not source:
+                check.form = check.form._replace(name="PyTerrier")
+    except BadInput as error:  # of a table of PyTerrier's
+        check = _Check(TextFile(source, name=name), depth)
+        check.stopped = True
+        check.fatal.append(LineError(error.line, error.message))
     return check.result(queries)
 
 
@@ -419,11 +428,11 @@ def _all(arrays: list[Ints]) -> Ints:
 __all__ = ["MS_MARCO", "TREC", "Census", "LineError", "RunCheck", "check_run"]
 
 
-_ENDINGS = (".txt", ".trec", ".tsv", ".gz", ".bz2", ".zst")
+_ENDINGS = (".txt", ".trec", ".tsv", ".csv", ".parquet", ".res", ".gz", ".bz2", ".zst")
 
 
 def run_name(path: str) -> str:
-    """The file's name without .txt, .trec, .tsv, .gz, .bz2, .zst at its end, in any number."""
+    """The file's name without endings such as .txt, .trec, .csv, .gz or .zst, in any number."""
     name = Path(path).name
     while True:
         ending = next((ending for ending in _ENDINGS if name.lower().endswith(ending)), "")

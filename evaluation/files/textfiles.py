@@ -50,20 +50,22 @@ class Block(NamedTuple):
     data: bytes
 
 
-class _Damaged(Exception):
+class Damaged(Exception):
     """The bytes end or break off here: what came before is still good."""
 
 
 class TextFile:
     """A source, read once from its start. What was seen on the way is in `bom`, `lines`, `missing_last_newline`."""
 
-    def __init__(self, source: Source, *, name: str | None = None, limits: Limits = LIMITS) -> None:
+    def __init__(
+        self, source: Source, *, name: str | None = None, limits: Limits = LIMITS, lines_before: int = 0
+    ) -> None:
         self.source = source
         self.name = name_of(source) if name is None else name
         self.limits = limits
         self.bom = False
         self.missing_last_newline = False
-        self.lines = 0
+        self.lines = lines_before  # of the file that the source was made from
 
     def blocks(self) -> Iterator[Block]:
         """Raises BadInput after the last good line where the file is damaged or breaks a limit, or is empty."""
@@ -71,11 +73,11 @@ class TextFile:
             parts: list[bytes] = []
             held, wanted = 0, BLOCK
             damage = ""
-            chunks = _unpack(raw, self.limits)
+            chunks = unpack(raw, self.limits)
             while True:
                 try:
                     chunk = next(chunks, b"")
-                except _Damaged as error:
+                except Damaged as error:
                     chunk, damage = b"", str(error)
                 except OSError as error:
                     chunk, damage = b"", f"cannot be read: {error.strerror or error}"
@@ -326,8 +328,8 @@ _KINDS: tuple[tuple[bytes, str, type[_Gzip] | type[_Bzip2] | type[_Zstandard]], 
 )
 
 
-def _unpack(raw: BinaryIO, limits: Limits) -> Iterator[bytes]:
-    """The source's bytes, unpacked, in chunks that are never empty. Raises _Damaged."""
+def unpack(raw: BinaryIO, limits: Limits) -> Iterator[bytes]:
+    """The source's bytes, unpacked, in chunks that are never empty. Raises Damaged."""
     head = raw.read(4)
     while len(head) < 4 and (more := raw.read(4 - len(head))):
         head += more
@@ -341,7 +343,7 @@ def _unpack(raw: BinaryIO, limits: Limits) -> Iterator[bytes]:
     while chunk := raw.read(BLOCK):
         total += len(chunk)
         if total > limits.size:
-            raise _Damaged(f"more than {limits.size:,} bytes.")
+            raise Damaged(f"more than {limits.size:,} bytes.")
         yield chunk
 
 
@@ -350,9 +352,9 @@ def _within(chunks: Iterator[tuple[int, bytes]], limits: Limits) -> Iterator[byt
     for packed, chunk in chunks:
         total += len(chunk)
         if total > limits.size:
-            raise _Damaged(f"unpacks to more than {limits.size:,} bytes.")
+            raise Damaged(f"unpacks to more than {limits.size:,} bytes.")
         if total > limits.ratio_after and total > limits.ratio * packed:
-            raise _Damaged(f"unpacks to more than {limits.ratio} times its packed size, as no file of this kind does.")
+            raise Damaged(f"unpacks to more than {limits.ratio} times its packed size, as no file of this kind does.")
         if chunk:
             yield chunk
 
@@ -370,7 +372,7 @@ def _streams(
             feed, waiting = waiting[:step], waiting[step:]
             out = stream.feed(feed)
         except (zlib.error, OSError, EOFError, ValueError, zstandard.ZstdError) as error:
-            raise _Damaged(f"damaged {kind} data ({error}).") from None
+            raise Damaged(f"damaged {kind} data ({error}).") from None
         yield packed, out
         if stream.done:
             waiting = stream.unused + waiting
@@ -385,4 +387,4 @@ def _streams(
             waiting = raw.read(unpacker.step)
             packed += len(waiting)
             if not waiting and not out:
-                raise _Damaged(f"the {kind} data end too early: the file was cut short.")
+                raise Damaged(f"the {kind} data end too early: the file was cut short.")

@@ -45,6 +45,7 @@ def test_exporting_twice_gives_the_same_bytes(judged: Campaign) -> None:
 def test_the_preference_qrels_are_the_tournaments_winners(judged: Campaign) -> None:
     files = factories.exported(judged)
     assert files["preference-qrels.txt"].decode() == "q1 0 p1 1\nq2 0 p4 1\nq3 0 p7 1\nq4 0 p9 1\n"
+    assert files["preference-qrels.csv"].decode() == "qid,docno,label\nq1,p1,1\nq2,p4,1\nq3,p7,1\nq4,p9,1\n"
     assert files["preference-qrels.tsv"].decode() == "q1\t0\tp1\t1\nq2\t0\tp4\t1\nq3\t0\tp7\t1\nq4\t0\tp9\t1\n"
 
 

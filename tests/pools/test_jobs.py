@@ -24,10 +24,10 @@ from kombu.exceptions import OperationalError
 
 from core import progress
 from core.models import User
-from pools import background, jobs
+from pools import background, jobs, receiving
 from pools import services as pool_services
 from pools.forms import CampaignForm
-from pools.models import Campaign, Collection, Job, Passage, PreferenceImport, Query, Run, Upload
+from pools.models import Campaign, Collection, Job, PreferenceImport, Query, Run, Upload
 from tests import factories
 from tests.conftest import REPOSITORY, database_url
 
@@ -117,47 +117,6 @@ def test_the_same_upload_twice_is_stored_once(page: Client, collection: Collecti
         assert "already has a run called orange, and it is this very file" in shown
         assert reverse("pools:run", args=[run.pk]) in shown
     assert len([name for name in stored_files() if name.endswith(("orange.txt", "another.txt"))]) == 1
-
-
-def test_files_of_a_new_collection_are_all_stored_or_none(page: Client, large: list[int]) -> None:
-    lab = Collection.objects.get().lab
-    sent = {
-        "lab": lab.pk,
-        "name": "birds",
-        "language": "en",
-        "keep": "all",
-        "queries": SimpleUploadedFile("q.tsv", b"b1\twhat do owls eat\n"),
-        "qrels": SimpleUploadedFile("r.txt", b"b1 0 o1 1\nb1 0 o2\n"),
-        "passages": SimpleUploadedFile("p.tsv", b"o1\tOwls eat mice.\no3\tOwls sleep.\n"),
-    }
-    before = stored_files()
-    answer = page.post(reverse("pools:collection_new"), sent)
-    jobs.work()
-    shown = page.get(answer.url).content.decode()
-    assert "r.txt, line 2: 3 columns where qrels have 4" in shown and "Nothing was stored." in shown
-    assert not Collection.objects.filter(name="birds").exists() and not Query.objects.filter(qid="b1").exists()
-    assert stored_files() == before
-
-    again = page.get(reverse("pools:collection_new") + f"?again={Job.objects.get().pk}").content.decode()
-    assert 'value="birds"' in again
-    for name, content in (
-        ("queries", b"b1\twhat do owls eat\n"),
-        ("passages", b"o1\tOwls eat mice.\no3\tOwls sleep.\n"),
-    ):
-        sent[name] = SimpleUploadedFile(f"{name}.tsv", content)
-    sent["qrels"] = SimpleUploadedFile("r.txt", b"b1 0 o1 1\n")
-    answer = page.post(reverse("pools:collection_new"), sent)
-    jobs.work()
-    birds = Collection.objects.get(name="birds")
-    led = page.get(answer.url, follow=True)
-    assert led.redirect_chain == [(reverse("pools:collection", args=[birds.pk]), 303)]
-    assert "1 queries, 1 qrels and 2 passages have been added." in led.content.decode()
-    assert Passage.objects.filter(collection=birds).exclude(text="").count() == 2
-    assert stored_files() == before
-
-    answer = page.post(reverse("pools:collection_add", args=[birds.pk]), {"keep": "all"})
-    assert answer.status_code == 400 and "Choose at least one file." in answer.content.decode()
-    assert "already has a collection" in page.post(reverse("pools:collection_new"), sent).content.decode()
 
 
 def test_another_lab_sees_neither_the_job_nor_its_collection(
@@ -318,15 +277,9 @@ def test_a_job_that_is_killed_half_way_leaves_nothing_and_is_taken_up_again(
         job = background.run_ask(collection=collection, file=file, name="orange", team="", notes="", by=rita, at=at)
         table, stored = "pools_run", Run.objects.filter(name="orange")
     elif kind == Job.Kind.COLLECTION:
-        job = background.collection_ask(
-            lab=collection.lab,
-            name="birds",
-            language="en",
-            keep="all",
-            files={"queries": SimpleUploadedFile("q.tsv", b"b1\twhat do owls eat\n")},
-            by=rita,
-            at=at,
-        )
+        job = receiving.files_open(lab=collection.lab, name="birds", language="en", collection=None, by=rita, at=at)
+        uploads = receiving.file_add(job=job, file=SimpleUploadedFile("q.tsv", b"b1\twhat do owls eat\n"))
+        job = receiving.files_read(job=job, parts={uploads[0].pk: "queries"}, keep="all")
         table, stored = "pools_query", Query.objects.filter(qid="b1")
     elif kind == Job.Kind.PREFERENCES:
         file = SimpleUploadedFile("old.txt", b"q1 p1 p2 p1\n")

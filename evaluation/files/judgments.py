@@ -1,0 +1,385 @@
+"""Judgments that were made elsewhere, with whoever made them: lines, and what other tools export.
+
+Formats are told by content: lines `query a b preferred worker time` (prefj's log is the first four columns), Mechanical
+Turk's results (CSV), Label Studio's export of Pairwise (JSON), Potato's output (JSON lines, CSV or TSV).
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from evaluation.errors import BadInput
+from evaluation.files.textfiles import ID_BYTES, Source, TextFile, columns, counted, name_of, quote_value
+
+JSON_BYTES = 200 << 20  # of a file that has to be in memory at once
+COLUMNS = ("query", "a", "b", "preferred", "worker", "time")
+
+# What tools and people call what a judgment holds.
+_QUERY = ("query_id", "qid", "topic_id", "topic", "query")
+_LEFT = ("a", "passage_a", "doc_a", "docid_a", "docno_a", "pid_a", "id_a", "left", "left_id", "doc1", "passage1", "id1")
+_RIGHT = (
+    *("b", "passage_b", "doc_b", "docid_b", "docno_b", "pid_b", "id_b", "right", "right_id", "doc2", "passage2", "id2"),
+)
+_PREFERRED = ("preferred", "preference", "choice", "answer", "best", "winner", "selection", "label")
+_SAYS_LEFT = frozenset({"a", "left", "1", "first", "option a", "item a", "passage a", "response a"})
+_SAYS_RIGHT = frozenset({"b", "right", "2", "second", "option b", "item b", "passage b", "response b"})
+_SAYS_TIE = frozenset({"tie", "equal", "same", "no preference", "both", "neither", ""})
+
+
+class Made(NamedTuple):
+    """One judgment: a worker preferred `preferred`, which is `a`, shown left as far as anybody knows, or `b`.
+
+    `worker` is empty where the file does not say, and `at` None.
+    """
+
+    line: int
+    query: str
+    a: str
+    b: str
+    preferred: str
+    worker: str
+    at: datetime | None
+
+
+@dataclass
+class Judgments:
+    """What a file holds: the name of its format, and its judgments in file order, to be gone through once.
+
+    `left_out` counts, by reason, what is no judgment: known at the end.
+    """
+
+    format: str
+    made: Iterator[Made]
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def leave_out(self, why: str) -> None:
+        """Count one."""
+        self.left_out[why] = self.left_out.get(why, 0) + 1
+
+
+def read_judgments(source: Source, *, name: str | None = None) -> Judgments:
+    """What a file of judgments holds, in whichever of the formats it is.
+
+    Raises BadInput, also while it is gone through, naming the line (of Label Studio, the task) where something is
+    missing, a passage is compared with itself, or neither of the two is preferred.
+    """
+    file = TextFile(source, name=name_of(source) if name is None else name)
+    rows = ((line, row) for line, row in file.rows() if row.strip())
+    line, first = next(rows, (1, ""))
+    if not first:
+        raise BadInput(file.name, 1, "the file has no lines.")
+    every = _with_first((line, first), rows)
+    if first.lstrip().startswith("["):
+        return _label_studio(every, file.name)
+    if first.lstrip().startswith("{"):
+        return _potato_json(every, file.name)
+    header = _header(first)
+    lower = [column.strip().lower() for column in header]
+    if {"hitid", "assignmentid", "workerid"} <= set(lower):
+        return _mturk(every, file.name)
+    if "instance_id" in lower and ("user" in lower or "user_id" in lower):
+        return _potato_table(every, file.name)
+    return _plain(every, file.name)
+
+
+def _with_first(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    yield first
+    yield from rest
+
+
+def _header(row: str) -> list[str]:
+    try:
+        return next(csv.reader([row], delimiter="\t" if "\t" in row else ","), [])
+    except csv.Error:
+        return []
+
+
+# --- lines
+
+
+def _plain(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
+    def made() -> Iterator[Made]:
+        for number, (line, row) in enumerate(rows):
+            split = [part.strip(" ") for part in row.split("\t")] if row.count("\t") >= 3 else columns(row)
+            if number == 0 and split[1:4] == list(COLUMNS[1:4]):
+                continue
+            if not 4 <= len(split) <= 6:
+                needed = "4 to 6 (query a b preferred, and if known worker time)"
+                raise BadInput(name, line, f"{counted(len(split), 'column')} where judgments have {needed}.")
+            query, a, b, preferred, worker, time = [*split, "", ""][:6]
+            at = _time(time, name, line)
+            yield _checked(Made(line, query, a, b, preferred, worker, at), name)
+
+    return Judgments("query a b preferred", made())
+
+
+# --- Mechanical Turk
+
+
+def _mturk(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
+    def made() -> Iterator[Made]:
+        compared: list[tuple[str, str, str, list[str], str]] | None = None
+        for line, row in _records(rows, name):
+            if compared is None:
+                compared = _compared(list(row), name)
+            status = row.get("AssignmentStatus", "")
+            if status.lower() == "rejected" or row.get("Reject", "").strip():
+                judgments.leave_out("of rejected assignments")
+                continue
+            at = _time(row.get("SubmitTime", ""), name, line)
+            for query, left, right, answers, suffix in compared:
+                if not row[left].strip() and not row[right].strip():
+                    continue  # the last task of a batch may be shorter
+                value = _answer(row, answers, suffix)
+                preferred = _side(value, row[left], row[right], name, line)
+                if preferred is None:
+                    judgments.leave_out("without a preference")
+                    continue
+                found = Made(line, row[query], row[left], row[right], preferred, row["WorkerId"], at)
+                yield _checked(found, name)
+
+    judgments = Judgments("Mechanical Turk's results", iter(()))
+    judgments.made = made()
+    return judgments
+
+
+def _compared(names: Sequence[str], name: str) -> list[tuple[str, str, str, list[str], str]]:
+    """For each pair that a HIT shows: the columns of its query, left and right passage, its answers, and its number."""
+    inputs = {column.removeprefix("Input.").lower(): column for column in names if column.startswith("Input.")}
+    answers = [column for column in names if column.startswith("Answer.")]
+    numbers = sorted({match[1] for key in inputs if (match := re.search(r"_?([0-9]+)$", key))}, key=int)
+    found = []
+    for suffix in ["", *numbers]:
+        query = _column(inputs, _QUERY, suffix) or (_column(inputs, _QUERY, "") if suffix else None)
+        left, right = _column(inputs, _LEFT, suffix), _column(inputs, _RIGHT, suffix)
+        own = [column for column in answers if _is_answer(column, suffix)]
+        if query and left and right and own:
+            found.append((query, left, right, own, suffix))
+    if not found:
+        raise BadInput(
+            name,
+            1,
+            "no columns of a comparison: a query (Input.query), two passages by id (Input.a, Input.b) and an answer "
+            f"(Answer.preferred). There are {', '.join([*inputs.values(), *answers][:12]) or 'none of that kind'}.",
+        )
+    return found
+
+
+def _column(known: Mapping[str, str], names: Sequence[str], suffix: str) -> str | None:
+    return next((known[key] for name in names for key in (f"{name}{suffix}", f"{name}_{suffix}") if key in known), None)
+
+
+def _is_answer(column: str, suffix: str) -> bool:
+    key = column.removeprefix("Answer.").lower().split(".")[0]
+    return any(key in (f"{name}{suffix}", f"{name}_{suffix}") for name in _PREFERRED)
+
+
+def _answer(row: Mapping[str, str], answers: Sequence[str], suffix: str) -> str:
+    """The answer of a field, or of radio buttons that each have a column (`Answer.preferred.left` is `true`)."""
+    for column in answers:
+        parts = column.removeprefix("Answer.").split(".")
+        if len(parts) == 1 and row[column].strip():
+            return row[column]
+        if len(parts) > 1 and row[column].strip().lower() in ("true", "1", "on"):
+            return parts[-1]
+    return ""
+
+
+# --- Label Studio
+
+
+def _label_studio(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
+    def made() -> Iterator[Made]:
+        size, parts = 0, []
+        for _line, row in rows:
+            size += len(row)
+            if size > JSON_BYTES:
+                raise BadInput(name, None, f"more than {JSON_BYTES:,} bytes of JSON.")
+            parts.append(row)
+        try:
+            tasks = json.loads("\n".join(parts))
+        except (ValueError, RecursionError) as error:
+            raise BadInput(name, getattr(error, "lineno", None), f"not JSON ({error}).") from None
+        for number, task in enumerate(tasks, 1):
+            yield from _of_task(task, number)
+
+    def _of_task(task: Any, number: int) -> Iterator[Made]:
+        if not isinstance(task, dict) or not isinstance(task.get("data"), dict):
+            raise BadInput(name, number, "task: not one of Label Studio's (no `data`). Export as JSON.")
+        data = {str(key).lower(): str(value) for key, value in task["data"].items()}
+        query, left, right = (_column({key: key for key in data}, names, "") for names in (_QUERY, _LEFT, _RIGHT))
+        if not (query and left and right):
+            message = "task: its data need a query and the ids of two passages (query_id, a, b); it has "
+            raise BadInput(name, number, message + (", ".join(list(data)[:12]) or "nothing") + ".")
+        for annotation in task.get("annotations") or []:
+            chosen = [
+                result.get("value", {}).get("selected")
+                for result in annotation.get("result") or []
+                if isinstance(result, dict) and result.get("type") == "pairwise"
+            ]
+            if annotation.get("was_cancelled") or not chosen:
+                judgments.leave_out("skipped or without a preference")
+                continue
+            preferred = _side(str(chosen[0] or ""), data[left], data[right], name, number)
+            if preferred is None:
+                judgments.leave_out("without a preference")
+                continue
+            by = annotation.get("completed_by", "")
+            worker = str(by.get("id", by.get("email", "")) if isinstance(by, dict) else by)
+            at = _time(str(annotation.get("created_at") or ""), name, number)
+            yield _checked(Made(number, data[query], data[left], data[right], preferred, worker, at), name)
+
+    judgments = Judgments("Label Studio's pairwise export", iter(()))
+    judgments.made = made()
+    return judgments
+
+
+# --- Potato
+
+
+def _potato_json(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
+    def made() -> Iterator[Made]:
+        for line, row in rows:
+            try:
+                value = json.loads(row)
+            except (ValueError, RecursionError) as error:
+                raise BadInput(name, line, f"not JSON ({error}).") from None
+            if not isinstance(value, dict) or not isinstance(value.get("label_annotations"), dict):
+                raise BadInput(name, line, "no `label_annotations`, which each line of Potato's output has.")
+            labels = [
+                answer if isinstance(answer, str) and answer.lower() not in ("true", "1", "on") else label
+                for chosen in value["label_annotations"].values()
+                if isinstance(chosen, dict)
+                for label, answer in chosen.items()
+                if answer not in (False, None, "", "false", "0")
+            ]
+            timing = value.get("behavioral_data")
+            time = str(timing.get("timestamp") or "") if isinstance(timing, dict) else ""
+            worker = str(value.get("user_id", value.get("user", "")))
+            instance = str(value.get("instance_id", value.get("id", "")))
+            yield from _of_potato(judgments, line, instance, labels, worker, time, name)
+
+    judgments = Judgments("Potato's output", iter(()))
+    judgments.made = made()
+    return judgments
+
+
+def _potato_table(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
+    def made() -> Iterator[Made]:
+        for line, row in _records(rows, name):
+            lower = {key.lower(): value for key, value in row.items()}
+            labels = [
+                value if value.lower() not in ("true", "1", "on") else key.rpartition(":::")[2]
+                for key, value in row.items()
+                if ":::" in key and value.strip() and value.lower() not in ("false", "0")
+            ]
+            worker = lower.get("user", lower.get("user_id", ""))
+            yield from _of_potato(judgments, line, lower["instance_id"], labels, worker, "", name)
+
+    judgments = Judgments("Potato's output", iter(()))
+    judgments.made = made()
+    return judgments
+
+
+def _of_potato(
+    judgments: Judgments, line: int, instance: str, labels: Sequence[str], worker: str, time: str, name: str
+) -> Iterator[Made]:
+    parts = next((split for mark in ("\t", "::", "|", ",", " ") if len(split := instance.split(mark)) == 3), [])
+    if not parts:
+        message = f"the instance '{quote_value(instance)}' does not name its query and two passages, as in `q1|p2|p7`."
+        raise BadInput(name, line, message)
+    query, a, b = (part.strip() for part in parts)
+    preferred = _side(labels[0] if labels else "", a, b, name, line)
+    if preferred is None:
+        judgments.leave_out("without a preference")
+        return
+    yield _checked(Made(line, query, a, b, preferred, worker, _time(time, name, line)), name)
+
+
+# --- what all have in common
+
+
+def _records(rows: Iterator[tuple[int, str]], name: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Rows of CSV by the names in the first. A value in quotes may go on over lines; `line` is where its row begins."""
+    first_line, first = next(rows)
+    delimiter = "\t" if "\t" in first else ","
+    at = [first_line]
+
+    def lines(after: Iterator[tuple[int, str]]) -> Iterator[str]:
+        yield first + "\n"
+        for line, row in after:
+            at.append(line)
+            yield row + "\n"
+
+    reader = csv.reader(lines(rows), delimiter=delimiter, strict=True)
+    try:
+        names = [column.strip() for column in next(reader)]
+        began = reader.line_num
+        for values in reader:
+            line, began = at[began], reader.line_num
+            if len(values) != len(names):
+                message = f"{counted(len(values), 'column')} where the first line names {len(names)}."
+                raise BadInput(name, line, message)
+            yield line, dict(zip(names, values, strict=True))
+    except csv.Error as error:
+        raise BadInput(name, at[-1], f"not CSV ({error}).") from None
+
+
+def _side(value: str, left: str, right: str, name: str, line: int) -> str | None:
+    """The passage that an answer means, by its id or its side; None for a tie."""
+    if value in (left, right):
+        return value
+    said = value.strip().lower()
+    if said in _SAYS_LEFT:
+        return left
+    if said in _SAYS_RIGHT:
+        return right
+    if said in _SAYS_TIE:
+        return None
+    message = f"the answer '{quote_value(value)}' is neither of the two passages, nor left, right, a, b or a tie."
+    raise BadInput(name, line, message)
+
+
+def _checked(made: Made, name: str) -> Made:
+    for what, value in (("query", made.query), ("passage", made.a), ("passage", made.b)):
+        if value.split() != [value] or len(value.encode()) > ID_BYTES:
+            raise BadInput(name, made.line, f"{what} '{quote_value(value)}' where an id without spaces is needed.")
+    if made.a == made.b:
+        raise BadInput(name, made.line, f"passage {quote_value(made.a)} against itself.")
+    if made.preferred not in (made.a, made.b):
+        said = f"{quote_value(made.preferred)} is preferred, which is neither {quote_value(made.a)} nor "
+        raise BadInput(name, made.line, said + f"{quote_value(made.b)}.")
+    return made
+
+
+_MTURK_TIME = "%a %b %d %H:%M:%S %z %Y"
+_ZONE = re.compile(r"\b(PST|PDT|UTC|GMT)\b")
+_PACIFIC = {"PST": "-0800", "PDT": "-0700", "UTC": "+0000", "GMT": "+0000"}
+
+
+def _time(value: str, name: str, line: int) -> datetime | None:
+    """A time in ISO 8601, in seconds since 1970, or as Mechanical Turk writes it; UTC where no zone is given."""
+    text = value.strip()
+    if not text:
+        return None
+    readers: tuple[Callable[[str], datetime], ...] = (
+        datetime.fromisoformat,
+        lambda seconds: datetime.fromtimestamp(float(seconds), UTC),
+        lambda words: datetime.strptime(_ZONE.sub(lambda zone: _PACIFIC[zone[1]], words), _MTURK_TIME),
+    )
+    for read in readers:
+        try:
+            at = read(text)
+        except (ValueError, OverflowError, OSError):
+            continue
+        return at if at.tzinfo else at.replace(tzinfo=UTC)
+    raise BadInput(name, line, f"the time '{quote_value(text)}' is neither ISO 8601 nor seconds since 1970.")
+
+
+__all__ = ["COLUMNS", "Judgments", "Made", "read_judgments"]

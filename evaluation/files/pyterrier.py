@@ -1,0 +1,191 @@
+"""PyTerrier's tables, as CSV, TSV or Parquet: results (`qid, query, docno, score, rank`), qrels (`qid, docno, label`).
+
+They are read as the lines that a run or qrels would have, so that the same reader checks them. Columns are told by
+their names, in any order; columns with other names are ignored.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+from evaluation.errors import BadInput
+from evaluation.files.textfiles import COLUMN_LIMITS, LIMITS, Source, TextFile, counted, quote_value
+
+PARQUET = b"PAR1"
+RESULTS = ("qid", "docno", "score", "rank")
+QRELS = ("qid", "docno", "label")
+Table = Literal["results", "qrels", ""]
+# A row of results may carry the text of its query.
+ROW_LIMITS = COLUMN_LIMITS._replace(line=LIMITS.line)
+_TAG = "pyterrier"
+
+
+def table_of(columns: Sequence[str]) -> Table:
+    """What a table with these columns is; empty for none of PyTerrier's."""
+    named = set(columns)
+    if {"qid", "docno", "label"} <= named:
+        return "qrels"
+    return "results" if {"qid", "docno"} <= named and named & {"score", "rank"} else ""
+
+
+def header_of(line: str) -> list[str]:
+    """The columns that a first line names, by commas or tabs; empty if it is no header of PyTerrier's."""
+    names = [name.strip() for name in next(csv.reader([line], delimiter=_delimiter(line)), [])]
+    return names if table_of(names) else []
+
+
+def _delimiter(line: str) -> str:
+    return "\t" if "\t" in line else ","
+
+
+@contextmanager
+def as_lines(source: Source, name: str) -> Iterator[tuple[Source, int]]:
+    """The lines of a run or of qrels in place of PyTerrier's table, and how many lines of the table are before them.
+
+    What is no such table, or cannot be looked into before it is read, is given back as it is. Raises BadInput naming
+    the line.
+    """
+    with ExitStack() as stack:
+        opened = _open(source, stack)
+        if opened is None:
+            yield source, 0
+            return
+        by = 0 if _is_parquet(opened) else 1
+        names, rows = _rows_of(opened, name)
+        if not names:
+            yield source, 0
+            return
+        written = stack.enter_context(tempfile.TemporaryFile())
+        _write(written, rows, table_of(names), "rank" in names, "score" in names, name)
+        if not written.tell():
+            raise BadInput(name, by + 1, "no row follows the names of the columns.")
+        written.seek(0)
+        yield written, by
+
+
+def _open(source: Source, stack: ExitStack) -> BinaryIO | None:
+    if isinstance(source, str | PathLike):
+        try:
+            file = Path(source).open("rb")  # noqa: SIM115 (closed by the stack)
+        except (OSError, ValueError):  # the reader says so
+            return None
+        source = stack.enter_context(file)
+    return source if source.seekable() else None
+
+
+def _is_parquet(source: BinaryIO) -> bool:
+    start = source.tell()
+    head = source.read(len(PARQUET))
+    source.seek(start)
+    return head == PARQUET
+
+
+def _rows_of(source: BinaryIO, name: str) -> tuple[list[str], Iterator[tuple[int, dict[str, Any]]]]:
+    """The names of a table's columns and its rows by line; no names, and the source as it was, if it is none."""
+    if _is_parquet(source):
+        rows, names = _parquet_rows(source, name)
+        return names, rows
+    start = source.tell()
+    lines = TextFile(source, name=name, limits=ROW_LIMITS).rows()
+    try:
+        first = next(lines)[1]
+        if names := header_of(first):
+            return names, _text_rows(lines, names, _delimiter(first), name)
+    except (BadInput, csv.Error):  # the reader says so
+        pass
+    source.seek(start)
+    return [], iter(())
+
+
+def _text_rows(
+    lines: Iterator[tuple[int, str]], names: list[str], delimiter: str, name: str
+) -> Iterator[tuple[int, dict[str, str]]]:
+    for line, text in lines:
+        try:
+            values = next(csv.reader([text], delimiter=delimiter, strict=True), [])
+        except csv.Error as error:
+            raise BadInput(name, line, f"not a row of CSV ({error}). A row must be one line.") from None
+        if len(values) != len(names):
+            message = f"{counted(len(values), 'column')} where the first line names {len(names)} ({', '.join(names)})."
+            raise BadInput(name, line, message)
+        yield line, dict(zip(names, values, strict=True))
+
+
+def _parquet_rows(source: BinaryIO, name: str) -> tuple[Iterator[tuple[int, dict[str, Any]]], list[str]]:
+    try:
+        table = parquet.ParquetFile(source)
+    except (pa.ArrowException, OSError) as error:
+        raise BadInput(name, None, f"cannot be read as Parquet: {error}") from None
+    names = list(table.schema_arrow.names)
+    kind = table_of(names)
+    if not kind:
+        needed = f"{', '.join(RESULTS)} (results) or {', '.join(QRELS)} (qrels)"
+        raise BadInput(name, None, f"has the columns {', '.join(names[:10])}, where PyTerrier's are {needed}.")
+    wanted = [column for column in names if column in (*RESULTS, "label")]
+
+    def rows() -> Iterator[tuple[int, dict[str, Any]]]:
+        number = 0
+        try:
+            for batch in table.iter_batches(batch_size=10_000, columns=wanted):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield number, row
+        except (pa.ArrowException, OSError) as error:
+            raise BadInput(name, number + 1, f"damaged Parquet data ({error}).") from None
+
+    return rows(), names
+
+
+def _write(
+    file: Any, rows: Iterator[tuple[int, dict[str, Any]]], kind: Table, has_rank: bool, has_score: bool, name: str
+) -> None:
+    """Without ranks, those of a query are in the order of its rows; without scores, they follow from the ranks."""
+    last, position = "", 0
+    for line, row in rows:
+        query, passage = _id(row["qid"], "qid", name, line), _id(row["docno"], "docno", name, line)
+        if kind == "qrels":
+            file.write(f"{query} 0 {passage} {_text(row['label'])}\n".encode())
+            continue
+        position = position + 1 if query == last else 0
+        last = query
+        rank = _text(row["rank"]) if has_rank else str(position)
+        score = _text(row["score"]) if has_score else _negative(rank, name, line)
+        if "" in (rank, score) or len((rank + score).split()) != 1:
+            empty = "rank" if rank.split() != [rank] else "score"
+            raise BadInput(name, line, f"{empty} '{quote_value(rank if empty == 'rank' else score)}' is not a number.")
+        file.write(f"{query} Q0 {passage} {rank} {score} {_TAG}\n".encode())
+
+
+def _negative(rank: str, name: str, line: int) -> str:
+    try:
+        return str(-int(rank))
+    except ValueError:
+        raise BadInput(name, line, f"rank {quote_value(rank)} is not a whole number.") from None
+
+
+def _text(value: Any) -> str:
+    """A number as its file has it; whole numbers of a column of floats without their point."""
+    if isinstance(value, float):
+        if math.isnan(value):
+            return ""
+        return str(int(value)) if value.is_integer() else repr(value)
+    text = "" if value is None else str(value).strip()
+    whole, point, rest = text.partition(".")
+    return whole if point and rest.strip("0") == "" and whole.lstrip("+-").isdecimal() else text
+
+
+def _id(value: Any, column: str, name: str, line: int) -> str:
+    text = "" if value is None else str(value)
+    if text.split() != [text] or "\0" in text:
+        raise BadInput(name, line, f"{column} '{quote_value(text)}' where an id without spaces is needed.")
+    return text

@@ -1,0 +1,216 @@
+"""The pages on which somebody brings files into a collection, and sees which texts it lacks."""
+
+from collections.abc import Iterator
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from core.errors import Refused
+from core.http import Request, see_other
+from core.lists import Listing
+from core.roles import right_of
+from pools import background, receiving
+from pools import selectors as pool_selectors
+from pools.forms import CollectionForm, ReadForm, too_large
+from pools.models import Collection, Job, Upload
+from pools.views import begin, collection_of, is_too_large, job_asked_again, job_of, refuse_too_large
+
+# What a file can be said to be.
+PARTS = [(part.value, part.label) for part in (*receiving.READ, Upload.Part.NONE)]
+
+
+@csrf_exempt  # as of run_upload
+@login_required
+@require_http_methods(["GET", "POST"])
+def collection_new(request: Request) -> HttpResponse:
+    """A new collection: its name, and files."""
+    if is_too_large(request):
+        form = CollectionForm(None, user=request.user)
+        return refuse_too_large(request, "pools/collection_files.html", form, **_limits())
+    checked: HttpResponse = _collection_new_checked(request)
+    return checked
+
+
+@csrf_protect
+def _collection_new_checked(request: Request) -> HttpResponse:
+    if request.method == "GET":
+        before = job_asked_again(request, Job.Kind.COLLECTION)
+        initial = None if before is None else {"lab": before.lab_id, "name": before.name, **before.request}
+        form = CollectionForm(user=request.user, initial=initial)
+        return render(request, "pools/collection_files.html", {"form": form, **_limits()})
+    form = CollectionForm(request.POST, user=request.user)
+    if not form.is_valid():
+        return render(request, "pools/collection_files.html", {"form": form, **_limits()}, status=400)
+    data = form.cleaned_data
+    job = receiving.files_open(
+        lab=data["lab"],
+        name=data["name"],
+        language=data["language"],
+        collection=None,
+        by=request.user,
+        at=timezone.now(),
+    )
+    return _take(request, job)
+
+
+@csrf_exempt  # as of run_upload
+@login_required
+@require_http_methods(["GET", "POST"])
+def collection_add(request: Request, pk: int) -> HttpResponse:
+    """More files for a collection."""
+    found = collection_of(request, pk)
+    if is_too_large(request):
+        return refuse_too_large(request, "pools/collection_files.html", None, collection=found, **_limits())
+    checked: HttpResponse = _collection_add_checked(request, found)
+    return checked
+
+
+@csrf_protect
+def _collection_add_checked(request: Request, found: Collection) -> HttpResponse:
+    if request.method == "GET":
+        return render(request, "pools/collection_files.html", {"collection": found, **_limits()})
+    job = receiving.files_open(
+        lab=found.lab, name=found.name, language=None, collection=found, by=request.user, at=timezone.now()
+    )
+    return _take(request, job)
+
+
+@csrf_exempt  # as of run_upload
+@login_required
+@require_http_methods(["GET", "POST"])
+def files(request: Request, pk: int) -> HttpResponse:
+    """Files that were received: what each seems to be. Further ones can be sent."""
+    found = job_of(request, pk, right_of(request))
+    if found.state != Job.State.RECEIVING:
+        return see_other("pools:job", found.pk)
+    if is_too_large(request):
+        if _is_script(request):
+            return _answer_in_json(too_large(), 413)
+        return refuse_too_large(request, "pools/files.html", ReadForm(), **_files_context(found))
+    checked: HttpResponse = _files_checked(request, found)
+    return checked
+
+
+@csrf_protect
+def _files_checked(request: Request, found: Job) -> HttpResponse:
+    if request.method == "POST":
+        return _take(request, found)
+    return render(request, "pools/files.html", {"form": ReadForm(), **_files_context(found)})
+
+
+def _take(request: Request, job: Job) -> HttpResponse:
+    """Keep the files that a request brings, and show them all."""
+    for file in request.FILES.getlist("files"):
+        try:
+            _keep(job, file)
+        except Refused as error:
+            if _is_script(request):
+                return _answer_in_json(str(error), error.status)
+            messages.error(request, str(error))
+    if _is_script(request):
+        return _answer_in_json("", 201)
+    return see_other("pools:files", job.pk)
+
+
+def _keep(job: Job, file: "UploadedFile") -> None:  # type: ignore[type-arg]  # generic in its stubs only
+    if (file.size or 0) > settings.UPLOAD_MEGABYTES * receiving.MEGABYTE:
+        raise Refused(too_large())
+    receiving.file_add(job=job, file=file)
+
+
+def _is_script(request: Request) -> bool:
+    """Whether the page's script sent it, one file at a time."""
+    return request.headers.get("Accept") == "application/json"
+
+
+def _answer_in_json(error: str, status: int) -> HttpResponse:
+    return JsonResponse({"error": error}, status=status)
+
+
+def _limits() -> dict[str, object]:
+    return {"megabytes": settings.UPLOAD_MEGABYTES, "most": receiving.FILES}
+
+
+def _files_context(job: Job) -> dict[str, object]:
+    return {"job": job, "uploads": job.uploads.order_by("name", "id"), "parts": PARTS, **_limits()}
+
+
+@login_required
+@require_POST
+def files_read(request: Request, pk: int) -> HttpResponse:
+    """Have the files read, each as what the form says; or take one of them away."""
+    found = job_of(request, pk, right_of(request))
+    removed = request.POST.get("remove", "")
+    if removed.isdecimal():
+        if upload := found.uploads.select_related("job").filter(pk=removed[:18]).first():
+            receiving.file_remove(upload=upload)
+        return see_other("pools:files", found.pk)
+    form = ReadForm(request.POST)
+    if not form.is_valid():
+        return render(request, "pools/files.html", {"form": form, **_files_context(found)}, status=400)
+    chosen = {
+        upload.pk: part
+        for upload in found.uploads.all()
+        if (part := request.POST.get(f"part-{upload.pk}")) in Upload.Part.values
+    }
+    try:
+        asked = receiving.files_read(job=found, parts=chosen, **form.cleaned_data)
+    except Refused as error:
+        form.add_error(None, str(error))
+        found.refresh_from_db()
+        for upload in found.uploads.all():  # what was chosen is not lost
+            found.uploads.filter(pk=upload.pk).update(part=chosen.get(upload.pk, upload.part))
+        return render(request, "pools/files.html", {"form": form, **_files_context(found)}, status=error.status)
+    return begin(request, asked)
+
+
+@login_required
+@require_POST
+def files_discard(request: Request, pk: int) -> HttpResponse:
+    """Delete files that were received and not read."""
+    found = job_of(request, pk, right_of(request))
+    collection = found.collection_id
+    background.files_discard(job=found)
+    messages.success(request, _("The files have been deleted. Nothing of them was stored."))
+    return see_other("pools:collection", collection) if collection else see_other("pools:collections")
+
+
+# --- texts that are not there yet
+
+
+@login_required
+@require_GET
+def missing_texts(request: Request, pk: int) -> HttpResponse:
+    """The queries and passages of a collection that have no text, and what would supply it."""
+    found = collection_of(request, pk)
+    context = {
+        "collection": found,
+        "size": pool_selectors.collection_size(found),
+        "queries": Listing(request, pool_selectors.untexted_queries(found), key="queries"),
+        "passages": Listing(request, pool_selectors.untexted_passages(found), key="passages"),
+    }
+    return render(request, "pools/missing_texts.html", context)
+
+
+@login_required
+@require_GET
+def missing_ids(request: Request, pk: int) -> StreamingHttpResponse:
+    """The ids of the passages without a text, one a line."""
+    found = collection_of(request, pk)
+    rows = pool_selectors.untexted_passages(found).values_list("pid", flat=True)
+
+    def lines() -> Iterator[str]:
+        for pid in rows.iterator(chunk_size=10_000):
+            yield f"{pid}\n"
+
+    response = StreamingHttpResponse(lines(), content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="missing-passages-{found.pk}.txt"'
+    return response

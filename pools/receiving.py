@@ -1,0 +1,172 @@
+"""Files that somebody sends for a collection: kept as they come, recognized, and read once their sender says so.
+
+They belong to a job in the state `receiving`. What each file is has been guessed from its first lines; the sender may
+say otherwise. Nothing is in the collection before the job has been done (pools.background).
+"""
+
+import tempfile
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+from django.conf import settings
+from django.core.files import File
+from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from core.errors import FileAway, NotNow, Refused
+from core.models import Lab, User
+from evaluation.errors import BadInput
+from evaluation.files.archives import Bounds, members
+from evaluation.files.recognizing import Kind, recognize
+from pools.models import Collection, Job, Upload
+
+FILES = 200  # that one job takes
+MEGABYTE = 1_000_000
+_COPIED = 1 << 20
+
+if TYPE_CHECKING:  # the class takes a parameter in its stubs alone
+    Sent = UploadedFile[Any]
+    Opened = File[Any]
+else:
+    Sent = UploadedFile
+    Opened = File
+Part, State = Upload.Part, Job.State
+_PARTS: dict[Kind, Upload.Part] = {
+    "queries": Part.QUERIES,
+    "passages": Part.PASSAGES,
+    "qrels": Part.QRELS,
+    "run": Part.RUN,
+}
+# What a collection has at most one of, and in which order files are read: runs before passages, which they ask for.
+READ = (Part.QUERIES, Part.QRELS, Part.RUN, Part.PASSAGES)
+_PREFERENCES = gettext_noop("preferences: import them on a page of their own, which asks where they come from")
+_MORE_QRELS = gettext_noop("further qrels: a collection has one file of them")
+
+
+def files_open(
+    *, lab: Lab, name: str, language: str | None, collection: Collection | None, by: User | None, at: datetime
+) -> Job:
+    """A job that takes files for a collection, or for a new one."""
+    return Job.objects.create(
+        lab=lab,
+        kind=Job.Kind.COLLECTION,
+        state=State.RECEIVING,
+        name=name,
+        collection=collection,
+        request={"language": language},
+        asked_by=by,
+        asked_at=at,
+    )
+
+
+def file_add(*, job: Job, file: Sent) -> list[Upload]:
+    """Keep a file, and say what it seems to be; of an archive, keep the files that it holds instead.
+
+    Raises Refused, and FileAway if it cannot be stored; then nothing of it is kept.
+    """
+    _must_be_receiving(job)
+    source = cast(BinaryIO, file.file)
+    name = str(file.name)[-255:]
+    seen = recognize(source, name)
+    kept: list[Upload] = []
+    try:
+        if seen.kind != "archive":
+            source.seek(0)
+            kept.append(_keep(job, file, name, seen.kind, seen.why))
+            return kept
+        bounds = Bounds(files=FILES, size=settings.UPLOAD_MEGABYTES * MEGABYTE)
+        for member in members(source, name, bounds):
+            kept.append(_keep_member(job, member.name[-255:], member.file))
+    except BadInput as error:
+        _forget(kept)
+        raise Refused(_("%(error)s Nothing of it was kept.") % {"error": error}) from error
+    except (OSError, BotoCoreError, ClientError) as error:
+        _forget(kept)
+        raise FileAway(_("The file could not be stored: %(error)s. Send it again later.") % {"error": error}) from error
+    except Refused:
+        _forget(kept)
+        raise
+    if not kept:
+        raise Refused(_("%(name)s holds no files.") % {"name": name})
+    return kept
+
+
+def _must_be_receiving(job: Job) -> None:
+    if job.state != State.RECEIVING or job.kind != Job.Kind.COLLECTION:
+        raise NotNow(_("These files are being read already. Send further files as another upload."))
+
+
+def _keep_member(job: Job, name: str, member: Any) -> Upload:
+    with tempfile.TemporaryFile() as copy:
+        while chunk := member.read(_COPIED):
+            copy.write(chunk)
+        seen = recognize(cast(BinaryIO, copy), name)
+        copy.seek(0)
+        why = _("an archive within an archive") if seen.kind == "archive" else seen.why
+        return _keep(job, File(copy, name=name), name, seen.kind, why)
+
+
+def _keep(job: Job, file: Opened, name: str, kind: Kind, why: str) -> Upload:
+    """Rows before files, so that nothing is left in storage that no row names."""
+    if job.uploads.count() >= FILES:
+        raise Refused(_("One upload takes at most %(count)s files.") % {"count": FILES})
+    part = _PARTS.get(kind, Part.NONE)
+    if kind == "preferences":
+        why = _(_PREFERENCES)
+    if part == Part.QRELS and (
+        job.uploads.filter(part=part).exists() or (job.collection is not None and job.collection.qrels.exists())
+    ):
+        part, why = Part.NONE, _(_MORE_QRELS)
+    upload = Upload(job=job, part=part, name=name, size=file.size or 0, seen=why[:200])
+    upload.file.name = Upload._meta.get_field("file").generate_filename(upload, upload.name)
+    upload.save()
+    try:
+        default_storage.save(str(upload.file.name), file)
+    except (OSError, BotoCoreError, ClientError):
+        _forget([upload])
+        raise
+    return upload
+
+
+def _forget(uploads: list[Upload]) -> None:
+    for upload in uploads:
+        default_storage.delete(str(upload.file.name))
+        upload.delete()
+
+
+def file_remove(*, upload: Upload) -> None:
+    """Delete a file that has not been read."""
+    _must_be_receiving(upload.job)
+    _forget([upload])
+
+
+@transaction.atomic
+def files_read(*, job: Job, parts: Mapping[int, str], keep: str, team: str = "") -> Job:
+    """Have a job's files read, each as what it is (`parts`, by the key of the upload; what they do not name is left
+    out). Raises Refused where that cannot be: nothing to read, or several files of qrels.
+    """
+    locked = Job.objects.select_for_update(of=("self",)).get(pk=job.pk)
+    _must_be_receiving(locked)
+    count = dict.fromkeys(READ, 0)
+    for upload in locked.uploads.all():
+        part = Part(parts.get(upload.pk, Part.NONE))
+        if part in count:
+            count[part] += 1
+        if part != upload.part:
+            upload.part = part
+            upload.save(update_fields=["part"])
+    if not any(count.values()):
+        raise Refused(_("There is nothing to read: every file is to be left out."))
+    if count[Part.QRELS] > 1:
+        raise Refused(_("A collection has one file of original qrels. Choose one, and leave the others out."))
+    if count[Part.QRELS] and locked.collection is not None and locked.collection.qrels.exists():
+        raise Refused(_("The collection already has its original qrels, and they cannot be changed. Leave these out."))
+    locked.request |= {"keep": keep, "team": team}
+    locked.state = State.WAITING
+    locked.save(update_fields=["request", "state"])
+    return locked

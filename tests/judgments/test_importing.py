@@ -1,0 +1,215 @@
+"""Judgments that were made elsewhere become a campaign of their own, whatever tool they come from."""
+
+import gzip
+import io
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.errors import NotNow, Refused
+from core.models import Lab, User
+from evaluation.errors import BadInput
+from evaluation.files.judgments import Judgments, read_judgments
+from judgments import exports
+from judgments import selectors as judgment_selectors
+from judgments.importing import judgments_import
+from judgments.models import Acceptance, Judgment
+from pools import services as pool_services
+from pools.models import Campaign, Collection, Job
+from results.computing import compute
+from results.inputs import inputs_of
+from tasks import services as task_services
+from tasks.models import Assignment, Worker
+
+LINES = (
+    b"query\ta\tb\tpreferred\tworker\ttime\n"
+    b"q1\tp2\tp1\tp2\tann\t2021-03-09T21:52:49Z\n"
+    b"q1\tp2\tp1\tp1\tbob\t2021-03-09T21:53:00Z\n"
+    b"q1\tp1\tp2\tp1\tann\t2021-03-09T22:00:00Z\n"
+    b"q2\tp5\tp6\tp6\tann\t2021-03-09T21:54:00Z\n"
+)
+MTURK = (
+    b'"HITId","AssignmentId","WorkerId","AssignmentStatus","SubmitTime","Input.query","Input.qid","Input.a1","Input.b1",'
+    b'"Input.a2","Input.b2","Answer.preferred1","Answer.preferred2","Approve","Reject"\n'
+    b'"H1","A1","W1","Approved","Fri Mar 05 10:11:12 PST 2021","what, ""is""\nthis","q1","p1","p2","p1","p3","a",'
+    b'"right","x",""\n'
+    b'"H1","A2","W2","Rejected","Fri Mar 05 10:11:12 PST 2021","what","q1","p1","p2","p1","p3","b","b","","too fast"\n'
+    b'"H1","A3","W3","Submitted","Fri Jul 02 10:11:12 PDT 2021","what","q1","p1","p2","","","tie","","",""\n'
+)
+LABEL_STUDIO = json.dumps(
+    [
+        {
+            "id": 7,
+            "data": {"query_id": "q1", "a": "p1", "b": "p2", "text1": "One", "text2": "Two"},
+            "annotations": [
+                {
+                    "completed_by": {"id": 3, "email": "ann@example.org"},
+                    "created_at": "2021-03-09T22:16:08.728353Z",
+                    "result": [{"type": "pairwise", "value": {"selected": "left"}}],
+                },
+                {"completed_by": 4, "was_cancelled": True, "result": []},
+            ],
+        }
+    ],
+    indent=1,
+).encode()
+POTATO = (
+    b'{"user_id": "ann", "instance_id": "q1|p1|p2", "label_annotations": {"preference": {"B": "true", "A": false}}, '
+    b'"behavioral_data": {"timestamp": "2024-01-01T12:00:00Z"}}\n'
+    b'{"user_id": "bob", "instance_id": "q1|p1|p2", "label_annotations": {"preference": {"selection": "tie"}}}\n'
+)
+POTATO_TSV = b"user\tinstance_id\tdisplayed_text\tpreference:::A\tpreference:::B\nann\tq1::p1::p2\tOne\t\ttrue\n"
+
+
+def read(content: bytes) -> tuple[Judgments, list[tuple[str, str, str, str, str]]]:
+    judgments = read_judgments(io.BytesIO(content), name="old.txt")
+    return judgments, [(one.query, one.a, one.b, one.preferred, one.worker) for one in judgments.made]
+
+
+def store(collection: Collection, content: bytes = LINES, name: str = "old") -> Campaign:
+    return judgments_import(
+        collection=collection,
+        name=name,
+        source=io.BytesIO(content),
+        filename=f"{name}.txt",
+        note="Judged by hand in spring.",
+        by=None,
+        at=timezone.now(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "form", "first", "left_out"),
+    [
+        (LINES, "query a b preferred", ("q1", "p2", "p1", "p2", "ann"), {}),
+        (gzip.compress(b"31_1 M_1 M_2 M_1\n"), "query a b preferred", ("31_1", "M_1", "M_2", "M_1", ""), {}),
+        (
+            MTURK,
+            "Mechanical Turk's results",
+            ("q1", "p1", "p2", "p1", "W1"),
+            {"of rejected assignments": 1, "without a preference": 1},
+        ),
+        (
+            LABEL_STUDIO,
+            "Label Studio's pairwise export",
+            ("q1", "p1", "p2", "p1", "3"),
+            {"skipped or without a preference": 1},
+        ),
+        (POTATO, "Potato's output", ("q1", "p1", "p2", "p2", "ann"), {"without a preference": 1}),
+        (POTATO_TSV, "Potato's output", ("q1", "p1", "p2", "p2", "ann"), {}),
+    ],
+)
+def test_formats_are_recognized(content: bytes, form: str, first: tuple[str, ...], left_out: dict[str, int]) -> None:
+    judgments, made = read(content)
+    assert (judgments.format, made[0], judgments.left_out) == (form, first, left_out)
+
+
+def test_a_hit_of_several_pairs_gives_a_judgment_for_each() -> None:
+    judgments = read_judgments(io.BytesIO(MTURK), name="batch.csv")
+    rows = list(judgments.made)
+    assert [(one.line, one.a, one.b, one.preferred) for one in rows] == [(2, "p1", "p2", "p1"), (2, "p1", "p3", "p3")]
+    assert rows[0].at == datetime(2021, 3, 5, 18, 11, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (LINES + b"q1\tp1\tp2\n", r"old\.txt, line 6: 3 columns where judgments have 4 to 6"),
+        (LINES + b"q1\tp1\tp1\tp1\tann\n", r"old\.txt, line 6: passage p1 against itself"),
+        (LINES + b"q1\tp1\tp2\tp3\tann\n", r"old\.txt, line 6: p3 is preferred, which is neither p1 nor p2"),
+        (LINES + b"q1\tp1\tp2\tp2\tann\tlate\n", r"old\.txt, line 6: the time 'late'"),
+        (MTURK.replace(b'"right"', b'"maybe"'), r"old\.txt, line 2: the answer 'maybe' is neither"),
+        (MTURK.replace(b"Input.a", b"Input.x"), r"old\.txt, line 1: no columns of a comparison"),
+        (LABEL_STUDIO.replace(b'"query_id"', b'"topical"'), r"old\.txt, line 1: task: its data need a query"),
+        (POTATO.replace(b"q1|p1|p2", b"item_7"), r"old\.txt, line 1: the instance 'item_7' does not name"),
+        (LABEL_STUDIO[:-9], r"old\.txt, line \d+: not JSON"),
+    ],
+)
+def test_what_is_wrong_is_told_by_line(content: bytes, complaint: str) -> None:
+    with pytest.raises(BadInput, match=complaint):
+        read(content)
+
+
+def test_imported_judgments_have_winners_agreement_and_results_like_any_other(collection: Collection) -> None:
+    campaign = store(collection)
+    assert (campaign.state, campaign.pair_count, campaign.overlap) == (Campaign.State.CLOSED, 2, 2)
+    assert campaign.origin is not None
+    assert (campaign.origin["judgments"], campaign.origin["workers"]) == (4, 2)
+    assert Judgment.objects.filter(assignment__campaign=campaign).count() == 4
+    assert Acceptance.objects.filter(pair__pool__campaign=campaign).count() == 3, "of a pair again, the last counts"
+    outcome = judgment_selectors.derived(campaign)
+    assert outcome.qrels == (("q1", "p1"), ("q2", "p6")) and not outcome.incomplete
+    assert not Worker.objects.filter(label="ann").exists() and not Worker.objects.exclude(external_id="").exists()
+    result = compute(inputs_of(campaign))
+    assert result["agreement"] is not None
+
+    assignment = campaign.assignments.latest("id")
+    assert assignment.state == Assignment.State.SUBMITTED and not assignment.hit.needed
+
+
+def test_nobody_can_judge_in_an_imported_campaign_or_import_it_twice(collection: Collection) -> None:
+    campaign = store(collection)
+    with pytest.raises(NotNow, match="made elsewhere"):
+        task_services.campaign_move(campaign=campaign, to="open")
+    with pytest.raises(Refused, match="already been imported, as the campaign old"):
+        store(collection, name="again")
+    with pytest.raises(BadInput, match=r"line 2: query q9 is not in the collection"):
+        store(collection, b"q1 p1 p2 p1\nq9 p1 p2 p1\n", name="other")
+    with pytest.raises(BadInput, match=r"line 1: passage x is not in the collection.* 1 more id"):
+        store(collection, b"q1 x y x\n", name="other")
+    assert list(Campaign.objects.values_list("name", flat=True)) == ["old"]
+
+
+def test_judgments_come_in_by_the_page_and_by_the_command(
+    collection: Collection, rita: User, client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client.force_login(rita)
+    address = reverse("judgments:judgments_import", args=[collection.pk])
+    assert "Potato" in client.get(address).content.decode()
+    sent = {"question": "Which is better?", "note": "In spring.", "file": SimpleUploadedFile("old.tsv", LINES)}
+    shown = client.post(address, sent, follow=True)
+    campaign = Campaign.objects.get(name="old")
+    assert shown.redirect_chain[-1] == (reverse("judgments:campaign", args=[campaign.pk]), 303)
+    page = shown.content.decode()
+    assert "Imported: 4 judgments of 2 workers, from old.tsv (query a b preferred)." in page
+    assert "In spring." in page and "Open again" not in page and "Panel" not in page
+    for name in ("judgments:work", "judgments:queries", "results:results"):
+        assert client.get(reverse(name, args=[campaign.pk])).status_code == 200
+    bad = client.post(address, sent | {"file": SimpleUploadedFile("bad.tsv", LINES + b"q1 p1\n")}, follow=True)
+    assert "bad.tsv, line 6" in bad.content.decode() and Job.objects.latest("id").state == "refused"
+
+    (tmp_path / "batch.csv").write_bytes(MTURK)
+    asked = ["import_judgments", collection.name, str(tmp_path / "batch.csv"), "--note", "A batch."]
+    call_command(*asked)
+    said = capsys.readouterr().out
+    assert "batch (Mechanical Turk's results): 2 judgments of 1 worker on 2 pairs stored." in said
+    assert "Left out, of rejected assignments: 1" in said
+    with pytest.raises(CommandError, match="already been imported"):
+        call_command(*asked, "--name", "again")
+
+
+def test_people_s_preferences_of_trec_s_passages_become_results(data: Path, lab: Lab) -> None:
+    collection = Collection.objects.create(lab=lab, name="trec")
+    files = {"queries": data / "queries.tsv", "qrels": data / "qrels.txt.gz", "passages": data / "passages.tsv.gz"}
+    pool_services.collection_import(lab=collection.lab, name="trec", keep="all", **files)
+    runs = sorted((data / "runs").iterdir())[:2]
+    for path in runs:
+        with path.open("rb") as file:
+            pool_services.run_import(collection=collection, name=path.name, source=file, filename=path.name)
+    with (data / "preferences.txt.gz").open("rb") as file:
+        campaign = judgments_import(
+            collection=collection, name="people", source=file, filename="preferences.txt.gz", note="", by=None,
+            at=timezone.now(),
+        )  # fmt: skip
+    assert campaign.origin is not None and campaign.origin["judgments"] == 11_681
+    outcome = judgment_selectors.derived(campaign)
+    assert not outcome.incomplete and outcome.single > 20
+    assert compute(inputs_of(campaign))["agreement"] is not None
+    assert exports.Source(campaign).derived.qrels == outcome.qrels
