@@ -20,7 +20,7 @@ from core.models import Lab
 from judgments.exports import pseudonym
 from judgments.models import BulkRow, Decision, Judgment, PairReport, Retention, WorkerNote
 from platforms.erased import erased_name
-from platforms.models import Alarm, Operation, Payment, Publication, Submission
+from platforms.models import Alarm, Message, Operation, Payment, Publication, Submission
 from platforms.reviewing import GRACE
 from pools.models import Campaign
 from tasks.models import Assignment, Consent, Invitation, Worker
@@ -132,6 +132,7 @@ def erasure_plan(worker: Worker, *, at: datetime) -> Plan:
         (_("evidence of payments, as the platform gave it"), evidence.count()),
         (_("alarms about the worker or the work"), rows.alarms.count()),
         (_("reasons that people gave for decisions"), reasons.count()),
+        (_("texts of messages"), Message.objects.filter(worker=worker).exclude(text="").count()),
         (
             _("notes from the worker, and on reported pairs"),
             PairReport.objects.filter(assignment__worker=worker).exclude(note="").count()
@@ -242,6 +243,7 @@ def worker_erase(*, worker: Worker, at: datetime, why: str = "") -> Plan:
         _erase_assignments(rows.assignments)
         PairReport.objects.filter(assignment__worker=worker).exclude(note="").update(note="")
         WorkerNote.objects.filter(assignment__worker=worker).delete()
+        Message.objects.filter(worker=worker).exclude(text="").update(subject="", text="", error="")
         BulkRow.objects.filter(worker=worker).exclude(error="").update(error="")
         Invitation.objects.filter(worker=worker).delete()
         with connection.cursor() as cursor:
@@ -380,6 +382,10 @@ def personal_data(worker: Worker) -> dict[str, Any]:
         "notes": [
             _values(row, "assignment_id", "text", "made_at")
             for row in WorkerNote.objects.filter(assignment__worker=worker).order_by("pk")
+        ],
+        "messages": [
+            _values(row, "state", "subject", "text", "at")
+            for row in Message.objects.filter(worker=worker).order_by("pk")
         ],
         "submissions": [
             _values(

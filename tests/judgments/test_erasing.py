@@ -244,6 +244,7 @@ def test_every_relation_to_a_worker_is_thought_of() -> None:
         "judgments.ReusedJudgment", "judgments.Decision", "platforms.Submission", "platforms.Payment",
         "platforms.Operation", "platforms.Alarm", "judgments.PairReport",
         "judgments.WorkerNote",
+        "platforms.Message",
         "judgments.AssignmentSummary",
         "judgments.WorkerSummary",
         "judgments.BulkRow",
