@@ -35,15 +35,12 @@ TOPICS: dict[str, str] = {
     CampaignAlarm.Kind.STALLED: Topic.STALLED,
     CampaignAlarm.Kind.NOBODY: Topic.NOBODY,
 }
-WITHOUT_MAIL = ("django.core.mail.backends.dummy.EmailBackend", "django.core.mail.backends.console.EmailBackend")
 log = logging.getLogger(__name__)
 
 
 def is_mail_set_up() -> bool:
-    """Whether this site sends mail: without a server's name, Django would try its own machine."""
-    if settings.EMAIL_BACKEND in WITHOUT_MAIL:
-        return False
-    return not settings.EMAIL_BACKEND.endswith("smtp.EmailBackend") or settings.EMAIL_HOST not in ("", "localhost")
+    """Whether this site sends mail."""
+    return bool(settings.HAS_MAIL)
 
 
 def choice_of(user: User) -> AlarmChoice:
