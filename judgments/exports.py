@@ -391,6 +391,7 @@ def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
         "collection": campaign.collection.name,
         "software": f"bestknown {VERSION}",
         "settings": {name: _plain(getattr(campaign, name)) for name in SETTINGS},
+        **({"example": _example(campaign)} if campaign.example_query else {}),
         "consent": None if consent is None else {"version": consent.version, "sha256": _sha256(consent.text.encode())},
         "runs": [{"name": run.name, "sha256": run.sha256} for run in campaign.runs.order_by("name")],
         "counts": {
@@ -417,6 +418,11 @@ def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
         },
     }
     return (json.dumps(manifest, indent=2, ensure_ascii=False, sort_keys=True) + "\n").encode()
+
+
+def _example(campaign: Campaign) -> dict[str, str]:
+    """The worked example of its own that workers saw."""
+    return {name: getattr(campaign, f"example_{name}") for name in ("query", "better", "worse", "why")}
 
 
 def _plain(value: object) -> object:

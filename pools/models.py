@@ -397,6 +397,10 @@ class Campaign(models.Model):
     title = models.CharField(max_length=128, default="Compare answers to questions")
     question = models.CharField(max_length=300, default="Which passage best answers the question?")
     instructions = models.TextField(blank=True)
+    example_query = models.TextField(blank=True, help_text=_("Of the worked example. Empty for ours, as are the next."))
+    example_better = models.TextField(blank=True)
+    example_worse = models.TextField(blank=True)
+    example_why = models.TextField(blank=True)
 
     origin = models.JSONField(
         null=True,

@@ -749,6 +749,27 @@ def campaign_reword(*, campaign: Campaign, title: str, question: str, instructio
 
 
 @transaction.atomic
+def campaign_set_example(
+    *, campaign: Campaign, example_query: str, example_better: str, example_worse: str, example_why: str
+) -> Campaign:
+    """Give a draft a worked example of its own, or, with nothing but empty texts, the general one again."""
+    campaign = draft_lock(campaign, _("The campaign has started, so its example can no longer be changed."))
+    example = {
+        "example_query": example_query,
+        "example_better": example_better,
+        "example_worse": example_worse,
+        "example_why": example_why,
+    }
+    example = {name: text.replace("\r\n", "\n").strip() for name, text in example.items()}
+    if any(example.values()) and not all(example.values()):
+        raise Refused(_("An example needs all four texts. Leave all of them empty for the general example."))
+    for name, text in example.items():
+        setattr(campaign, name, text)
+    campaign.save(update_fields=list(example))
+    return campaign
+
+
+@transaction.atomic
 def campaign_read_results(*, campaign: Campaign, **settings: Any) -> Campaign:
     """Change how the results are read: any of the columns in `READING`, by name.
 

@@ -69,6 +69,30 @@ class WordsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
         }
 
 
+class ExampleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+    """A worked example in the researcher's own words."""
+
+    class Meta:
+        model = Campaign
+        fields = ["example_query", "example_better", "example_worse", "example_why"]
+        labels = {
+            "example_query": _("Question of the example"),
+            "example_better": _("Better passage"),
+            "example_worse": _("Worse passage"),
+            "example_why": _("Why it is better"),
+        }
+        help_texts = {
+            "example_query": "",
+            "example_why": _("One or two sentences to the worker. The better passage is shown as B."),
+        }
+        widgets = {
+            "example_query": forms.TextInput(attrs={"dir": "auto"}),
+            "example_better": _PASSAGE,
+            "example_worse": _PASSAGE,
+            "example_why": forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
+        }
+
+
 class InviteForm(forms.Form):
     """Panel members, one a line."""
 

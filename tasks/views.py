@@ -28,7 +28,7 @@ from tasks import lists as task_lists
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.default_texts import default_consent
-from tasks.forms import ConsentForm, CopyTestsForm, InviteForm, SuggestForm, TestPairForm, WordsForm
+from tasks.forms import ConsentForm, CopyTestsForm, ExampleForm, InviteForm, SuggestForm, TestPairForm, WordsForm
 from tasks.models import TestPair
 
 SUGGESTIONS = 20  # test pairs with their texts on a page
@@ -184,11 +184,18 @@ def wording(request: Request, pk: int) -> HttpResponse:
     current = task_selectors.current_consent(campaign)
     consent = ConsentForm(initial={"text": current.text if current else default_consent(campaign)}, prefix="consent")
     words = WordsForm(instance=campaign, prefix="words")
+    example = ExampleForm(instance=campaign, prefix="example")
     status = 200
     if request.method == "POST":
         status = 400
         try:
-            if "consent-text" in request.POST:
+            if "example-example_query" in request.POST:
+                example = ExampleForm(request.POST, instance=campaign_of(request, pk), prefix="example")
+                if example.is_valid():
+                    pool_services.campaign_set_example(campaign=campaign, **example.cleaned_data)
+                    messages.success(request, _("The example has been saved."))
+                    return see_other("tasks:wording", pk)
+            elif "consent-text" in request.POST:
                 consent = ConsentForm(request.POST, prefix="consent")
                 if consent.is_valid():
                     text = task_services.consent_write(campaign=campaign, text=consent.cleaned_data["text"])
@@ -202,13 +209,14 @@ def wording(request: Request, pk: int) -> HttpResponse:
                     messages.success(request, _("The wording has been saved."))
                     return see_other("tasks:wording", pk)
         except Refused as error:
-            status = refuse_in(consent if consent.is_bound else words, error)
+            status = refuse_in(next(form for form in (example, consent, words) if form.is_bound), error)
     context = {
         "campaign": campaign,
         "draft": campaign.state == Campaign.State.DRAFT,
         "current": current,
         "consent": consent,
         "words": words,
+        "example": example,
         "versions": Listing(request, campaign.consent_texts.order_by("-version"), key="versions", size=VERSIONS),
     }
     return render(request, "tasks/wording.html", context, status=status)

@@ -5,6 +5,8 @@ from typing import TypedDict
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from pools.models import Campaign
+
 
 class Example(TypedDict):
     """A comparison with its better side and the reason."""
@@ -17,8 +19,17 @@ class Example(TypedDict):
     lang: str
 
 
-def worked_example() -> Example:
-    """A comparison of two passages that are both about the question, one of which answers it."""
+def worked_example(campaign: Campaign) -> Example:
+    """The campaign's own, or a comparison of two passages that are both about the question, one of which answers it."""
+    if campaign.example_query:
+        return {
+            "question": campaign.example_query,
+            "left": campaign.example_worse,
+            "right": campaign.example_better,
+            "better": "right",
+            "why": campaign.example_why,
+            "lang": campaign.language,
+        }
     return {
         "question": _("how long do you boil an egg for a soft yolk"),
         "left": _(

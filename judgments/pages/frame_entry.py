@@ -57,7 +57,7 @@ def _answer_arrival(request: HttpRequest, publication: Publication, hit: Hit) ->
         bonus = campaign.reward - publication.listed
         context = {
             "task": worker_pages.offer_context(campaign, publication),
-            "example": worked_example(),
+            "example": worked_example(campaign),
             "framed": True,
             "listed": local_dollars(publication.listed),
             "bonus": local_dollars(bonus) if bonus > 0 else "",

@@ -89,7 +89,7 @@ def preview(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
     """What the work is."""
     context = {
         "task": worker_pages.offer_context(trial.campaign),
-        "example": worked_example(),
+        "example": worked_example(trial.campaign),
         "open": True,
         "start_url": reverse("judging:join", args=[token]),
     }

@@ -63,7 +63,7 @@ def preview(request: HttpRequest, link: str) -> HttpResponse:
         return see_other("judging:home", links.home_token(worker, campaign))
     context = {
         "task": offer_context(campaign),
-        "example": worked_example(),
+        "example": worked_example(campaign),
         "open": campaign.state == Campaign.State.OPEN,
         "start_url": reverse("judging:join", args=[link]),
     }
@@ -353,7 +353,7 @@ def instructions_context(
     return {
         "task": task_context(campaign),
         "instructions": campaign.instructions,
-        "example": worked_example(),
+        "example": worked_example(campaign),
         "resume": waiting[0] if waiting and begun else None,
         "next_url": next_url,
         "leave_url": reverse("judging:leave", args=[token]),
