@@ -157,7 +157,7 @@ def _usual_instructions() -> str:
 
 
 def _example() -> str:
-    example = worked_example()
+    example = worked_example(campaign)
     return "\n\n".join([example["question"], f"A: {example['left']}", f"B: {example['right']}", example["why"]])
 
 
