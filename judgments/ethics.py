@@ -45,7 +45,7 @@ def ethics_summary(campaign: Campaign, at: datetime) -> Summary:
     lang = campaign.language
     with override(language_of(lang) if lang else get_language()):
         title, question = default_words(campaign.title), default_words(campaign.question)
-        instructions, example = campaign.instructions or _usual_instructions(), _example()
+        instructions, example = campaign.instructions or _usual_instructions(), _example(campaign)
     return Summary(
         campaign,
         at,
@@ -156,7 +156,7 @@ def _usual_instructions() -> str:
     return "\n".join(line.strip() for line in strip_tags(page).splitlines() if line.strip())
 
 
-def _example() -> str:
+def _example(campaign: Campaign) -> str:
     example = worked_example(campaign)
     return "\n\n".join([example["question"], f"A: {example['left']}", f"B: {example['right']}", example["why"]])
 
