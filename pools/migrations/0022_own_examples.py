@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('pools', '0019_pilots'),
+        ('pools', '0021_imported_judgments'),
     ]
 
     operations = [
