@@ -72,9 +72,10 @@ def present() -> dict[str, frozenset[bytes]]:
 
 
 def browser(user: User) -> Client:
-    """Somebody's browser."""
+    """Somebody's browser, in which they have been seen already."""
     client = Client()
     client.force_login(user)
+    client.get("/account/")
     return client
 
 
