@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -250,6 +251,19 @@ def test_every_page_is_reached_from_the_readme() -> None:
             if target.suffix == ".md" and target.exists() and target not in reached:
                 waiting.append(target)
     assert set(PAGES) <= reached
+
+
+def test_what_users_expect_is_counted_and_each_test_that_shows_it_exists() -> None:
+    page = (REPOSITORY / "docs" / "expectations.md").read_text()
+    rows = re.findall(r"^\| \d+ \| .+ \| (yes|in part|no) \| (.*)\|$", page, re.MULTILINE)
+    met = Counter(answer for answer, _ in rows)
+    said = f"Of the {len(rows)}, {met['yes']} are met, {met['in part']} in part, and {met['no']} not."
+    assert page.strip().endswith(said)
+    for answer, shown in rows:
+        shown_by = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", shown)
+        assert shown_by or answer != "yes"
+        for file, test in shown_by:
+            assert f"\ndef {test}(" in (REPOSITORY / file).read_text(), test
 
 
 @pytest.mark.parametrize("name", screenshots.SIZES)
