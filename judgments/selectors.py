@@ -318,7 +318,10 @@ def derived(campaign: Campaign, pool: Pool | None = None, preferences: Iterable[
     settled = {query: pids for query, pids in pools.items() if query not in waiting}
     accepted = accepted_preferences(campaign, pool) if preferences is None else preferences
     outcome = derive(
-        settled, [row for row in accepted if row.query not in waiting], method=cast(Method, campaign.method)
+        settled,
+        [row for row in accepted if row.query not in waiting],
+        method=cast(Method, campaign.method),
+        allow_incomplete=campaign.is_imported,  # nobody will judge the pairs that are missing
     )
     return replace(outcome, incomplete=tuple(sorted(waiting.union(outcome.incomplete))))
 

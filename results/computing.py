@@ -59,7 +59,12 @@ def compute(inputs: Inputs) -> Json:
     if inputs.campaign.design == Campaign.Design.CHALLENGERS:
         derived = derived_from(inputs.challenges, inputs.waiting)
     else:
-        derived = derive(settled, judgments, method=cast(Method, inputs.campaign.method))
+        derived = derive(
+            settled,
+            judgments,
+            method=cast(Method, inputs.campaign.method),
+            allow_incomplete=inputs.campaign.is_imported,
+        )
     # By candidates. Original qrels and runs may name the same texts by other ids.
     preference = Qrels.of(Entry(query, passage, 1) for query, passage in derived.qrels)
     data = _counts(inputs, derived, preference) | {"quality": _quality(inputs.behaviour)}
