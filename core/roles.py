@@ -220,6 +220,7 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "judgments:work": R.SEE,
     "judgments:assignment": (R.SEE, R.DECIDE),
     "judgments:worker": (R.SEE, R.DECIDE),
+    "judgments:reports": (R.SEE, R.DECIDE),
     "judgments:review": R.DECIDE,  # paying needs the right to spend besides
     "judgments:assignments_csv": R.EXPORT,
     "judgments:workers_csv": R.EXPORT,

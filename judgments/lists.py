@@ -1,10 +1,12 @@
 """How the lists of a campaign's queries, work and decisions can be narrowed and sorted."""
 
+from typing import Any
+
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy
 
 from core.lists import ListFilter, Sort, choice_filter, count_of, search_filter
-from judgments.models import Acceptance, BulkRow, Decision
+from judgments.models import Acceptance, BulkRow, Decision, WorkerNote
 from judgments.selectors import FLAGS, PAY_STATES, flagged
 from platforms.models import Payment, Submission
 from pools.models import Pair, Pool
@@ -148,3 +150,33 @@ class BulkRowFilter(ListFilter):
 
 
 BULK_ROW_SORTS: dict[str, Sort] = {"assignment": "assignment", "state": "state"}
+
+
+class ReportFilter(ListFilter):
+    """Reported pairs by whether they wait for a person; those that do, unless somebody asks for others."""
+
+    given = {"state": "open"}
+    state = choice_filter(
+        gettext_lazy("State"),
+        [("open", gettext_lazy("waiting for a decision")), ("settled", gettext_lazy("settled"))],
+        method="by_state",
+    )
+
+    def by_state(self, pairs: QuerySet[Any], _name: str, wanted: str) -> QuerySet[Any]:
+        """Those that wait, or that do not."""
+        return pairs.filter(is_open=wanted == "open")
+
+
+class NoteFilter(ListFilter):
+    """Workers' notes by whether somebody has read them; those that nobody has, unless somebody asks for others."""
+
+    given = {"state": "unread"}
+    state = choice_filter(
+        gettext_lazy("State"),
+        [("unread", gettext_lazy("not read yet")), ("read", gettext_lazy("read"))],
+        method="by_state",
+    )
+
+    def by_state(self, notes: QuerySet[WorkerNote], _name: str, wanted: str) -> QuerySet[WorkerNote]:
+        """Those that somebody has read, or that nobody has."""
+        return notes.filter(read_at__isnull=wanted == "unread")

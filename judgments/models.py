@@ -82,6 +82,8 @@ class WorkerNote(models.Model):
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="notes")
     text = models.TextField(help_text=_("Never exported."))
     made_at = models.DateTimeField()
+    read_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    read_at = models.DateTimeField(null=True, help_text=_("Empty while it waits for a person."))
 
     def __str__(self) -> str:
         return f"note {self.pk} on {self.assignment_id}"

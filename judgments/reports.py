@@ -79,3 +79,12 @@ def note_write(*, assignment_id: int, text: str, at: datetime) -> WorkerNote:
     if notes.count() >= MOST_NOTES:
         raise NotNow(_("You have written about this task as often as you can. The group has your notes."))
     return WorkerNote.objects.create(assignment=assignment, text=text, made_at=at)
+
+
+@transaction.atomic
+def note_mark_read(*, campaign: Campaign, note_id: int, by: User, at: datetime) -> None:
+    """Somebody has read a worker's note, and it waits for nobody else. Again is not an error: who was first stays."""
+    notes = WorkerNote.objects.filter(pk=note_id, assignment__campaign=campaign)
+    if not notes.exists():
+        raise NotYours(_("This campaign has no such note."))
+    notes.filter(read_at=None).update(read_by=by, read_at=at)

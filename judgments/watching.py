@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from judgments import reported
 from platforms import messaging
 from platforms import status as platform_status
 from platforms.bills import remaining_bill
@@ -114,7 +115,12 @@ class Need(NamedTuple):
 
 
 def needs_of(campaign: Campaign) -> list[Need]:
-    """What waits for a person beside alarms: work to decide on, compensations to offer."""
+    """What waits for a person beside alarms: at the platform, and what workers reported and wrote."""
+    return [*_needs_at_platform(campaign), *_needs_of_reports(campaign)]
+
+
+def _needs_at_platform(campaign: Campaign) -> list[Need]:
+    """Messages to answer, work to decide on, compensations to offer."""
     publication = Publication.objects.filter(campaign=campaign).exclude(state=Publication.State.DRAFT).first()
     if publication is None:
         return []
@@ -127,6 +133,39 @@ def needs_of(campaign: Campaign) -> list[Need]:
         (owed, _compensations(owed), "platforms:compensations"),
     ]
     return [Need(text, reverse(name, args=[campaign.pk])) for count, text, name in texts if count]
+
+
+def _needs_of_reports(campaign: Campaign) -> list[Need]:
+    """Reported pairs to decide on, work that reports too much, notes that nobody has read."""
+    held = campaign.assignments.filter(verdict=Assignment.Verdict.HELD).count()
+    pairs = reported.pairs_to_decide(campaign).count()
+    notes = reported.notes_of(campaign).filter(read_at=None).count()
+    work, reports = (reverse(name, args=[campaign.pk]) for name in ("judgments:work", "judgments:reports"))
+    needs = [
+        (pairs, Need(_pairs(pairs), reports)),
+        (held, Need(_held(held), f"{work}?verdict={Assignment.Verdict.HELD}")),
+        (notes, Need(_notes(notes), f"{reports}#notes")),
+    ]
+    return [need for count, need in needs if count]
+
+
+def _pairs(count: int) -> str:
+    said = ngettext("Decide on %(count)d reported pair.", "Decide on %(count)d reported pairs.", count)
+    return said % {"count": count}
+
+
+def _held(count: int) -> str:
+    said = ngettext(
+        "Use or exclude the data of %(count)d assignment that reported many pairs.",
+        "Use or exclude the data of %(count)d assignments that reported many pairs.",
+        count,
+    )
+    return said % {"count": count}
+
+
+def _notes(count: int) -> str:
+    said = ngettext("Read %(count)d note of a worker.", "Read %(count)d notes of workers.", count)
+    return said % {"count": count}
 
 
 def _messages(count: int) -> str:

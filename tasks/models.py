@@ -261,6 +261,8 @@ class Assignment(models.Model):
             models.Index(fields=["hit", "leased_until"], condition=Q(verdict="pending"), name="assignment_leases"),
             # judgments.selectors: a campaign's assignments, newest first
             models.Index(fields=["campaign", "-id"], name="assignment_newest_first"),
+            # judgments.watching: what waits for a person, which is mostly nothing
+            models.Index(fields=["campaign"], condition=Q(verdict="held"), name="assignment_held"),
             # tasks.selectors.next_hit(): whether a worker has taken a HIT, and their last ones
             models.Index(fields=["worker", "campaign", "hit"], name="assignment_of_worker"),
         ]

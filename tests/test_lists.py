@@ -33,6 +33,8 @@ from judgments.models import (
     Decision,
     Export,
     Judgment,
+    PairReport,
+    WorkerNote,
     WorkerSummary,
 )
 from platforms.models import Alarm, Message, Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
@@ -107,6 +109,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "judgments:work": ("", "workers", "decisions"),
     "judgments:assignment": ("decisions",),
     "judgments:worker": ("", "decisions"),
+    "judgments:reports": ("", "notes"),
     "judgments:workers": ("",),
     "judgments:bulk": ("",),
     "results:query": ("passages", "judgments"),
@@ -416,6 +419,9 @@ def make(count: int) -> World:
     multiply(acceptance, count, **{name: f"{row.pk} + n" for name, row in accepted.items()})
     about = {"campaign": campaign, "worker": worker, "assignment": assignment, "by": rita, "at": at}
     multiply(Decision.objects.create(**about, kind="restored", why="It was fine after all."), count)
+    report = PairReport.objects.create(assignment=assignment, item=item, reason="broken", note="Cut off.", made_at=at)
+    multiply(report, count, assignment=f"{assignment.pk} + n", item=f"{item.pk} + n")
+    multiply(WorkerNote.objects.create(assignment=assignment, text="I was careful.", made_at=at), count)
     submission = _publish(campaign, count, hit, assignment, unique)
     bulk = BulkDecision.objects.create(campaign=campaign, action="exclude", why="Careless.", by=rita, at=at)
     row = BulkRow.objects.create(bulk=bulk, assignment=assignment, worker=worker, state="done")

@@ -1,0 +1,65 @@
+"""What workers reported and wrote, for the researcher: pairs with which something is wrong, and notes."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from core.errors import BadRequest, NotYours
+from core.http import Request, see_other
+from core.lists import Listing
+from judgments import lists as judgment_lists
+from judgments import reported
+from judgments import reports as report_services
+from judgments.models import PairDecision
+from pools.models import Campaign, Pair
+from pools.views import campaign_of
+
+SHOWN = 20  # pairs, with both passages, or notes, on a page
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def reports(request: Request, pk: int) -> HttpResponse:
+    """Reported pairs and workers' notes; POST decides about a pair, or marks a note as read."""
+    campaign = campaign_of(request, pk)
+    if request.method == "POST":
+        return _read(request, campaign) if "note" in request.POST else _decide(request, campaign)
+    pairs = Listing(request, reported.reported_pairs(campaign), narrow=judgment_lists.ReportFilter, size=SHOWN)
+    notes = reported.notes_of(campaign)
+    context = {
+        "campaign": campaign,
+        "listing": pairs,
+        "rows": reported.reported_rows(campaign, list(pairs.page)),
+        "notes": Listing(request, notes, narrow=judgment_lists.NoteFilter, key="notes", size=SHOWN),
+        "lang": campaign.collection.language,
+    }
+    return render(request, "judgments/reports.html", context)
+
+
+def _decide(request: Request, campaign: Campaign) -> HttpResponse:
+    pair = Pair.objects.filter(pk=_key(request, "pair"), pool__campaign=campaign).first()
+    if pair is None:
+        raise NotYours(_("This campaign has no such pair."))
+    kind, why = request.POST.get("decision", ""), request.POST.get("why", "")
+    report_services.pair_decide(campaign=campaign, pair=pair, kind=kind, why=why, by=request.user, at=timezone.now())
+    if kind == PairDecision.Kind.SET_ASIDE:
+        messages.success(request, _("The pair is set aside: nobody is asked about it any more."))
+    else:
+        messages.success(request, _("The reports are dismissed: workers are asked about the pair where it needs it."))
+    return see_other("judgments:reports", campaign.pk)
+
+
+def _read(request: Request, campaign: Campaign) -> HttpResponse:
+    report_services.note_mark_read(campaign=campaign, note_id=_key(request, "note"), by=request.user, at=timezone.now())
+    return see_other("judgments:reports", campaign.pk, fragment="notes")
+
+
+def _key(request: Request, name: str) -> int:
+    given = request.POST.get(name, "")
+    if not given.isdecimal():
+        raise BadRequest(_("Choose what to decide on."))
+    return int(given[:18])

@@ -1,0 +1,124 @@
+"""The page of reported pairs and workers' notes: what waits for a person is seen, decided with a reason, and gone."""
+
+from pathlib import Path
+from typing import Any
+
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.models import User
+from judgments import reports, watching
+from judgments import selectors as judgment_selectors
+from judgments.exports import pseudonym
+from judgments.models import PairDecision, WorkerNote
+from pools.models import Campaign, Pair
+from tasks.models import Assignment, Hit, Worker
+from tests import factories
+from tests.judgments.test_reports import do_reporting, finish, items_of, report
+
+
+def page_of(campaign: Campaign) -> str:
+    return reverse("judgments:reports", args=[campaign.pk])
+
+
+def decide(client: Client, pair: Pair, kind: str, why: str = "I read it.") -> Any:
+    address = page_of(pair.pool.campaign)
+    return client.post(address, {"pair": pair.pk, "decision": kind, "why": why}, follow=True)
+
+
+def test_a_reported_pair_that_is_dismissed_is_offered_again(
+    client: Client, campaign: Campaign, alice: Worker, bob: Worker, carol: Worker, rita: User
+) -> None:
+    client.force_login(rita)
+    first, pair = do_reporting(alice, campaign)
+    do_reporting(bob, campaign, pair)
+    assert Hit.objects.get(pk=first.hit_id).needed == 0
+
+    page = client.get(page_of(campaign)).text
+    for shown in (pair.pool.query.text, pair.a.text, pair.b.text, "reported by 2 workers", "broken or cut off"):
+        assert shown in page
+    assert "set aside</span>" in page
+    assert pseudonym(campaign, alice.pk) in page and "Alice" not in page
+
+    assert decide(client, pair, "asked", " ").status_code == 400 and not PairDecision.objects.exists()
+    assert "The reports are dismissed" in decide(client, pair, "asked", "It reads well.").text
+    assert Hit.objects.get(pk=first.hit_id).needed == 1
+    assert pair.pk in [item.pair_id for item in factories.do(carol, campaign).items]
+    assert judgment_selectors.accepted_preferences(campaign, pair.pool)
+
+    assert "No reported pair waits for a decision." in client.get(page_of(campaign)).text
+    settled = client.get(page_of(campaign), {"state": "settled"}).text
+    assert "It reads well." in settled and "rita" in settled and "Asked about again" in settled
+    assert "Dismiss the reports" not in settled
+
+
+def test_a_campaign_ends_without_a_pair_that_is_set_aside(
+    client: Client, campaign: Campaign, alice: Worker, carol: Worker, rita: User
+) -> None:
+    client.force_login(rita)
+    first, pair = do_reporting(alice, campaign)
+    assert Hit.objects.get(pk=first.hit_id).needed == 1
+    assert "The pair is set aside" in decide(client, pair, "set_aside").text
+    while Hit.objects.filter(campaign=campaign, needed__gt=0).exists():
+        assert factories.do(carol, campaign).hit_id != first.hit_id
+    assert judgment_selectors.derived(campaign).incomplete == (pair.pool.query.qid,)
+    assert "No reported pair waits for a decision." in client.get(page_of(campaign)).text
+
+
+def test_the_campaigns_page_counts_what_workers_reported_and_wrote_until_somebody_decides(
+    client: Client, campaign: Campaign, alice: Worker, rita: User
+) -> None:
+    client.force_login(rita)
+    assert watching.needs_of(campaign) == []
+    assignment = factories.take(alice, campaign)
+    two = items_of(assignment)[:2]
+    for item in two:
+        report(assignment, item)
+    assert watching.needs_of(campaign) == []  # the worker may judge them after all
+    factories.judge(assignment, only={item.position for item in assignment.items} - {item.position for item in two})
+    assert finish(assignment).verdict == Assignment.Verdict.HELD
+    note = reports.note_write(assignment_id=assignment.pk, text="Both were cut off.", at=timezone.now())
+
+    page = client.get(reverse("judgments:campaign", args=[campaign.pk])).text
+    work = reverse("judgments:work", args=[campaign.pk])
+    for address, text in (
+        (page_of(campaign), "Decide on 2 reported pairs."),
+        (f"{work}?verdict=held", "Use or exclude the data of 1 assignment that reported many pairs."),
+        (f"{page_of(campaign)}#notes", "Read 1 note of a worker."),
+    ):
+        assert f'<a href="{address}">{text}</a>' in page
+    assert str(assignment.pk) in client.get(work, {"verdict": "held"}).text
+
+    assert "Both were cut off." in client.get(page_of(campaign)).text
+    for _time in range(2):
+        assert "Both were cut off." not in client.post(page_of(campaign), {"note": note.pk}, follow=True).text
+    note.refresh_from_db()
+    assert note.read_by == rita
+    assert "Read by rita" in client.get(page_of(campaign), {"notes-state": "read"}).text
+    for item in two:
+        assert item.pair is not None
+        decide(client, item.pair, "asked")
+    assert [need.address for need in watching.needs_of(campaign)] == [f"{work}?verdict=held"]
+
+
+def test_a_viewer_looks_and_cannot_decide_and_another_lab_sees_nothing(
+    client: Client, campaign: Campaign, alice: Worker, tmp_path: Path
+) -> None:
+    assignment, pair = do_reporting(alice, campaign)
+    note = reports.note_write(assignment_id=assignment.pk, text="It was cut off.", at=timezone.now())
+    given: list[dict[str, Any]] = [{"pair": pair.pk, "decision": "asked", "why": "No."}, {"note": note.pk}]
+
+    client.force_login(factories.member(campaign.lab, "viewer"))
+    page = client.get(page_of(campaign)).text
+    assert "reported by 1 worker" in page and "It was cut off." in page
+    assert "Dismiss" not in page.partition("Dismissed:")[0] and "Mark as read" not in page
+    assert [client.post(page_of(campaign), data).status_code for data in given] == [403, 403]
+
+    outsider = factories.member(factories.lab("Elsewhere"), "admin")
+    client.force_login(outsider)
+    assert client.get(page_of(campaign)).status_code == 404
+    assert [client.post(page_of(campaign), data).status_code for data in given] == [404, 404]
+    elsewhere = factories.campaign(factories.small(tmp_path, outsider.memberships.get().lab), "theirs", start=False)
+    assert [client.post(page_of(elsewhere), data).status_code for data in given] == [404, 404]
+    assert not PairDecision.objects.exists() and not WorkerNote.objects.exclude(read_at=None).exists()
