@@ -111,6 +111,7 @@ def _settle_as_there(submission: Submission, at: datetime) -> None:
 
 def _reject_as_there(submission: Submission, at: datetime) -> None:
     """Somebody rejected it at the platform itself: that is a person's decision, and it is not paid from here."""
+    _compensated_before(submission, at)
     submission.decision, submission.decided_at = Decision.REJECT, at
     submission.reason = _("Rejected at the platform.")
     submission.save(update_fields=["decision", "decided_at", "reason"])
@@ -131,6 +132,8 @@ def _decided_there(publication: Publication, failed: Collection[int], at: dateti
 
 def _compensated_before(submission: Submission, at: datetime) -> bool:
     """Whether late work was compensated already. A compensation that nobody has taken yet is withdrawn instead."""
+    if submission.assignment is None:
+        return False
     payment = (
         Payment.objects.select_for_update(of=("self",), no_key=True)
         .filter(assignment=submission.assignment, purpose=Purpose.COMPENSATION)
@@ -141,7 +144,6 @@ def _compensated_before(submission: Submission, at: datetime) -> bool:
     offers = Operation.objects.filter(payment=payment, kind=Kind.COMPENSATE)
     if payment.state == Payment.State.PAID or Submission.objects.filter(published_hit__operations__in=offers).exists():
         return True
-    assert submission.assignment is not None
     alarm_settle(
         publication=submission.publication, kind=Alarm.Kind.COMPENSATION, assignment=submission.assignment, at=at
     )
@@ -209,10 +211,11 @@ def _payment(submission: Submission, purpose: str, amount: Decimal, fee: Decimal
 
 @transaction.atomic
 def submission_approve(*, submission: Submission, by: User, why: str, at: datetime) -> Submission:
-    """A person approves submitted work that nothing here matches. Approving again is not an error."""
+    """A person approves submitted work. Work that was compensated gets no bonus. Approving again is not an error."""
     submission = _undecided(submission, Decision.APPROVE)
     if submission.decision == Decision.NONE:
-        _approve(submission, by=by, reason=_reason(why), at=at)
+        bonus = not _compensated_before(submission, at)
+        _approve(submission, by=by, reason=_reason(why), at=at, bonus=bonus)
         _settle_alarms(submission, at)
     return submission
 
@@ -225,6 +228,7 @@ def submission_reject(*, submission: Submission, by: User, why: str, at: datetim
         reason = _reason(why)
         if submission.status != Status.SUBMITTED:
             raise NotNow(_("At the platform, this work is “%(status)s”.") % {"status": submission.get_status_display()})
+        _compensated_before(submission, at)
         submission.decision, submission.decided_by = Decision.REJECT, by
         submission.decided_at, submission.reason = at, reason
         submission.save(update_fields=["decision", "decided_by", "decided_at", "reason"])

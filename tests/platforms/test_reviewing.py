@@ -11,7 +11,15 @@ from core.models import User
 from judgments import services as judgment_services
 from platforms.models import Operation, Payment, Publication, Submission
 from platforms.publishing import publication_unsaved
-from platforms.reviewing import compensations_find, publication_settle, submission_reject, workers_exclude
+from platforms.reviewing import (
+    bonus_owed,
+    compensation_offer,
+    compensations_find,
+    publication_settle,
+    submission_approve,
+    submission_reject,
+    workers_exclude,
+)
 from pools.models import Campaign, Collection
 from tasks import services as task_services
 from tasks.models import Assignment
@@ -69,6 +77,34 @@ def test_what_the_platform_has_approved_cannot_be_rejected_any_more(campaign: Ca
     one.refresh_from_db()
     assert one.decision == ""
     assert not publication.operations.exists()
+
+
+def compensated(publication: Publication, state: str) -> Submission:
+    """Work for which a compensation was found, and that was submitted after all; an offer is open, or was paid."""
+    work = done(publication)
+    assert compensations_find(publication=publication, at=timezone.now()) == 1
+    payment = Payment.objects.get()
+    compensation_offer(payment=payment, at=timezone.now())
+    Payment.objects.update(state=state)
+    return submitted(publication, work, assignment=work)
+
+
+@pytest.mark.parametrize(("state", "paid"), [("paid", ["compensation", "reward"]), ("owed", ["bonus", "reward"])])
+def test_a_person_who_approves_late_work_pays_it_once(
+    campaign: Campaign, rita: User, state: str, paid: list[str]
+) -> None:
+    one = compensated(opened(campaign, pay="base-and-bonus"), state)
+    assert bonus_owed(one) > 0
+    submission_approve(submission=one, by=rita, why="good", at=timezone.now())
+    assert sorted(Payment.objects.exclude(state="refused").values_list("purpose", flat=True)) == paid
+    assert Operation.objects.get(kind="compensate").state == ("planned" if state == "paid" else "refused")
+
+
+def test_an_open_compensation_is_withdrawn_with_the_rejection_of_its_work(campaign: Campaign, rita: User) -> None:
+    one = compensated(opened(campaign), "owed")
+    submission_reject(submission=one, by=rita, why="careless", at=timezone.now())
+    assert Payment.objects.get().state == "refused"
+    assert Operation.objects.get(kind="compensate").state == "refused"
 
 
 @pytest.mark.parametrize("decision", ["", "approve", "reject"])
