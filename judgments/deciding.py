@@ -178,8 +178,9 @@ def bulk_undo(*, bulk: BulkDecision, by: User, at: datetime) -> BulkDecision:
         raise NotNow(_("A decision about money cannot be undone."))
     bulk.undone_by, bulk.undone_at = by, at
     bulk.save(update_fields=["undone_by", "undone_at"])
-    bulk.rows.filter(state=State.DONE).update(state=State.UNDOING)
+    # In this order: a row that is being decided holds up the first update, and is done when the second looks.
     bulk.rows.filter(state=State.WAITING).update(state=State.UNDONE)
+    bulk.rows.filter(state=State.DONE).update(state=State.UNDOING)
     return bulk
 
 

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.db.models import QuerySet
 from django.test import Client
 from django.urls import reverse
@@ -144,6 +145,24 @@ def test_workers_are_barred_and_welcomed_again_once_each(twice: Campaign, works:
     deciding.bulk_undo(bulk=bulk, by=rita, at=timezone.now())
     deciding.bulk_run(bulk=bulk, at=timezone.now(), seconds=60)
     assert not Worker.objects.filter(barred_at__isnull=False).exists()
+
+
+def test_a_row_that_is_decided_while_the_decision_is_undone_is_undone_too(
+    twice: Campaign, works: list[Assignment], rita: User
+) -> None:
+    chosen, at = twice.assignments.filter(pk=works[0].pk), timezone.now()
+    bulk = deciding.bulk_create(campaign=twice, action=Action.EXCLUDE, chosen=chosen, why="Careless.", by=rita, at=at)
+
+    def decide_first(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        """Where the update would wait for the row that is being decided."""
+        if "judgments_bulkrow" in sql and "waiting" in params:
+            with connection.cursor() as cursor:
+                cursor.cursor.execute("UPDATE judgments_bulkrow SET state = 'done'")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(decide_first):
+        deciding.bulk_undo(bulk=bulk, by=rita, at=at)
+    assert states(bulk) == ["undoing"]
 
 
 # --- money
