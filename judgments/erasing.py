@@ -4,6 +4,7 @@ What a worker judged stays, under the same pseudonyms, which are keyed with the 
 exports stay as they are, to the byte. All of a worker's erasure is one transaction.
 """
 
+import logging
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -26,6 +27,8 @@ from pools.models import Campaign
 from tasks.models import Assignment, Consent, Invitation, Worker
 
 PSEUDONYM_LENGTH = 16
+LOST = timedelta(days=1)  # a message that is still being sent: its process has died
+log = logging.getLogger(__name__)
 
 
 class Plan(NamedTuple):
@@ -122,14 +125,14 @@ def erasure_plan(worker: Worker, *, at: datetime) -> Plan:
     reasons = Decision.objects.filter(worker=worker, by__isnull=False).exclude(why="")
     ids = rows.assignments.filter(_has_id() | ~Q(came_from="") | ~Q(receipt=""))
     said = rows.operations.exclude(request={}, result={}, error="")
-    evidence = rows.payments.exclude(evidence={})
+    evidence = rows.payments.exclude(evidence={}, why="")
     goes = [
         (_("name, platform's id and joining form of the worker"), named),
         (_("invitations and personal links"), Invitation.objects.filter(worker=worker).count()),
         (_("assignments with a platform's id, a receipt or a digest of an address"), ids.count()),
         (_("submissions with ids of the platform, or a text"), rows.submissions.filter(_names_somebody()).count()),
         (_("calls to the platform: what they said"), said.count()),
-        (_("evidence of payments, as the platform gave it"), evidence.count()),
+        (_("evidence of payments, as the platform gave it, and reasons of bonuses"), evidence.count()),
         (_("alarms about the worker or the work"), rows.alarms.count()),
         (_("reasons that people gave for decisions"), reasons.count()),
         (_("texts of messages"), Message.objects.filter(worker=worker).exclude(text="").count()),
@@ -212,12 +215,38 @@ def _obstacles(worker: Worker, rows: _Rows, at: datetime) -> list[str]:
         )
     if rows.operations.filter(ended_at=None).exists():
         found.append(_("Calls to the platform about the worker are planned or on their way."))
+    found += _of_messages(worker, at)
     awaited = rows.assignments.filter(_has_id(), submission=None, finished_at__isnull=False)
     for publication in Publication.objects.filter(campaign__assignments__in=awaited).distinct():
         of_it = awaited.filter(campaign=publication.campaign_id, payments=None)
         if of_it.filter(finished_at__gt=at - publication.longest_time - GRACE).exists():
             found.append(_("Work that was finished here may still be submitted at the platform."))
             break
+    return found
+
+
+def _of_messages(worker: Worker, at: datetime) -> list[str]:
+    found, exchanged, states = [], Message.objects.filter(worker=worker), Message.State
+    unanswered = exchanged.filter(state=states.RECEIVED).count()
+    if unanswered:
+        found.append(
+            ngettext(
+                "%(count)d message of the worker has no answer. Answer it, or decide that it needs none.",
+                "%(count)d messages of the worker have no answer. Answer them, or decide that they need none.",
+                unanswered,
+            )
+            % {"count": unanswered}
+        )
+    unsent = exchanged.filter(Q(state=states.PLANNED) | Q(state=states.SENDING, at__gt=at - LOST)).count()
+    if unsent:
+        found.append(
+            ngettext(
+                "%(count)d message to the worker is not sent yet.",
+                "%(count)d messages to the worker are not sent yet.",
+                unsent,
+            )
+            % {"count": unsent}
+        )
     return found
 
 
@@ -238,7 +267,7 @@ def worker_erase(*, worker: Worker, at: datetime, why: str = "") -> Plan:
         rows.alarms.delete()
         for submission in rows.submissions.filter(_names_somebody()).select_related("publication__campaign"):
             _erase_submission(submission)
-        rows.payments.exclude(evidence={}).update(evidence={})
+        rows.payments.exclude(evidence={}, why="").update(evidence={}, why="")
         rows.operations.exclude(request={}, result={}, error="").update(request={}, result={}, error="")
         _erase_assignments(rows.assignments)
         PairReport.objects.filter(assignment__worker=worker).exclude(note="").update(note="")
@@ -325,6 +354,9 @@ def _erase_each(workers: Iterable[Worker], *, at: datetime, why: str) -> Erased:
             worker_erase(worker=worker, at=at, why=why)
         except NotNow as error:
             kept[worker.pk] = str(error)
+        except Exception as error:
+            log.exception("Erasing worker %s", worker.pk)
+            kept[worker.pk] = _("It failed (%(error)s). The log says more.") % {"error": type(error).__name__}
         else:
             erased += 1
     return Erased(erased, kept)
@@ -396,7 +428,7 @@ def personal_data(worker: Worker) -> dict[str, Any]:
             for row in rows.submissions.order_by("pk")
         ],
         "payments": [
-            _values(row, "assignment_id", "purpose", "amount", "state", "owed_at", "paid_at", "evidence")
+            _values(row, "assignment_id", "purpose", "amount", "state", "owed_at", "paid_at", "evidence", "why")
             for row in rows.payments.order_by("pk")
         ],
         "decisions": [

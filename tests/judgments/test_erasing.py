@@ -56,6 +56,7 @@ def worker(campaign: Campaign, rita: User) -> Worker:
     payment = Payment.objects.create(
         publication=publication, assignment=assignment, submission=submission, purpose="reward", amount="2.00",
         fee="0.40", state="paid", owed_at=now, paid_at=now, evidence={"AssignmentId": ASSIGNMENT_ID},
+        why="she told me so",
     )  # fmt: skip
     operation = Operation.objects.create(
         publication=publication, kind="bonus", submission=submission, payment=payment, state="done", next_try=now,
@@ -141,7 +142,9 @@ def test_an_erasure_that_is_cut_short_anywhere_leaves_everything_as_it_was(worke
     assert WORKER_ID not in everything()
 
 
-@pytest.mark.parametrize("what", ["owed", "undecided", "planned", "judging"])
+@pytest.mark.parametrize(
+    "what", ["owed", "undecided", "planned", "judging", "message received", "message planned", "message sending"]
+)
 def test_while_money_is_unsettled_or_the_worker_judges_nothing_is_erased_and_the_reason_is_said(
     what: str, worker: Worker, campaign: Campaign
 ) -> None:
@@ -151,6 +154,10 @@ def test_while_money_is_unsettled_or_the_worker_judges_nothing_is_erased_and_the
         Submission.objects.update(decision="", decided_by=None, decided_at=None)
     elif what == "planned":
         Operation.objects.update(state="planned", ended_at=None)
+    elif what.startswith("message"):
+        Publication.objects.get().messages.create(
+            worker=worker, state=what.removeprefix("message "), subject="Pay", text="When?", at=timezone.now()
+        )
     else:
         Worker.objects.update(barred_at=None)
         factories.take(worker, campaign)
@@ -232,7 +239,7 @@ def test_a_worker_gets_all_that_is_stored(worker: Worker) -> None:
     told = json.loads(json.dumps(erasing.personal_data(worker), default=str))
     assert told["worker"]["external_id"] == WORKER_ID
     assert len(told["judgments"]) == Judgment.objects.filter(assignment__worker=worker).count() > 0
-    assert told["payments"][0]["amount"] == "2.00"
+    assert (told["payments"][0]["amount"], told["payments"][0]["why"]) == ("2.00", "she told me so")
     assert told["decisions"][0]["why"] == "she told me a lie"
     assert {"question", "left", "right", "kind"} <= set(told["judgments"][0]["compared"]) | {"left", "right"}
 
@@ -276,6 +283,26 @@ def test_a_campaigns_workers_are_erased_once_it_is_closed_but_for_those_who_are_
     assert jobs.erase_campaign(campaign.pk, "The study is over") == "workers erased: 1, kept: 0"
     assert jobs.erase_campaign(campaign.pk) == "workers erased: 0, kept: 0"
     assert not Worker.objects.exclude(label="").exists()
+
+
+def test_an_erasure_that_fails_unexpectedly_stops_no_other(
+    worker: Worker, campaign: Campaign, bob: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    factories.do(bob, campaign)
+    Campaign.objects.update(state="closed")
+    campaign.refresh_from_db()
+    forget = erasing.worker_forget
+
+    def fail(*, worker_id: int) -> int:
+        if worker_id == worker.pk:
+            raise ValueError(WORKER_ID)
+        return forget(worker_id=worker_id)
+
+    monkeypatch.setattr(erasing, "worker_forget", fail)
+    erased, kept = erasing.campaign_erase(campaign=campaign, at=timezone.now())
+    assert (erased, kept) == (1, {worker.pk: "It failed (ValueError). The log says more."})
+    worker.refresh_from_db()
+    assert worker.external_id == WORKER_ID
 
 
 def test_periods_of_a_lab_are_kept_by_a_job_and_doing_it_again_changes_nothing(
