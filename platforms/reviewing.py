@@ -255,6 +255,8 @@ def bonus_grant(*, submission: Submission, amount: Decimal, by: User, why: str, 
     if payment.by is not None:
         if payment.amount != amount:
             raise NotNow(_("This work got an extra bonus of %(amount)s before.") % {"amount": dollars(payment.amount)})
+        if payment.state == Payment.State.REFUSED:
+            raise NotNow(_("The platform refused this bonus. Under Calls, read why, and try that call again."))
         return payment
     payment.by, payment.why = by, reason
     payment.save(update_fields=["by", "why"])

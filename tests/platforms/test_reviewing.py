@@ -12,6 +12,7 @@ from judgments import services as judgment_services
 from platforms.models import Operation, Payment, Publication, Submission
 from platforms.publishing import publication_unsaved
 from platforms.reviewing import (
+    bonus_grant,
     bonus_owed,
     compensation_offer,
     compensations_find,
@@ -77,6 +78,17 @@ def test_what_the_platform_has_approved_cannot_be_rejected_any_more(campaign: Ca
     one.refresh_from_db()
     assert one.decision == ""
     assert not publication.operations.exists()
+
+
+def test_a_bonus_that_the_platform_refused_is_not_said_to_be_granted(campaign: Campaign, rita: User) -> None:
+    publication = opened(campaign)
+    one = submitted(publication, done(publication), decision="approve")
+    for state in ("owed", "refused"):
+        bonus_grant(submission=one, amount=Decimal("0.50"), by=rita, why="thorough", at=timezone.now())
+        Payment.objects.update(state=state)
+    with pytest.raises(NotNow, match="refused this bonus"):
+        bonus_grant(submission=one, amount=Decimal("0.50"), by=rita, why="thorough", at=timezone.now())
+    assert Operation.objects.count() == 1
 
 
 def compensated(publication: Publication, state: str) -> Submission:
