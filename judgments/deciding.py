@@ -236,14 +236,14 @@ def _decide(row: BulkRow, at: datetime) -> str:
         return State.DONE
     if bulk.action in OF_WORKERS:
         decide = judgment_services.worker_bar if bulk.action == Action.BAR else judgment_services.worker_unbar
-        decide(worker=row.worker, campaign=bulk.campaign, **given)
-        return State.DONE
+        changed = decide(worker=row.worker, campaign=bulk.campaign, **given)
+        return State.DONE if changed else State.UNCHANGED  # somebody else decided the same: undoing must not undo that
     assert row.assignment is not None
     if bulk.action in (Action.EXCLUDE, Action.EXCLUDE_ALL, Action.RESTORE):
         excludes = bulk.action != Action.RESTORE
         now = Assignment.objects.values_list("verdict", flat=True).get(pk=row.assignment.pk)
         if now == (Verdict.EXCLUDED if excludes else Verdict.ACCEPTED):
-            return State.UNCHANGED  # somebody else decided the same meanwhile, and undoing this must not undo that
+            return State.UNCHANGED
         change: Callable[..., object] = (
             judgment_services.assignment_exclude if excludes else judgment_services.assignment_restore
         )

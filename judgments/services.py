@@ -286,18 +286,22 @@ def assignment_restore(
 
 
 @transaction.atomic
-def worker_bar(*, worker: Worker, campaign: Campaign, why: str, by: User | None, at: datetime) -> None:
-    """Bar a worker from more HITs of the lab; a no-op if the worker is already barred."""
-    if task_services.worker_bar(worker=worker, at=at):
+def worker_bar(*, worker: Worker, campaign: Campaign, why: str, by: User | None, at: datetime) -> bool:
+    """Bar a worker from more HITs of the lab. Returns whether they were welcome before."""
+    changed = task_services.worker_bar(worker=worker, at=at)
+    if changed:
         _rule(campaign, worker, None, Decision.Kind.BARRED, _reason(why), by, at)
+    return changed
 
 
 @transaction.atomic
-def worker_unbar(*, worker: Worker, campaign: Campaign, why: str, by: User, at: datetime) -> None:
-    """Lift a worker's bar. Excluded work stays excluded until it is restored."""
-    if task_services.worker_unbar(worker=worker):
+def worker_unbar(*, worker: Worker, campaign: Campaign, why: str, by: User, at: datetime) -> bool:
+    """Lift a worker's bar. Excluded work stays excluded until it is restored. Returns whether they were barred."""
+    changed = task_services.worker_unbar(worker=worker)
+    if changed:
         worker_publications_reopen(worker=worker)
         _rule(campaign, worker, None, Decision.Kind.UNBARRED, _reason(why), by, at)
+    return changed
 
 
 def _exclude(assignment: Assignment, *, why: str, by: User | None, at: datetime) -> None:

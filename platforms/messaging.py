@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -18,6 +18,7 @@ from tasks.models import Worker
 
 State = Message.State
 MOST_WORKERS, MOST_TEXT, MOST_SUBJECT = 100, 4_096, 200
+SAME = timedelta(minutes=10)  # in which the same message again is a repeated request
 ROUNDS = 20  # pages of messages that one look reads
 log = logging.getLogger(__name__)
 
@@ -42,16 +43,24 @@ def may_be_written_to(publication: Publication) -> QuerySet[Worker]:
 def message_write(
     *, publication: Publication, worker: Worker, subject: str, text: str, by: User, at: datetime
 ) -> Message:
-    """Write to one worker; a job sends it. Waiting messages of that worker count as answered."""
+    """Write to one worker; a job sends it. Waiting messages of that worker count as answered.
+
+    The same message again, soon after, is not written again: unless it failed, or answers another message.
+    """
     subject, text = " ".join(subject.split()), text.strip().replace("\0", "")
     if not subject or len(subject) > MOST_SUBJECT:
         raise BadRequest(_("A message needs a subject of at most %(most)d characters.") % {"most": MOST_SUBJECT})
     if not text or len(text) > MOST_TEXT:
         raise BadRequest(_("A message needs a text of at most %(most)d characters.") % {"most": MOST_TEXT})
+    worker = Worker.objects.select_for_update(of=("self",), no_key=True).get(pk=worker.pk)
     wrote = publication.messages.filter(worker=worker, state__in=Message.INCOMING)
     if not wrote.exists() and not may_be_written_to(publication).filter(pk=worker.pk).exists():
         raise NotNow(_("The platform takes no message to somebody who has not submitted work."))
-    wrote.filter(state=State.RECEIVED).update(state=State.ANSWERED)
+    answers = wrote.filter(state=State.RECEIVED).update(state=State.ANSWERED)
+    same = publication.messages.filter(worker=worker, subject=subject, text=text, by=by, at__gt=at - SAME)
+    known = same.exclude(state=State.FAILED).order_by("id").last()
+    if known is not None and not answers:
+        return known
     return Message.objects.create(
         publication=publication, worker=worker, state=State.PLANNED, subject=subject, text=text, by=by, at=at
     )

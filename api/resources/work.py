@@ -134,7 +134,7 @@ class _Worker(Endpoint):
             raise NotYours(_("This worker has done nothing in this campaign."))
         return Response(shapes.WorkerShape(rows[0]).data)
 
-    def decide(self, request: Request, pk: int, name: str, service: Callable[..., None]) -> Response:
+    def decide(self, request: Request, pk: int, name: str, service: Callable[..., bool]) -> Response:
         campaign, sent = self.campaign(pk), checked(shapes.Reason, request)
         worker = self.worker(campaign, name)
         service(worker=worker, campaign=campaign, by=user_of(request), at=timezone.now(), **sent)

@@ -1,6 +1,7 @@
 """The review bench: what is counted of work, decisions on many at once, and undoing them."""
 
 import csv
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -17,7 +18,8 @@ from judgments import deciding, summarizing
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
 from judgments.models import Acceptance, AssignmentSummary, BulkDecision, Decision, WorkerSummary
-from platforms.models import Operation, Payment, Publication
+from platforms import messaging
+from platforms.models import Message, Operation, Payment, Publication
 from pools.models import Campaign, Collection
 from tasks.models import Assignment, Worker
 from tests import factories
@@ -147,6 +149,21 @@ def test_workers_are_barred_and_welcomed_again_once_each(twice: Campaign, works:
     assert not Worker.objects.filter(barred_at__isnull=False).exists()
 
 
+def test_a_bar_that_somebody_else_set_meanwhile_is_not_lifted_by_undoing(
+    twice: Campaign, works: list[Assignment], rita: User
+) -> None:
+    alice, at = works[0].worker, timezone.now()
+    bulk = deciding.bulk_create(
+        campaign=twice, action=Action.BAR, chosen=twice.assignments.all(), why="Careless.", by=rita, at=at
+    )
+    judgment_services.worker_bar(worker=alice, campaign=twice, why="A robot.", by=rita, at=at)
+    deciding.bulk_run(bulk=bulk, at=at, seconds=60)
+    assert states(bulk) == ["unchanged", "done"]
+    deciding.bulk_undo(bulk=bulk, by=rita, at=at)
+    deciding.bulk_run(bulk=bulk, at=at, seconds=60)
+    assert Worker.objects.get(barred_at__isnull=False) == alice
+
+
 def test_a_row_that_is_decided_while_the_decision_is_undone_is_undone_too(
     twice: Campaign, works: list[Assignment], rita: User
 ) -> None:
@@ -210,6 +227,27 @@ def test_work_is_rejected_with_the_reason_that_the_worker_reads(
     assert not Payment.objects.exists()
     asked = Operation.objects.filter(kind="reject").values_list("request__RequesterFeedback", flat=True)
     assert list(asked) == ["Careless.", "Careless."]
+
+
+# --- messages
+
+
+def test_a_message_that_is_posted_twice_is_written_once(campaign: Campaign, published: Publication, rita: User) -> None:
+    for _request in range(2):
+        make(campaign, Action.MESSAGE, campaign.assignments.all(), rita)
+    assert Message.objects.filter(state="planned", text="Careless.").count() == 2  # one to each of two workers
+
+    first, now = Message.objects.earliest("id"), timezone.now()
+    given: dict[str, Any] = {"publication": published, "worker": first.worker, "subject": first.subject, "by": rita}
+    again = messaging.message_write(text="Careless.", at=now, **given)
+    assert again == first
+    assert messaging.message_write(text="Careful.", at=now, **given) != first
+    assert messaging.message_write(text="Careless.", at=now + timedelta(minutes=11), **given) != first
+    Message.objects.filter(text="Careless.").update(state="failed")
+    assert messaging.message_write(text="Careless.", at=now, **given) != first
+    published.messages.create(worker=first.worker, state="received", subject="Hm", text="Hm?", at=now)
+    messaging.message_write(text="Careless.", at=now, **given)
+    assert Message.objects.filter(state="planned", text="Careless.").count() == 2
 
 
 # --- the pages
