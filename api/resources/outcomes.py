@@ -80,7 +80,7 @@ class Results(Endpoint):
             "is_current": not status.stale,
             "judgments": status.judgments,
             "tables": tables.tables(data) if data else [],
-            "findings": [str(finding) for finding in findings(data)] if data else [],
+            "findings": [said for finding in findings(data) for said in finding.sentences] if data else [],
         }
         return Response(shapes.ResultsShape(content).data)
 
