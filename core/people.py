@@ -4,6 +4,7 @@ Triggers keep the last admin whoever writes (migration 0002); what is here says 
 """
 
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from allauth.account.forms import default_token_generator
 from allauth.account.models import EmailAddress
@@ -24,6 +25,13 @@ from core.models import Lab, MemberInvitation, Membership, User
 Role = Membership.Role
 INVITATION_DAYS = 14
 _INVITED = "invited"
+
+
+class Invited(NamedTuple):
+    """What a link says: the invitation, and whether the link was in the mail to its address, and nowhere else."""
+
+    invitation: MemberInvitation
+    by_mail: bool
 
 
 class LastAdmin(NotNow):
@@ -72,6 +80,8 @@ def role_set(*, membership: Membership, role: str) -> Membership:
     membership = Membership.objects.select_related("lab", "user").get(pk=membership.pk)
     if role != Role.ADMIN and (why := why_role_needed(membership)):
         raise LastAdmin(why)
+    if membership.role == Role.ADMIN != role:
+        _revoke_all(Lab.objects.filter(pk=membership.lab_id))
     membership.role = role
     membership.save(update_fields=["role"])
     return membership
@@ -83,6 +93,8 @@ def membership_end(*, membership: Membership) -> None:
     _lock(membership.lab_id)
     if why := why_role_needed(membership):
         raise LastAdmin(why)
+    if membership.role == Role.ADMIN:
+        _revoke_all(Lab.objects.filter(pk=membership.lab_id))
     Membership.objects.filter(pk=membership.pk).delete()
 
 
@@ -94,22 +106,25 @@ def _lock(lab_id: int) -> None:
 # --- invitations
 
 
-def invitation_address(invitation: MemberInvitation) -> str:
-    """The link that lets somebody join: signed, and worth nothing without its row."""
-    return f"{settings.SITE_URL}{reverse('core:invited', args=[signing.dumps(invitation.pk, salt=_INVITED)])}"
+def invitation_address(invitation: MemberInvitation, *, by_mail: bool = False) -> str:
+    """The link that lets somebody join: signed, and worth nothing without its row. The one that is mailed is another
+    than the one that is shown, since it proves that whoever opens it reads that mail.
+    """
+    token = signing.dumps([invitation.pk, by_mail], salt=_INVITED)
+    return f"{settings.SITE_URL}{reverse('core:invited', args=[token])}"
 
 
-def invitation_at(token: str, at: datetime) -> MemberInvitation:
+def invitation_at(token: str, at: datetime) -> Invited:
     """The open invitation of a link. Raises NotYours if it was taken or revoked, has expired, or never was one."""
     gone = NotYours(_("This invitation is no longer valid: it was used, revoked or has expired. Ask for a new one."))
     try:
-        key = signing.loads(token, salt=_INVITED)
+        key, by_mail = signing.loads(token, salt=_INVITED)
     except signing.BadSignature as error:
         raise gone from error
     found = open_invitations(at).filter(pk=key).select_related("lab").first()
     if found is None:
         raise gone
-    return found
+    return Invited(found, by_mail)
 
 
 def open_invitations(at: datetime) -> QuerySet[MemberInvitation]:
@@ -135,7 +150,7 @@ def invitation_mail(*, invitation: MemberInvitation) -> None:
         "lab": invitation.lab,
         "role": invitation.get_role_display(),
         "until": f"{invitation.expires_at:%d %b %Y}",
-        "link": invitation_address(invitation),
+        "link": invitation_address(invitation, by_mail=True),
     }
     subject = _("Invitation to “%(lab)s” at Bestknown") % {"lab": " ".join(str(invitation.lab).split())}
     send_mail(subject, said % values, None, [invitation.email])
@@ -147,9 +162,16 @@ def invitation_revoke(*, invitation: MemberInvitation, at: datetime) -> None:
     MemberInvitation.objects.filter(pk=invitation.pk, accepted_at=None, revoked_at=None).update(revoked_at=at)
 
 
+def _revoke_all(labs: QuerySet[Lab]) -> None:
+    """An admin who goes has seen the links of all open invitations, so they lose their worth."""
+    MemberInvitation.objects.filter(lab__in=labs, accepted_at=None, revoked_at=None).update(revoked_at=timezone.now())
+
+
 @transaction.atomic
 def invitation_accept(*, invitation: MemberInvitation, user: User, at: datetime) -> Membership:
-    """Join a lab, as a new user (not saved yet) or as one who is in others. Raises NotYours if somebody was faster."""
+    """Join a lab, as a new user (not saved yet, with an address only if it is proven theirs) or as one who is in
+    others. Raises NotYours if somebody was faster.
+    """
     is_new = user.pk is None
     if is_new:
         user.save()
@@ -157,8 +179,7 @@ def invitation_accept(*, invitation: MemberInvitation, user: User, at: datetime)
     if not taken:
         raise NotYours(_("This invitation is no longer valid: it was used, revoked or has expired. Ask for a new one."))
     if is_new and user.email:
-        proven = invitation.mailed_at is not None and user.email == invitation.email
-        EmailAddress.objects.create(user=user, email=user.email, verified=proven, primary=True)
+        EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
     _lock(invitation.lab_id)
     membership, is_new_here = Membership.objects.get_or_create(
         lab=invitation.lab, user=user, defaults={"role": invitation.role}
@@ -182,6 +203,7 @@ def user_disable(*, user: User) -> None:
     User.objects.select_for_update().get(pk=user.pk)
     if why := why_needed(user):
         raise LastAdmin(why)
+    _revoke_all(Lab.objects.filter(memberships__user=user, memberships__role=Role.ADMIN))
     User.objects.filter(pk=user.pk).update(is_active=False)
 
 

@@ -21,6 +21,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_ratelimit.decorators import ratelimit
 
 from core import people as lab_people
+from core.audit.services import entry_note
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing
@@ -53,28 +54,20 @@ class JoinForm(SetPasswordMixin, forms.ModelForm):  # type: ignore[type-arg]  # 
 
     class Meta:
         model = User
-        fields = ["username", "first_name", "last_name", "email"]
+        fields = ["username", "first_name", "last_name"]
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self.fields["username"].label = _("Name to log in with")
-        self.fields["email"].label = _("E-mail address")
-        self.fields["email"].help_text = _("For a new password, should you forget yours.")
         self.fields["username"].widget.attrs["autocomplete"] = "username"
-        self.fields["email"].widget.attrs["autocomplete"] = "email"
 
-    def clean_email(self) -> str:
-        """Refuse an address that somebody else logs in with."""
-        email = str(self.cleaned_data["email"])
-        if email and User.objects.filter(email__iexact=email).exists():
+    def clean(self) -> dict[str, Any]:
+        """The password twice the same, and for an address of nobody else's."""
+        self.validate_passwords()
+        if self.instance.email and User.objects.filter(email__iexact=self.instance.email).exists():
             raise forms.ValidationError(
                 _("Somebody has an account with this address. Log in, then open the link again.")
             )
-        return email
-
-    def clean(self) -> dict[str, Any]:
-        """The password twice the same."""
-        self.validate_passwords()
         return super().clean() or self.cleaned_data
 
     def _post_clean(self) -> None:
@@ -201,6 +194,7 @@ def reset_link(request: Request, pk: int, membership_pk: int) -> HttpResponse:
     """A link with which a member chooses a new password; for admins of the site."""
     membership = _membership_of(request, pk, membership_pk)
     address = lab_people.reset_address(membership.user)
+    entry_note(subject="session", action="reset-link", key=membership.user.pk)
     context = {"lab": membership.lab, "person": membership.user, "address": address}
     return render(request, "core/reset_link.html", context)
 
@@ -216,7 +210,7 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
     if getattr(request, "limited", False):
         raise TooManyTries(_("There have been too many attempts. Please wait a minute and try again."))
     at = timezone.now()
-    invitation = lab_people.invitation_at(token, at)
+    invitation, by_mail = lab_people.invitation_at(token, at)
     context: dict[str, Any] = {"invitation": invitation}
     if request.user.is_authenticated:
         if request.method == "GET":
@@ -224,9 +218,11 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
         lab_people.invitation_accept(invitation=invitation, user=request.user, at=at)
         messages.success(request, _("You are now a member of “%(lab)s”.") % {"lab": invitation.lab})
         return see_other("pools:campaigns")
-    form, status = JoinForm(initial={"email": invitation.email}), 200
+    # An address counts once it is proven: by this mail, or later by another (Your account).
+    new = User(email=invitation.email if by_mail else "")
+    form, status = JoinForm(instance=new), 200
     if request.method == "POST":
-        form, status = JoinForm(request.POST), 400
+        form, status = JoinForm(request.POST, instance=new), 400
         if form.is_valid():
             user = form.save(commit=False)
             user.set_password(form.cleaned_data["password1"])

@@ -298,6 +298,8 @@ def roles_of(user: User) -> dict[int, str]:
 
 def may(user: User, lab: Lab | None, right: Right) -> bool:
     """Whether somebody has a right in a lab; without a lab, in any."""
+    if right == R.SITE:
+        return user.is_staff and user.is_superuser
     if right in _ANYWHERE or user.is_staff:
         return True
     roles = roles_of(user)

@@ -6,6 +6,7 @@ else.
 """
 
 import secrets
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -48,6 +49,7 @@ class Trial:
     """
 
     campaign: Campaign
+    linked_at: float
     wording: str = ""
     visit: str = ""
     items: tuple[PackedItem, ...] = ()
@@ -58,7 +60,8 @@ class Trial:
     def token(self) -> str:
         """The signed token of its pages."""
         begun = self.begun_at.timestamp() if self.begun_at else 0
-        named = [self.campaign.pk, self.campaign.trials_revoked, self.wording, self.visit, begun, self.items]
+        campaign = self.campaign
+        named = [campaign.pk, campaign.trials_revoked, self.linked_at, self.wording, self.visit, begun, self.items]
         return PREFIX + signing.dumps(named, salt=_SALT)
 
     @property
@@ -89,11 +92,12 @@ class TrialItem(NamedTuple):
 
 def trial_link(campaign: Campaign, words: Mapping[str, str] | None = None) -> Trial:
     """A trial of a campaign as it is, or with other words, which are remembered for as long as the link lasts."""
+    linked_at = time.time()
     if words is None:
-        return Trial(campaign)
+        return Trial(campaign, linked_at)
     wording = secrets.token_urlsafe(12)
     cache.set(_words_key(wording), {name: words[name] for name in WORDS}, LASTS.total_seconds())
-    return Trial(campaign, wording)
+    return Trial(campaign, linked_at, wording)
 
 
 def trial_of(token: str) -> Trial:
@@ -102,8 +106,10 @@ def trial_of(token: str) -> Trial:
     """
     text = token.removeprefix(PREFIX)
     try:
-        key, turn, wording, visit, begun, items = signing.loads(text, salt=_SALT)
+        key, turn, linked_at, wording, visit, begun, items = signing.loads(text, salt=_SALT)
         signing.loads(text, salt=_SALT, max_age=VISIT_LASTS if visit else LASTS)
+        if time.time() - linked_at > LASTS.total_seconds():  # nor may visits begin visits for ever
+            raise signing.SignatureExpired
     except signing.SignatureExpired:
         raise TrialOver(_("This link to a trial has expired. Ask the person who sent it for a new one.")) from None
     except (signing.BadSignature, ValueError, TypeError):
@@ -122,7 +128,13 @@ def trial_of(token: str) -> Trial:
         setattr(campaign, name, words[name])
     begun_at = datetime.fromtimestamp(begun, tz=timezone.get_default_timezone()) if visit else None
     return Trial(
-        campaign, wording, visit, tuple(PackedItem(*item) for item in items), begun_at, words.get("consent", "")
+        campaign,
+        linked_at,
+        wording,
+        visit,
+        tuple(PackedItem(*item) for item in items),
+        begun_at,
+        words.get("consent", ""),
     )
 
 

@@ -148,7 +148,8 @@ def _changes(sql: Any) -> bool:
 def _quoted(acting: Origin, context: dict[str, Any]) -> str:
     """What core_audit_record() reads, as a literal."""
     request_id = REQUEST_ID.get()
-    said = acting._asdict() | {"request": "" if request_id == "-" else request_id}
-    literal = adapt(json.dumps(said).replace("\\u0000", ""))
+    facts = acting._asdict() | {"request": "" if request_id == "-" else request_id}
+    said = {name: value.replace("\0", "") if isinstance(value, str) else value for name, value in facts.items()}
+    literal = adapt(json.dumps(said))
     literal.prepare(context["connection"].connection)
     return str(literal.getquoted().decode())

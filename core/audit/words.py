@@ -55,6 +55,7 @@ SENTENCES: dict[tuple[str, str], Promise] = {
     ("judgments_pairdecision", "insert"): gettext_lazy("decided on a reported pair in %(campaign)s: %(thing)s"),
     ("session", "logged-in"): gettext_lazy("logged in"),
     ("session", "logged-out"): gettext_lazy("logged out"),
+    ("session", "reset-link"): gettext_lazy("made a link for a new password of %(person)s"),
     ("session", "failed"): gettext_lazy("failed to log in as %(person)s"),
     ("export", "made"): gettext_lazy("asked for the export files of %(campaign)s"),
     ("export", "downloaded"): gettext_lazy("downloaded %(thing)s of %(campaign)s"),

@@ -53,14 +53,15 @@ RECORD = """
     END $$;
 """
 # Entries are added, and nothing else. What has become old goes through core_audit_expire(), and what was said about a
-# worker through core_audit_forget(): the call stack shows it, so that no setting opens the table.
+# worker through core_audit_forget(): the call stack shows it, so that no setting opens the table. Its lines are in the
+# server's language; statements in them, which may say anything, stand in quotes.
 KEEP = """
     CREATE FUNCTION core_audit_keep() RETURNS trigger LANGUAGE plpgsql AS $$
     DECLARE stack text;
     BEGIN
         GET DIAGNOSTICS stack = PG_CONTEXT;
-        IF TG_OP = 'DELETE' AND stack LIKE '%PL/pgSQL function core_audit_expire(%' THEN RETURN OLD; END IF;
-        IF TG_OP = 'UPDATE' AND stack LIKE '%PL/pgSQL function core_audit_forget(%' THEN RETURN NEW; END IF;
+        IF TG_OP = 'DELETE' AND stack ~ '(^|\\n)[^"\\n]*\\mcore_audit_expire\\(' THEN RETURN OLD; END IF;
+        IF TG_OP = 'UPDATE' AND stack ~ '(^|\\n)[^"\\n]*\\mcore_audit_forget\\(' THEN RETURN NEW; END IF;
         RAISE EXCEPTION 'entries of the audit are never changed or deleted'
             USING ERRCODE = 'integrity_constraint_violation';
     END $$;
@@ -117,7 +118,7 @@ _NAME = "$1->>'name'"
 # and whether a new row's fields are recorded)
 TRIGGERS = {
     "core_user": (
-        "INSERT OR UPDATE OR DELETE", "", _OF_LAB.format("''"), "last_login", "username first_name last_name email", "",
+        "INSERT OR UPDATE OR DELETE", "", _OF_LAB.format("''"), "last_login last_seen_at", "username first_name last_name email", "",
     ),
     "core_lab": (
         "INSERT OR UPDATE OR DELETE", "", _OF_LAB.replace("lab_id", "id", 1).format(_NAME), "", "", "",

@@ -11,7 +11,7 @@ FORGET = """
     DECLARE stack text;
     BEGIN
         GET DIAGNOSTICS stack = PG_CONTEXT;
-        IF TG_OP = 'UPDATE' AND stack LIKE '%PL/pgSQL function judgments_forget_reasons(%' THEN RETURN NEW; END IF;
+        IF TG_OP = 'UPDATE' AND stack ~ '(^|\\n)[^"\\n]*\\mjudgments_forget_reasons\\(' THEN RETURN NEW; END IF;
         RAISE EXCEPTION '% is append-only: add a newer row instead', TG_TABLE_NAME
             USING ERRCODE = 'integrity_constraint_violation';
     END $$;

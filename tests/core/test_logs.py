@@ -16,6 +16,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 from celery.utils.log import ColorFormatter
 from django.conf import settings
+from django.core import signing
 from django.db import connection
 
 from config.celery import app
@@ -111,6 +112,12 @@ def test_whoever_formats_a_record_finds_no_token(
     assert "Traceback" in written.getvalue()
     for token in tokens.values():
         assert token not in written.getvalue()
+
+
+@pytest.mark.parametrize("place", ["invited", "account/email/confirm"])
+def test_links_for_people_are_not_logged_however_short_their_keys(place: str) -> None:
+    token = signing.dumps(1)
+    assert hide_tokens(f"Bad Request: /{place}/{token}/") == f"Bad Request: /{place}/…/"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from core import people
 from core.errors import NotYours
-from core.models import Lab, MemberInvitation, User
+from core.models import AuditEntry, Lab, MemberInvitation, User
 from tests import browser, factories
 from tests.looking import DESK, looks_right
 
@@ -73,6 +73,45 @@ def test_an_admin_invites_by_mail_and_the_link_makes_an_account_once(lab: Lab, a
     again = Client().post(link, JOINING | {"username": "other", "email": ""})
     assert again.status_code == 404 and "no longer valid" in again.text
     assert not User.objects.filter(username="other").exists()
+
+
+def test_only_the_mailed_link_proves_an_address(lab: Lab, agnes: User, settings: Any) -> None:
+    settings.HAS_MAIL = True
+    of(agnes).post(reverse("core:people", args=[lab.pk]), {"email": "nora@example.org", "role": "viewer"})
+    shown = path_of(MemberInvitation.objects.get())
+    assert shown in of(agnes).get(reverse("core:people", args=[lab.pk])).text
+    assert shown not in mail.outbox[0].body
+
+    Client().post(shown, JOINING)
+
+    assert User.objects.get(username="nora").email == ""
+    assert not EmailAddress.objects.exists()
+
+
+@pytest.mark.parametrize("gone", ["removed", "demoted", "disabled"])
+def test_an_admin_who_goes_takes_no_invitation_along(lab: Lab, agnes: User, gone: str) -> None:
+    factories.member(lab, "admin", "ben")
+    invitation, membership = invite(lab, agnes, role="admin"), lab.memberships.get(user=agnes)
+    if gone == "removed":
+        people.membership_end(membership=membership)
+    elif gone == "demoted":
+        people.role_set(membership=membership, role="viewer")
+    else:
+        people.user_disable(user=agnes)
+
+    assert Client().post(path_of(invitation), JOINING).status_code == 404
+    assert not User.objects.filter(username="nora").exists()
+
+
+def test_of_the_staff_only_superusers_administer_the_site(lab: Lab, ada: User) -> None:
+    factories.member(lab, "admin", "ruth")
+    User.objects.filter(username="ruth").update(is_staff=True)
+    ruth, boss = User.objects.get(username="ruth"), factories.member(lab, "viewer", "boss")
+    path = reverse("core:reset_link", args=[lab.pk, boss.memberships.get().pk])
+
+    assert of(ruth).post(path).status_code == 403
+    assert of(ada).post(path).status_code == 200
+    assert AuditEntry.objects.filter(subject="session", action="reset-link", key=str(boss.pk)).count() == 1
 
 
 def test_without_mail_the_link_is_shown_and_nothing_is_sent(lab: Lab, agnes: User, settings: Any) -> None:

@@ -172,6 +172,17 @@ def test_a_link_expires_and_cannot_be_made_up(client: Client, draft: Campaign, m
     assert saved.status_code == 404
 
 
+def test_visits_that_begin_visits_end_with_their_link(
+    client: Client, draft: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token, real, hours = trials.trial_link(draft).token, signing.time.time, 0
+    monkeypatch.setattr(signing.time, "time", lambda: real() + 3600 * hours)
+    while (begun := client.post(reverse("judging:join", args=[token]))).status_code != 410:
+        token = begun.headers["Location"].split("/")[2]
+        hours += 20  # a visit lasts a day
+    assert 14 * 24 < hours < 15 * 24
+
+
 def test_a_trial_of_pairs_that_are_gone_says_to_begin_again(client: Client, draft: Campaign) -> None:
     address = begin(client, trials.trial_link(draft))
     pool_services.campaign_compare_texts(campaign=draft)
