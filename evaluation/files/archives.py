@@ -7,14 +7,29 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import IO, BinaryIO, NamedTuple, cast
+from typing import IO, Any, BinaryIO, NamedTuple, NoReturn, cast
 
 from evaluation.errors import BadInput
-from evaluation.files.textfiles import LIMITS, Damaged, Limits, unpack
+from evaluation.files.textfiles import BLOCK, LIMITS, Damaged, Limits, unpack
 
 MEMBERS = 1_000
 _HEADER_BYTES = 1 << 20  # of one extended header in a tar file, which is read at once
+_HEADERS_BYTES = 16 << 20  # of all headers of a tar file: what they say is kept until its end
+_DIRECTORY_BYTES = 4 << 20  # of a zip file's table of contents, which is read at once
+_DIRECTORY_SIZE = 5  # where zipfile's record of the end of that table has its size
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # zipfile unpacks any other without a bound on its memory
 _USTAR = (257, b"ustar")
+_DAMAGE = (
+    Damaged,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RecursionError,
+    ValueError,
+)
 
 
 class Bounds(NamedTuple):
@@ -69,8 +84,14 @@ def members(source: BinaryIO, name: str, bounds: Bounds) -> Iterator[Member]:
             bounded = _Bounded(file, left, name, bounds.size)
             yield Member(parts[-1], cast(IO[bytes], bounded))
             left = bounded.left
-    except (Damaged, tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
-        raise BadInput(name, None, f"a damaged archive ({error}).") from None
+    except BadInput:
+        raise
+    except _DAMAGE as error:
+        raise _damaged(name, error) from None
+
+
+def _damaged(name: str, error: BaseException) -> BadInput:
+    return BadInput(name, None, f"a damaged archive ({error}).")
 
 
 class _Bounded:
@@ -80,9 +101,12 @@ class _Bounded:
         self._file, self.left, self._name, self._size = file, left, name, size
 
     def read(self, size: int = -1) -> bytes:
-        """As of the file. Raises BadInput once there was too much."""
+        """As of the file. Raises BadInput once there was too much, and where the archive is damaged."""
         most = self.left + 1
-        data = self._file.read(most if size < 0 else min(size, most))
+        try:
+            data = self._file.read(most if size < 0 else min(size, most))
+        except _DAMAGE as error:
+            raise _damaged(self._name, error) from None
         self.left -= len(data)
         if self.left < 0:
             raise BadInput(self._name, None, f"unpacks to more than {self._size:,} bytes.")
@@ -90,28 +114,38 @@ class _Bounded:
 
 
 def _zipped(source: BinaryIO, name: str) -> Iterator[tuple[str, IO[bytes]]]:
+    # As ZipFile finds it, which makes objects of the whole table before it can be asked for anything.
+    end = zipfile._EndRecData(source)  # type: ignore[attr-defined]
+    if end and end[_DIRECTORY_SIZE] > _DIRECTORY_BYTES:
+        raise BadInput(name, None, f"has a table of contents of more than {_DIRECTORY_BYTES:,} bytes.")
     with zipfile.ZipFile(source) as archive:
         for info in archive.infolist():
             if info.is_dir():
                 continue
             if info.flag_bits & 1:
                 raise BadInput(name, None, f"{info.filename} is encrypted.")
+            if info.compress_type not in _PACKED:
+                method = zipfile.compressor_names.get(info.compress_type, str(info.compress_type))  # type: ignore[attr-defined]
+                message = (
+                    f"{info.filename} is compressed by {method}. Make the zip file with its usual method (deflate)."
+                )
+                raise BadInput(name, None, message)
             with archive.open(info) as file:
                 yield info.filename, file
 
 
 def _tarred(source: BinaryIO, bounds: Bounds) -> Iterator[tuple[str, IO[bytes]]]:
     stream = cast(BinaryIO, _Unpacked(source, LIMITS._replace(size=bounds.size + (64 << 20))))
-    with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Header) as archive:
+    with _Tar.open(fileobj=stream, mode="r|", bufsize=BLOCK) as archive:
         for info in archive:
             if info.isfile() and (file := archive.extractfile(info)) is not None:
                 yield info.name, file
 
 
 class _Header(tarfile.TarInfo):
-    """A header of a tar file, which refuses to read names and the like of many megabytes into memory."""
+    """A header of a tar file, which refuses what would take many megabytes of memory: names, holes of sparse files."""
 
-    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+    def _proc_member(self, archive: _Tar) -> tarfile.TarInfo:
         extended = (
             tarfile.XHDTYPE,
             tarfile.XGLTYPE,
@@ -121,7 +155,20 @@ class _Header(tarfile.TarInfo):
         )
         if self.type in extended and self.size > _HEADER_BYTES:
             raise tarfile.ReadError("a header of more than a megabyte")
+        if self.type == tarfile.GNUTYPE_SPARSE:
+            self._proc_gnusparse_10()
+        archive.header_bytes += tarfile.BLOCKSIZE + (self.size if self.type in extended else 0)
+        if archive.header_bytes > _HEADERS_BYTES:
+            raise tarfile.ReadError(f"headers of more than {_HEADERS_BYTES:,} bytes")
         return super()._proc_member(archive)  # type: ignore[misc, no-any-return]
+
+    def _proc_gnusparse_10(self, *_: Any) -> NoReturn:
+        raise tarfile.ReadError("a sparse file, which is not read")
+
+
+class _Tar(tarfile.TarFile):
+    tarinfo = _Header
+    header_bytes = 0
 
 
 class _Unpacked:

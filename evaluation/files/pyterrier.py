@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import csv
 import math
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import IO, Any, BinaryIO, Literal
 
 import pyarrow as pa
+import pyarrow.compute as compute
 import pyarrow.parquet as parquet
 
 from evaluation.errors import BadInput
-from evaluation.files.textfiles import COLUMN_LIMITS, LIMITS, Source, TextFile, counted, quote_value
+from evaluation.files.textfiles import COLUMN_LIMITS, ID_BYTES, LIMITS, Source, TextFile, counted, quote_value
 
 PARQUET = b"PAR1"
 RESULTS = ("qid", "docno", "score", "rank")
@@ -27,6 +29,10 @@ QRELS = ("qid", "docno", "label")
 Table = Literal["results", "qrels", ""]
 # A row of results may carry the text of its query.
 ROW_LIMITS = COLUMN_LIMITS._replace(line=LIMITS.line)
+ROWS = 100_000_000  # of a Parquet file, which can claim any number in a few bytes
+# Of the lines that are written in place of a table.
+WRITTEN = LIMITS._replace(size=10 << 30)
+_BATCH = 10_000  # rows in memory
 _TAG = "pyterrier"
 
 
@@ -66,11 +72,35 @@ def as_lines(source: Source, name: str) -> Iterator[tuple[Source, int]]:
             yield source, 0
             return
         written = stack.enter_context(tempfile.TemporaryFile())
-        _write(written, rows, table_of(names), "rank" in names, "score" in names, name)
+        limited = _Limited(written, _size_of(opened), name)
+        _write(limited, rows, table_of(names), "rank" in names, "score" in names, name)
         if not written.tell():
             raise BadInput(name, by + 1, "no row follows the names of the columns.")
         written.seek(0)
         yield written, by
+
+
+class _Limited:
+    """A file to which no more is written than a table of `packed` bytes can give."""
+
+    def __init__(self, file: IO[bytes], packed: int, name: str) -> None:
+        self._file, self._name, self._written = file, name, 0
+        self._most = min(WRITTEN.size, max(WRITTEN.ratio_after, WRITTEN.ratio * packed))
+
+    def write(self, line: str) -> None:
+        """Raises BadInput once it is too much."""
+        data = line.encode()
+        self._written += len(data)
+        if self._written > self._most:
+            raise BadInput(self._name, None, f"unpacks to more than {self._most:,} bytes.")
+        self._file.write(data)
+
+
+def _size_of(source: BinaryIO) -> int:
+    here = source.tell()
+    size = source.seek(0, os.SEEK_END)
+    source.seek(here)
+    return size
 
 
 def _open(source: Source, stack: ExitStack) -> BinaryIO | None:
@@ -132,29 +162,80 @@ def _parquet_rows(source: BinaryIO, name: str) -> tuple[Iterator[tuple[int, dict
         needed = f"{', '.join(RESULTS)} (results) or {', '.join(QRELS)} (qrels)"
         raise BadInput(name, None, f"has the columns {', '.join(names[:10])}, where PyTerrier's are {needed}.")
     wanted = [column for column in names if column in (*RESULTS, "label")]
+    _check_parquet(table, wanted, name)
 
     def rows() -> Iterator[tuple[int, dict[str, Any]]]:
         number = 0
         try:
-            for batch in table.iter_batches(batch_size=10_000, columns=wanted):
-                for row in batch.to_pylist():
+            # Texts stay in dictionaries: a long one that is in all rows would else be copied for each.
+            texts = parquet.ParquetFile(source, metadata=table.metadata, read_dictionary=wanted, pre_buffer=False)
+            for batch in texts.iter_batches(batch_size=_BATCH, columns=wanted):
+                values = [
+                    _values(column, of, name, number + 1) for column, of in zip(batch.columns, wanted, strict=True)
+                ]
+                for row in zip(*values, strict=True):
                     number += 1
-                    yield number, row
+                    yield number, dict(zip(wanted, row, strict=True))
         except (pa.ArrowException, OSError) as error:
             raise BadInput(name, number + 1, f"damaged Parquet data ({error}).") from None
 
     return rows(), names
 
 
+def _check_parquet(table: Any, wanted: Sequence[str], name: str) -> None:
+    """Raises BadInput for what can stand for far more than the file holds: rows, lists, pages, texts that share."""
+    if table.metadata.num_rows > ROWS:
+        raise BadInput(name, None, f"has {table.metadata.num_rows:,} rows; {ROWS:,} are read at most.")
+    for column in wanted:
+        kind = table.schema_arrow.field(column).type
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        if not (_is_text(kind) or any(is_kind(kind) for is_kind in _NUMBERS)):
+            raise BadInput(name, None, f"the column {column} is of the type {kind}, where text or numbers are needed.")
+    for number in range(table.metadata.num_row_groups):
+        group = table.metadata.row_group(number)
+        for at in range(group.num_columns):
+            part = group.column(at)
+            column = part.path_in_schema
+            if column not in wanted:
+                continue
+            if "DELTA_BYTE_ARRAY" in part.encodings:
+                raise BadInput(name, None, f"the column {column} is encoded as DELTA_BYTE_ARRAY, which is not read.")
+            size, packed = part.total_uncompressed_size, part.total_compressed_size
+            if size > LIMITS.ratio_after and size > LIMITS.ratio * packed:
+                message = f"the column {column} unpacks to more than {LIMITS.ratio} times its packed size."
+                raise BadInput(name, None, message)
+
+
+_NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _values(column: Any, of: str, name: str, line: int) -> list[Any]:
+    """The values of a batch's column. Raises BadInput where a text is longer than an id may be."""
+    if not pa.types.is_dictionary(column.type):
+        return list(column.to_pylist())
+    if _is_text(column.type.value_type):
+        used = compute.unique(column.indices).drop_null()
+        long = compute.greater(compute.binary_length(column.dictionary.take(used)), ID_BYTES)
+        if (at := compute.index(long, True).as_py()) >= 0:
+            row = compute.index(column.indices, used[at]).as_py()
+            raise BadInput(name, line + row, f"{of} is longer than {ID_BYTES:,} bytes.")
+    return list(column.dictionary_decode().to_pylist())
+
+
 def _write(
-    file: Any, rows: Iterator[tuple[int, dict[str, Any]]], kind: Table, has_rank: bool, has_score: bool, name: str
+    file: _Limited, rows: Iterator[tuple[int, dict[str, Any]]], kind: Table, has_rank: bool, has_score: bool, name: str
 ) -> None:
     """Without ranks, those of a query are in the order of its rows; without scores, they follow from the ranks."""
     last, position = "", 0
     for line, row in rows:
         query, passage = _id(row["qid"], "qid", name, line), _id(row["docno"], "docno", name, line)
         if kind == "qrels":
-            file.write(f"{query} 0 {passage} {_text(row['label'])}\n".encode())
+            file.write(f"{query} 0 {passage} {_text(row['label'])}\n")
             continue
         position = position + 1 if query == last else 0
         last = query
@@ -163,7 +244,7 @@ def _write(
         if "" in (rank, score) or len((rank + score).split()) != 1:
             empty = "rank" if rank.split() != [rank] else "score"
             raise BadInput(name, line, f"{empty} '{quote_value(rank if empty == 'rank' else score)}' is not a number.")
-        file.write(f"{query} Q0 {passage} {rank} {score} {_TAG}\n".encode())
+        file.write(f"{query} Q0 {passage} {rank} {score} {_TAG}\n")
 
 
 def _negative(rank: str, name: str, line: int) -> str:

@@ -15,11 +15,14 @@ import pyarrow.parquet as parquet
 from evaluation.errors import BadInput
 from evaluation.files.archives import is_archive
 from evaluation.files.pyterrier import PARQUET, header_of, table_of
+from evaluation.files.textfiles import LIMITS as FILE_LIMITS
 from evaluation.files.textfiles import TextFile, columns, quote_value
 
 Kind = Literal["queries", "passages", "qrels", "run", "preferences", "archive", "unknown"]
 
 LINES = 500
+TEXT = 4 << 20  # characters that are looked at: they are held in memory while somebody waits
+LIMITS = FILE_LIMITS._replace(line=1 << 20)
 QUERY_WORDS = 20  # texts that have more of them on average are passages
 _METADATA = "# ir_metadata.start"
 _WHOLE = re.compile(r"[+-]?[0-9]+", re.ASCII)
@@ -49,11 +52,13 @@ def recognize(source: BinaryIO, name: str) -> Recognized:
         return Recognized("archive", "an archive of files")
     source.seek(0)
     lines: list[str] = []
+    read = 0
     try:
-        for _number, row in TextFile(source, name=name).rows():
+        for _number, row in TextFile(source, name=name, limits=LIMITS).rows():
             if row.strip():
                 lines.append(row)
-            if len(lines) == LINES:
+            read += len(row) + 1
+            if len(lines) == LINES or read >= TEXT:
                 break
     except BadInput as error:
         if not lines:
