@@ -15,6 +15,10 @@ from judgments.ethics import Summary
 FONTS = Path(mpl.get_data_path()) / "fonts" / "ttf"  # DejaVu Sans: Latin, Greek, Cyrillic, Arabic and Hebrew
 
 
+# Marks of direction, which fonts do not draw; shaping finds directions by itself.
+_MARKS = dict.fromkeys((0x200E, 0x200F, *range(0x2066, 0x206A)))
+
+
 class NoGlyphs(Refused):
     """The PDF's font lacks characters of the texts."""
 
@@ -52,7 +56,7 @@ def _write(pdf: FPDF, text: str, *, size: float = 10, style: str = "", right_to_
     pdf.set_font("DejaVu", style, size)
     pdf.set_x(pdf.l_margin)
     align = Align.R if right_to_left else Align.L
-    pdf.multi_cell(0, size * 0.55, text, align=align, new_x="LMARGIN", new_y="NEXT")
+    pdf.multi_cell(0, size * 0.55, text.translate(_MARKS), align=align, new_x="LMARGIN", new_y="NEXT")
     pdf.ln(1)
 
 
@@ -65,6 +69,7 @@ def _is_right_to_left(lang: str) -> bool:
 
 def _check(summary: Summary) -> None:
     texts = [text for part in summary.parts for text in (part.heading, *part.paragraphs, part.words)]
+    texts = [text.translate(_MARKS) for text in texts]
     with TTFont(FONTS / "DejaVuSans.ttf", lazy=True) as font:
         known = set(font.getBestCmap())
     missing = sorted(

@@ -201,7 +201,7 @@ def test_the_numbers_beside_the_form_follow_the_form(page: Client, draft: Campai
     draft.refresh_from_db()
     assert model_to_dict(draft) == before
     other = Client()
-    other.force_login(factories.user("sam"))
+    other.force_login(factories.member(factories.lab("Sam's lab"), "researcher", "sam"))
     assert other.post(address, sent).status_code == 404
 
 

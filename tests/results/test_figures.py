@@ -153,7 +153,7 @@ def digests() -> str:
 
 
 def test_the_same_data_give_the_same_bytes_in_every_process_and_thread() -> None:
-    code = "from tests.results import test_figures; print(test_figures.digests())"
+    code = "import django; django.setup(); from tests.results import test_figures; print(test_figures.digests())"
     another = subprocess.run(
         [sys.executable, "-c", code],
         cwd=REPOSITORY,

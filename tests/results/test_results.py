@@ -26,6 +26,7 @@ from results import refreshing, tables
 from results.computing import compute
 from results.inputs import inputs_of
 from results.models import Result
+from results.selectors import whole_data
 from results.sentences import findings
 from results.writing import as_csv, shown
 from tasks.models import Assignment, Worker
@@ -53,7 +54,8 @@ def printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 def computed(campaign: Campaign) -> dict[str, Any]:
     """The results, computed now."""
     refreshing.result_refresh(campaign=campaign)
-    data: dict[str, Any] = Result.objects.get(campaign=campaign).data
+    data = whole_data(campaign)
+    assert data is not None
     return data
 
 

@@ -167,7 +167,7 @@ def test_results_in_another_format_are_as_good_as_none(member: Client, judged: C
     assert "The results have not been computed yet" in text_of(member, address("results", judged))
     assert member.get(address("table", judged, "leaderboard")).status_code == 404
     assert result_jobs.compute_results() == "results computed: 1"
-    assert "The leaderboard, before and after" in text_of(member, address("results", judged))
+    assert "Leaderboard" in text_of(member, address("results", judged))
 
 
 def test_without_a_complete_pool_there_are_no_scores(page: Client, collection: Any) -> None:
@@ -235,7 +235,7 @@ def test_the_change_comes_first_then_the_leaderboard_and_then_sentences(research
     told = [
         "minilm is now first; it was at rank 4 before. minilm-sentences was first and is now at rank 2.",
         "From 128 judgments: 27 of 27 queries have best known answers.",
-        "The leaderboard, before and after",
+        "Leaderboard",
         "There are 31 preference qrels for 27 queries: one for 25 queries, three for 2, where a deadlock left several "
         "equally good.",
         "In 12 of 27 queries, no original qrel is among the best known answers.",
