@@ -39,6 +39,7 @@ def test_work_is_chosen_and_excluded_with_the_keyboard_and_the_pages_fit(
 
         work = reverse("judgments:work", args=[campaign.pk])
         page.goto(work)
+        assert not page.locator("dialog").is_visible()
         page.keyboard.press("?")
         page.get_by_role("dialog").get_by_text("next row, previous row").wait_for()
         page.keyboard.press("Escape")
