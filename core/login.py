@@ -55,6 +55,11 @@ class LoginForm(AuthenticationForm):
         self.fields["username"].label = gettext_lazy("Name or e-mail address")
 
 
+def _apps(request: HttpRequest) -> list[Any]:
+    """What else somebody can log in with. The page asks no database for it, so it is there while that is away."""
+    return list(get_social_adapter().list_apps(request)) if settings.SOCIALACCOUNT_PROVIDERS else []
+
+
 @method_decorator(ratelimit(key="ip", rate="10/m", method="POST", block=False), name="dispatch")
 @method_decorator(ratelimit(key=_name_key, rate="10/m", method="POST", block=False), name="dispatch")
 class LimitedLogin(LoginView):
@@ -68,7 +73,7 @@ class LimitedLogin(LoginView):
     def get_context_data(self, **named: Any) -> dict[str, Any]:
         """Which other ways in there are."""
         others = {"has_mail": settings.HAS_MAIL, "PASSKEY_LOGIN_ENABLED": mfa.PASSKEY_LOGIN_ENABLED}
-        providers = [app.get_provider(self.request) for app in get_social_adapter().list_apps(self.request)]
+        providers = [app.get_provider(self.request) for app in _apps(self.request)]
         return super().get_context_data(**named) | others | {"providers": providers}
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
