@@ -68,6 +68,7 @@ def campaign(request: Request, pk: int) -> HttpResponse:
     campaign = campaign_of(request, pk)
     draft = campaign.state == Campaign.State.DRAFT
     sizes, reused = pool_selectors.stored_sizes(campaign), reused_pairs(campaign)
+    likely = publication_likely(campaign)
     context: dict[str, Any] = {
         "campaign": campaign,
         "draft": draft,
@@ -77,12 +78,12 @@ def campaign(request: Request, pk: int) -> HttpResponse:
         "histogram": size_histogram(sizes),
         "twin_count": Twin.objects.filter(candidate__pool__campaign=campaign).count(),
         "alike": Listing(request, pool_selectors.alike_pairs(campaign), key="alike"),
-        "bill": campaign_bill(publication_likely(campaign), pairs=campaign.pair_count - reused),
+        "bill": campaign_bill(likely, pairs=campaign.pair_count - reused),
         "settings": _settings(campaign),
         "address": links.campaign_address(campaign),
         "tests": task_selectors.test_counts(campaign),
         "alarms": campaign_alarms.alarms_raised(campaign),
-        "publication": Publication.objects.filter(campaign=campaign).exclude(state="draft").first(),
+        "publication": likely if likely.state != Publication.State.DRAFT else None,
     }
     context |= {"reused": reused, "asked": campaign.pair_count - reused} | _reuse_context(campaign, draft=draft)
     if draft:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from django.core.cache import cache
-from django.db.models import Max, Sum
+from django.db.models import Max, Q, Sum
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -17,7 +17,6 @@ from judgments import reported
 from platforms import messaging
 from platforms import status as platform_status
 from platforms.bills import remaining_bill
-from platforms.costs import campaign_costs
 from platforms.models import Payment, Publication
 from platforms.publishing import publication_likely
 from pools.models import Campaign
@@ -96,12 +95,14 @@ def forecast(campaign: Campaign, at: datetime) -> Forecast:
 
 
 def _cost(campaign: Campaign, owed: Decimal) -> Cost:
-    amounts = next(campaign_costs([campaign])).amounts
     booked = Payment.objects.filter(publication__campaign=campaign).exclude(state=Payment.State.REFUSED)
-    fees = booked.aggregate(sum=Sum("fee", default=Decimal(0)))["sum"]
+    is_paid = Q(state=Payment.State.PAID)
+    sums = booked.aggregate(
+        fees=Sum("fee", default=Decimal(0)), paid=Sum("amount", filter=is_paid, default=Decimal(0))
+    )
     publication = publication_likely(campaign)
     publication.campaign = campaign
-    return Cost(owed, amounts.paid, fees, owed + fees + remaining_bill(publication).total)
+    return Cost(owed, sums["paid"], sums["fees"], owed + sums["fees"] + remaining_bill(publication).total)
 
 
 # --- what needs a person

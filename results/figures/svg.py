@@ -11,8 +11,6 @@ _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "http://www.w3.org/1999/xlink"
 _REFERENCE = re.compile(r"url\(#(.+)\)")
 _PATHS_SPACE = re.compile(r"\s+")
-ElementTree.register_namespace("", _SVG)
-ElementTree.register_namespace("xlink", _XLINK)
 
 
 def for_pages(drawing: bytes, name: str, title: str, description: str) -> bytes:
@@ -38,6 +36,9 @@ def for_pages(drawing: bytes, name: str, title: str, description: str) -> bytes:
         caption = ElementTree.Element(f"{{{_SVG}}}{tag}", id=f"{name}-{'title' if tag == 'title' else 'text'}")
         caption.text = printable(text)
         root.insert(place, caption)
+    # The prefixes are one table for all of the process, which other libraries write to (qrcode: "svg").
+    ElementTree.register_namespace("", _SVG)
+    ElementTree.register_namespace("xlink", _XLINK)
     written: bytes = ElementTree.tostring(root, encoding="utf-8")
     return written + b"\n"
 

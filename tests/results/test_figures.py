@@ -197,6 +197,13 @@ def test_an_svg_has_nothing_that_the_pages_policy_forbids(size: int) -> None:
     assert len(ids) == len(set(ids))
 
 
+def test_a_library_that_names_the_elements_of_svgs_otherwise_changes_no_figure() -> None:
+    ElementTree.register_namespace("svg", SVG.strip("{}"))  # as qrcode does
+    name = next(iter(drawn(SIZES[0])))
+    assert figures.svg(name, sample(SIZES[0], champion=True)) == drawn(SIZES[0])[name]
+    assert drawn(SIZES[0])[name].startswith(b"<svg ")
+
+
 @pytest.mark.filterwarnings("ignore:Glyph .* missing")
 def test_names_are_never_taken_as_markup_or_mathematics() -> None:
     data = sample(len(NASTY), names=NASTY)
