@@ -66,15 +66,19 @@ def read_runs(paths: Sequence[str], depth: int) -> dict[str, RunArtifact] | None
     return runs if good else None
 
 
-def read_texts(path: str, wanted: Collection[str]) -> dict[str, str]:
-    """The texts of these passages, by id. Says how many the file lacks. Raises BadInput where an id has two texts."""
+def read_texts(
+    path: str, wanted: Collection[str], missing_count_as: str = "each counts as a text of its own"
+) -> dict[str, str]:
+    """The texts of these passages, by id. Says how many the file lacks, and how these count. Raises BadInput where an
+    id has two texts.
+    """
     texts: dict[str, str] = {}
     for passage in read_passages(path, name=path):
         if passage.id in wanted and texts.setdefault(passage.id, passage.text) != passage.text:
             raise BadInput(path, None, f"passage {quote_value(passage.id)} has two texts.")
     missing = len(set(wanted).difference(texts))
     if missing:
-        tell(f"{counted(missing, 'passage')} of the pools not in {path}: each counts as a text of its own.")
+        tell(f"{counted(missing, 'passage')} of the pools not in {path}: {missing_count_as}.")
     return texts
 
 

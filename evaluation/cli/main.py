@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
+from evaluation.cli.agreement import add_agreement
 from evaluation.cli.certainty import add_certainty
 from evaluation.cli.challenge import add_challenge
 from evaluation.cli.champion import add_champion
@@ -66,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
   python -m evaluation wins --qrels qrels.txt --preferences preferences.txt bm25.txt.gz dense.txt.gz
   python -m evaluation leaderboard --qrels qrels.txt --preference-qrels preference-qrels.txt bm25.txt.gz dense.txt.gz
   python -m evaluation certainty --error-rate 0.1 --preferences preferences.txt bm25.txt.gz dense.txt.gz
+  python -m evaluation agreement --human preferences.txt --machine answers.txt bm25.txt.gz dense.txt.gz
 
 `python -m evaluation COMMAND --help` tells more about each.
 """
@@ -83,4 +85,5 @@ def _parser() -> argparse.ArgumentParser:
     add_certainty(commands)
     add_champion(commands)
     add_challenge(commands)
+    add_agreement(commands)
     return parser

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from evaluation.errors import BadInput
 from evaluation.files.rows import read_rows
 from evaluation.files.textfiles import Source, name_of, quote_value
+
+TIE = "="
 
 
 class Preference(NamedTuple):
@@ -27,24 +29,38 @@ class Pair(NamedTuple):
     b: str
 
 
-def read_preferences(source: Source, *, name: str | None = None) -> Iterator[Preference]:
+def read_preferences(source: Source, *, name: str | None = None, ties: bool = False) -> Iterator[Preference]:
     """Judgments in file order, from lines `query a b preferred`. Pairs may repeat: each line is a judgment.
 
-    Raises BadInput where a line has other columns, compares a passage with itself, or prefers neither, and where the
-    file is damaged or empty.
+    With `ties`, `preferred` may be =. Raises BadInput where a line has other columns, compares a passage with itself,
+    or prefers neither, and where the file is damaged or empty.
     """
-    for _, preference in numbered_preferences(source, name=name):
+    for _, preference in numbered_preferences(source, name=name, ties=ties):
         yield preference
 
 
-def numbered_preferences(source: Source, *, name: str | None = None) -> Iterator[tuple[int, Preference]]:
+def numbered_preferences(
+    source: Source, *, name: str | None = None, ties: bool = False
+) -> Iterator[tuple[int, Preference]]:
     """As `read_preferences`, each with its line."""
     name = name_of(source) if name is None else name
-    for line, (query, a, b, preferred) in _rows(source, name, ("query", "a", "b", "preferred"), "preferences have"):
-        if preferred not in (a, b):
+    signs = (TIE,) if ties else ()
+    for line, (query, a, b, preferred) in numbered_outcomes(source, name, signs, "preferences have"):
+        if preferred not in (a, b, *signs):
             message = f"{quote_value(preferred)} is preferred, which is neither {quote_value(a)} nor {quote_value(b)}."
             raise BadInput(name, line, message)
-        yield line, Preference(query, a, b, preferred)
+        yield line, Preference(query, a, b, None if preferred in signs else preferred)
+
+
+def numbered_outcomes(source: Source, name: str, signs: Collection[str], what: str) -> Iterator[tuple[int, list[str]]]:
+    """Lines `query a b preferred` with their numbers, whatever is preferred. `signs`: what may stand there beside ids,
+    and so cannot be the id of a passage.
+    """
+    for line, row in _rows(source, name, ("query", "a", "b", "preferred"), what):
+        for passage in row[1:3]:
+            if passage in signs:
+                raise BadInput(name, line, f"a passage called {passage}, which would be taken for an outcome.")
+        yield line, row
 
 
 def read_pairs(source: Source, *, name: str | None = None) -> Iterator[Pair]:

@@ -1,0 +1,180 @@
+"""A machine's answers beside people's judgments."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from evaluation.cli.main import main
+from evaluation.errors import BadInput
+from evaluation.files.answers import Answer, read_answers
+from evaluation.files.preferences import Preference, read_preferences
+from evaluation.statistics.machines import (
+    Beside,
+    compare_orders,
+    count_beside,
+    first_preferred,
+    longer_preferred,
+    settle,
+    wilson_interval,
+    winners_of,
+)
+from evaluation.statistics.ranks import Board
+from tests.evaluation.conftest import Write
+
+
+def answered(*lines: str) -> list[Answer]:
+    return [Answer(*line.split()) for line in lines]
+
+
+def test_a_machine_has_one_answer_for_a_pair_in_whichever_order_it_was_asked() -> None:
+    answers = answered(
+        *("q a b a", "q b a a"),  # the same in both orders
+        *("q a c a", "q c a c"),  # whatever is first
+        *("q a d !", "q d a d"),  # one answer
+        *("q b c !", "q c b !"),  # none
+        *("q b d =", "q d b d"),  # a tie that differs from an answer
+        "q c d =",
+    )
+    assert settle(answers) == {
+        ("q", "a", "b"): "a",
+        ("q", "a", "c"): None,
+        ("q", "a", "d"): "d",
+        ("q", "b", "d"): None,
+        ("q", "c", "d"): None,
+    }
+
+
+def test_agreement_is_counted_over_peoples_judgments_and_theirs_may_be_ties(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = write("people.txt", "q a b a\nq b a b\nq a b =\nq a c c\nq a d a\nq b c b\nr a b a\n")
+    machine = write("machine.txt", "q b a a\nq a c =\nq a d !\nq b c b\nr a b b\nr x y x\n")
+    assert main(["agreement", "--human", people, "--machine", machine, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out) == {"pairs": 7, "decisive": 4, "agree": 2, "ties": 1, "missing": 1}
+    assert err == "The machine was also asked about 1 pair that people did not judge.\n"
+    assert main(["agreement", "--human", people, "--machine", machine]) == 0
+    text = capsys.readouterr().out
+    assert "agrees with people in 50.0% of the judgments (95% interval by Wilson: 15.0% to 85.0%)." in text
+    assert "The machine preferred the passage that it was shown first in 50.0% of 4 answers (p = 1 in" in text
+
+
+def test_lengths_and_the_order_of_runs_are_told_where_they_are_asked_for(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = write("people.txt", "q a b a\nq a c c\nq b c c\nr a b a\n")
+    machine = write("machine.txt", "q a b b\nq a c a\nq b c b\nr a b a\n")
+    passages = write("passages.tsv", "a\tshort\nb\tmuch longer\nc\tas long as b\n")
+    one = write("one.txt", "q Q0 c 1 2 t\nr Q0 a 1 2 t\n")
+    two = write("two.txt", "q Q0 b 1 2 t\nq Q0 c 2 1 t\nr Q0 b 1 2 t\n")
+    arguments = ["agreement", "--human", people, "--machine", machine, "--passages", passages, one, two]
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    # a against b twice and a against c: the machine took the longer once, people once. b and c differ by a character.
+    assert found["longer"] == {
+        "judgments": 4, "machine": 1, "people": 2, "machine_share": 0.25, "people_share": 0.5
+    }  # fmt: skip
+    # People have c and a. The machine has b and a: two's first passages are worse for people, better for it in q.
+    assert found["orders"]["runs"] == {
+        "one": {"people": 1.0, "machine": 0.5},
+        "two": {"people": 0.25, "machine": 0.5},
+    }
+    assert (found["orders"]["queries"], found["orders"]["tau"], found["orders"]["first"]) == (2, None, ["one", "two"])
+    assert main(arguments) == 0
+    assert "by the machine in 25.0% and by people in 50.0% of 4 judgments" in capsys.readouterr().out
+    nobody = write("nobody.txt", "q a b !\n")
+    assert main(["agreement", "--human", people, "--machine", nobody, one]) == 0
+    assert "No query has a winner by people and by the machine" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("q a b c", "'c' where a, b, = (a tie) or ! (no answer) is needed."),
+        ("q a a =", "passage a against itself."),
+        ("q = b b", "a passage called =, which would be taken for an outcome."),
+        ("q a !  a", "a passage called !, which would be taken for an outcome."),
+        ("q a b", "3 columns where answers have 4 (query a b preferred)."),
+    ],
+)
+def test_bad_answers_are_refused_by_line(write: Write, line: str, message: str) -> None:
+    path = write("machine.txt", f"q a b =\n{line}\n")
+    with pytest.raises(BadInput) as refused:
+        list(read_answers(path, name="machine.txt"))
+    assert str(refused.value) == f"machine.txt, line 2: {message}"
+
+
+def test_people_have_ties_only_where_they_are_asked_for(write: Write) -> None:
+    path = write("people.txt", "q a b =\n")
+    assert list(read_preferences(path, ties=True)) == [Preference("q", "a", "b", None)]
+    with pytest.raises(BadInput, match="= is preferred, which is neither a nor b"):
+        list(read_preferences(path))
+
+
+def test_the_machines_winners_need_no_whole_pool_and_nothing_from_outside_of_it() -> None:
+    machine = settle(answered("q a b b", "q b x x", "r a b a", "s a b !"))
+    assert winners_of({"q": "abc", "s": "ab"}, machine) == (("q", "b"),)
+
+
+def test_wilsons_interval_is_its_formula() -> None:
+    z = stats.norm.ppf(0.975)
+    middle, half = (0.7 + z * z / 20) / (1 + z * z / 10), (0.021 + z * z / 400) ** 0.5 * z / (1 + z * z / 10)
+    assert wilson_interval(7, 10) == pytest.approx((middle - half, middle + half))
+    assert wilson_interval(0, 0) is None
+
+
+PAIRS = st.tuples(st.sampled_from("qr"), st.sampled_from(["ab", "ba", "ac", "ca", "bc"]))
+PEOPLE = st.lists(st.tuples(PAIRS, st.sampled_from([0, 1, None])), min_size=1, max_size=25)
+ANSWERS = st.lists(st.tuples(PAIRS, st.sampled_from([0, 1, "=", "!"])), max_size=25)
+
+
+@given(PEOPLE, ANSWERS, st.booleans(), st.booleans())
+def test_which_passage_is_called_a_matters_for_nothing_but_the_side(
+    judged: list[tuple[tuple[str, str], int | None]],
+    said: list[tuple[tuple[str, str], int | str]],
+    turn_people: bool,
+    turn_machine: bool,
+) -> None:
+    people = [Preference(query, *pair, None if which is None else pair[which]) for (query, pair), which in judged]
+    answers = [Answer(query, *pair, pair[s] if isinstance(s, int) else s) for (query, pair), s in said]
+    turned_people = [Preference(query, b, a, won) for query, a, b, won in people] if turn_people else people
+    turned = [Answer(query, b, a, won) for query, a, b, won in answers] if turn_machine else answers
+    lengths = {"a": 1, "b": 2, "c": 2}
+    machine, beside = settle(answers), count_beside(people, settle(answers))
+    assert settle(turned) == machine
+    assert count_beside(turned_people, machine) == beside
+    assert longer_preferred(turned_people, machine, lengths) == longer_preferred(people, machine, lengths)
+    ties_of_people = beside.pairs - beside.decisive - beside.ties - beside.missing
+    assert 0 <= beside.agree <= beside.decisive
+    assert 0 <= ties_of_people <= sum(one.preferred is None for one in people)
+    was, now = first_preferred(answers), first_preferred(turned)
+    assert (now.left, now.right) == ((was.right, was.left) if turn_machine else (was.left, was.right))
+
+
+def test_real_judgments_agree_with_themselves_wherever_people_did_not_differ(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(data / "preferences.txt.gz")
+    runs = sorted(map(str, (data / "runs").glob("*.gz")))[:4]
+    assert main(["agreement", "--human", path, "--machine", path, "--json", *runs]) == 0
+    found = json.loads(capsys.readouterr().out)
+    said: dict[tuple[str, frozenset[str]], set[str | None]] = {}
+    people = list(read_preferences(path))
+    for query, a, b, preferred in people:
+        said.setdefault((query, frozenset((a, b))), set()).add(preferred)
+    ties = sum(len(said[query, frozenset((a, b))]) > 1 for query, a, b, _ in people)
+    assert ties > 1000
+    decisive = len(people) - ties
+    orders = found.pop("orders")
+    assert found == Beside(len(people), decisive, decisive, ties, 0)._asdict()
+    assert len(orders["runs"]) == 4
+    assert orders["queries"] == len({query for query, *_ in people})
+    assert -1 <= orders["tau"] <= 1
+
+
+def test_without_a_common_query_there_is_no_order() -> None:
+    assert compare_orders(Board({}, 10, "score"), [("q", "a")], [("r", "a")]) is None
