@@ -1,7 +1,10 @@
 """Users, labs, who may do what in a lab, and the audit."""
 
+from decimal import Decimal
+
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
+from django.core.validators import MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy
 
@@ -19,6 +22,14 @@ class Lab(models.Model):
     name = models.CharField(max_length=100, unique=True)
     members = models.ManyToManyField(
         settings.AUTH_USER_MODEL, related_name="labs", blank=True, through="core.Membership"
+    )
+    pay_floor = models.DecimalField(
+        max_digits=6,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(Decimal("0.01"))],
+        help_text=gettext_lazy("Dollars an hour below which none of its campaigns can start. Empty: there is none."),
     )
 
     def __str__(self) -> str:

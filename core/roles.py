@@ -54,7 +54,7 @@ WORDS: dict[Right, Promise] = {
     R.DESIGN: gettext_lazy("create and change collections, campaigns, test pairs, wording and panels"),
     R.SPEND: gettext_lazy("set terms, publish and pay"),
     R.DECIDE: gettext_lazy("decide about work and workers"),
-    R.MANAGE: gettext_lazy("manage the lab's people and its data protection"),
+    R.MANAGE: gettext_lazy("manage the lab's people, its pay floor and its data protection"),
     R.SITE: gettext_lazy("administer this site"),
 }
 
@@ -168,6 +168,13 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "pools:campaign_unarchive": R.DESIGN,
     "pools:campaign_delete": R.DESIGN,
     "pools:campaign_edit": R.DESIGN,
+    "platforms:templates": R.SIGNED_IN,
+    "platforms:template_save": R.DESIGN,
+    "platforms:template": (R.SEE, R.DESIGN),
+    "platforms:template_terms": R.DESIGN,
+    "platforms:template_default": R.DESIGN,
+    "platforms:template_delete": R.DESIGN,
+    "platforms:pay_floor": R.MANAGE,
     "platforms:consequences": R.DESIGN,
     "platforms:draft_reach": R.SEE,
     "tasks:trial": R.SEE,

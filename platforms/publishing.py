@@ -182,15 +182,19 @@ def terms_keep(*, publication: Publication, by: User | None, at: datetime, hit_t
     return TermsVersion.objects.create(
         publication=publication,
         version=newest + 1,
-        values={name: _plain(getattr(publication, name)) for name in TERMS},
+        values=terms_as_json(publication),
         hit_type_id=hit_type_id,
         by=by,
         at=at,
     )
 
 
+def terms_as_json(publication: Publication) -> dict[str, Any]:
+    """The terms of a publication by name: lengths of time in seconds, amounts as text."""
+    return {name: _plain(getattr(publication, name)) for name in TERMS}
+
+
 def _plain(value: Any) -> Any:
-    """A term as JSON: lengths of time in seconds, amounts as text."""
     if isinstance(value, timedelta):
         return value.total_seconds()
     return str(value) if isinstance(value, Decimal) else value

@@ -25,10 +25,10 @@ from core.models import Lab, User
 from core.progress import Report
 from evaluation.errors import BadInput
 from evaluation.files.runs import RunCheck, run_name
-from pools import drafting, receiving, reuse
+from pools import drafting, receiving, reuse, templating
 from pools import selectors as pool_selectors
 from pools import services as pool_services
-from pools.models import Campaign, Collection, Job, Run, Upload
+from pools.models import Campaign, CampaignTemplate, Collection, Job, Run, Upload
 
 ATTEMPTS = 3
 FIRST_REST = timedelta(minutes=1)
@@ -103,11 +103,16 @@ def campaign_ask(
     by: User | None,
     at: datetime,
     draft: Campaign | None = None,
+    template: CampaignTemplate | None = None,
 ) -> Job:
-    """Ask for a draft campaign, or for other settings of a draft. `settings` are columns of Campaign, by name."""
+    """Ask for a draft campaign, or for other settings of a draft. `settings` are columns of Campaign, by name; a new
+    campaign takes from a template what they do not say.
+    """
     request: dict[str, Any] = {"runs": sorted(runs.values_list("id", flat=True)), "settings": dict(settings)}
     if draft is not None:
         request["draft"] = draft.pk
+    if template is not None:
+        request["template"] = template.pk
     job = Job(
         lab=collection.lab, kind=Job.Kind.CAMPAIGN, name=name, collection=collection, campaign=draft, request=request
     )
@@ -374,7 +379,13 @@ def _do_campaign(job: Job, report: Report) -> None:
             campaign=job.campaign, runs=runs, name=job.name, report=report, **job.request["settings"]
         )
         return
-    job.campaign = pool_services.campaign_create(
+    template = None
+    if "template" in job.request:
+        template = CampaignTemplate.objects.filter(lab=job.lab, pk=job.request["template"]).first()
+        if template is None:
+            raise Refused(_("The template has been deleted. Choose another, or none."))
+    job.campaign = templating.campaign_create_from(
+        template=template,
         lab=job.lab,
         collection=job.collection,
         runs=runs,
@@ -435,4 +446,5 @@ def jobs_clear(*, at: datetime) -> None:
 
 def settings_of(job: Job) -> Campaign:
     """An unsaved campaign with the settings that a job was asked for with."""
-    return Campaign(collection=job.collection, name=job.name, **job.request["settings"])
+    columns = templating.columns_of(job.request["settings"])
+    return Campaign(collection=job.collection, name=job.name, **columns)

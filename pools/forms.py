@@ -16,8 +16,9 @@ from core.models import Lab, User
 from core.roles import Right, labs_of
 from pools import selectors as pool_selectors
 from pools import services as pool_services
-from pools.models import Campaign, Collection, QrelsVersion, Run
+from pools.models import Campaign, CampaignTemplate, Collection, QrelsVersion, Run
 from pools.services import READING
+from pools.templating import EXAMPLE, INSTEAD, KEPT, settings_of
 
 if TYPE_CHECKING:  # the classes take parameters in their stubs alone
     from django.utils.functional import _StrPromise
@@ -414,10 +415,10 @@ def runs_chosen(campaign: Campaign) -> dict[str, Any]:
     return {"runs": [key for key, _name in runs[:OFFERED]], "more_runs": more}
 
 
-class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
-    """Every setting of a new campaign over one collection."""
+class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+    """The settings of a campaign, of a template too."""
 
-    groups: ClassVar = (
+    groups: ClassVar[tuple[tuple["_StrPromise", list[str], bool], ...]] = (
         (
             gettext_lazy("What is judged"),
             [
@@ -456,26 +457,6 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         (gettext_lazy("What workers read"), ["language", "title", "question", "instructions"], False),
     )
 
-    all_runs = forms.BooleanField(required=False)
-    runs = RunChoiceField(
-        queryset=Run.objects.none(),
-        widget=forms.CheckboxSelectMultiple,
-        label=gettext_lazy("Runs"),
-        required=False,
-    )
-    more_runs = forms.CharField(
-        label=gettext_lazy("More runs"),
-        required=False,
-        help_text=gettext_lazy("The names of runs that are not listed above, one per line."),
-        widget=forms.Textarea(attrs={"rows": 3}),
-    )
-    base_version = VersionChoiceField(
-        queryset=QrelsVersion.objects.none(),
-        required=False,
-        empty_label=gettext_lazy("the newest"),
-        label=LABELS["base_version"],
-        help_text=HELP["base_version"],
-    )
     fee_rate = PercentField(
         label=gettext_lazy("Fee, in percent"),
         help_text=gettext_lazy(
@@ -500,7 +481,7 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
 
     class Meta:
         model = Campaign
-        fields = ["name", "runs", *[name for name in LABELS if name != "name"]]
+        fields: ClassVar = [name for name in LABELS if name in KEPT]
         labels = LABELS
         help_texts = HELP
         widgets = {
@@ -511,6 +492,39 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
             "question": forms.TextInput(attrs={"dir": "auto"}),
             "reward": forms.NumberInput(attrs={"min": "0", "step": "0.01"}),
         }
+
+    def fieldsets(self) -> Iterator[Group]:
+        """The fields in the order in which a researcher decides."""
+        for title, names, folded in self.groups:
+            yield Group(title, [self[name] for name in names if name in self.fields], folded)
+
+
+class CampaignForm(SettingsForm):
+    """Every setting of a new campaign over one collection."""
+
+    all_runs = forms.BooleanField(required=False)
+    runs = RunChoiceField(
+        queryset=Run.objects.none(),
+        widget=forms.CheckboxSelectMultiple,
+        label=gettext_lazy("Runs"),
+        required=False,
+    )
+    more_runs = forms.CharField(
+        label=gettext_lazy("More runs"),
+        required=False,
+        help_text=gettext_lazy("The names of runs that are not listed above, one per line."),
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+    base_version = VersionChoiceField(
+        queryset=QrelsVersion.objects.none(),
+        required=False,
+        empty_label=gettext_lazy("the newest"),
+        label=LABELS["base_version"],
+        help_text=HELP["base_version"],
+    )
+
+    class Meta(SettingsForm.Meta):
+        fields = ["name", "runs", *[name for name in LABELS if name != "name"]]
 
     def __init__(self, *args: Any, collection: Collection, **kwargs: Any) -> None:
         kwargs.setdefault("initial", {"language": collection.language})
@@ -552,10 +566,12 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         """A form filled in with a draft's settings and runs, which changes them."""
         return cls(data, collection=campaign.collection, instance=campaign, initial=runs_chosen(campaign))
 
-    def fieldsets(self) -> Iterator[Group]:
-        """The fields in the order in which a researcher decides."""
-        for title, names, folded in self.groups:
-            yield Group(title, [self[name] for name in names if name in self.fields], folded)
+    @classmethod
+    def beginning(cls, template: CampaignTemplate, collection: Collection) -> "CampaignForm":
+        """A form filled in with what a template has. A template of texts in no language takes the collection's."""
+        draft = Campaign(collection=collection, **settings_of(template))
+        draft.language = draft.language or collection.language
+        return cls(collection=collection, instance=draft, initial={})
 
     def clean_name(self) -> str:
         """Names are unique within a lab."""
@@ -611,3 +627,62 @@ class CampaignForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         settings = {name: value for name, value in self.cleaned_data.items() if name not in left}
         base = self.cleaned_data["base_version"]
         return settings | {"base_version_id": base.pk} if base else settings
+
+
+class TemplateForm(SettingsForm):
+    """What a template has, but for its terms."""
+
+    groups: ClassVar[tuple[tuple["_StrPromise", list[str], bool], ...]] = (
+        *SettingsForm.groups,
+        (gettext_lazy("Worked example and consent"), [*EXAMPLE, "consent"], True),
+    )
+    name = forms.CharField(label=LABELS["name"], max_length=CampaignTemplate._meta.get_field("name").max_length)
+    consent = forms.CharField(
+        label=gettext_lazy("Consent text"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 6, "dir": "auto"}),
+        help_text=gettext_lazy("Leave empty for the usual text, which is made from the settings."),
+    )
+
+    class Meta(SettingsForm.Meta):
+        fields: ClassVar = [*KEPT]
+        labels = LABELS | {
+            "example_query": gettext_lazy("Question of the example"),
+            "example_better": gettext_lazy("Better passage"),
+            "example_worse": gettext_lazy("Worse passage"),
+            "example_why": gettext_lazy("Why it is better"),
+        }
+        widgets = SettingsForm.Meta.widgets | {
+            name: forms.Textarea(attrs={"rows": 3, "dir": "auto"}) for name in EXAMPLE
+        }
+
+    def __init__(self, data: Any = None, *, template: CampaignTemplate) -> None:
+        super().__init__(
+            data,
+            instance=Campaign(lab=template.lab, **settings_of(template)),
+            initial={"name": template.name, "consent": template.consent},
+        )
+        for name, left_out in INSTEAD:  # what names things of a collection
+            field: Any = self.fields[name]
+            field.choices = [choice for choice in field.choices if choice[0] != left_out]
+
+    def clean(self) -> dict[str, Any]:
+        """All of an example or nothing; a sample needs its size."""
+        data = super().clean() or self.cleaned_data
+        texts = [data.get(name) for name in EXAMPLE]
+        if any(texts) and not all(texts):
+            self.add_error(
+                "example_query", _("An example needs all four texts. Leave all of them empty for the general example.")
+            )
+        if data.get("selection") == Campaign.Selection.SAMPLE and not data.get("sample_size"):
+            self.add_error("sample_size", _("Enter how many queries to draw."))
+        return data
+
+    def changes(self) -> dict[str, Any]:
+        """What pools.templating.template_change takes."""
+        data = self.cleaned_data
+        return {
+            "name": data["name"],
+            "values": {name: data[name] for name in KEPT},
+            "consent": data["consent"],
+        }

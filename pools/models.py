@@ -487,6 +487,38 @@ class Campaign(models.Model):
         return self.pairs_per_hit + self.tests_per_hit
 
 
+class CampaignTemplate(models.Model):
+    """What a lab's campaigns can begin with: settings, wording, pay, and terms at a platform. No runs, and nothing that
+    belongs to one collection.
+    """
+
+    lab = models.ForeignKey(Lab, on_delete=models.CASCADE, related_name="templates")
+    name = models.CharField(max_length=100)
+    values = models.JSONField(
+        blank=True, encoder=DjangoJSONEncoder, help_text=_("Columns of Campaign by name: pools.templating.KEPT.")
+    )
+    consent = models.TextField(blank=True, help_text=_("Empty for the usual text."))
+    terms = models.JSONField(
+        null=True, blank=True, help_text=_("At a platform, by name, lengths of time in seconds. Empty: none are set.")
+    )
+    is_default = models.BooleanField(default=False, help_text=_("Whether new campaigns of the lab begin with it."))
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["lab", "name"], name="template_name_once_per_lab"),
+            models.UniqueConstraint(
+                fields=["lab"], condition=models.Q(is_default=True), name="template_one_default_per_lab"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Pool(models.Model):
     """The candidate best answers of one query in one campaign. A pool of one needs no judgment."""
 

@@ -35,6 +35,7 @@ from pools import services as pool_services
 from pools.census import census_sentences
 from pools.forms import (
     MEGABYTE,
+    OFFERED,
     CampaignForm,
     OutsideScoresForm,
     PreferencesForm,
@@ -42,7 +43,8 @@ from pools.forms import (
     RunUploadForm,
     too_large,
 )
-from pools.models import Campaign, Collection, Job, Run
+from pools.models import Campaign, CampaignTemplate, Collection, Job, Run
+from pools.templating import default_template
 
 VERSIONS = 10  # of the preference qrels, on a collection's page
 JOBS = 10  # in progress, or without success, on a page
@@ -88,9 +90,13 @@ def _collections_context(request: Request, right: Right = Right.SEE) -> dict[str
     return {"listing": listing, "rows": pool_selectors.collection_rows(listing.page.object_list)}
 
 
-def _choose_collection(request: Request, heading: str, target: str) -> HttpResponse:
+def _choose_collection(request: Request, heading: str, target: str, template: str = "") -> HttpResponse:
     """The collections, each of which leads on to a page that needs one, and may be opened for it."""
-    context = _collections_context(request, right_of(request)) | {"heading": heading, "target": target}
+    context = _collections_context(request, right_of(request)) | {
+        "heading": heading,
+        "target": target,
+        "template": template if template.isdecimal() else "",
+    }
     return render(request, "pools/choose_collection.html", context)
 
 
@@ -514,18 +520,15 @@ def campaign_new(request: Request) -> HttpResponse:
     """A new campaign: first its collection, then its runs and settings."""
     chosen = request.GET.get("collection")
     if chosen is None:
-        return _choose_collection(request, _("New campaign: which collection?"), "pools:campaign_new")
+        carried = request.GET.get("template", "")
+        return _choose_collection(
+            request, _("New campaign: which collection?"), "pools:campaign_new", template=carried[:18]
+        )
     collection = collection_of(request, chosen)
     if request.method == "GET":
-        before = job_asked_again(request, Job.Kind.CAMPAIGN)
-        form = CampaignForm(collection=collection)
-        if before is not None and before.collection_id == collection.pk:
-            entered = background.settings_of(before)
-            form = CampaignForm(collection=collection, instance=entered, initial={"runs": before.request["runs"]})
-        elif request.GET.get("copy", "").isdecimal():
-            form = CampaignForm.copying(campaign_of(request, int(request.GET["copy"][:18]), Right.SEE), collection)
-        return render(request, "pools/campaign_new.html", {"form": form, "collection": collection})
-    form = CampaignForm(request.POST, collection=collection)
+        form, template = _campaign_form(request, collection)
+        return render(request, "pools/campaign_new.html", _campaign_context(form, collection, template))
+    form, template = CampaignForm(request.POST, collection=collection), _template_of(collection, request.POST)
     if form.is_valid():
         asked = background.campaign_ask(
             collection=collection,
@@ -534,9 +537,45 @@ def campaign_new(request: Request) -> HttpResponse:
             settings=form.settings(),
             by=request.user,
             at=timezone.now(),
+            template=template,
         )
         return begin(request, asked)
-    return render(request, "pools/campaign_new.html", {"form": form, "collection": collection}, status=400)
+    return render(request, "pools/campaign_new.html", _campaign_context(form, collection, template), status=400)
+
+
+def _campaign_form(request: Request, collection: Collection) -> tuple[CampaignForm, CampaignTemplate | None]:
+    """The form of a new campaign, and the template that it was filled in from: what was asked for before, in vain; a
+    copy; what a template has, the lab's default if none was chosen; or the usual settings.
+    """
+    before, copied = job_asked_again(request, Job.Kind.CAMPAIGN), request.GET.get("copy", "")
+    if before is not None and before.collection_id == collection.pk:
+        entered = background.settings_of(before)
+        form = CampaignForm(collection=collection, instance=entered, initial={"runs": before.request["runs"]})
+        return form, _template_of(collection, before.request)
+    if copied.isdecimal():
+        return CampaignForm.copying(campaign_of(request, int(copied[:18]), Right.SEE), collection), None
+    template = _template_of(collection, request.GET)
+    if template is None and "template" not in request.GET:
+        template = default_template(collection.lab)
+    if template is None:
+        return CampaignForm(collection=collection), None
+    return CampaignForm.beginning(template, collection), template
+
+
+def _template_of(collection: Collection, asked: Mapping[str, Any]) -> CampaignTemplate | None:
+    """The template of the collection's lab that is named by its key, if any."""
+    key = str(asked.get("template", ""))
+    known = key.isdecimal() and len(key) < 19  # what a key can be
+    return collection.lab.templates.filter(pk=int(key)).first() if known else None
+
+
+def _campaign_context(
+    form: CampaignForm, collection: Collection, template: CampaignTemplate | None
+) -> dict[str, object]:
+    offered = list(collection.lab.templates.order_by("name")[:OFFERED])
+    if template is not None and template not in offered:
+        offered.append(template)
+    return {"form": form, "collection": collection, "template": template, "templates": offered}
 
 
 @login_required

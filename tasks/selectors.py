@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 from math import ceil
 from random import Random
 from statistics import median
@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
-from core.money import CENT
+from core.money import CENT, dollars
 from evaluation.judging.reading import reading_minutes
 from evaluation.judging.recognition import Candidate, Recognition, ShownItem, recognition, words_of
 from pools import reuse
@@ -47,7 +47,8 @@ def passages_of_tests(campaign: Campaign) -> dict[int, tuple[str, str]]:
 
 
 def launch_obstacles(campaign: Campaign, *, afresh: bool = False) -> list[str]:
-    """What keeps a draft from being started, a sentence each: pairs, texts, or confirmed test pairs that it lacks.
+    """What keeps a draft from being started, a sentence each: pairs, texts, or confirmed test pairs that it lacks, or
+    pay below its lab's floor.
 
     Whether it needs test pairs follows from how many pairs have been judged before: counted now if `afresh`.
     """
@@ -55,8 +56,10 @@ def launch_obstacles(campaign: Campaign, *, afresh: bool = False) -> list[str]:
     missing = pool_selectors.missing_texts(campaign)
     if missing.passages or missing.queries:
         obstacles.append(missing.sentence())
-    lacking = lacking_tests(campaign)
-    if lacking and reuse.reused_pairs(campaign, afresh=afresh) == campaign.pair_count > 0:  # no HIT, no test pairs
+    lacking = lacking_tests(campaign) + lacking_pay(campaign)
+    if (
+        lacking and reuse.reused_pairs(campaign, afresh=afresh) == campaign.pair_count > 0
+    ):  # no HIT, no test pairs, no pay
         lacking = []
     return obstacles + lacking
 
@@ -87,6 +90,22 @@ def lacking_tests(campaign: Campaign) -> list[str]:
     return []
 
 
+def lacking_pay(campaign: Campaign) -> list[str]:
+    """A sentence if the lab has a pay floor, and the campaign pays less an hour, as far as can be known."""
+    if campaign.lab.pay_floor is None:
+        return []
+    pace = expected_pace(campaign)
+    if pace is None or not pace.is_refused:
+        return []
+    text = _(
+        "A HIT takes about %(minutes)d min and pays %(reward)s, which is %(hourly)s an hour. The lab's floor is "
+        "%(floor)s an hour: pay at least %(least)s a HIT, or make HITs shorter."
+    )
+    least = (campaign.lab.pay_floor * pace.minutes / 60).quantize(CENT, ROUND_CEILING)
+    figures = {"reward": pace.reward, "hourly": pace.hourly, "floor": campaign.lab.pay_floor, "least": least}
+    return [text % {"minutes": pace.minutes, **{name: dollars(figure) for name, figure in figures.items()}}]
+
+
 def packing_key(campaign_id: int) -> str:
     """What the progress of a campaign's packing is kept under."""
     return f"packing campaign {campaign_id}"
@@ -99,12 +118,14 @@ class Pace(NamedTuple):
     """What workers see before they begin: minutes expected, minutes allowed, dollars for the whole task.
 
     `measured`: finished assignments that the expected time is the median of; 0 if it follows from the words to read.
+    `lab_floor`: dollars an hour below which the lab starts nothing.
     """
 
     minutes: int
     measured: int
     limit: int
     reward: Decimal
+    lab_floor: Decimal | None = None
 
     @property
     def hourly(self) -> Decimal:
@@ -113,13 +134,18 @@ class Pace(NamedTuple):
 
     @property
     def floor(self) -> Decimal:
-        """Dollars an hour below which the researcher is warned."""
-        return Decimal(settings.HOURLY_FLOOR)
+        """Dollars an hour below which the researcher is warned: the site's floor, or the lab's if that is higher."""
+        return max(Decimal(settings.HOURLY_FLOOR), self.lab_floor or Decimal(0))
 
     @property
     def is_low(self) -> bool:
         """Whether the pay an hour is below the floor."""
         return self.hourly < self.floor
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the campaign cannot be started, as the pay an hour is below the lab's floor."""
+        return self.lab_floor is not None and self.reward * 60 < self.lab_floor * self.minutes
 
 
 def expected_pace(
@@ -140,7 +166,7 @@ def expected_pace(
         if not items:
             return None
         minutes, measured = reading_minutes(texts, choices=items) / hits, 0
-    return Pace(max(1, ceil(minutes)), measured, int(allowed), campaign.reward)
+    return Pace(max(1, ceil(minutes)), measured, int(allowed), campaign.reward, campaign.lab.pay_floor)
 
 
 def _seconds_taken(campaign: Campaign) -> list[float]:

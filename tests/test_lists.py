@@ -42,6 +42,7 @@ from pools.forms import OFFERED, CampaignForm
 from pools.models import (
     AlikePair,
     Campaign,
+    CampaignTemplate,
     Candidate,
     Collection,
     Job,
@@ -121,11 +122,12 @@ LISTS: dict[str, tuple[str, ...]] = {
     "core:people": ("", "invitations"),
     "audit:entries": ("",),
     "judgments:protection": ("labs",),
+    "platforms:templates": ("", "labs"),
 }
 # Lists whose rows are few by their nature are looked at for their size alone.
 FEW = {("results:query", "passages")}
 # What shows a member few rows, and an admin of the site many.
-OF_ALL_LABS = {"judgments:protection"}
+OF_ALL_LABS = {"judgments:protection", "platforms:templates"}
 MOST_VISITED = (
     *("pools:campaigns", "pools:collection", "pools:runs", "tasks:tests", "judgments:campaign", "judgments:queries"),
     *("judgments:work", "judgments:worker", "judgments:progress", "platforms:publication", "platforms:submissions"),
@@ -147,6 +149,7 @@ OTHER_PAGES = {
     *("platforms:conversation", "judgments:alarm_choice", "judgments:judgments_import"),
     *("judgments:pilot", "judgments:ethics"),
     *("pools:campaign_edit", "platforms:draft_reach"),
+    *("platforms:template", "platforms:template_save", "platforms:template_terms", "platforms:pay_floor"),
     *("results:settings", "results:version_new", "results:version_asked"),
     *("tasks:trial", "api:reference"),
     "core:account",
@@ -204,6 +207,8 @@ NOT_PAGES = {
     *("platforms:extend", "platforms:listen", "platforms:retry", "platforms:set_aside", "platforms:compensate"),
     *(
         "platforms:decline",
+        "platforms:template_default",
+        "platforms:template_delete",
         "platforms:ledger_csv",
         "platforms:message_set_aside",
         "platforms:costs_csv",
@@ -248,6 +253,7 @@ class World(NamedTuple):
     asked: VersionRequest
     bulk: BulkDecision
     tray: Job
+    template: CampaignTemplate
 
     def address(self, name: str) -> str:
         """The address of a page."""
@@ -296,6 +302,10 @@ class World(NamedTuple):
             "judgments:protection": [],
             "judgments:protection_worker": [self.worker.pk],
             "judgments:protection_lab": [campaign.lab_id],
+            "platforms:templates": [],
+            "platforms:template": [self.template.pk],
+            "platforms:template_terms": [self.template.pk],
+            "platforms:pay_floor": [campaign.lab_id],
         }
         return reverse(name, args=arguments.get(name, [campaign.pk]))
 
@@ -359,6 +369,8 @@ def make(count: int) -> World:
         multiply(job, count)
     draft = Campaign.objects.create(lab=lab, collection=collection, name="campaign", pair_count=5_050)
     multiply(draft, count, name="'campaign ' || n", link=unique)
+    template = CampaignTemplate.objects.create(lab=lab, name="template", values={}, changed_at=at)
+    multiply(template, count, name="'template ' || n")
     campaign = Campaign.objects.create(
         lab=lab, collection=collection, name="judged", state="open", pair_count=5_050, pool_histogram={"2": 10}
     )
@@ -480,6 +492,7 @@ def make(count: int) -> World:
         asked,
         bulk,
         tray,
+        template,
     )
 
 

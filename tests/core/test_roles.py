@@ -15,7 +15,7 @@ from django.utils import timezone
 from core.models import Lab, Membership, User
 from core.people import LastAdmin, membership_end, role_set
 from core.roles import ADDRESSES, ROLES, WORDS, Right, right_needed
-from pools.models import Campaign, Job
+from pools.models import Campaign, CampaignTemplate, Job
 from tasks.models import Worker
 from tests import factories
 from tests.conftest import REPOSITORY
@@ -47,12 +47,14 @@ def addresses(campaign: Campaign) -> list[Address]:
     """Every address, about the things of one lab."""
     collection = campaign.collection
     job = Job.objects.create(lab=campaign.lab, kind="run", name="job", collection=collection, asked_at=timezone.now())
+    template = CampaignTemplate.objects.create(lab=campaign.lab, name="usual", values={}, changed_at=timezone.now())
     keys = {
         "campaigns": campaign.pk,
         "collections": collection.pk,
         "runs": collection.runs.all()[0].pk,
         "jobs": job.pk,
         "labs": campaign.lab_id,
+        "templates": template.pk,
         "workers": Worker.objects.create(lab=campaign.lab).pk,
     }
     made = []

@@ -18,7 +18,7 @@ from pools.forms import LABELS
 from pools.management.lookup import collection_called
 from pools.models import Campaign
 from pools.reuse import reused_pairs
-from pools.services import campaign_create
+from pools.templating import campaign_create_from, template_called
 from tasks.management.pay import pay_lines
 
 SETTINGS = (
@@ -44,6 +44,7 @@ class Command(BaseCommand):
         parser.add_argument("name", help="the campaign's name")
         parser.add_argument("--lab", help="the collection's lab, if several labs have a collection with this name")
         parser.add_argument("--runs", nargs="+", help="names of the runs (default: all runs of the collection)")
+        parser.add_argument("--template", help="a template of the lab to begin with; the options below come before it")
         parser.add_argument("--queries", type=Path, help="a file of query ids, one per line, instead of all queries")
         parser.add_argument(
             "--compared-pairs",
@@ -88,8 +89,15 @@ class Command(BaseCommand):
                 if missing:
                     raise CommandError(f"The collection has no run called {', '.join(sorted(missing))}.")
             with reporting_to(self.stderr) as report:
-                campaign = campaign_create(
-                    lab=collection.lab, collection=collection, runs=runs, name=options["name"], report=report, **chosen
+                template = template_called(collection.lab, options["template"]) if options["template"] else None
+                campaign = campaign_create_from(
+                    template=template,
+                    lab=collection.lab,
+                    collection=collection,
+                    runs=runs,
+                    name=options["name"],
+                    report=report,
+                    **chosen,
                 )
         sizes = pool_selectors.stored_sizes(campaign)
         pairs, reused = campaign.pair_count, reused_pairs(campaign)

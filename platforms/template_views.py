@@ -1,0 +1,172 @@
+"""The pages of a lab's templates and of its pay floor."""
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from core.errors import NotYours, Refused
+from core.http import Request, refuse_in, see_other
+from core.labs import pay_floor_set
+from core.lists import Listing, Sort
+from core.models import Lab
+from core.roles import Right, labs_of, may, require, right_of
+from platforms import templating as terms_templating
+from platforms.forms import TermsForm
+from pools import templating
+from pools.forms import LABELS, TemplateForm
+from pools.models import CampaignTemplate
+from pools.templating import template_for
+from pools.views import campaign_of
+
+SORTS: dict[str, Sort] = {"name": "name", "lab": "lab__name", "changed": "changed_at"}
+
+
+class SaveForm(forms.Form):
+    """What a template is called."""
+
+    name = forms.CharField(label=LABELS["name"], max_length=CampaignTemplate._meta.get_field("name").max_length)
+
+
+class PayFloorForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+    """A lab's pay floor."""
+
+    class Meta:
+        model = Lab
+        fields = ["pay_floor"]
+        labels = {"pay_floor": gettext_lazy("Pay floor, in dollars an hour")}
+        help_texts = {
+            "pay_floor": gettext_lazy(
+                "No campaign of the lab can be started that pays less, by the time that its HITs are expected to take. "
+                "Leave empty for no floor. What has started stays as it is."
+            )
+        }
+
+
+@login_required
+@require_GET
+def templates(request: Request) -> HttpResponse:
+    """The templates and pay floors of the user's labs."""
+    labs = labs_of(request.user)
+    listed = CampaignTemplate.objects.filter(lab__in=labs).select_related("lab").order_by("lab__name", "name")
+    context = {
+        "listing": Listing(request, listed, sorts=SORTS),
+        "labs": Listing(request, labs.order_by("name"), key="labs"),
+    }
+    return render(request, "platforms/templates.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def template_save(request: Request, pk: int) -> HttpResponse:
+    """Save a campaign's settings, wording and terms as a template."""
+    campaign, status = campaign_of(request, pk), 200
+    form = SaveForm(request.POST or None, initial={"name": campaign.name})
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            try:
+                template = terms_templating.template_save(
+                    campaign=campaign, name=form.cleaned_data["name"], by=request.user, at=timezone.now()
+                )
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                messages.success(request, _("The template has been saved. New campaigns of the lab can begin with it."))
+                return see_other("platforms:template", template.pk)
+    return render(request, "platforms/template_save.html", {"campaign": campaign, "form": form}, status=status)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def template(request: Request, pk: int) -> HttpResponse:
+    """What a template has. POST changes it; campaigns that began with it stay as they are."""
+    found, status = template_for(request.user, pk, right_of(request)), 200
+    form = TemplateForm(request.POST or None, template=found)
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            try:
+                templating.template_change(template=found, at=timezone.now(), **form.changes())
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                messages.success(request, _("The template has been changed. Campaigns stay as they are."))
+                return see_other("platforms:template", pk)
+    if not may(request.user, found.lab, Right.DESIGN):
+        for field in form.fields.values():
+            field.disabled = True
+    context = {"template": found, "form": form, "terms": terms_templating.publication_of(found)}
+    return render(request, "platforms/template.html", context, status=status)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def template_terms(request: Request, pk: int) -> HttpResponse:
+    """The terms of a template at a platform; `remove` leaves them out."""
+    found, status = template_for(request.user, pk, right_of(request)), 200
+    if request.method == "POST" and "remove" in request.POST:
+        terms_templating.template_terms_set(template=found, terms=None, at=timezone.now())
+        messages.success(request, _("The template has no terms any more."))
+        return see_other("platforms:template", pk)
+    publication = terms_templating.publication_of(found)
+    form = TermsForm(request.POST or None, publication=publication, requirements=publication.requirements)
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            try:
+                terms_templating.template_terms_set(template=found, terms=form.terms(), at=timezone.now())
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                messages.success(request, _("The template's terms have been saved. Campaigns stay as they are."))
+                return see_other("platforms:template", pk)
+    return render(request, "platforms/template_terms.html", {"template": found, "form": form}, status=status)
+
+
+@login_required
+@require_POST
+def template_default(request: Request, pk: int) -> HttpResponse:
+    """Have the lab's new campaigns begin with this template, or with none."""
+    found = template_for(request.user, pk, right_of(request))
+    is_wanted = request.POST.get("is_default") == "yes"
+    if is_wanted:
+        templating.template_default_set(lab=found.lab, template=found)
+        messages.success(request, _("New campaigns of the lab begin with “%(name)s”.") % {"name": found.name})
+    elif found.is_default:
+        templating.template_default_set(lab=found.lab, template=None)
+        messages.success(request, _("New campaigns of the lab begin with the usual settings."))
+    return see_other("platforms:templates")
+
+
+@login_required
+@require_POST
+def template_delete(request: Request, pk: int) -> HttpResponse:
+    """Delete a template."""
+    found = template_for(request.user, pk, right_of(request))
+    templating.template_delete(template=found)
+    messages.success(request, _("The template “%(name)s” has been deleted.") % {"name": found.name})
+    return see_other("platforms:templates")
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def pay_floor(request: Request, pk: int) -> HttpResponse:
+    """A lab's pay floor."""
+    lab, status = labs_of(request.user).filter(pk=pk).first(), 200
+    if lab is None:
+        raise NotYours(_("There is no such lab, or it is not yours."))
+    require(request.user, lab, Right.MANAGE)
+    form = PayFloorForm(request.POST or None, instance=lab)
+    if request.method == "POST":
+        if form.is_valid():
+            pay_floor_set(lab=lab, pay_floor=form.cleaned_data["pay_floor"])
+            messages.success(request, _("The pay floor has been stored."))
+            return see_other("platforms:templates")
+        status = 400
+    return render(request, "platforms/pay_floor.html", {"lab": lab, "form": form}, status=status)

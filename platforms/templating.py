@@ -1,0 +1,77 @@
+"""Saving a campaign as a template, and beginning one with a template's consent text and terms."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import DurationField, Field
+from django.utils.translation import gettext as _
+
+from core.errors import Refused
+from core.models import User
+from platforms.models import Publication
+from platforms.publishing import TERMS, publication_unsaved, publication_write, terms_as_json
+from pools import templating
+from pools.models import Campaign, CampaignTemplate
+from tasks import selectors as task_selectors
+from tasks import services as task_services
+
+
+def template_save(*, campaign: Campaign, name: str, by: User | None, at: datetime) -> CampaignTemplate:
+    """Keep a campaign's settings, wording and terms as a template of its lab, under a name that is new there."""
+    consent = task_selectors.current_consent(campaign)
+    publication = Publication.objects.filter(campaign=campaign).first()
+    return templating.template_create(
+        lab=campaign.lab,
+        name=name,
+        values=templating.settings_kept(campaign),
+        consent=consent.text if consent else "",
+        terms=None if publication is None else terms_as_json(publication),
+        by=by,
+        at=at,
+    )
+
+
+def template_terms_set(
+    *, template: CampaignTemplate, terms: Mapping[str, Any] | None, at: datetime
+) -> CampaignTemplate:
+    """Give a template other terms, or none."""
+    kept = None
+    if terms is not None:
+        publication = publication_of(template)
+        for name, value in terms.items():
+            setattr(publication, name, value)
+        kept = terms_as_json(publication)
+    return templating.template_change(template=template, terms=kept, at=at)
+
+
+def publication_of(template: CampaignTemplate) -> Publication:
+    """A template's terms as those of a campaign, not stored; the usual ones where it has none."""
+    campaign = Campaign(lab=template.lab, name=template.name, **templating.settings_of(template))
+    publication = publication_unsaved(campaign)
+    for name, value in _terms_of(template).items():
+        setattr(publication, name, value)
+    return publication
+
+
+def _terms_of(template: CampaignTemplate) -> dict[str, Any]:
+    terms = {}
+    for name, value in (template.terms or {}).items():
+        if name in TERMS:
+            field = Publication._meta.get_field(name)
+            assert isinstance(field, Field)
+            is_time = isinstance(field, DurationField)
+            terms[name] = timedelta(seconds=value) if is_time else field.to_python(value)
+    return terms
+
+
+def follow_template(campaign: Campaign, template: CampaignTemplate, **_named: Any) -> None:
+    """Give a campaign that begins with a template its consent text and terms."""
+    if template.consent:
+        task_services.consent_write(campaign=campaign, text=template.consent)
+    if template.terms is not None:
+        try:
+            publication_write(campaign=campaign, **_terms_of(template))
+        except Refused as error:
+            said = _("The terms of the template “%(name)s” cannot be set: %(why)s Change them in the template.")
+            raise Refused(said % {"name": template.name, "why": error}) from error

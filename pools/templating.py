@@ -1,0 +1,162 @@
+"""Templates: what a lab's campaigns can begin with. They are saved from campaigns in platforms/templating.py."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Field
+from django.dispatch import Signal
+from django.utils.translation import gettext as _
+
+from core.errors import NotYours, Refused
+from core.models import Lab, User
+from core.progress import Report
+from core.roles import Right, labs_of, require
+from pools import services as pool_services
+from pools.models import Campaign, CampaignTemplate, Collection, Run
+
+EXAMPLE = ("example_query", "example_better", "example_worse", "example_why")
+# The settings of a campaign that a template keeps: all but those that name queries, runs or versions of a collection.
+KEPT = (
+    *("order", "depth", "min_grade", "qrel_policy", "design", "champion_qrel", "selection", "sample_size", "seed"),
+    *("overlap", "reuse", "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker", "leaves_per_worker"),
+    *("minutes_per_hit", "report_share", "reports_per_pair", "exclusion", "partial", "method"),
+    *("error_rate", "compare_depth", "comparisons", "teams_apart", "rank_by", "reward", "fee_rate", "redo_rate"),
+    *("language", "title", "question", "instructions", *EXAMPLE),
+)
+# What needs what a template does not keep, and what stands in its place.
+INSTEAD = {
+    ("selection", Campaign.Selection.LIST): Campaign.Selection.ALL,
+    ("comparisons", Campaign.Comparisons.BASELINE): Campaign.Comparisons.ALL,
+    ("comparisons", Campaign.Comparisons.PAIRS): Campaign.Comparisons.ALL,
+}
+
+# Sent in the transaction in which a campaign is created from a template, with `campaign` and `template`.
+template_taken = Signal()
+
+
+def template_for(user: User, key: int, right: Right) -> CampaignTemplate:
+    """A template of the user's labs, for what needs a right. Raises NotYours and NotAllowed."""
+    template = CampaignTemplate.objects.filter(pk=key, lab__in=labs_of(user)).select_related("lab").first()
+    if template is None:
+        raise NotYours(_("There is no such template, or it belongs to another lab."))
+    require(user, template.lab, right)
+    return template
+
+
+def template_called(lab: Lab, name: str) -> CampaignTemplate:
+    """A lab's template of that name. Raises NotYours, which names some that there are."""
+    template = CampaignTemplate.objects.filter(lab=lab, name=name).first()
+    if template is None:
+        names = ", ".join(lab.templates.order_by("name").values_list("name", flat=True)[:10])
+        text = _("The lab %(lab)s has no template called %(name)s. It has: %(names)s.")
+        raise NotYours(text % {"lab": lab, "name": name, "names": names or _("none")})
+    return template
+
+
+def default_template(lab: Lab) -> CampaignTemplate | None:
+    """The template that a lab's new campaigns begin with."""
+    return CampaignTemplate.objects.filter(lab=lab, is_default=True).first()
+
+
+def settings_kept(campaign: Campaign) -> dict[str, Any]:
+    """The settings of a campaign that a template keeps."""
+    values = {name: getattr(campaign, name) for name in KEPT}
+    return {name: INSTEAD.get((name, value), value) for name, value in values.items()}
+
+
+def settings_of(template: CampaignTemplate) -> dict[str, Any]:
+    """A template's settings as columns of Campaign. Whatever is no column any more is left out."""
+    return columns_of({name: value for name, value in template.values.items() if name in KEPT})
+
+
+def columns_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of Campaign, by name, from what JSON keeps of them."""
+    columns = {}
+    for name, value in values.items():
+        field = Campaign._meta.get_field(name)
+        assert isinstance(field, Field)
+        columns[name] = field.to_python(value)
+    return columns
+
+
+@transaction.atomic
+def template_create(
+    *,
+    lab: Lab,
+    name: str,
+    values: Mapping[str, Any],
+    consent: str,
+    terms: Mapping[str, Any] | None,
+    by: User | None,
+    at: datetime,
+) -> CampaignTemplate:
+    """Store a template. Raises Refused for a name that the lab's templates have already."""
+    template = CampaignTemplate(lab=lab, name=name, values=dict(values), consent=consent, created_by=by, changed_at=at)
+    template.terms = None if terms is None else dict(terms)
+    return _store(template)
+
+
+@transaction.atomic
+def template_change(*, template: CampaignTemplate, at: datetime, **fields: Any) -> CampaignTemplate:
+    """Change a template's name, values, consent text or terms. Campaigns that began with it stay as they are."""
+    template = CampaignTemplate.objects.select_for_update().get(pk=template.pk)
+    for name, value in fields.items():
+        setattr(template, name, value)
+    template.changed_at = at
+    return _store(template)
+
+
+def _store(template: CampaignTemplate) -> CampaignTemplate:
+    template.name = template.name.strip()
+    if CampaignTemplate.objects.filter(lab=template.lab_id, name=template.name).exclude(pk=template.pk).exists():
+        raise Refused(_("The lab already has a template called %(name)s.") % {"name": template.name})
+    try:
+        template.clean_fields()
+    except ValidationError as error:
+        raise Refused(" ".join(error.messages)) from error
+    template.save()
+    return template
+
+
+@transaction.atomic
+def template_default_set(*, lab: Lab, template: CampaignTemplate | None) -> None:
+    """Have a lab's new campaigns begin with a template, or with none."""
+    Lab.objects.select_for_update(no_key=True).get(pk=lab.pk)
+    CampaignTemplate.objects.filter(lab=lab, is_default=True).update(is_default=False)
+    if template is not None:
+        CampaignTemplate.objects.filter(lab=lab, pk=template.pk).update(is_default=True)
+
+
+def template_delete(*, template: CampaignTemplate) -> None:
+    """Delete a template. Campaigns that began with it stay as they are."""
+    template.delete()
+
+
+@transaction.atomic
+def campaign_create_from(
+    *,
+    template: CampaignTemplate | None,
+    lab: Lab,
+    collection: Collection,
+    runs: Iterable[Run],
+    name: str,
+    created_by: User | None = None,
+    report: Report | None = None,
+    **settings: Any,
+) -> Campaign:
+    """Create a draft with what a template has: its settings where `settings` has none, worked example, consent text
+    and terms. Without a template, the same as pools.services.campaign_create.
+
+    Raises Refused as that does, and where the terms cannot be set.
+    """
+    if template is not None:
+        settings = settings_of(template) | settings
+    campaign = pool_services.campaign_create(
+        lab=lab, collection=collection, runs=runs, name=name, created_by=created_by, report=report, **settings
+    )
+    if template is not None:
+        template_taken.send(sender=Campaign, campaign=campaign, template=template)
+    return campaign
