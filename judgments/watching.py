@@ -97,9 +97,7 @@ def forecast(campaign: Campaign, at: datetime) -> Forecast:
 def _cost(campaign: Campaign, owed: Decimal) -> Cost:
     booked = Payment.objects.filter(publication__campaign=campaign).exclude(state=Payment.State.REFUSED)
     is_paid = Q(state=Payment.State.PAID)
-    sums = booked.aggregate(
-        fees=Sum("fee", default=Decimal(0)), paid=Sum("amount", filter=is_paid, default=Decimal(0))
-    )
+    sums = booked.aggregate(fees=Sum("fee", default=Decimal(0)), paid=Sum("amount", filter=is_paid, default=Decimal(0)))
     publication = publication_likely(campaign)
     publication.campaign = campaign
     return Cost(owed, sums["paid"], sums["fees"], owed + sums["fees"] + remaining_bill(publication).total)
