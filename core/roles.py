@@ -228,6 +228,8 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "judgments:assignment": (R.SEE, R.DECIDE),
     "judgments:worker": (R.SEE, R.DECIDE),
     "judgments:reports": (R.SEE, R.DECIDE),
+    "judgments:disagreements": R.SEE,
+    "judgments:disagreement": (R.SEE, R.DECIDE),
     "judgments:review": R.DECIDE,  # paying needs the right to spend besides
     "judgments:assignments_csv": R.EXPORT,
     "judgments:workers_csv": R.EXPORT,

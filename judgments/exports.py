@@ -22,7 +22,7 @@ from typing import IO, Any
 
 from core.snapshot import one_moment
 from core.version import VERSION
-from evaluation.files.preferences import Preference
+from evaluation.files.preferences import TIE, Preference
 from evaluation.judging.tournament import Derived
 from judgments import selectors as judgment_selectors
 from judgments.models import Judgment, Reuse
@@ -46,17 +46,21 @@ REPORT_COLUMNS = (
     "report", "worker", "hit", "assignment", "position", "kind", "query", "a", "b", "reason", "made_at", "withdrawn_at",
     "verdict", "set_aside",
 )  # fmt: skip
-PAIR_COLUMNS = ("query", "a", "b", "a_preferred", "b_preferred", "needed")
+PAIR_COLUMNS = ("query", "a", "b", "a_preferred", "b_preferred", "needed", "adjudicated")
+ADJUDICATION_COLUMNS = (
+    "query", "a", "b", "choice", "a_preferred", "b_preferred", "by", "at", "note", "undone_by", "undone_at",
+)  # fmt: skip
 TWIN_COLUMNS = ("query", "passage", "also")
 REUSED_COLUMNS = (
     "query", "a", "b", "preferred", "slot", "source", "name", "judgment", "line", "made_at", "counts",
 )  # fmt: skip
 # With texts, as the paper's authors released theirs: `category` is A or B for a champion check, `qrel` says which of
-# the two is an original qrel (a, b, both or nothing), `preferred` which the majority preferred (a, b, or nothing).
-# `a_also` and `b_also` are other ids of the same text.
+# the two is an original qrel (a, b, both or nothing), `preferred` which the majority preferred (a, b, or nothing), or
+# what was decided on the pair if `adjudicated` says so (a, b or tie). `a_also` and `b_also` are other ids of the same
+# text.
 JUDGED_COLUMNS = (
     "query", "query_text", "category", "qrel", "preferred", "a_preferred", "b_preferred", "a", "a_text", "b", "b_text",
-    "a_also", "b_also",
+    "a_also", "b_also", "adjudicated",
 )  # fmt: skip
 # File names, in the order in which they are shown, with what they hold.
 NAMES = {
@@ -64,7 +68,7 @@ NAMES = {
     "preference-qrels.tsv": "preference qrels (MS MARCO)",
     "preference-qrels.csv": "preference qrels (PyTerrier: qid, docno, label)",
     "original-and-preference-qrels.txt": "original and preference qrels together (TREC)",
-    "preferences.txt": "every judgment that counts: query, a, b, preferred",
+    "preferences.txt": "what the tournament is played on: query, a, b, preferred",
     "pairs.tsv": "every pair with its outcome",
     "pairs.jsonl": "every pair with its outcome",
     "judged-pairs.tsv": "every judged pair with its texts, and which passage is the qrel",
@@ -74,6 +78,8 @@ NAMES = {
     "judgments.jsonl": "every judgment, with pseudonym, side shown and times",
     "pair-reports.tsv": "every report that something is wrong with a pair",
     "pair-reports.jsonl": "every report that something is wrong with a pair",
+    "adjudications.tsv": "what people decided on pairs whose judgments disagree",
+    "adjudications.jsonl": "what people decided on pairs whose judgments disagree",
     "reused-judgments.tsv": "every reused judgment, with its source",
     "reused-judgments.jsonl": "every reused judgment, with its source",
     "manifest.json": "settings, counts, hashes of the files, software version",
@@ -94,6 +100,28 @@ class Source:
     def preferences(self) -> list[Preference]:
         """Every judgment that counts."""
         return judgment_selectors.accepted_preferences(self.campaign)
+
+    @cached_property
+    def counted(self) -> list[Preference]:
+        """What the tournament is played on: the same with adjudicated pairs as they were decided."""
+        return judgment_selectors.counted_preferences(self.campaign, accepted=self.preferences)
+
+    @cached_property
+    def decided(self) -> dict[tuple[str, str, str], str]:
+        """How the adjudicated pairs count: a, b or tie, by query and passages."""
+        decided = judgment_selectors.decided_pairs(self.campaign)
+        return {
+            (query, a, b): "tie" if better is None else "a" if better == a else "b"
+            for (query, a, b), better in decided.items()
+        }
+
+    @cached_property
+    def votes(self) -> dict[tuple[str, str, str], list[int]]:
+        """How many judgments prefer a, and how many b, by query and passages."""
+        votes: dict[tuple[str, str, str], list[int]] = {}
+        for query, a, b, preferred in self.preferences:
+            votes.setdefault((query, a, b), [0, 0])[preferred == b] += 1
+        return votes
 
     @cached_property
     def reused(self) -> list[ReusedRow]:
@@ -160,7 +188,7 @@ class Source:
     @cached_property
     def derived(self) -> Derived:
         """The preference qrels."""
-        return judgment_selectors.derived(self.campaign, preferences=self.preferences)
+        return judgment_selectors.derived(self.campaign, preferences=self.counted)
 
 
 def export_to(campaign: Campaign, folder: Path) -> list[Path]:
@@ -220,9 +248,11 @@ def write_whole(target: Path, chunks: Iterable[bytes]) -> Path:
     return path.replace(target)
 
 
-def pseudonym(campaign: Campaign, worker_id: int) -> str:
-    """A worker's name in a campaign's exports: 16 hexadecimal digits, keyed, the same every time."""
-    message = f"worker {worker_id}".encode()
+def pseudonym(campaign: Campaign, key: int, kind: str = "worker") -> str:
+    """The name of a worker (or a `person` who decides) in a campaign's exports: 16 hexadecimal digits, keyed, the same
+    every time.
+    """
+    message = f"{kind} {key}".encode()
     return hmac.new(bytes(campaign.pseudonym_key), message, hashlib.sha256).hexdigest()[:16]
 
 
@@ -248,20 +278,19 @@ def _merged(source: Source) -> Iterator[bytes]:
 
 
 def _preferences(source: Source) -> Iterator[bytes]:
-    rows = (row for row in source.preferences if source.may_leave(row.query, row.a, row.b))
-    return _lines(f"{query} {a} {b} {preferred}" for query, a, b, preferred in rows)
+    rows = (row for row in source.counted if source.may_leave(row.query, row.a, row.b))
+    return _lines(f"{query} {a} {b} {TIE if preferred is None else preferred}" for query, a, b, preferred in rows)
 
 
 def _pair_records(source: Source) -> Iterator[dict[str, Any]]:
-    wins: dict[tuple[str, str, str], list[int]] = {}
-    for query, a, b, preferred in source.preferences:
-        wins.setdefault((query, a, b), [0, 0])[preferred == b] += 1
     for query, pairs in judgment_selectors.asked_pairs(source.campaign).items():
         for a, b in pairs:
             if not source.may_leave(query, a, b):
                 continue
-            for_a, for_b = wins.get((query, a, b), (0, 0))
-            yield dict(zip(PAIR_COLUMNS, (query, a, b, for_a, for_b, source.campaign.slots_needed), strict=True))
+            for_a, for_b = source.votes.get((query, a, b), (0, 0))
+            decided = source.decided.get((query, a, b), "")
+            values = (query, a, b, for_a, for_b, source.campaign.slots_needed, decided)
+            yield dict(zip(PAIR_COLUMNS, values, strict=True))
 
 
 def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
@@ -281,13 +310,14 @@ def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
         for row in rows:
             query, a, b = row["query"], row["a"], row["b"]
             of_qrels = [side for side, pid in (("a", a), ("b", b)) if (query, pid) in qrels]
-            difference = row["a_preferred"] - row["b_preferred"]
+            difference, decided = row["a_preferred"] - row["b_preferred"], row["adjudicated"]
+            majority = "a" if difference > 0 else "b" if difference else ""
             yield {
                 "query": query,
                 "query_text": queries[query],
                 "category": source.categories.get((query, a, b), ""),
                 "qrel": "both" if len(of_qrels) > 1 else "".join(of_qrels),
-                "preferred": "a" if difference > 0 else "b" if difference else "",
+                "preferred": decided.replace("tie", "") if decided else majority,
                 "a_preferred": row["a_preferred"],
                 "b_preferred": row["b_preferred"],
                 "a": a,
@@ -296,6 +326,7 @@ def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
                 "b_text": passages[b],
                 "a_also": source.twins.get((query, a), []),
                 "b_also": source.twins.get((query, b), []),
+                "adjudicated": decided,
             }
 
 
@@ -351,6 +382,23 @@ def _report_records(source: Source) -> Iterator[dict[str, Any]]:
         yield dict(zip(REPORT_COLUMNS, values, strict=True))
 
 
+def _adjudication_records(source: Source) -> Iterator[dict[str, Any]]:
+    """Every decision on a pair, those taken back too, in the order in which they were made."""
+    campaign = source.campaign
+    rows = campaign.adjudications.select_related("pair__pool__query", "pair__a", "pair__b").order_by("id")
+    for row in rows.iterator(chunk_size=LINES):
+        query, a, b = row.pair.pool.query.qid, row.pair.a.pid, row.pair.b.pid
+        if not source.may_leave(query, a, b):
+            continue
+        undone_by = "" if row.undone_by_id is None else pseudonym(campaign, row.undone_by_id, "person")
+        values = (
+            query, a, b, row.choice, *source.votes.get((query, a, b), (0, 0)), pseudonym(campaign, row.by_id, "person"),
+            row.at.isoformat(), " ".join(row.note.split()), undone_by,
+            row.undone_at.isoformat() if row.undone_at else "",
+        )  # fmt: skip
+        yield dict(zip(ADJUDICATION_COLUMNS, values, strict=True))
+
+
 def _reused_records(source: Source) -> Iterator[dict[str, Any]]:
     reuses = {reuse.pk: reuse for reuse in judgment_selectors.reuses_of(source.campaign)}
     for row in source.reused:
@@ -400,7 +448,8 @@ def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
             "workers": progress.workers,
             "assignments": {"accepted": progress.accepted, "excluded": progress.excluded, "left": progress.left},
             "judgments": files["judgments.jsonl"].lines,
-            "judgments accepted": files["preferences.txt"].lines,
+            "judgments accepted": sum(source.may_leave(*row[:3]) for row in source.preferences),
+            **({"pairs adjudicated": len(source.decided)} if source.decided else {}),
             "qrels": {
                 "pools": derived.single + sum(derived.deadlocks.values()) + len(derived.incomplete),
                 "single": derived.single,
@@ -489,6 +538,8 @@ _MAKE: dict[str, Callable[[Source], Iterator[bytes]]] = {
     "judgments.jsonl": lambda source: _jsonl(_judgment_records(source)),
     "pair-reports.tsv": lambda source: _tsv(REPORT_COLUMNS, _report_records(source)),
     "pair-reports.jsonl": lambda source: _jsonl(_report_records(source)),
+    "adjudications.tsv": lambda source: _tsv(ADJUDICATION_COLUMNS, _adjudication_records(source)),
+    "adjudications.jsonl": lambda source: _jsonl(_adjudication_records(source)),
     "reused-judgments.tsv": lambda source: _tsv(REUSED_COLUMNS, _reused_records(source)),
     "reused-judgments.jsonl": lambda source: _jsonl(_reused_records(source)),
 }

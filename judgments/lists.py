@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import Abs
 from django.utils.translation import gettext_lazy
 
 from core.lists import ListFilter, Sort, choice_filter, count_of, search_filter
@@ -165,6 +166,37 @@ class ReportFilter(ListFilter):
     def by_state(self, pairs: QuerySet[Any], _name: str, wanted: str) -> QuerySet[Any]:
         """Those that wait, or that do not."""
         return pairs.filter(is_open=wanted == "open")
+
+
+class DisagreementFilter(ListFilter):
+    """Pairs whose judgments disagree by the words of their query, and by whether somebody has settled them; those that
+    nobody has, unless somebody asks for others.
+    """
+
+    given = {"state": "waiting"}
+    q = search_filter(gettext_lazy("Words of a query, or its id"), method="find")
+    state = choice_filter(
+        gettext_lazy("State"),
+        [("waiting", gettext_lazy("waiting for a decision")), ("settled", gettext_lazy("settled"))],
+        method="by_state",
+    )
+
+    def find(self, rows: QuerySet[Any], _name: str, words: str) -> QuerySet[Any]:
+        """Those whose query has the words, or whose id they are."""
+        return rows.filter(Q(pair__pool__query__text__icontains=words) | Q(pair__pool__query__qid=words))
+
+    def by_state(self, rows: QuerySet[Any], _name: str, wanted: str) -> QuerySet[Any]:
+        """Those that somebody has settled, or that nobody has."""
+        return rows.filter(decided__isnull=wanted == "waiting")
+
+
+# `split` is how far the majority is from one half.
+DISAGREEMENT_SORTS: dict[str, Sort] = {
+    "query": "pair__pool__query__qid",
+    "judgments": F("for_a") + F("for_b"),
+    "split": Abs(F("for_a") - F("for_b")) * 1.0 / (F("for_a") + F("for_b")),
+    "decided": "decided__at",
+}
 
 
 class NoteFilter(ListFilter):

@@ -114,6 +114,41 @@ class PairDecision(models.Model):
         return f"{self.kind}: {self.why}"
 
 
+class Adjudication(models.Model):
+    """What a person decided on a pair whose judgments disagree. It stands beside the judgments and changes none.
+
+    While it stands, the pair counts as decided here, and not as its judgments say. Deciding again takes it back.
+    """
+
+    class Choice(models.TextChoices):
+        A = "a", _("passage A")
+        B = "b", _("passage B")
+        TIE = "tie", _("equally good")
+        UNSURE = "unsure", _("cannot say")
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="adjudications")
+    pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="adjudications")
+    choice = models.CharField(max_length=6, choices=Choice, help_text=_("“Cannot say” leaves the judgments to count."))
+    note = models.TextField(blank=True, help_text=_("Exported with the decision."))
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField()
+    undone_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    undone_at = models.DateTimeField(null=True, help_text=_("Empty while it stands."))
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["pair"], condition=models.Q(undone_at__isnull=True), name="adjudication_stands_once"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(choice__in=["a", "b", "tie", "unsure"]), name="adjudication_choice"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.choice} on {self.pair_id}"
+
+
 class Acceptance(models.Model):
     """A judgment that counts: it fills one of the `overlap` slots of its pair.
 
@@ -346,6 +381,22 @@ class CampaignSummary(Summarized):
     def failed_share(self) -> float | None:
         """Of the test pairs judged."""
         return None if self.pass_share is None else 1 - self.pass_share
+
+
+class Disagreement(models.Model):
+    """A pair whose accepted judgments disagree: how many are for its a, and how many for its b."""
+
+    pair = models.OneToOneField(Pair, on_delete=models.CASCADE, related_name="disagreement")
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="disagreements", db_index=False)
+    for_a = models.PositiveIntegerField()
+    for_b = models.PositiveIntegerField()
+
+    class Meta:
+        # judgments.adjudicating.disagreements(): a campaign's, in the order of its pairs
+        indexes = [models.Index(fields=["campaign", "pair"], name="disagreement_of_campaign")]
+
+    def __str__(self) -> str:
+        return f"{self.for_a} to {self.for_b} on {self.pair_id}"
 
 
 # --- one decision on many

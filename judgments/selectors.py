@@ -29,12 +29,14 @@ from core.models import User
 from core.roles import labs_of
 from core.version import VERSION
 from evaluation.files.preferences import Preference
+from evaluation.judging.adjudication import adjudicate
 from evaluation.judging.challengers import Challenge, settle_challenges
 from evaluation.judging.equal_texts import Merged, judge_merged
 from evaluation.judging.pooling import canonical
 from evaluation.judging.tournament import Derived, Method, derive
 from judgments.models import (
     Acceptance,
+    Adjudication,
     AssignmentSummary,
     CampaignSummary,
     Decision,
@@ -54,7 +56,7 @@ from pools.selectors import base_answers, twins_of
 from tasks.models import Assignment, Platform, Worker
 
 # What the export files hold. A new one makes all of them again.
-FORMAT = 6
+FORMAT = 7
 SOFTWARE = f"{VERSION}/{FORMAT}"
 
 
@@ -164,10 +166,7 @@ def waiting_for(pair_ids: Iterable[int]) -> list[Waiting]:
 
 
 def accepted_preferences(campaign: Campaign, pool: Pool | None = None) -> list[Preference]:
-    """Every judgment that counts (or those on one pool), as `(query, a, b, preferred)` by id, sorted.
-
-    This is the tournament's whole input.
-    """
+    """Every judgment that counts (or those on one pool), as `(query, a, b, preferred)` by id, sorted."""
     acceptances = Acceptance.objects.filter(pair__pool__campaign=campaign)
     if pool is not None:
         acceptances = acceptances.filter(pair__pool=pool)
@@ -176,6 +175,31 @@ def accepted_preferences(campaign: Campaign, pool: Pool | None = None) -> list[P
     ).iterator(chunk_size=20_000)
     own = (Preference(qid, a, b, a if (side == "left") == a_left else b) for qid, a, b, side, a_left in rows)
     return sorted([*own, *(row.preference for row in reused_judgments(campaign, pool))])
+
+
+def adjudications_of(campaign: Campaign, pool: Pool | None = None) -> QuerySet[Adjudication]:
+    """What people decided on pairs of a campaign (or of one pool) whose judgments disagree, and did not take back."""
+    standing = Adjudication.objects.filter(campaign=campaign, undone_at=None)
+    if pool is not None:
+        standing = standing.filter(pair__pool=pool)
+    return standing.select_related("pair__pool__query", "pair__a", "pair__b", "by").order_by("pair")
+
+
+def counted_preferences(
+    campaign: Campaign, pool: Pool | None = None, accepted: Iterable[Preference] | None = None
+) -> list[Preference]:
+    """The tournament's whole input: every judgment that counts (or those on one pool), sorted; on an adjudicated pair
+    what was decided, as often as it has judgments. `accepted` are the judgments, where they have been read already.
+    """
+    judged = accepted_preferences(campaign, pool) if accepted is None else accepted
+    return adjudicate(judged, decided_pairs(campaign, pool))
+
+
+def decided_pairs(campaign: Campaign, pool: Pool | None = None) -> dict[tuple[str, str, str], str | None]:
+    """The better passage, or None for a tie, by `(query, a, b)`, of the pairs that count as somebody decided."""
+    deciding = adjudications_of(campaign, pool).exclude(choice=Adjudication.Choice.UNSURE).order_by()
+    rows = deciding.values_list("pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "choice")
+    return {(qid, a, b): {"a": a, "b": b}.get(choice) for qid, a, b, choice in rows}
 
 
 class ReusedRow(NamedTuple):
@@ -309,17 +333,18 @@ def derived(campaign: Campaign, pool: Pool | None = None, preferences: Iterable[
     """The current preference qrels (or one pool's): a pure function of stored judgments and settings.
 
     Pools with a pair that still waits for one of its `overlap` judgments are left out, and counted as incomplete, and
-    so are challenges that need another round. `preferences` are the accepted ones, where they have been read already.
+    so are challenges that need another round. `preferences` are those of `counted_preferences`, where they have been
+    read already.
     """
     if campaign.design == Campaign.Design.CHALLENGERS:
         return derived_from(challenges_of(campaign, pool, preferences), waiting_queries(campaign, pool))
     pools = pools_of(campaign, pool)
     waiting = waiting_queries(campaign, pool)
     settled = {query: pids for query, pids in pools.items() if query not in waiting}
-    accepted = accepted_preferences(campaign, pool) if preferences is None else preferences
+    counted = counted_preferences(campaign, pool) if preferences is None else preferences
     outcome = derive(
         settled,
-        [row for row in accepted if row.query not in waiting],
+        [row for row in counted if row.query not in waiting],
         method=cast(Method, campaign.method),
         allow_incomplete=campaign.is_imported,  # nobody will judge the pairs that are missing
     )
@@ -338,7 +363,7 @@ def challenges_of(
     challenged = base_answers(campaign, query)  # by every id of their texts
     answers = {qid: tuple(pid for pid in pids if pid in challenged[qid]) for qid, pids in pools.items()}
     challengers = {qid: tuple(sorted({*pids} - {*answers[qid]})) for qid, pids in pools.items()}
-    own = accepted_preferences(campaign, pool) if preferences is None else preferences
+    own = counted_preferences(campaign, pool) if preferences is None else preferences
     pairs = Pair.objects.filter(pool__campaign=campaign) if pool is None else pool.pairs.all()
     asked = set(pairs.values_list("pool__query__qid", "a__pid", "b__pid"))
     named = Merged({}, twins_of(campaign, pool), {})
@@ -563,9 +588,11 @@ class JudgmentRow(NamedTuple):
     superseded: bool
 
 
-def judgment_rows(campaign: Campaign, pool: Pool | None = None) -> Iterator[JudgmentRow]:
-    """Every judgment of a campaign (or on one pool), in the order in which they were made."""
+def judgment_rows(campaign: Campaign, pool: Pool | None = None, pair: Pair | None = None) -> Iterator[JudgmentRow]:
+    """Every judgment of a campaign (or on one pool, or one pair), in the order in which they were made."""
     judgments = Judgment.objects.filter(assignment__campaign=campaign)
+    if pair is not None:
+        judgments = judgments.filter(item__pair=pair)
     if pool is not None:
         judgments = judgments.filter(item__pair__pool=pool)
     newest = (

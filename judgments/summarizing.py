@@ -1,6 +1,6 @@
-"""Counting what pages show of work: how fast, which side, test pairs passed, agreement with others.
+"""Counting what pages show of work: how fast, which side, test pairs passed, agreement with others, disagreements.
 
-A job counts a campaign's whole work at once, and stores it by assignment, by worker and for the campaign.
+A job counts a campaign's whole work at once, and stores it by assignment, by worker, by pair and for the campaign.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from django.utils import timezone
 from core.locks import alone
 from core.snapshot import one_moment
 from judgments import selectors as judgment_selectors
-from judgments.models import AssignmentSummary, CampaignSummary, Judgment, Summarized, WorkerSummary
+from judgments.models import AssignmentSummary, CampaignSummary, Disagreement, Judgment, Summarized, WorkerSummary
 from pools.models import Campaign
 from tasks.models import Assignment
 
@@ -43,6 +43,24 @@ FROM judged GROUP BY GROUPING SETS ((assignment_id, worker_id), (worker_id), ())
 """  # noqa: S608
 
 
+# The pairs on which accepted judgments, made here or reused, do not all prefer the same passage.
+_DISAGREEING = """
+WITH said AS (
+  SELECT acceptance.pair_id, (judgment.preferred = 'left') = item.a_left AS prefers_a
+  FROM judgments_acceptance acceptance
+    JOIN judgments_judgment judgment ON judgment.id = acceptance.judgment_id
+    JOIN tasks_item item ON item.id = judgment.item_id
+    JOIN tasks_assignment assignment ON assignment.id = acceptance.assignment_id
+  WHERE assignment.campaign_id = %(campaign)s
+  UNION ALL
+  SELECT reused.pair_id, reused.prefers_a
+  FROM judgments_reusedjudgment reused JOIN judgments_reuse reuse ON reuse.id = reused.reuse_id
+  WHERE reuse.campaign_id = %(campaign)s)
+SELECT pair_id, count(*) FILTER (WHERE prefers_a), count(*) FILTER (WHERE NOT prefers_a)
+FROM said GROUP BY pair_id HAVING bool_or(prefers_a) AND NOT bool_and(prefers_a)
+"""
+
+
 def campaigns_to_summarize(*, at: datetime) -> QuerySet[Campaign]:
     """Campaigns whose work has changed since it was counted, and that have rested; those that wait longest first."""
     saved = Judgment.objects.filter(
@@ -67,11 +85,14 @@ def campaign_summarize(*, campaign: Campaign) -> bool:
             with connection.cursor() as cursor:
                 cursor.execute(_COUNTED, {"campaign": campaign.pk, "workers": None})
                 rows = cursor.fetchall()
+                cursor.execute(_DISAGREEING, {"campaign": campaign.pk})
+                disagreeing = {pair: (for_a, for_b) for pair, for_a, for_b in cursor.fetchall()}
         whole = next(_values(row) for row in rows if row[0] is None and row[1] is None)
         with transaction.atomic():
             _store(AssignmentSummary, "assignment_id", {}, {row[0]: _values(row) for row in rows if row[0] is not None})
             workers = {row[1]: _values(row) for row in rows if row[0] is None and row[1] is not None}
             _store(WorkerSummary, "worker_id", {"campaign_id": campaign.pk}, workers)
+            _store_disagreements(campaign, disagreeing)
             CampaignSummary.objects.update_or_create(
                 campaign=campaign,
                 defaults={
@@ -91,6 +112,21 @@ def _values(row: Iterable[Any]) -> dict[str, Any]:
     values["pass_share"] = values["passed"] / values["tests"] if values["tests"] else None
     values["agreement"] = values["agreed"] / values["compared"] if values["compared"] else None
     return values
+
+
+def _store_disagreements(campaign: Campaign, wanted: dict[int, tuple[int, int]]) -> None:
+    """Write down what differs from what is stored."""
+    rows = Disagreement.objects.filter(campaign=campaign).values_list("pair", "for_a", "for_b")
+    before = {pair: (for_a, for_b) for pair, for_a, for_b in rows}
+    Disagreement.objects.filter(pair__in=before.keys() - wanted.keys()).delete()
+    changed = [
+        Disagreement(pair_id=pair, campaign=campaign, for_a=counts[0], for_b=counts[1])
+        for pair, counts in wanted.items()
+        if before.get(pair) != counts
+    ]
+    Disagreement.objects.bulk_create(
+        changed, batch_size=BATCH, update_conflicts=True, unique_fields=["pair"], update_fields=["for_a", "for_b"]
+    )
 
 
 def _store(model: type[Summarized], key: str, common: dict[str, Any], wanted: dict[int, dict[str, Any]]) -> None:

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from judgments import (
+    adjudication_views,
     alarm_views,
     ethics_views,
     importing_views,
@@ -36,6 +37,8 @@ urlpatterns = [
     path("campaigns/<int:pk>/work/", views.work, name="work"),
     path("campaigns/<int:pk>/work/<int:assignment_pk>/", views.assignment, name="assignment"),
     path("campaigns/<int:pk>/reports/", report_views.reports, name="reports"),
+    path("campaigns/<int:pk>/disagreements/", adjudication_views.disagreements, name="disagreements"),
+    path("campaigns/<int:pk>/disagreements/<int:pair_pk>/", adjudication_views.disagreement, name="disagreement"),
     path("alarms/", alarm_views.alarm_choice, name="alarm_choice"),
     path("campaigns/<int:pk>/review/", review_views.review, name="review"),
     path("campaigns/<int:pk>/review/assignments.csv", review_views.assignments_csv, name="assignments_csv"),

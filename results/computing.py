@@ -55,7 +55,7 @@ Json = dict[str, Any]
 def compute(inputs: Inputs) -> Json:
     """Everything of the results, ready for JSON. The same inputs give the same."""
     settled = {query: pool for query, pool in inputs.pools.items() if query not in inputs.waiting}
-    judgments = [row for row in inputs.preferences if row.query not in inputs.waiting]
+    judgments = [row for row in inputs.counted if row.query not in inputs.waiting]
     if inputs.campaign.design == Campaign.Design.CHALLENGERS:
         derived = derived_from(inputs.challenges, inputs.waiting)
     else:
@@ -123,6 +123,7 @@ def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
         "incomplete": len(inputs.pools) - len(best),
         "pairs": inputs.pairs,
         "judgments": len(inputs.preferences),
+        "adjudicated": inputs.adjudicated,
         "best": {str(size): count for size, count in outcomes.items()},
         "changed": sum(
             not set(relevant[query]).intersection(passages) for query, passages in best.items() if relevant.get(query)
@@ -239,7 +240,7 @@ def _scores(
                 {run: name_once(inputs.stands_for, inputs.runs[run].top(order, TOP)) for run in runs}, judgments
             )
         ],
-        "triples": intransitive_triples(judgments)._asdict(),
+        "triples": intransitive_triples(row for row in inputs.preferences if row.query not in inputs.waiting)._asdict(),
         **_certainty(inputs, board, pools, judgments, runs, seed),
     }
 

@@ -22,7 +22,7 @@ from results.quality import Behaviour, behaviour
 log = logging.getLogger(__name__)
 
 # Of the stored data. A new one makes every stored result stale.
-FORMAT = 7
+FORMAT = 8
 # What computed results are: another version's are computed again.
 SOFTWARE = f"{VERSION}/{FORMAT}"
 K = 10
@@ -35,7 +35,8 @@ class Inputs(NamedTuple):
     that are only scored. `imported` are their names in the order of import, `teams` those of runs that have one.
     `outside` is how they score elsewhere, by the measure of `outside_source`. `unreadable` are the names of others
     whose file is missing. `pools` are all pools by query. `waiting` are the queries that lack an accepted judgment.
-    `preferences` is every accepted judgment, on waiting queries too; `votes` are the same with who judged, sorted,
+    `preferences` is every accepted judgment, on waiting queries too, and `counted` the same with adjudicated pairs, of
+    which there are so many, as they were decided; `votes` are the same with who judged, sorted,
     where a pair is judged more than once. `pairs` are those that the design asks about. `stands_for`: by query and id,
     the candidate that has the text of a passage with another id. `challenged` are the best known answers that are
     challenged, by query; `challenges` those whose pairs have all their judgments.
@@ -55,6 +56,8 @@ class Inputs(NamedTuple):
     waiting: frozenset[str]
     pairs: int
     preferences: Sequence[Preference]
+    counted: Sequence[Preference]
+    adjudicated: int
     votes: Sequence[Vote]
     behaviour: Behaviour
     stands_for: StandsFor
@@ -71,6 +74,7 @@ def inputs_of(campaign: Campaign) -> Inputs:
     pooled = frozenset(campaign.runs.values_list("name", flat=True))
     runs, unreadable = _runs_of(campaign, pooled)
     outside = pool_selectors.outside_scores_of(campaign.collection)
+    preferences = judgment_selectors.accepted_preferences(campaign)
     by_import = campaign.collection.runs.order_by("imported_at", "id")
     return Inputs(
         campaign=campaign,
@@ -86,7 +90,9 @@ def inputs_of(campaign: Campaign) -> Inputs:
         pools=judgment_selectors.pools_of(campaign),
         waiting=frozenset(judgment_selectors.waiting_queries(campaign)),
         pairs=campaign.pair_count,
-        preferences=judgment_selectors.accepted_preferences(campaign),
+        preferences=preferences,
+        counted=judgment_selectors.counted_preferences(campaign, accepted=preferences),
+        adjudicated=len(judgment_selectors.decided_pairs(campaign)),
         votes=_votes(campaign) if campaign.overlap > 1 else [],
         behaviour=behaviour(campaign),
         stands_for=pool_selectors.twins_of(campaign),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from evaluation.judging.tournament import Judged, most_wins
 from judgments import selectors as judgment_selectors
-from judgments.models import Judgment, Reuse
+from judgments.models import Adjudication, Judgment, Reuse
 from judgments.selectors import JudgmentRow
 from pools import selectors as pool_selectors
 from pools.models import Campaign, Pair, Passage, Pool, Qrel
@@ -35,14 +35,21 @@ class CandidateDetail:
 
 @dataclass(frozen=True)
 class PairDetail:
-    """A pair (the lower number first), its outcome, and every judgment behind it, oldest first."""
+    """A pair (the lower number first), its outcome, and every judgment behind it, oldest first.
 
+    `for_a` and `for_b` count judgments. `adjudicated` is what a person decided, if that stands, and `better` the
+    passage that it prefers.
+    """
+
+    pk: int
     a: CandidateDetail
     b: CandidateDetail
     for_a: int
     for_b: int
     judgments: Sequence["JudgmentDetail"]
     reused: Sequence["ReusedDetail"]
+    adjudicated: Adjudication | None
+    better: CandidateDetail | None
 
 
 class ReusedDetail(NamedTuple):
@@ -94,7 +101,7 @@ class Round(NamedTuple):
 class PoolDetail:
     """A pool: its candidates (most wins first), its pairs, and whether a best known answer follows already.
 
-    `wins` says how often the first passage of two was preferred to the second, by their ids.
+    `wins` says how often the first passage of two counts as preferred to the second, by their ids.
 
     `rounds` are the tournament's, while there is a winner and that is the method. `certainty` is the share of draws of
     the judgments in which the best known answers stay, as of the stored results.
@@ -133,8 +140,10 @@ class PoolDetail:
 def pool_detail(pool: Pool) -> PoolDetail:
     """Everything about one pool: the candidates, who beat whom, the winners, and the judgments behind each pair."""
     campaign = pool.campaign
-    pairs = list(Pair.objects.filter(pool=pool).values_list("a__pid", "b__pid"))
+    pairs = list(Pair.objects.filter(pool=pool).values_list("a__pid", "b__pid", "pk"))
     preferences = judgment_selectors.accepted_preferences(campaign, pool)
+    judged = Counter((str(row.preferred), row.b if row.preferred == row.a else row.a) for row in preferences)
+    adjudicated = {row.pair_id: row for row in judgment_selectors.adjudications_of(campaign, pool)}
     passages = list(Passage.objects.filter(candidacies__pool=pool).defer("text"))
     outcome = judgment_selectors.derived(campaign, pool)
     best = {pid for _query, pid in outcome.qrels}
@@ -148,7 +157,9 @@ def pool_detail(pool: Pool) -> PoolDetail:
         candidate = stands_for.get(pid, pid)
         grades[candidate] = max(grade, grades.get(candidate, grade))
     wins: dict[tuple[str, str], int] = {}
-    for preference in preferences:
+    counted = judgment_selectors.counted_preferences(campaign, pool, preferences)
+    decisive = [preference for preference in counted if preference.preferred is not None]
+    for preference in decisive:
         loser = preference.b if preference.preferred == preference.a else preference.a
         key = (str(preference.preferred), loser)
         wins[key] = wins.get(key, 0) + 1
@@ -181,15 +192,18 @@ def pool_detail(pool: Pool) -> PoolDetail:
         detail = ReusedDetail(reuses[reused.reuse_id], preferred, reused.made_at, reused.counts)
         before.setdefault((reused.a, reused.b), []).append(detail)
     details = []
-    for pair in pairs:
-        a, b = sorted((by_pid[pid] for pid in pair), key=lambda candidate: candidate.number)
-        for_a = wins.get((a.passage.pid, b.passage.pid), 0)
-        for_b = wins.get((b.passage.pid, a.passage.pid), 0)
-        details.append(PairDetail(a, b, for_a, for_b, behind.get(pair, []), before.get(pair, [])))
+    for *pids, pk in pairs:
+        a, b = sorted((by_pid[pid] for pid in pids), key=lambda candidate: candidate.number)
+        for_a, for_b = judged[a.passage.pid, b.passage.pid], judged[b.passage.pid, a.passage.pid]
+        pair, decided = (pids[0], pids[1]), adjudicated.get(pk)
+        own, older = behind.get(pair, []), before.get(pair, [])
+        better = None if decided is None else dict(zip("ab", pair, strict=True)).get(decided.choice)
+        details.append(PairDetail(pk, a, b, for_a, for_b, own, older, decided, by_pid[better] if better else None))
     details.sort(key=lambda pair: (pair.a.number, pair.b.number))
     filled = sum(pair.for_a + pair.for_b for pair in details)
     is_of_all = campaign.design != Campaign.Design.CHALLENGERS  # these play with judgments of other campaigns too
     settled = bool(best) and len(candidates) > 1 and campaign.method == Campaign.Method.TOURNAMENT and is_of_all
+    settled = settled and len(decisive) == len(counted)  # a tie is half a win for both: the rounds count whole ones
     return PoolDetail(
         candidates=candidates,
         wins=wins,

@@ -503,6 +503,14 @@ def _crowd(data: Data) -> Iterator[str]:
             "cases (Krippendorff's alpha %(alpha)s).",
             agreement["pairs"],
         ) % {"share": percent(agreement["raw"]), "pairs": f"{agreement['pairs']:,}", "alpha": alpha}
+    if data["adjudicated"]:
+        yield ngettext(
+            "%(count)s pair whose judgments disagreed was adjudicated by a person. It counts as decided; agreement is "
+            "about the workers' judgments alone.",
+            "%(count)s pairs whose judgments disagreed were adjudicated by a person. They count as decided; agreement "
+            "is about the workers' judgments alone.",
+            data["adjudicated"],
+        ) % {"count": f"{data['adjudicated']:,}"}
     triples = data["triples"]
     if triples and triples["triples"]:
         yield ngettext(

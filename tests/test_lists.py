@@ -31,6 +31,7 @@ from judgments.models import (
     BulkRow,
     CampaignSummary,
     Decision,
+    Disagreement,
     Export,
     Judgment,
     PairReport,
@@ -111,6 +112,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "judgments:assignment": ("decisions",),
     "judgments:worker": ("", "decisions"),
     "judgments:reports": ("", "notes"),
+    "judgments:disagreements": ("",),
     "judgments:workers": ("",),
     "judgments:bulk": ("",),
     "results:query": ("passages", "judgments"),
@@ -147,7 +149,7 @@ OTHER_PAGES = {
         "pools:job_progress",
     ),
     *("platforms:conversation", "judgments:alarm_choice", "judgments:judgments_import"),
-    *("judgments:pilot", "judgments:ethics"),
+    *("judgments:pilot", "judgments:ethics", "judgments:disagreement"),
     *("pools:campaign_edit", "platforms:draft_reach"),
     *("platforms:template", "platforms:template_save", "platforms:template_terms", "platforms:pay_floor"),
     *("results:settings", "results:version_new", "results:version_asked"),
@@ -289,6 +291,7 @@ class World(NamedTuple):
             "pools:run": [self.run.pk],
             "judgments:assignment": [campaign.pk, self.assignment.pk],
             "judgments:worker": [campaign.pk, self.worker.pk],
+            "judgments:disagreement": [campaign.pk, self.pool.pairs.earliest("pk").pk],
             "judgments:bulk": [campaign.pk, self.bulk.pk],
             "platforms:submission": [campaign.pk, self.submission.pk],
             "platforms:conversation": [campaign.pk, self.worker.pk],
@@ -429,6 +432,8 @@ def make(count: int) -> World:
     )
     accepted = {"pair": pairs[0], "judgment": judgment, "worker": worker, "assignment": assignment}
     multiply(acceptance, count, **{name: f"{row.pk} + n" for name, row in accepted.items()})
+    split = Disagreement.objects.create(campaign=campaign, pair=pairs[0], for_a=1, for_b=1)
+    multiply(split, count, pair=f"{pairs[0].pk} + n", for_a="n")
     about = {"campaign": campaign, "worker": worker, "assignment": assignment, "by": rita, "at": at}
     multiply(Decision.objects.create(**about, kind="restored", why="It was fine after all."), count)
     report = PairReport.objects.create(assignment=assignment, item=item, reason="broken", note="Cut off.", made_at=at)

@@ -51,6 +51,7 @@ TABLES: dict[str, str] = {
     "platforms_payment": Group.MONEY,
     "judgments_decision": Group.DECISIONS,
     "judgments_pairdecision": Group.DECISIONS,
+    "judgments_adjudication": Group.DECISIONS,
     "judgments_retention": Group.PROTECTION,
 }
 # What is noted by services, since it changes no recorded row.

@@ -56,6 +56,8 @@ SENTENCES: dict[tuple[str, str], Promise] = {
     ("platforms_payment", "update"): gettext_lazy("settled a payment in %(campaign)s (%(thing)s): %(state)s"),
     ("judgments_decision", "insert"): gettext_lazy("decided on work in %(campaign)s: %(thing)s"),
     ("judgments_pairdecision", "insert"): gettext_lazy("decided on a reported pair in %(campaign)s: %(thing)s"),
+    ("judgments_adjudication", "insert"): gettext_lazy("settled a disagreement in %(campaign)s: %(thing)s"),
+    ("judgments_adjudication", "update"): gettext_lazy("took back how a disagreement in %(campaign)s was settled"),
     ("session", "logged-in"): gettext_lazy("logged in"),
     ("session", "logged-out"): gettext_lazy("logged out"),
     ("session", "reset-link"): gettext_lazy("made a link for a new password of %(person)s"),

@@ -135,7 +135,11 @@ def _challenge(options: argparse.Namespace) -> int:
     current = read_judged(options.preference_qrels, 1)
     original = read_qrels(options.qrels, name=options.qrels) if options.qrels else None
     judged = list(read_pairs(options.pools, name=options.pools)) if options.pools else []
-    preferences = list(read_preferences(options.preferences, name=options.preferences)) if options.preferences else None
+    preferences = (
+        list(read_preferences(options.preferences, name=options.preferences, ties=True))
+        if options.preferences
+        else None
+    )
     runs = read_runs(options.files, 1)
     if runs is None:
         return BAD

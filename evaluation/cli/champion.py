@@ -100,7 +100,11 @@ def _champion(options: argparse.Namespace) -> int:
     if options.pairs and any(is_same_file(options.pairs, path) for path in inputs):
         raise BadInput(options.pairs, None, "is one of the input files, and would be overwritten.")
     qrels = read_judged(options.qrels, options.min_grade)
-    preferences = list(read_preferences(options.preferences, name=options.preferences)) if options.preferences else None
+    preferences = (
+        list(read_preferences(options.preferences, name=options.preferences, ties=True))
+        if options.preferences
+        else None
+    )
     depth = max(2, options.depth) if options.qrel == "highest" else 2
     runs = read_runs([options.file], depth)
     if runs is None:

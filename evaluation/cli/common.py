@@ -91,7 +91,7 @@ def read_pools(pairs: str | None, preferences: str) -> tuple[dict[str, set[str]]
     judgments = []
     for query, a, b in read_pairs(pairs, name=pairs) if pairs else ():
         pools.setdefault(query, set()).update((a, b))
-    for line, preference in numbered_preferences(preferences, name=preferences):
+    for line, preference in numbered_preferences(preferences, name=preferences, ties=True):
         query, a, b, _ = preference
         if pairs:
             _in_pools(pools, pairs, preference, preferences, line)

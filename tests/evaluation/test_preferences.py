@@ -34,3 +34,9 @@ def test_a_bad_preference_is_refused_with_its_line(line: str, message: str) -> N
     with pytest.raises(BadInput) as caught:
         list(read_preferences(io.BytesIO(f"q a b a\n{line}\n".encode()), name="prefs.txt"))
     assert str(caught.value) == f"prefs.txt, line 2: {message}"
+
+
+def test_a_tie_is_read_only_where_ties_are_taken() -> None:
+    assert list(read_preferences(io.BytesIO(b"q a b =\n"), ties=True)) == [Preference("q", "a", "b", None)]
+    with pytest.raises(BadInput, match="= is preferred, which is neither a nor b"):
+        list(read_preferences(io.BytesIO(b"q a b =\n")))

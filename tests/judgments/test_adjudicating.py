@@ -1,0 +1,232 @@
+"""Settling disagreements: a person decides on a pair side by side, that counts instead of its judgments, and can be
+taken back.
+"""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import sync_playwright
+
+from core.errors import NotNow, NotYours
+from core.models import AuditEntry, Lab, User
+from evaluation.files.preferences import read_preferences
+from evaluation.judging.tournament import derive
+from judgments import adjudicating, reports, summarizing
+from judgments import selectors as judgment_selectors
+from judgments import services as judgment_services
+from judgments.exports import pseudonym
+from judgments.models import Adjudication, Disagreement, Judgment
+from pools.models import Campaign, Pair
+from results.computing import compute
+from results.inputs import inputs_of
+from results.sentences import findings
+from tasks.models import Worker
+from tests import browser, factories
+from tests.looking import looks_right
+
+
+@pytest.fixture
+def split(lab: Lab, tmp_path: Path) -> Campaign:
+    """A campaign over two queries with a pair each, both judged by Ann for a, by Ben for b, and by Cem for b."""
+    tops = {"red": {"q1": ["p1"], "q2": ["p3"]}, "green": {"q1": ["p2"], "q2": ["p4"]}}
+    qrels = {"q1": ["p1"], "q2": ["p3"]}
+    collection = factories.collection(tmp_path, in_lab=lab, qrels=qrels, tops=tops, name="split")
+    made = factories.campaign(collection, "split", overlap=3, pairs_per_hit=2, tests_per_hit=2)
+    for name, prefers in (("Ann", "a"), ("Ben", "b"), ("Cem", "b")):
+        factories.do(factories.worker(made, name), made, prefer=prefers)
+    summarizing.campaign_summarize(campaign=made)
+    return made
+
+
+def pair_on(campaign: Campaign, qid: str) -> Pair:
+    return Pair.objects.get(pool__campaign=campaign, pool__query__qid=qid)
+
+
+def page_of(pair: Pair) -> str:
+    return reverse("judgments:disagreement", args=[pair.pool.campaign_id, pair.pk])
+
+
+def rows(content: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(content.decode().splitlines(), delimiter="\t"))
+
+
+def test_a_person_settles_a_pair_beside_its_judgments_and_goes_on_to_the_next(
+    client: Client, split: Campaign, rita: User
+) -> None:
+    client.force_login(rita)
+    first, second = pair_on(split, "q1"), pair_on(split, "q2")
+    report = Judgment.objects.filter(item__pair=first).first()
+    assert report is not None
+    reports.note_write(assignment_id=report.assignment_id, text="I was not sure about this.", at=timezone.now())
+    listed = client.get(reverse("judgments:disagreements", args=[split.pk]))
+    assert [row.pair for row, _decided in listed.context["rows"]] == [first, second]
+    assert "1 to 2" in listed.text
+
+    page = client.get(page_of(first)).text
+    for shown in (first.a.text, first.b.text, "Judgments for A: 1; for B: 2.", "I was not sure about this."):
+        assert shown in page
+    for worker in Worker.objects.filter(assignments__campaign=split):
+        assert pseudonym(split, worker.pk) in page and worker.label not in page
+
+    judgments = list(Judgment.objects.values_list("pk", "preferred"))
+    assert judgment_selectors.derived(split).qrels == (("q1", "p2"), ("q2", "p4"))
+    following = client.post(page_of(first), {"choice": "a", "note": "It answers the question."}, follow=True)
+    assert following.redirect_chain == [(f"{page_of(second)}?after={first.pk}", 303)]
+    assert "You decided on the pair before: passage A" in following.text
+    assert judgment_selectors.derived(split).qrels == (("q1", "p1"), ("q2", "p4"))
+    assert list(Judgment.objects.values_list("pk", "preferred")) == judgments
+
+    query = client.get(reverse("results:query", args=[split.pk, first.pool_id])).text
+    assert "settled: passage 1" in query and "1 to 2" in query and page_of(first) in query
+    settled = client.get(reverse("judgments:disagreements", args=[split.pk]), {"state": "settled"})
+    assert [(row.pair, by.by) for row, by in settled.context["rows"]] == [(first, rita)]
+    last = client.post(page_of(second), {"choice": "unsure"}, follow=True)
+    assert "Every disagreement is settled." in last.text
+    assert judgment_selectors.derived(split).qrels == (("q1", "p1"), ("q2", "p4"))  # the judgments still decide
+
+
+def test_a_decision_is_taken_back_and_decided_anew_and_every_step_is_kept(
+    client: Client, split: Campaign, rita: User
+) -> None:
+    client.force_login(rita)
+    pair, before = pair_on(split, "q1"), Campaign.objects.get(pk=split.pk).revision
+    for given in ({"choice": "a", "note": "First."}, {"choice": "a", "note": "First."}, {"undo": "yes"}):
+        assert client.post(page_of(pair), given).status_code == 303
+    assert Campaign.objects.get(pk=split.pk).revision == before + 2
+    assert judgment_selectors.derived(split).qrels == (("q1", "p2"), ("q2", "p4"))
+    client.post(page_of(pair), {"choice": "a"})
+    client.post(page_of(pair), {"choice": "tie"})
+    kept = list(Adjudication.objects.order_by("id").values_list("choice", "note", "undone_by"))
+    assert kept == [("a", "First.", rita.pk), ("a", "", rita.pk), ("tie", "", None)]
+    assert judgment_selectors.derived(split).qrels == (("q1", "p1"), ("q1", "p2"), ("q2", "p4"))
+
+    entries = AuditEntry.objects.filter(subject="judgments_adjudication").order_by("id")
+    actions = ["insert", "update", "insert", "update", "insert"]
+    assert [entry.action for entry in entries] == actions and entries[0].why == "First."
+    for statement in ("UPDATE judgments_adjudication SET choice = 'b'", "DELETE FROM judgments_adjudication"):
+        with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+
+
+def test_only_a_pair_whose_judgments_disagree_is_settled_and_only_by_who_may(
+    client: Client, split: Campaign, campaign: Campaign, alice: Worker, rita: User
+) -> None:
+    pair = pair_on(split, "q1")
+    factories.do(alice, campaign)
+    agreed = Pair.objects.filter(acceptances__assignment__worker=alice).first()
+    assert agreed is not None
+    given: dict[str, Any] = {"choice": "a", "by": rita, "at": timezone.now()}
+    with pytest.raises(NotNow):
+        adjudicating.pair_adjudicate(campaign=campaign, pair=agreed, **given)
+    with pytest.raises(NotYours):
+        adjudicating.pair_adjudicate(campaign=campaign, pair=pair, **given)
+    client.force_login(factories.member(split.lab, "viewer"))
+    assert client.get(page_of(pair)).status_code == 200
+    assert client.post(page_of(pair), {"choice": "a"}).status_code == 403
+    client.force_login(rita)
+    assert client.post(page_of(pair), {"choice": "left"}).status_code == 400
+    assert not Adjudication.objects.exists()
+
+
+@pytest.mark.parametrize("choice", ["a", "tie"])
+def test_exports_say_what_was_settled_and_their_qrels_follow_from_their_preferences(
+    split: Campaign, rita: User, tmp_path: Path, choice: str
+) -> None:
+    plain = factories.exported(split)
+    assert (
+        rows(plain["adjudications.tsv"]) == []
+        and "pairs adjudicated" not in json.loads(plain["manifest.json"])["counts"]
+    )
+    pair, at = pair_on(split, "q1"), timezone.now()
+    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice=choice, note="Why\tnot.", by=rita, at=at)
+    files = factories.exported(split)
+    (row,) = rows(files["adjudications.tsv"])
+    assert (row["query"], row["choice"], row["a_preferred"], row["b_preferred"]) == ("q1", choice, "1", "2")
+    assert row["by"] == pseudonym(split, rita.pk, "person") and row["note"] == "Why not." and not row["undone_at"]
+    assert b"rita" not in b"".join(files.values())
+    pairs = {row["query"]: row for row in rows(files["pairs.tsv"])}
+    assert (pairs["q1"]["a_preferred"], pairs["q1"]["adjudicated"], pairs["q2"]["adjudicated"]) == ("1", choice, "")
+    judged = {row["query"]: row["preferred"] for row in rows(files["judged-pairs.tsv"])}
+    assert judged == {"q1": "a" if choice == "a" else "", "q2": "b"}
+    counts = json.loads(files["manifest.json"])["counts"]
+    assert (counts["judgments accepted"], counts["pairs adjudicated"]) == (6, 1)
+    assert files["judgments.tsv"] == plain["judgments.tsv"]
+
+    played = tmp_path / "preferences.txt"
+    played.write_bytes(files["preferences.txt"])
+    pools = {"q1": ("p1", "p2"), "q2": ("p3", "p4")}
+    qrels = derive(pools, read_preferences(played, ties=True)).qrels
+    assert [f"{query} 0 {pid} 1" for query, pid in qrels] == files["preference-qrels.txt"].decode().splitlines()
+
+
+def test_results_say_how_many_were_settled_and_agreement_is_the_workers_alone(split: Campaign, rita: User) -> None:
+    before = compute(inputs_of(split))
+    pair, at = pair_on(split, "q1"), timezone.now()
+    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice="a", by=rita, at=at)
+    after = compute(inputs_of(split))
+    assert (before["adjudicated"], after["adjudicated"]) == (0, 1)
+    assert after["agreement"] == before["agreement"] and after["judgments"] == before["judgments"] == 6
+    assert (before["changed"], after["changed"]) == (2, 1)
+    said = " ".join(sentence for finding in findings(after) for sentence in finding.sentences)
+    assert "1 pair whose judgments disagreed was adjudicated by a person" in said
+
+
+def test_disagreements_are_counted_anew_when_work_is_excluded_and_narrowed_to_a_worker(
+    client: Client, split: Campaign, rita: User
+) -> None:
+    client.force_login(rita)
+    ann = Worker.objects.get(label="Ann")
+    address = reverse("judgments:disagreements", args=[split.pk])
+    of_ann = client.get(address, {"worker": ann.pk})
+    assert len(of_ann.context["rows"]) == 2 and pseudonym(split, ann.pk) in of_ann.text
+    stranger = factories.worker(split, "Dan")
+    assert not client.get(address, {"worker": stranger.pk}).context["rows"]
+    assert f"{address}?worker={ann.pk}" in client.get(reverse("judgments:worker", args=[split.pk, ann.pk])).text
+    work = ann.assignments.get()
+    judgment_services.assignment_exclude(assignment=work, why="Careless.", by=rita, at=timezone.now())
+    summarizing.campaign_summarize(campaign=split)
+    assert not Disagreement.objects.exists()
+    assert "do not disagree now" in client.get(page_of(pair_on(split, "q1"))).text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_disagreements_are_settled_with_the_keyboard_alone_and_the_pages_fit(
+    split: Campaign, rita: User, live_server: Any, settings: Any, tmp_path: Path
+) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+    settings.RATELIMIT_ENABLE = False
+    first, second = pair_on(split, "q1"), pair_on(split, "q2")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(**browser.launch_options())
+        page = chromium.new_context(base_url=live_server.url).new_page()
+        page.goto("/login/")
+        page.fill("#id_username", "rita")
+        page.fill("#id_password", "rita")
+        page.keyboard.press("Enter")
+        page.wait_for_url(lambda url: "/login/" not in url)
+        page.goto(reverse("judgments:disagreements", args=[split.pk]))
+        looks_right(page)
+        page.screenshot(path=tmp_path / "disagreements.png", full_page=True)
+        page.get_by_role("link", name="Settle them one by one").click()
+        page.keyboard.press("n")
+        page.wait_for_url(lambda url: page_of(second) in url)
+        page.keyboard.press("2")
+        page.wait_for_url(lambda url: page_of(first) in url)
+        page.get_by_label("Note").fill("1")  # what is typed decides nothing
+        looks_right(page)
+        page.screenshot(path=tmp_path / "disagreement.png", full_page=True)
+        page.set_viewport_size({"width": 360, "height": 800})
+        page.screenshot(path=tmp_path / "phone.png", full_page=True)
+        page.get_by_role("heading", name="Judgments").click()
+        page.keyboard.press("u")
+        page.get_by_text("The decision is taken back").wait_for()
+        assert page_of(second) in page.url
+        chromium.close()
+    assert list(Adjudication.objects.values_list("pair", "choice", "undone_by")) == [(second.pk, "b", rita.pk)]
