@@ -7,6 +7,7 @@ from django_filters import DateFilter, NumberFilter
 
 from core.audit.selectors import people_called
 from core.audit.tables import GROUPS, NOTES, TABLES
+from core.audit.words import jobs_called
 from core.lists import ListFilter, choice_filter, search_filter
 from core.models import AuditEntry
 
@@ -33,7 +34,9 @@ class AuditFilter(ListFilter):
     def by_who(self, entries: QuerySet[AuditEntry], _name: str, words: str) -> QuerySet[AuditEntry]:
         """Those by people, jobs and commands of such a name."""
         people = list(people_called(words).values_list("pk", flat=True)[:1000])
-        return entries.filter(Q(actor_id__in=people) | Q(actor_name__icontains=words))
+        return entries.filter(
+            Q(actor_id__in=people) | Q(actor_name__icontains=words) | Q(actor_name__in=jobs_called(words))
+        )
 
     def by_group(self, entries: QuerySet[AuditEntry], _name: str, group: str) -> QuerySet[AuditEntry]:
         """Those about one kind of thing."""

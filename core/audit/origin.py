@@ -91,8 +91,9 @@ def request_origin(request: HttpRequest) -> Origin:
         person = user.pk
     elif (session := getattr(request, "session", None)) is not None and session.accessed:
         person = session.get(SESSION_KEY)
-    # The form was read by the view, or there is none that says why.
-    form = getattr(request, "_post", None) or {}
+    # Of a form with files, what the view has read of it.
+    is_short = request.method == "POST" and request.content_type == "application/x-www-form-urlencoded"
+    form = request.POST if is_short else getattr(request, "_post", None) or {}
     why = str(form.get("why", ""))
     return Origin(
         kind=Kind.PERSON if person else Kind.VISITOR,

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from django.db.models import Q, QuerySet
 
+from core.audit.tables import OF_PEOPLE
 from core.audit.words import say, who
 from core.models import AuditEntry, Lab, User
 from core.roles import Right, labs_of
@@ -60,9 +61,10 @@ def _person_of(entry: AuditEntry) -> int | None:
     """The person that it is about."""
     if entry.subject == "erasure" and entry.action != "member":
         return None
-    key = {"core_user": entry.key, "session": entry.key, "core_lab_members": entry.thing, "erasure": entry.key}.get(
-        entry.subject, ""
-    )
+    if entry.subject in OF_PEOPLE:
+        key = entry.thing
+    else:
+        key = entry.key if entry.subject in ("core_user", "session", "erasure") else ""
     return int(key) if key.isdecimal() else None
 
 

@@ -21,9 +21,9 @@ class Group:
 
 GROUPS: dict[str, Promise] = {
     Group.CAMPAIGNS: _("campaigns"),
-    Group.WORDING: _("wording and consent"),
+    Group.WORDING: _("wording, consent and test pairs"),
     Group.PLATFORMS: _("platforms and terms"),
-    Group.DECISIONS: _("decisions on work and workers"),
+    Group.DECISIONS: _("decisions on work and workers, and messages"),
     Group.MONEY: _("payments"),
     Group.DATA: _("collections, runs and qrels"),
     Group.FILES: _("exports and downloads"),
@@ -36,6 +36,12 @@ TABLES: dict[str, str] = {
     "core_lab": Group.PEOPLE,
     "core_lab_members": Group.PEOPLE,
     "core_memberinvitation": Group.PEOPLE,
+    "core_user_groups": Group.PEOPLE,
+    "core_user_user_permissions": Group.PEOPLE,
+    "account_emailaddress": Group.PEOPLE,
+    "mfa_authenticator": Group.PEOPLE,
+    "socialaccount_socialaccount": Group.PEOPLE,
+    "api_token": Group.PEOPLE,
     "pools_collection": Group.DATA,
     "pools_preferenceimport": Group.DATA,
     "pools_outsidescores": Group.DATA,
@@ -44,15 +50,25 @@ TABLES: dict[str, str] = {
     "pools_campaigntemplate": Group.CAMPAIGNS,
     "pools_qrelsversion": Group.DATA,
     "tasks_consenttext": Group.WORDING,
+    "tasks_testpair": Group.WORDING,
     "tasks_worker": Group.DECISIONS,
     "platforms_publication": Group.PLATFORMS,
     "platforms_termsversion": Group.PLATFORMS,
     "platforms_submission": Group.DECISIONS,
     "platforms_payment": Group.MONEY,
+    "platforms_message": Group.DECISIONS,
+    "platforms_alarm": Group.PLATFORMS,
     "judgments_decision": Group.DECISIONS,
+    "judgments_bulkdecision": Group.DECISIONS,
+    "judgments_alarmchoice": Group.PEOPLE,
     "judgments_pairdecision": Group.DECISIONS,
     "judgments_adjudication": Group.DECISIONS,
     "judgments_retention": Group.PROTECTION,
+}
+# Those whose entries name the person as what they are about.
+OF_PEOPLE = {
+    *("core_lab_members", "core_user_groups", "core_user_user_permissions", "account_emailaddress"),
+    *("mfa_authenticator", "socialaccount_socialaccount", "api_token", "judgments_alarmchoice"),
 }
 # What is noted by services, since it changes no recorded row.
 NOTES: dict[str, str] = {

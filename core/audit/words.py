@@ -58,6 +58,32 @@ SENTENCES: dict[tuple[str, str], Promise] = {
     ("judgments_pairdecision", "insert"): gettext_lazy("decided on a reported pair in %(campaign)s: %(thing)s"),
     ("judgments_adjudication", "insert"): gettext_lazy("settled a disagreement in %(campaign)s: %(thing)s"),
     ("judgments_adjudication", "update"): gettext_lazy("took back how a disagreement in %(campaign)s was settled"),
+    ("core_user_groups", "insert"): gettext_lazy("put the account %(person)s into a group of the admin site"),
+    ("core_user_groups", "delete"): gettext_lazy("took the account %(person)s out of a group of the admin site"),
+    ("core_user_user_permissions", "insert"): gettext_lazy("gave %(person)s a permission at the admin site"),
+    ("core_user_user_permissions", "delete"): gettext_lazy("took a permission at the admin site from %(person)s"),
+    ("account_emailaddress", "insert"): gettext_lazy("added an e-mail address to the account %(person)s"),
+    ("account_emailaddress", "update"): gettext_lazy("changed an e-mail address of the account %(person)s: %(fields)s"),
+    ("account_emailaddress", "delete"): gettext_lazy("removed an e-mail address from the account %(person)s"),
+    ("mfa_authenticator", "insert"): gettext_lazy("added a second factor to the account %(person)s: %(changes)s"),
+    ("mfa_authenticator", "delete"): gettext_lazy("removed a second factor from the account %(person)s: %(changes)s"),
+    ("socialaccount_socialaccount", "insert"): gettext_lazy("connected the account %(person)s with an institution's"),
+    ("socialaccount_socialaccount", "delete"): gettext_lazy(
+        "disconnected the account %(person)s from an institution's"
+    ),
+    ("api_token", "insert"): gettext_lazy("made an API token for %(person)s: %(changes)s"),
+    ("api_token", "update"): gettext_lazy("changed an API token of %(person)s: %(fields)s"),
+    ("api_token", "delete"): gettext_lazy("deleted an API token of %(person)s: %(changes)s"),
+    ("tasks_testpair", "update"): gettext_lazy("decided on a test pair of %(campaign)s: %(changes)s"),
+    ("platforms_message", "insert"): gettext_lazy("wrote to worker %(worker)s of %(campaign)s"),
+    ("platforms_message", "update"): gettext_lazy("set aside a message of worker %(worker)s of %(campaign)s"),
+    ("platforms_alarm", "update"): gettext_lazy("dismissed an alarm of %(campaign)s: %(thing)s"),
+    ("judgments_bulkdecision", "insert"): gettext_lazy("decided on many at once in %(campaign)s: %(thing)s"),
+    ("judgments_bulkdecision", "update"): gettext_lazy("undid a decision on many at once in %(campaign)s: %(thing)s"),
+    ("judgments_alarmchoice", "insert"): gettext_lazy("chose which alarms %(person)s gets by mail: %(changes)s"),
+    ("judgments_alarmchoice", "update"): gettext_lazy("chose which alarms %(person)s gets by mail: %(changes)s"),
+    ("judgments_alarmchoice", "delete"): gettext_lazy("deleted which alarms %(person)s gets by mail"),
+    ("session", "ended"): gettext_lazy("ended a session of %(person)s"),
     ("session", "logged-in"): gettext_lazy("logged in"),
     ("session", "logged-out"): gettext_lazy("logged out"),
     ("session", "reset-link"): gettext_lazy("made a link for a new password of %(person)s"),
@@ -84,6 +110,32 @@ STATES: dict[tuple[str, str, str], Promise] = {
     ("platforms_publication", "state", "paused"): gettext_lazy("paused %(campaign)s at the platform"),
     ("platforms_publication", "state", "stopped"): gettext_lazy("stopped %(campaign)s at the platform"),
 }
+# What each background job is called, by the name that Celery knows it by.
+JOBS: dict[str, Promise] = {
+    "api.jobs.clear": gettext_lazy("the job that clears old answers of the API"),
+    "core.jobs.expire_audit": gettext_lazy("the job that removes old entries of the audit"),
+    "judgments.jobs.check": gettext_lazy("the job that checks confirmed work"),
+    "judgments.jobs.make_exports": gettext_lazy("the job that makes export files"),
+    "judgments.jobs.summarize": gettext_lazy("the job that sums up work"),
+    "judgments.jobs.decide": gettext_lazy("the job that carries out decisions on many"),
+    "judgments.jobs.watch": gettext_lazy("the job that watches campaigns and sends alarms"),
+    "judgments.jobs.make_bundle": gettext_lazy("the job that makes release bundles"),
+    "judgments.jobs.erase_campaign": gettext_lazy("the job that erases a campaign's workers"),
+    "judgments.jobs.keep_periods": gettext_lazy("the job that keeps the labs' periods"),
+    "platforms.jobs.publish": gettext_lazy("the job that publishes HITs"),
+    "platforms.jobs.sync": gettext_lazy("the job that collects submitted work"),
+    "platforms.jobs.settle": gettext_lazy("the job that approves and pays"),
+    "platforms.jobs.requeue": gettext_lazy("the job that puts HITs back"),
+    "platforms.jobs.reconcile": gettext_lazy("the job that compares the ledgers"),
+    "platforms.jobs.compare": gettext_lazy("the job that compares a ledger"),
+    "platforms.jobs.messages": gettext_lazy("the job that sends and collects messages"),
+    "pools.jobs.work": gettext_lazy("the job that reads files and draws up campaigns"),
+    "results.jobs.compute_results": gettext_lazy("the job that computes results"),
+    "results.jobs.score_versions": gettext_lazy("the job that scores runs"),
+    "results.jobs.add_versions": gettext_lazy("the job that makes versions of the preference qrels"),
+    "results.jobs.finish_campaigns": gettext_lazy("the job that finishes campaigns"),
+    "tasks.jobs.pack_waiting_campaigns": gettext_lazy("the job that packs HITs"),
+}
 WORDING = {"title", "question", "instructions", "language"}
 
 
@@ -95,13 +147,18 @@ def who(entry: AuditEntry, names: Mapping[int, str]) -> str:
     if entry.actor_kind == Kind.PERSON:
         return person
     if entry.actor_kind == Kind.JOB:
-        job = _("the background job %(name)s") % {"name": entry.actor_name}
-        return _("%(job)s, for %(person)s") % {"job": job, "person": person} if person else job
+        job = JOBS.get(entry.actor_name) or _("the background job %(name)s") % {"name": entry.actor_name}
+        return _("%(job)s, for %(person)s") % {"job": job, "person": person} if person else str(job)
     if entry.actor_kind == Kind.COMMAND:
         return _("the command %(name)s") % {"name": entry.actor_name}
     if entry.actor_kind == Kind.DATABASE:
         return _("%(name)s, directly in the database") % {"name": entry.actor_name}
     return _("a visitor")
+
+
+def jobs_called(words: str) -> list[str]:
+    """Celery's names of the jobs with these words in what pages call them."""
+    return [name for name, label in JOBS.items() if words.casefold() in str(label).casefold()]
 
 
 def say(entry: AuditEntry, person: str, lab: str) -> str:
@@ -111,6 +168,7 @@ def say(entry: AuditEntry, person: str, lab: str) -> str:
         "key": entry.key,
         "campaign": entry.campaign or _("a campaign"),
         "person": person or _("somebody unknown"),
+        "worker": entry.worker_id or "",
         "lab": lab or _("(deleted)"),
         "fields": ", ".join(name.removesuffix("_id").replace("_", " ") for name in sorted(entry.changes)),
         "changes": ", ".join(_changed(name, change) for name, change in sorted(entry.changes.items())),
