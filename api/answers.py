@@ -42,13 +42,14 @@ def do_once(request: Request, do: Callable[[], Response]) -> Response:
         stored = StoredAnswer.objects.filter(user=user, key=key).first()
         if stored is None:
             response = do()
+            kept = getattr(response, "kept", response.data)  # without what is shown once
             StoredAnswer.objects.create(
                 user=user,
                 key=key,
                 request=asked,
                 status=response.status_code,
                 location=response.get("Location", ""),
-                content=json.loads(JSONRenderer().render(response.data) or "null"),
+                content=json.loads(JSONRenderer().render(kept) or "null"),
                 at=timezone.now(),
             )
             return response

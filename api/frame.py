@@ -30,8 +30,9 @@ from api import answers, tokens
 from api.models import Scope, Token
 from api.problems import Changed, TooLarge, answer_exception
 from api.shapes import Problem
-from core.models import User
-from core.roles import Right
+from core.errors import NotYours
+from core.models import Lab, User
+from core.roles import Right, labs_of, require
 from pools import selectors as pool_selectors
 from pools.models import Campaign, Collection
 
@@ -47,6 +48,7 @@ SCOPES = {
     Right.DESIGN: Scope.WRITE,
     Right.DECIDE: Scope.DECIDE,
     Right.SPEND: Scope.SPEND,
+    Right.MANAGE: Scope.MANAGE,
 }
 
 
@@ -198,6 +200,14 @@ class Endpoint(APIView):
     def collection(self, key: int) -> Collection:
         """The collection, likewise."""
         return pool_selectors.collection_for(user_of(self.request), key, self.right)
+
+    def lab(self, key: int) -> Lab:
+        """The lab, likewise."""
+        lab = labs_of(user_of(self.request)).filter(pk=key).first()
+        if lab is None:
+            raise NotYours(_("There is no such lab, or you are not a member of it."))
+        require(user_of(self.request), lab, self.right)
+        return lab
 
     def page_of(
         self,

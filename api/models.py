@@ -1,8 +1,13 @@
 """Tokens, answers that are given again, webhooks and what was sent to them."""
 
+import uuid
+
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+
+from core.models import Lab
+from pools.models import Campaign
 
 
 class Scope(models.TextChoices):
@@ -12,6 +17,7 @@ class Scope(models.TextChoices):
     WRITE = "write", _("write")
     DECIDE = "decide", _("decide on work and workers")
     SPEND = "spend", _("spend money")
+    MANAGE = "manage", _("manage people, webhooks and data protection")
 
 
 class Token(models.Model):
@@ -52,3 +58,98 @@ class StoredAnswer(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+class Event(models.TextChoices):
+    """What a webhook can tell of. Triggers write most of it down, in the transaction that makes it so."""
+
+    CAMPAIGN_STARTED = "campaign.started", _("a campaign was started")
+    CAMPAIGN_PAUSED = "campaign.paused", _("a campaign was paused")
+    CAMPAIGN_RESUMED = "campaign.resumed", _("a campaign was resumed")
+    CAMPAIGN_CLOSED = "campaign.closed", _("a campaign was closed")
+    CAMPAIGN_FINISHED = "campaign.finished", _("nothing is left to do in a campaign")
+    PUBLICATION_OPENED = "publication.opened", _("a campaign was published, or resumed at its platform")
+    PUBLICATION_PAUSED = "publication.paused", _("a campaign was paused at its platform")
+    PUBLICATION_STOPPED = "publication.stopped", _("a campaign was stopped at its platform")
+    WORK_SUBMITTED = "work.submitted", _("work was submitted (every five minutes, how much)")
+    ALARM_RAISED = "alarm.raised", _("a campaign has a problem, once while it lasts")
+    RESULTS_READY = "results.ready", _("results were computed")
+    VERSION_MADE = "version.made", _("a version of the preference qrels was made")
+    JOB_FINISHED = "job.finished", _("a job is done")
+    JOB_FAILED = "job.failed", _("a job was refused, or failed")
+
+
+class Webhook(models.Model):
+    """An address that is told what happens in a lab. The secret that signs it is stored encrypted, and shown once."""
+
+    lab = models.ForeignKey(Lab, on_delete=models.CASCADE, related_name="webhooks")
+    url = models.CharField(max_length=500)
+    events = models.JSONField(help_text=_("Values of Event."))
+    secret = models.TextField(help_text=_("Sealed (core.sealing)."))
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField()
+    failing_since = models.DateTimeField(null=True, help_text=_("Empty once it takes something."))
+    disabled_at = models.DateTimeField(null=True)
+    disabled_why = models.TextField(blank=True, help_text=_("Empty if a person did it."))
+
+    class Meta:
+        # what the triggers ask, and api.webhooks.webhooks_of()
+        indexes = [models.Index(fields=["lab", "id"], name="webhook_of_lab")]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(disabled_why="") | models.Q(disabled_at__isnull=False), name="webhook_disabled_why"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.url
+
+
+class Delivery(models.Model):
+    """One thing that a webhook is told, written in the transaction in which it happened. The row is the queue.
+
+    It waits while `next_try_at` says when it is tried; otherwise it was taken, or given up.
+    """
+
+    message = models.UUIDField(default=uuid.uuid4, unique=True, help_text=_("The same however often it is sent."))
+    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
+    event = models.CharField(max_length=30)
+    data = models.JSONField()
+    made_at = models.DateTimeField()
+    tries = models.PositiveSmallIntegerField(default=0)
+    tried_at = models.DateTimeField(null=True)
+    next_try_at = models.DateTimeField(null=True)
+    delivered_at = models.DateTimeField(null=True)
+    problem = models.TextField(blank=True, help_text=_("Why the last try failed."))
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+        indexes = [
+            # api.delivering: what is due, by webhook
+            models.Index(
+                fields=["webhook", "next_try_at", "id"],
+                condition=models.Q(next_try_at__isnull=False),
+                name="delivery_due",
+            ),
+            # a webhook's deliveries, newest first
+            models.Index(fields=["webhook", "-id"], name="delivery_newest_first"),
+            # api.webhooks.deliveries_clear()
+            models.Index(fields=["made_at"], name="delivery_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event} {self.message}"
+
+
+class WorkTold(models.Model):
+    """How many submitted assignments of a campaign a webhook has been told of."""
+
+    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="+")
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="+")
+    submitted = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["webhook", "campaign"], name="work_told_once")]
+
+    def __str__(self) -> str:
+        return f"{self.submitted} of {self.campaign_id}"

@@ -39,6 +39,7 @@ class TokenForm(forms.Form):
             (Scope.WRITE, gettext_lazy("add and change collections, runs and campaigns")),
             (Scope.DECIDE, gettext_lazy("decide about work and workers")),
             (Scope.SPEND, gettext_lazy("set terms, publish and pay")),
+            (Scope.MANAGE, gettext_lazy("manage people, webhooks and data protection")),
         ],
         initial=[Scope.READ],
         widget=forms.CheckboxSelectMultiple,

@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.utils import OpenApiExample, extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
-from api.models import Scope, Token
+from api.models import Delivery, Event, Scope, Token, Webhook
 from core.models import Lab
 from judgments.models import Decision, StoredFile
 from platforms.models import PUBLISHED_TO, Payment, Publication
@@ -861,3 +861,106 @@ class QueryRow(serializers.Serializer[Any]):
     passages = serializers.IntegerField(help_text="In its pool.")
     pairs = serializers.IntegerField()
     waiting = serializers.IntegerField(help_text="Pairs without all the judgments that they need.")
+
+
+# --- webhooks
+
+
+WEBHOOK_EXAMPLE = {
+    "id": 2,
+    "url": "https://hooks.example.org/bestknown",
+    "events": ["campaign.finished", "alarm.raised", "results.ready"],
+    "is_enabled": True,
+    "created_at": "2026-11-22T10:00:00Z",
+    "failing_since": None,
+    "disabled_at": None,
+    "disabled_why": "",
+}
+
+
+class EventList(serializers.ListField):
+    """Events, each once."""
+
+    def __init__(self, **options: Any) -> None:
+        child = serializers.ChoiceField(choices=Event.choices)
+        super().__init__(child=child, min_length=1, max_length=len(Event.values), **options)
+
+
+@example(WEBHOOK_EXAMPLE)
+class WebhookShape(serializers.ModelSerializer[Webhook]):
+    """An address that is told what happens in a lab."""
+
+    events = serializers.ListField(child=serializers.ChoiceField(choices=Event.choices))
+    is_enabled = serializers.SerializerMethodField()
+    disabled_why = serializers.CharField(help_text="Empty if a person did it.")
+
+    class Meta:
+        model = Webhook
+        fields = ["id", "url", "events", "is_enabled", "created_at", "failing_since", "disabled_at", "disabled_why"]
+
+    def get_is_enabled(self, webhook: Webhook) -> bool:
+        """Whether it is told anything."""
+        return webhook.disabled_at is None
+
+
+@example(WEBHOOK_EXAMPLE | {"secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"})
+class NewWebhookShape(WebhookShape):
+    """A new webhook, with its secret, or one with a new secret. It is shown this once."""
+
+    secret = serializers.SerializerMethodField(
+        help_text="What the signatures are made with. Null where the answer is given again for an idempotency key."
+    )
+
+    class Meta(WebhookShape.Meta):
+        fields = [*WebhookShape.Meta.fields, "secret"]
+
+    def get_secret(self, _webhook: Webhook) -> str | None:
+        """As it was made."""
+        return str(self.context["secret"])
+
+
+@example({"url": "https://hooks.example.org/bestknown", "events": ["campaign.finished", "alarm.raised"]})
+class NewWebhook(serializers.Serializer[Any]):
+    """What to tell of what."""
+
+    url = serializers.CharField(max_length=500)
+    events = EventList()
+
+
+@example({"events": ["job.finished", "job.failed"], "is_enabled": True})
+class WebhookChange(serializers.Serializer[Any]):
+    """What is to be different."""
+
+    url = serializers.CharField(max_length=500, required=False)
+    events = EventList(required=False)
+    is_enabled = serializers.BooleanField(required=False)
+
+
+@example(
+    {
+        "id": 71,
+        "message": "7a1f0bd2-4d0c-4a3e-9a8e-3f6c2f3d9f10",
+        "event": "campaign.finished",
+        "data": {"campaign": {"id": 3, "name": "first answers", "state": "closed"}},
+        "made_at": "2026-11-22T12:00:00Z",
+        "tries": 1,
+        "tried_at": "2026-11-22T12:00:09Z",
+        "next_try_at": None,
+        "delivered_at": "2026-11-22T12:00:09Z",
+        "problem": "",
+    }
+)
+class DeliveryShape(serializers.ModelSerializer[Delivery]):
+    """One thing that a webhook is told."""
+
+    message = serializers.UUIDField(help_text="The `webhook-id` of every try.")
+    event = serializers.CharField()
+    data = serializers.DictField()  # type: ignore[assignment]  # a field, and not what a serializer has
+    problem = serializers.CharField(help_text="Why the last try failed; empty if it did not.")
+
+    class Meta:
+        model = Delivery
+        fields = [
+            *("id", "message", "event", "data", "made_at"),
+            *("tries", "tried_at", "next_try_at", "delivered_at", "problem"),
+        ]

@@ -2,15 +2,23 @@
 
 from django.urls import include, path, re_path
 
-from api import pages
+from api import pages, webhook_pages
 from api.nowhere import Nowhere
-from api.resources import campaigns, collections, outcomes, publications, work
+from api.resources import campaigns, collections, outcomes, publications, webhooks, work
 
 app_name = "api"
 CAMPAIGN = "campaigns/<int:pk>"
+WEBHOOKS = "labs/<int:pk>/webhooks"
+WEBHOOK = f"{WEBHOOKS}/<int:webhook_pk>"
 routes = [
     path("token/", collections.Myself.as_view(), name="token"),
     path("labs/", collections.Labs.as_view(), name="labs"),
+    path(f"{WEBHOOKS}/", webhooks.Webhooks.as_view(), name="webhooks"),
+    path(f"{WEBHOOK}/", webhooks.WebhookOne.as_view(), name="webhook"),
+    path(f"{WEBHOOK}/test/", webhooks.WebhookTest.as_view(), name="webhook_test"),
+    path(f"{WEBHOOK}/secret/", webhooks.WebhookSecret.as_view(), name="webhook_secret"),
+    path(f"{WEBHOOK}/deliveries/", webhooks.Deliveries.as_view(), name="deliveries"),
+    path(f"{WEBHOOK}/deliveries/<int:delivery_pk>/repeat/", webhooks.Repeat.as_view(), name="delivery_repeat"),
     path("collections/", collections.Collections.as_view(), name="collections"),
     path("collections/<int:pk>/", collections.CollectionOne.as_view(), name="collection"),
     path("collections/<int:pk>/files/", collections.CollectionFiles.as_view(), name="collection_files"),
@@ -67,6 +75,10 @@ routes = [
 urlpatterns = [
     path("account/tokens/", pages.tokens_page, name="tokens"),
     path("account/tokens/<int:pk>/revoke/", pages.token_revoke, name="token_revoke"),
+    path(f"{WEBHOOKS}/", webhook_pages.webhooks_page, name="webhooks"),
+    path(f"{WEBHOOK}/", webhook_pages.webhook_page, name="webhook"),
+    path(f"{WEBHOOK}/<slug:action>/", webhook_pages.webhook_act, name="webhook_act"),
+    path(f"{WEBHOOK}/deliveries/<int:delivery_pk>/repeat/", webhook_pages.delivery_repeat, name="delivery_repeat"),
     path("api/", pages.reference, name="reference"),
     path("api/v1/openapi.json", pages.description, name="description"),
     path("api/v1/", include((routes, "v1"))),

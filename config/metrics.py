@@ -18,6 +18,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric, SummaryMet
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from api.webhooks import webhooks_disabled
 from config.health import PATIENCE, REDIS, Part
 from core.job_status import QUEUES, JobStatus
 from platforms.alarms import open_alarms
@@ -127,6 +128,8 @@ def _ask_database() -> tuple[Backlog, dict[tuple[str, str], int]]:
     try:
         alarms = {("publication", kind): count for kind, count in open_alarms().items()}
         alarms |= {("campaign", kind): count for kind, count in open_campaign_alarms().items()}
+        if disabled := webhooks_disabled():
+            alarms[("webhook", "disabled")] = disabled
         return backlog(), alarms
     finally:
         connection.close()  # of a thread that ends now

@@ -26,12 +26,15 @@
 | OIDC_URL | an OpenID Connect provider that people may log in with | none |
 | OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, OIDC_NAME | this site's id and secret there, and what its button says | none |
 | AUDIT_KEEP_DAYS | after how many days entries of the audit are removed, at least 30; 0 keeps them | 1095 |
+| WEBHOOK_PORTS | ports of the addresses that webhooks may call | 443; in development any |
+| WEBHOOK_NETWORKS | networks that webhooks may call beside the internet, as 10.1.0.0/16 | none; development: nearby |
 | METRICS_TOKEN | who sends it may read /metrics; at least 16 characters | none: nothing is measured |
 | MARKETPLACE_URL | the marketplace that campaigns are published to | in development that of make run |
 | MARKETPLACE_SUBMIT_HOST | where its frames post finished work | MARKETPLACE_URL |
 | MARKETPLACE_NOTIFICATION_SECRET | the secret of the access key that its notifications are signed with | none taken |
 """
 
+import ipaddress
 import json
 import os
 import secrets
@@ -279,6 +282,8 @@ CELERY_BEAT_SCHEDULE = {
     "ask for more work where it is needed": {"task": "platforms.jobs.requeue", "schedule": 120.0},
     "finish campaigns": {"task": "results.jobs.finish_campaigns", "schedule": 60.0},
     "forget old tokens and answers of the API": {"task": "api.jobs.clear", "schedule": 3600.0},
+    "tell webhooks what happened": {"task": "api.jobs.deliver", "schedule": 15.0},
+    "tell webhooks how much work was submitted": {"task": "api.jobs.count_submitted", "schedule": 300.0},
     "compare with the platforms": {"task": "platforms.jobs.reconcile", "schedule": 60.0},
     "erase what labs have kept long enough": {"task": "judgments.jobs.keep_periods", "schedule": 3600.0},
     "remove old entries of the audit": {"task": "core.jobs.expire_audit", "schedule": 3600.0},
@@ -499,6 +504,18 @@ if METRICS_TOKEN:
     if len(METRICS_TOKEN) < 16:
         raise ImproperlyConfigured("METRICS_TOKEN has less than 16 characters. Make one with: openssl rand -hex 32")
     MIDDLEWARE.insert(0, "config.metrics.Metrics")
+
+# Webhooks: what labs may have called.
+_NEARBY = ["127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"]
+WEBHOOK_NETWORKS = env.list("WEBHOOK_NETWORKS", default=_NEARBY if DEVELOPMENT else [])
+_ports = env.list("WEBHOOK_PORTS", default=[])
+try:
+    WEBHOOK_PORTS = frozenset(int(port) for port in _ports) or (None if DEVELOPMENT else frozenset({443}))
+    WEBHOOK_NETWORKS = [str(ipaddress.ip_network(network.strip())) for network in WEBHOOK_NETWORKS]
+except ValueError as error:
+    raise ImproperlyConfigured(
+        f"WEBHOOK_PORTS takes numbers, and WEBHOOK_NETWORKS networks such as 10.1.0.0/16, with commas between: {error}."
+    ) from error
 
 # The platform that campaigns are published to. Its access keys come the AWS way (AWS_ACCESS_KEY_ID …, or a profile).
 # In development, a command beside `make run` finds its marketplace and the key that it has there.

@@ -54,7 +54,7 @@ WORDS: dict[Right, Promise] = {
     R.DESIGN: gettext_lazy("create and change collections, campaigns, test pairs, wording and panels"),
     R.SPEND: gettext_lazy("set terms, publish and pay"),
     R.DECIDE: gettext_lazy("decide about work and workers"),
-    R.MANAGE: gettext_lazy("manage the lab's people, its pay floor and its data protection"),
+    R.MANAGE: gettext_lazy("manage the lab's people, its pay floor, its webhooks and its data protection"),
     R.SITE: gettext_lazy("administer this site"),
 }
 
@@ -140,6 +140,11 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "api:tokens": R.SIGNED_IN,
     "api:token_revoke": R.SIGNED_IN,
     "api:reference": R.SIGNED_IN,
+    # a lab's webhooks
+    "api:webhooks": R.MANAGE,
+    "api:webhook": R.MANAGE,
+    "api:webhook_act": R.MANAGE,
+    "api:delivery_repeat": R.MANAGE,
     "api:description": R.PUBLIC,
     # collections, runs and the jobs that were asked for
     "pools:collection": R.SEE,

@@ -18,7 +18,7 @@ from django.test.utils import CaptureQueriesContext, ContextList
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from api.models import Token
+from api.models import Delivery, Token, Webhook
 from core.lists import Listing
 from core.models import Lab, MemberInvitation, User
 from core.roles import ADDRESSES
@@ -121,6 +121,8 @@ LISTS: dict[str, tuple[str, ...]] = {
     "results:version_scores": ("",),
     "judging:home": ("",),
     "api:tokens": ("",),
+    "api:webhooks": ("",),
+    "api:webhook": ("",),
     "core:people": ("", "invitations"),
     "audit:entries": ("",),
     "judgments:protection": ("labs",),
@@ -222,7 +224,7 @@ NOT_PAGES = {
     *("judging:preview", "judging:join", "judging:declined", "judging:declined_in_frame", "judging:arrive"),
     *("judging:consent", "judging:take", "judging:instructions", "judging:item", "judging:save", "judging:finish"),
     *("judging:leave", "judging:done", "judging:report", "judging:note"),
-    *("api:token_revoke", "api:description"),
+    *("api:token_revoke", "api:description", "api:webhook_act", "api:delivery_repeat"),
     *(
         "core:labs",
         "core:invited",
@@ -256,6 +258,7 @@ class World(NamedTuple):
     bulk: BulkDecision
     tray: Job
     template: CampaignTemplate
+    webhook: Webhook
 
     def address(self, name: str) -> str:
         """The address of a page."""
@@ -272,6 +275,8 @@ class World(NamedTuple):
             "pools:runs": [],
             "api:tokens": [],
             "api:reference": [],
+            "api:webhooks": [campaign.lab_id],
+            "api:webhook": [campaign.lab_id, self.webhook.pk],
             "judgments:workers": [],
             "pools:run_upload": [],
             "pools:collection": [self.collection.pk],
@@ -353,6 +358,10 @@ def make(count: int) -> World:
         user=rita, name="notebook", digest=f"{count}", scopes=["read"], created_at=at, expires_at=at
     )
     multiply(token, count, digest=f"'{count} ' || n")
+    webhook = Webhook.objects.create(lab=lab, url="https://hooks.example.org/", events=["job.failed"], created_at=at)
+    multiply(webhook, count)
+    delivery = Delivery.objects.create(webhook=webhook, event="job.failed", data={}, made_at=at, next_try_at=at)
+    multiply(delivery, count, message="gen_random_uuid()")
 
     collection = Collection.objects.create(lab=lab, name="collection")
     multiply(collection, count, name="'collection ' || n")
@@ -498,6 +507,7 @@ def make(count: int) -> World:
         bulk,
         tray,
         template,
+        webhook,
     )
 
 

@@ -17,6 +17,7 @@ class Group:
     PEOPLE = "people"
     LOGINS = "log-ins"
     PROTECTION = "protection"
+    WEBHOOKS = "webhooks"
 
 
 GROUPS: dict[str, Promise] = {
@@ -30,6 +31,7 @@ GROUPS: dict[str, Promise] = {
     Group.PEOPLE: _("people and labs"),
     Group.LOGINS: _("log-ins"),
     Group.PROTECTION: _("data protection"),
+    Group.WEBHOOKS: _("webhooks"),
 }
 TABLES: dict[str, str] = {
     "core_user": Group.PEOPLE,
@@ -64,6 +66,7 @@ TABLES: dict[str, str] = {
     "judgments_pairdecision": Group.DECISIONS,
     "judgments_adjudication": Group.DECISIONS,
     "judgments_retention": Group.PROTECTION,
+    "api_webhook": Group.WEBHOOKS,
 }
 # Those whose entries name the person as what they are about.
 OF_PEOPLE = {

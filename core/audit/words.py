@@ -93,6 +93,9 @@ SENTENCES: dict[tuple[str, str], Promise] = {
     ("judgments_retention", "insert"): gettext_lazy("set the periods of the lab %(lab)s: %(changes)s"),
     ("judgments_retention", "update"): gettext_lazy("changed the periods of the lab %(lab)s: %(changes)s"),
     ("judgments_retention", "delete"): gettext_lazy("deleted the periods of the lab %(lab)s"),
+    ("api_webhook", "insert"): gettext_lazy("added a webhook at %(thing)s"),
+    ("api_webhook", "update"): gettext_lazy("changed the webhook at %(thing)s: %(fields)s"),
+    ("api_webhook", "delete"): gettext_lazy("deleted the webhook at %(thing)s"),
     ("erasure", "worker"): gettext_lazy("erased worker %(key)s"),
     ("erasure", "member"): gettext_lazy("closed and erased the account %(person)s"),
     ("personal-data", "downloaded"): gettext_lazy("downloaded what is stored of worker %(key)s"),
@@ -113,6 +116,8 @@ STATES: dict[tuple[str, str, str], Promise] = {
 # What each background job is called, by the name that Celery knows it by.
 JOBS: dict[str, Promise] = {
     "api.jobs.clear": gettext_lazy("the job that clears old answers of the API"),
+    "api.jobs.deliver": gettext_lazy("the job that calls webhooks"),
+    "api.jobs.count_submitted": gettext_lazy("the job that counts submitted work for webhooks"),
     "core.jobs.expire_audit": gettext_lazy("the job that removes old entries of the audit"),
     "judgments.jobs.check": gettext_lazy("the job that checks confirmed work"),
     "judgments.jobs.make_exports": gettext_lazy("the job that makes export files"),

@@ -19,11 +19,11 @@ from django.db.models import F
 
 from marketplace import clock
 from marketplace.models import Notification
-from marketplace.outbound import NotDelivered, Reach, post
 from marketplace.sealing import SealedOtherwise
 from marketplace.services import faults
 from marketplace.services.keys import notification_secret
 from marketplace.services.notifications import SIGNATURE_HEADER, reach, signature
+from outbound import NotDelivered, Reach, post
 
 # For one try, from looking the host up to the status of its answer.
 SECONDS = 10.0
@@ -215,7 +215,11 @@ def _prepared(row: Notification) -> tuple[str, bytes, dict[str, str]]:
     body = json.dumps(envelope).encode()
     stamp = str(int(clock.now().timestamp()))
     proof = signature(notification_secret(row.key), stamp, body)
-    headers = {"Content-Type": "application/json", SIGNATURE_HEADER: f"key={row.key.key_id},t={stamp},v1={proof}"}
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "marketplace-notifications",
+        SIGNATURE_HEADER: f"key={row.key.key_id},t={stamp},v1={proof}",
+    }
     return row.destination, body, headers
 
 

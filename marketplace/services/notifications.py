@@ -15,8 +15,8 @@ from django.db import transaction
 from marketplace import clock, ids
 from marketplace.errors import InvalidValue, Unsupported
 from marketplace.models import AccessKey, EventKind, HitType, Notification, NotificationSubscription
-from marketplace.outbound import Reach, destination_problem
 from marketplace.services.events import event_facts, notification
+from outbound import Reach, destination_problem
 
 VERSION = "2006-05-05"
 SIGNATURE_HEADER = "X-Marketplace-Signature"

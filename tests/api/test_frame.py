@@ -1,6 +1,7 @@
 """What holds for every address of the API: tokens, scopes, roles, pages, tags, problems, limits."""
 
 import json
+import re
 from datetime import timedelta
 
 import pytest
@@ -134,10 +135,14 @@ def test_a_viewer_changes_nothing_whatever_the_token(viewer: Program, campaign: 
             method = getattr(view, verb, None)
             if method is None or "<int:pk>" not in str(route.pattern):
                 continue
-            of = {"collections": campaign.collection_id, "runs": campaign.runs.first().pk}  # type: ignore[union-attr]
+            of = {
+                "collections": campaign.collection_id,
+                "runs": campaign.runs.first().pk,  # type: ignore[union-attr]
+                "labs": campaign.lab_id,
+            }
             kind = str(route.pattern).partition("/")[0]
             address = str(route.pattern).replace("<int:pk>", str(of.get(kind, key)))
-            address = address.replace("<int:assignment_pk>", "1").replace("<slug:name>", "x" * 16)
+            address = re.sub(r"<int:\w+>", "1", address).replace("<slug:name>", "x" * 16)
             answer = getattr(viewer, verb)(address, {}) if verb != "delete" else viewer.delete(address)
             if answer.status_code == 415:  # of files
                 answer = viewer.upload(address)

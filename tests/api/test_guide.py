@@ -39,6 +39,7 @@ def work(seconds: float) -> None:
 def test_the_guide_goes_from_run_files_to_preference_qrels(
     live_server: LiveServer, program: Program, lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    lab.memberships.update(role="admin")  # who alone manages webhooks
     monkeypatch.setenv("BESTKNOWN_SITE", live_server.url)
     monkeypatch.setenv("BESTKNOWN_TOKEN", program.text)
     monkeypatch.chdir(REPOSITORY)
@@ -55,5 +56,6 @@ def test_the_guide_goes_from_run_files_to_preference_qrels(
     findings = program.get(f"campaigns/{campaign.pk}/results/").json()["findings"]
     assert findings
     assert all(said.endswith(".") for said in findings)
+    assert lab.webhooks.get().events == ["campaign.finished", "alarm.raised"]
     assert notebook["refused"].json()["errors"][0]["field"] == "overlap"
     notebook["api"].close()

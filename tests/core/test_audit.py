@@ -85,6 +85,7 @@ NOT_RECORDED = {
     "raised, sent and settled by jobs": {"tasks_campaignalarm", "judgments_alarmepisode", "judgments_alarmmail"},
     "a request whose row says who asked, and whose effect is recorded": {
         *("pools_job", "pools_upload", "results_versionrequest", "api_storedanswer"),
+        *("api_delivery", "api_worktold"),
     },
     "logging in is noted as such": {"django_session", "usersessions_usersession", "socialaccount_socialtoken"},
     "a link that was mailed, and expires": {"account_emailconfirmation"},

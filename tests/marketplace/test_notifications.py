@@ -21,7 +21,7 @@ from typing import Any
 import psycopg2
 import pytest
 
-from marketplace.outbound import NotDelivered, Reach, destination_problem, may_call, post
+from outbound import NotDelivered, Reach, destination_problem, may_call, post
 from tests.marketplace.conftest import refusing
 from tests.marketplace.production import Production
 from tests.marketplace.server import REPOSITORY, Marketplace, Requester, Worker
@@ -451,7 +451,7 @@ def test_an_operator_can_allow_networks_and_nothing_beside_them() -> None:
         ("https://[2001:4860:4860::8888]/", ""),
         ("http://example.org/", "starts with https://"),
         ("https://", "starts with https://"),
-        ("https://example.org:8443/", "names port 8443, and notifications go to 443 only"),
+        ("https://example.org:8443/", "names port 8443, and only 443 may be called"),
         ("https://example.org:22/", "names port 22"),
         ("https://example.org:x/", "not an address"),
         ("https://me@example.org/", "user name"),
@@ -525,7 +525,7 @@ def test_in_production_nothing_is_sent_to_a_machine_that_the_operator_did_not_al
     listening, certificate = secure_ear
     port = str(listening.server.server_port)
     client = production.requester_client()
-    with refusing("InvalidParameterValue", "notifications go to 443 only"):
+    with refusing("InvalidParameterValue", "only 443 may be called"):
         client.send_test_event_notification(
             Notification=specification(listening.url, "HITCreated"), TestEventType="HITCreated"
         )

@@ -1,7 +1,7 @@
 """One POST to an address that somebody else chose: which machines may be called, for how long, and how little is read.
 
-Requesters choose where their notifications go. What they choose must not be a machine that only we can reach, must not
-hold us longer than we say, and must not fill our memory. Nothing here knows Django.
+Webhooks of the site and notifications of the marketplace go where strangers choose. That must not be a machine
+that only we can reach, must not hold us longer than we say, and must not fill our memory. Nothing here knows Django.
 """
 
 import ipaddress
@@ -74,7 +74,7 @@ def destination_problem(url: str, reach: Reach) -> str:
         return "holds a user name or a password"
     if reach.ports is not None and port not in reach.ports:
         allowed = ", ".join(str(port) for port in sorted(reach.ports))
-        return f"names port {port}, and notifications go to {allowed} only"
+        return f"names port {port}, and only {allowed} may be called"
     if (literal := _literal(parts.hostname)) is not None:
         return "" if may_call(literal, reach.networks) else "is not on the public internet"
     return "" if _HOST.fullmatch(_ascii(parts.hostname)) else "names no host"
@@ -176,7 +176,6 @@ def _request(parts: SplitResult, host: str, body: bytes, headers: Mapping[str, s
     target = quote(f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}", safe="%/:?#[]@!$&'()*+,;=~-._")
     lines = {
         "Host": f"{name}:{parts.port}" if parts.port else name,
-        "User-Agent": "marketplace-notifications",
         "Content-Length": str(len(body)),
         "Connection": "close",
         **headers,

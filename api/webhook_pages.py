@@ -1,0 +1,150 @@
+"""The pages about a lab's webhooks."""
+
+import logging
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_http_methods, require_POST
+from kombu.exceptions import OperationalError
+
+from api import jobs, webhooks
+from api.models import Delivery, Event
+from core.errors import NotYours, Refused
+from core.http import Request, refuse_in, see_other
+from core.lists import ListFilter, Listing, choice_filter
+from core.people_views import lab_of
+
+log = logging.getLogger(__name__)
+
+
+class WebhookForm(forms.Form):
+    """What is told of what."""
+
+    url = forms.CharField(
+        label=gettext_lazy("Address"),
+        max_length=500,
+        help_text=gettext_lazy("It starts with https:// and is on the public internet. Redirects are not followed."),
+        widget=forms.URLInput,
+    )
+    events = forms.MultipleChoiceField(
+        label=gettext_lazy("It is told when"), choices=Event.choices, widget=forms.CheckboxSelectMultiple
+    )
+
+
+class DeliveryFilter(ListFilter):
+    """By event."""
+
+    event = choice_filter(gettext_lazy("Event"), Event.choices)
+
+    class Meta:
+        model = Delivery
+        fields = ["event"]
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+@sensitive_variables("secret")
+def webhooks_page(request: Request, pk: int) -> HttpResponse:
+    """A lab's webhooks. POST adds one, and shows its secret this once."""
+    lab, form, status, secret = lab_of(request, pk), WebhookForm(), 200, ""
+    if request.method == "POST":
+        form, status = WebhookForm(request.POST), 400
+        if form.is_valid():
+            at = timezone.now()
+            try:
+                _webhook, secret = webhooks.webhook_create(lab=lab, by=request.user, at=at, **form.cleaned_data)
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                form, status = WebhookForm(), 201
+    listing = Listing(request, webhooks.webhooks_of(lab))
+    context = {"lab": lab, "form": form, "secret": secret, "listing": listing}
+    return render(request, "api/webhooks.html", context, status=status)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def webhook_page(request: Request, pk: int, webhook_pk: int) -> HttpResponse:
+    """One webhook, and what it was told. POST changes its address and events."""
+    return _show(request, pk, webhook_pk)
+
+
+@sensitive_variables("secret")
+def _show(request: Request, pk: int, webhook_pk: int, secret: str = "") -> HttpResponse:
+    lab = lab_of(request, pk)
+    webhook = webhooks.webhook_in(lab, webhook_pk)
+    form, status = WebhookForm(initial={"url": webhook.url, "events": webhook.events}), 200
+    if request.method == "POST" and not secret:
+        form, status = WebhookForm(request.POST), 400
+        if form.is_valid():
+            try:
+                webhooks.webhook_change(webhook=webhook, **form.cleaned_data)
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                messages.success(request, _("The webhook has been changed."))
+                return see_other("api:webhook", pk, webhook_pk)
+    rows = webhook.deliveries.order_by("-id")
+    context: dict[str, Any] = {
+        "lab": lab,
+        "webhook": webhook,
+        "form": form,
+        "secret": secret,
+        "listing": Listing(request, rows, narrow=DeliveryFilter),
+    }
+    return render(request, "api/webhook.html", context, status=status)
+
+
+@login_required
+@require_POST
+@sensitive_variables("secret")
+def webhook_act(request: Request, pk: int, webhook_pk: int, action: str) -> HttpResponse:
+    """Test, enable, disable, delete it, or make a new secret, which is shown this once."""
+    webhook, at = webhooks.webhook_in(lab_of(request, pk), webhook_pk), timezone.now()
+    if action == "secret":
+        secret = webhooks.webhook_renew(webhook=webhook)
+        return _show(request, pk, webhook_pk, secret)
+    if action == "delete":
+        webhooks.webhook_delete(webhook=webhook)
+        messages.success(request, _("The webhook has been deleted."))
+        return see_other("api:webhooks", pk)
+    if action == "test":
+        webhooks.webhook_test(webhook=webhook, at=at)
+        _deliver_now()
+        messages.success(request, _("A test is being sent. Load this page again to see what came of it."))
+    elif action == "enable":
+        webhooks.webhook_enable(webhook=webhook, at=at)
+        messages.success(request, _("The webhook is enabled. What waited is sent now."))
+    elif action == "disable":
+        webhooks.webhook_disable(webhook=webhook, at=at)
+        messages.success(request, _("The webhook is disabled: it is told nothing."))
+    else:
+        raise NotYours(_("There is no such page."))
+    return see_other("api:webhook", pk, webhook_pk)
+
+
+@login_required
+@require_POST
+def delivery_repeat(request: Request, pk: int, webhook_pk: int, delivery_pk: int) -> HttpResponse:
+    """Send something again."""
+    webhook = webhooks.webhook_in(lab_of(request, pk), webhook_pk)
+    webhooks.delivery_repeat(delivery=webhooks.delivery_in(webhook, delivery_pk), at=timezone.now())
+    _deliver_now()
+    messages.success(request, _("It is being sent again, with the same id."))
+    return see_other("api:webhook", pk, webhook_pk)
+
+
+def _deliver_now() -> None:
+    """Ask a worker; where nobody can be asked, the clock has it done."""
+    try:
+        jobs.deliver.delay()
+    except OperationalError as error:
+        log.warning("Deliveries wait for the next tick: %s", error)
