@@ -57,6 +57,7 @@ SENTENCES: dict[tuple[str, str], Promise] = {
     ("judgments_decision", "insert"): gettext_lazy("decided on work in %(campaign)s: %(thing)s"),
     ("judgments_pairdecision", "insert"): gettext_lazy("decided on a reported pair in %(campaign)s: %(thing)s"),
     ("judgments_adjudication", "insert"): gettext_lazy("settled a disagreement in %(campaign)s: %(thing)s"),
+    ("judgments_adjudication", "delete"): gettext_lazy("deleted how a disagreement in %(campaign)s was settled"),
     ("judgments_adjudication", "update"): gettext_lazy("took back how a disagreement in %(campaign)s was settled"),
     ("core_user_groups", "insert"): gettext_lazy("put the account %(person)s into a group of the admin site"),
     ("core_user_groups", "delete"): gettext_lazy("took the account %(person)s out of a group of the admin site"),

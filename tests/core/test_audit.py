@@ -80,7 +80,12 @@ NOT_RECORDED = {
     "computed, and computed again": {
         *("judgments_acceptance", "judgments_storedfile", "judgments_export", "judgments_assignmentsummary"),
         *("judgments_workersummary", "judgments_campaignsummary", "results_result", "results_resultlist"),
-        *("results_versionscore", "platforms_ledgercomparison", "platforms_runningcomparison"),
+        *(
+            "judgments_disagreement",
+            "results_versionscore",
+            "platforms_ledgercomparison",
+            "platforms_runningcomparison",
+        ),
     },
     "raised, sent and settled by jobs": {"tasks_campaignalarm", "judgments_alarmepisode", "judgments_alarmmail"},
     "a request whose row says who asked, and whose effect is recorded": {
