@@ -391,6 +391,12 @@ LANGUAGES = [
 USE_TZ = True
 TIME_ZONE = "UTC"
 LOCALE_PATHS = [BASE_DIR / "locale"]
+# Workers choose the language of their pages, in a platform's frame too, where browsers want `None` over https.
+LANGUAGE_COOKIE_NAME = "worker-language"
+LANGUAGE_COOKIE_AGE = 60 * 60 * 24 * 90
+LANGUAGE_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_SECURE = not DEVELOPMENT
+LANGUAGE_COOKIE_SAMESITE = "Lax" if DEVELOPMENT else "None"
 
 # Security
 SESSION_COOKIE_AGE = 8 * 3600  # seconds without any use, after which a log-in ends

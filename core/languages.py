@@ -1,6 +1,7 @@
-"""The languages of the workers' pages: the campaign's, if locale/ has a catalogue of it, or the browser's."""
+"""The languages of workers' pages: the worker's choice, else the campaign's, if locale/ has it, or the browser's."""
 
 from django.conf import settings
+from django.http import HttpRequest
 from django.utils import translation
 
 
@@ -12,7 +13,13 @@ def language_of(tag: str) -> str:
         return settings.LANGUAGE_CODE
 
 
-def speak(tag: str) -> None:
-    """Answer this request in a campaign's language. Without one, the language stays that of the browser."""
-    if tag:
+def speak(request: HttpRequest, tag: str) -> None:
+    """Answer a request in the language that the worker has chosen, or else in a campaign's.
+
+    Without either, the language stays that of the browser.
+    """
+    chosen = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME)
+    if chosen in dict(settings.LANGUAGES):
+        translation.activate(chosen)
+    elif tag:
         translation.activate(language_of(tag))

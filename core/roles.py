@@ -123,6 +123,9 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "judging:take": R.PUBLIC,
     "judging:instructions": R.PUBLIC,
     "judging:item": R.PUBLIC,
+    "judging:language": R.PUBLIC,
+    "judging:practice": R.PUBLIC,
+    "judging:practice_pair": R.PUBLIC,
     "judging:report": R.PUBLIC,
     "judging:note": R.PUBLIC,
     "judging:save": R.PUBLIC,
@@ -194,6 +197,7 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "tasks:tests_copy": R.DESIGN,
     "tasks:tests_decide": R.DESIGN,
     "tasks:test_decide": R.DESIGN,
+    "tasks:practice": (R.SEE, R.DESIGN),
     "tasks:launch": R.DESIGN,
     "tasks:wording": (R.SEE, R.DESIGN),
     "tasks:panel": R.DESIGN,  # whoever has a personal link can work in that person's name

@@ -24,7 +24,7 @@ from platforms.erased import erased_name
 from platforms.models import Alarm, Message, Operation, Payment, Publication, Submission
 from platforms.reviewing import GRACE
 from pools.models import Campaign
-from tasks.models import Assignment, Consent, Invitation, Worker
+from tasks.models import Assignment, Consent, Invitation, Practice, Worker
 
 PSEUDONYM_LENGTH = 16
 LOST = timedelta(days=1)  # a message that is still being sent: its process has died
@@ -156,6 +156,11 @@ def erasure_plan(worker: Worker, *, at: datetime) -> Plan:
             _("consents: version of the text, and when"),
             Consent.objects.filter(worker=worker).count(),
             _("They show that the judgments were given with consent."),
+        ),
+        (
+            _("answers in practice, with their times"),
+            Practice.objects.filter(worker=worker).count(),
+            _("They name nobody, and are in no export."),
         ),
         (
             _("decisions: what, when and by whom"),
@@ -392,6 +397,11 @@ def personal_data(worker: Worker) -> dict[str, Any]:
             {"campaign": row.text.campaign_id, "version": row.text.version, "text": row.text.text}
             | _values(row, "given_at")
             for row in consents
+        ],
+        "practice": [
+            {"campaign": campaigns[row.campaign_id].name}
+            | _values(row, "assignment_id", "number", "state", "answers", "right", "began_at", "ended_at")
+            for row in Practice.objects.filter(worker=worker).order_by("pk")
         ],
         "assignments": [
             {"assignment": row.pk, "campaign": campaigns[row.campaign_id].name}

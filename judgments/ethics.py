@@ -18,8 +18,10 @@ from platforms.consequences import work_hours
 from platforms.models import Publication
 from platforms.publishing import publication_likely
 from pools.models import Campaign
+from pools.practice import practice_pairs_of, right_needed
 from tasks import selectors as task_selectors
 from tasks.default_texts import default_consent, default_words
+from tasks.practice import practice_minutes
 
 
 class Part(NamedTuple):
@@ -44,7 +46,7 @@ def ethics_summary(campaign: Campaign, at: datetime) -> Summary:
     consent = task_selectors.current_consent(campaign)
     lang = campaign.language
     with override(language_of(lang) if lang else get_language()):
-        title, question = default_words(campaign.title), default_words(campaign.question)
+        title, question = default_words(campaign.title, lang), default_words(campaign.question, lang)
         instructions, example = campaign.instructions or _usual_instructions(), _example(campaign)
     return Summary(
         campaign,
@@ -110,6 +112,31 @@ def _work(campaign: Campaign) -> list[str]:
             _("A task takes about %(minutes)d minutes, and all of the work about %(hours)s hours.")
             % {"minutes": pace.minutes, "hours": hours}
         )
+    return said + _practice(campaign)
+
+
+def _practice(campaign: Campaign) -> list[str]:
+    """What workers do before their first task, and whom that keeps from it."""
+    pairs = practice_pairs_of(campaign)
+    if not pairs:
+        return []
+    facts = {"count": len(pairs), "minutes": practice_minutes(campaign), "needed": right_needed(campaign)}
+    said = [
+        _(
+            "Before the first task, a worker compares %(count)d practice pairs, and is told after each which passage "
+            "is better, and why. This takes about %(minutes)d minutes and is not paid separately. The answers are "
+            "not used as data."
+        )
+        % facts
+    ]
+    if campaign.practice == Campaign.Practice.OPTIONAL:
+        said.append(_("Workers can skip it."))
+    if campaign.practice == Campaign.Practice.CHECK:
+        text = _(
+            "It is a comprehension check: %(needed)d of the %(count)d answers must be right, and there is a second "
+            "try. Whoever does not pass gets no task and is not paid, and is told so before they begin."
+        )
+        said.append(text % facts)
     return said
 
 
@@ -147,6 +174,9 @@ def _pay(campaign: Campaign) -> list[str]:
             "how": how,
         }
     )
+    if pace.practice:
+        text = _("With practice, the first task takes about %(minutes)d minutes, and pays %(hourly)s an hour.")
+        said.append(text % {"minutes": pace.minutes + pace.practice, "hourly": dollars(pace.first_hourly)})
     floor = _("It is below the site's floor of %(floor)s an hour.") if pace.is_low else ""
     return [*said, floor % {"floor": dollars(pace.floor)}] if floor else said
 

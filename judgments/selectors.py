@@ -876,7 +876,7 @@ class Terms(NamedTuple):
 
 class ShownItem(NamedTuple):
     """All that the page of one item shows. `preferred` is the newest judgment on it, None if it is reported;
-    `answered` counts items that were judged or reported.
+    `answered` counts items that were judged or reported. `practice_waits`: the campaign wants practice first.
     """
 
     question: str
@@ -893,6 +893,7 @@ class ShownItem(NamedTuple):
     reward: Decimal
     leased_until: datetime
     terms: Terms | None
+    practice_waits: bool = False
 
 
 # One statement for the page that is asked for most. The texts are scalars: planning as many joins would take longer.
@@ -912,6 +913,8 @@ _SHOWN_ITEM = """SELECT campaign.question, campaign.language,
      UNION SELECT item_id FROM judgments_pairreport WHERE assignment_id = assignment.id AND withdrawn_at IS NULL) done),
   (SELECT count(*) FROM tasks_item WHERE hit_id = assignment.hit_id AND layout = assignment.layout),
   campaign.id, campaign.reward, assignment.leased_until,
+  campaign.practice <> 'nothing' AND NOT EXISTS (SELECT 1 FROM tasks_practice
+   WHERE worker_id = assignment.worker_id AND campaign_id = campaign.id AND state IN ('done', 'skipped', 'passed')),
   publication.platform, publication.pay, publication.base
 FROM tasks_assignment assignment
   JOIN tasks_item item
@@ -935,7 +938,7 @@ def shown_item(*, assignment_id: int, worker_id: int, hit_id: int, position: int
     if row is None:
         return None
     question, question_language, language, *texts, a_left, preferred, reported, answered, total = row[:14]
-    campaign_id, reward, leased_until, platform, pay, base = row[14:]
+    campaign_id, reward, leased_until, practice_waits, platform, pay, base = row[14:]
     query, first, second = texts[:3] if texts[0] is not None else texts[3:]
     left, right = (first, second) if a_left else (second, first)
     return ShownItem(
@@ -953,6 +956,7 @@ def shown_item(*, assignment_id: int, worker_id: int, hit_id: int, position: int
         reward=reward,
         leased_until=leased_until,
         terms=terms_of(platform, pay, base, reward),
+        practice_waits=practice_waits,
     )
 
 

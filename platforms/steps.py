@@ -10,6 +10,7 @@ from core.money import counted, dollars
 from platforms.models import Publication
 from pools import selectors as pool_selectors
 from pools.models import Campaign
+from pools.practice import lacking_practice, practice_pairs_of
 from pools.reuse import reused_pairs
 from tasks import selectors as task_selectors
 
@@ -46,6 +47,9 @@ def draft_steps(campaign: Campaign) -> list[Step]:
     pay = dollars(campaign.reward)
     if pace is not None:
         pay = _("%(reward)s a HIT, %(hourly)s an hour") % {"reward": pay, "hourly": dollars(pace.hourly)}
+        if pace.practice:
+            first = _("%(hourly)s in the first, with practice") % {"hourly": dollars(pace.first_hourly)}
+            pay = f"{pay}, {first}"
         if pace.is_low:
             pay += ", " + _("which is less than %(floor)s") % {"floor": dollars(pace.floor)}
     task = _("%(pairs)s pairs and %(tests)s test pairs a HIT, each judged by %(overlap)s") % {
@@ -70,6 +74,7 @@ def draft_steps(campaign: Campaign) -> list[Step]:
             confirmed % tests._asdict(),
             not lacking or all_judged,
         ),
+        *_practice(campaign),
         Step("task", _("Task"), f"{edit}#id_overlap", task, True),
         Step(
             "wording",
@@ -89,3 +94,13 @@ def draft_steps(campaign: Campaign) -> list[Step]:
             True,
         ),
     ]
+
+
+def _practice(campaign: Campaign) -> list[Step]:
+    """The step of a campaign that has practice."""
+    if campaign.practice == Campaign.Practice.NOTHING:
+        return []
+    lacking, count = lacking_practice(campaign), len(practice_pairs_of(campaign))
+    detail = ngettext("%(count)s practice pair", "%(count)s practice pairs", count) % {"count": counted(count)}
+    url = reverse("tasks:practice", args=[campaign.pk])
+    return [Step("practice", _("Practice"), url, " ".join(lacking) or detail, not lacking)]

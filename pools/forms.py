@@ -17,6 +17,7 @@ from core.roles import Right, labs_of
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign, CampaignTemplate, Collection, QrelsVersion, Run
+from pools.practice import read_practice_pairs
 from pools.services import READING
 from pools.templating import EXAMPLE, INSTEAD, KEPT, settings_of
 
@@ -59,6 +60,9 @@ LABELS: dict[str, "_StrPromise"] = {
     "minutes_per_hit": gettext_lazy("Minutes per HIT"),
     "report_share": gettext_lazy("Share of pairs that a worker can report"),
     "reports_per_pair": gettext_lazy("Reports that set a pair aside"),
+    "practice": gettext_lazy("Before a worker's first HIT"),
+    "practice_right": gettext_lazy("Right answers that pass the check"),
+    "practice_pairs": gettext_lazy("Practice pairs"),
     "exclusion": gettext_lazy("A failed test pair excludes"),
     "partial": gettext_lazy("Use work that was left early"),
     "method": gettext_lazy("How winners are found"),
@@ -137,6 +141,16 @@ HELP: dict[str, "_StrPromise"] = {
     "reports_per_pair": gettext_lazy(
         "When this many workers have reported a pair, nobody else is asked about it, and its query has no result "
         "until you decide."
+    ),
+    "practice": gettext_lazy(
+        "A few pairs with a known answer, and after each what is right and why. They are never counted as judgments, "
+        "and come once for each worker. A worker who fails the check twice gets no HIT."
+    ),
+    "practice_right": gettext_lazy("Leave empty if all answers must be right. For “a comprehension check” only."),
+    "practice_pairs": gettext_lazy(
+        "One pair on each line, as a spreadsheet copies it: question, better passage, worse passage, and why it is "
+        "better, with tabs between. You can also write them one by one, or choose test pairs, on the draft's "
+        "page “Practice”."
     ),
     "reward": gettext_lazy("In dollars, for a whole HIT. A worker who leaves early is owed a share."),
     "fee_rate": gettext_lazy(
@@ -452,6 +466,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
             ],
             True,
         ),
+        (gettext_lazy("Practice"), ["practice", "practice_right", "practice_pairs"], True),
         (gettext_lazy("How results are read"), [*READING], True),
         (gettext_lazy("Cost"), ["reward", "fee_rate", "redo_rate"], False),
         (gettext_lazy("What workers read"), ["language", "title", "question", "instructions"], False),
@@ -487,6 +502,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         widgets = {
             "query_list": forms.Textarea(attrs={"rows": 3}),
             "compared_pairs": forms.Textarea(attrs={"rows": 3}),
+            "practice_pairs": forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
             "instructions": forms.Textarea(attrs={"rows": 6, "dir": "auto"}),
             "title": forms.TextInput(attrs={"dir": "auto"}),
             "question": forms.TextInput(attrs={"dir": "auto"}),
@@ -606,6 +622,7 @@ class CampaignForm(SettingsForm):
             self.add_error("sample_size", _("Enter how many queries to draw."))
         check_reading(self, self.collection)
         self._clean_challengers(data)
+        self._clean_practice(data)
         return data
 
     def _clean_challengers(self, data: dict[str, Any]) -> None:
@@ -620,6 +637,17 @@ class CampaignForm(SettingsForm):
             self.add_error("depth", _("A challenger is a passage that a run ranks first: enter 1."))
         if data.get("method", Campaign.Method.TOURNAMENT) != Campaign.Method.TOURNAMENT:
             self.add_error("method", _("Challengers need a tournament: choose “tournament”."))
+
+    def _clean_practice(self, data: dict[str, Any]) -> None:
+        try:
+            pairs = read_practice_pairs(data.get("practice_pairs") or "")
+        except Refused as error:
+            self.add_error("practice_pairs", str(error))
+            return
+        needed = data.get("practice_right") if data.get("practice") == Campaign.Practice.CHECK else None
+        if needed and pairs and needed > len(pairs):
+            text = _("There are only %(count)d practice pairs.") % {"count": len(pairs)}
+            self.add_error("practice_right", text)
 
     def settings(self) -> dict[str, Any]:
         """The settings as pools.services.campaign_create takes them."""

@@ -274,6 +274,12 @@ class Campaign(models.Model):
         CHAIN = "chain", _("each run with the best of those imported before it")
         PAIRS = "pairs", _("chosen pairs of runs")
 
+    class Practice(models.TextChoices):
+        NOTHING = "nothing", _("none")
+        OPTIONAL = "optional", _("practice that workers can skip")
+        REQUIRED = "required", _("practice for everybody")
+        CHECK = "check", _("a comprehension check, with a second try")
+
     class RankBy(models.TextChoices):
         ESL_WSR = "esl-wsr", _("mean search length, signed-rank test")
         ESL_T = "esl-t", _("mean search length, t-test")
@@ -342,6 +348,25 @@ class Campaign(models.Model):
     )
     minutes_per_hit = models.PositiveIntegerField(
         default=60, validators=[MinValueValidator(1), MaxValueValidator(60 * 24 * 30)]
+    )
+    practice = models.CharField(
+        max_length=10,
+        choices=Practice,
+        default=Practice.NOTHING,
+        db_default=Practice.NOTHING,
+        help_text=_("What workers do before their first HIT. It is never counted as judgments."),
+    )
+    practice_right = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("How many answers must be right to pass a comprehension check. Empty: all."),
+    )
+    practice_pairs = models.TextField(
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("On each line, with tabs between: question, better passage, worse passage, why (tasks.practice)."),
     )
     exclusion = models.CharField(max_length=10, choices=Exclusion, default=Exclusion.ASSIGNMENT)
     partial = models.CharField(max_length=10, choices=Partial, default=Partial.CHECKED)

@@ -74,6 +74,7 @@ from pools.models import (
     Query,
     Run,
 )
+from pools.practice import practice_check
 
 ARTIFACT = "artifact.npz"
 KEEP_DEPTH = 10
@@ -674,6 +675,7 @@ def campaign_check(campaign: Campaign, runs: Sequence[Run]) -> None:
     if any(run.collection_id != campaign.collection_id for run in runs):
         raise Refused(_("Every run must belong to the collection."))
     _check_comparisons_of(campaign)
+    practice_check(campaign)
 
 
 def _set_base(campaign: Campaign) -> None:

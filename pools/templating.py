@@ -22,7 +22,8 @@ EXAMPLE = ("example_query", "example_better", "example_worse", "example_why")
 KEPT = (
     *("order", "depth", "min_grade", "qrel_policy", "design", "champion_qrel", "selection", "sample_size", "seed"),
     *("overlap", "reuse", "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker", "leaves_per_worker"),
-    *("minutes_per_hit", "report_share", "reports_per_pair", "exclusion", "partial", "method"),
+    *("minutes_per_hit", "report_share", "reports_per_pair", "practice", "practice_right", "practice_pairs"),
+    *("exclusion", "partial", "method"),
     *("error_rate", "compare_depth", "comparisons", "teams_apart", "rank_by", "reward", "fee_rate", "redo_rate"),
     *("language", "title", "question", "instructions", *EXAMPLE),
 )

@@ -1,7 +1,7 @@
 """What workers read where the researcher has written nothing of their own, and names for what is counted."""
 
+from django.utils.translation import get_language, gettext_lazy, override
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, override
 
 from core.languages import language_of
 from core.money import local_dollars
@@ -17,12 +17,15 @@ FEATURES = {
 }  # what evaluation.judging.recognition counts
 
 
-def default_words(text: str) -> str:
-    """A title or question in the current language, if it is what campaigns have until somebody writes another."""
-    defaults = {
-        "Compare answers to questions": _("Compare answers to questions"),
-        "Which passage best answers the question?": _("Which passage best answers the question?"),
-    }
+def default_words(text: str, language: str) -> str:
+    """A title or question in a campaign's language (or the current one, if it has none), if it is what campaigns have
+    until somebody writes another.
+    """
+    with override(language_of(language) if language else get_language()):
+        defaults = {
+            "Compare answers to questions": _("Compare answers to questions"),
+            "Which passage best answers the question?": _("Which passage best answers the question?"),
+        }
     return defaults.get(text, text)
 
 

@@ -93,6 +93,19 @@ class ExampleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its 
         }
 
 
+class PracticePairForm(forms.Form):
+    """A practice pair in the researcher's own words."""
+
+    question = forms.CharField(label=_("Question"), widget=forms.TextInput(attrs={"dir": "auto"}))
+    better = forms.CharField(label=_("Better passage"), widget=_PASSAGE)
+    worse = forms.CharField(label=_("Worse passage"), widget=_PASSAGE)
+    why = forms.CharField(
+        label=_("Why it is better"),
+        help_text=_("One or two sentences to the worker, shown after they have chosen. Name no letter."),
+        widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
+    )
+
+
 class InviteForm(forms.Form):
     """Panel members, one a line."""
 

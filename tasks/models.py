@@ -276,6 +276,48 @@ class Assignment(models.Model):
         return Item.objects.filter(hit_id=self.hit_id, layout=self.layout)
 
 
+class Practice(models.Model):
+    """One go of a worker at a campaign's practice pairs, begun at an assignment. Never judgments, never exported.
+
+    `answers` are sides by position (from "1"); the first answer to a pair stands. `number` counts the worker's goes.
+    """
+
+    class State(models.TextChoices):
+        ACTIVE = "active", _("being done")
+        DONE = "done", _("done")
+        SKIPPED = "skipped", _("skipped")
+        PASSED = "passed", _("passed")
+        FAILED = "failed", _("not passed")
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="practices", db_index=False)
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="practices", db_index=False)
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="practices")
+    number = models.PositiveSmallIntegerField()
+    state = models.CharField(max_length=10, choices=State, default=State.ACTIVE)
+    answers = models.JSONField(default=dict)
+    right = models.PositiveSmallIntegerField(default=0)
+    began_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["assignment", "number"], name="practice_once"),
+            models.CheckConstraint(
+                condition=Q(state="active", ended_at__isnull=True) | (~Q(state="active") & Q(ended_at__isnull=False)),
+                name="practice_ended_has_a_time",
+            ),
+        ]
+        indexes = [
+            # judgments.selectors.shown_item(): whether a worker has practised; tasks.practice.goes_of()
+            models.Index(fields=["worker", "campaign"], name="practice_of_worker"),
+            # tasks.practice.practice_counts()
+            models.Index(fields=["campaign", "state"], name="practice_of_campaign"),
+        ]
+
+    def __str__(self) -> str:
+        return f"practice {self.pk}"
+
+
 class CampaignAlarm(models.Model):
     """Something in a campaign's jobs that a person must look at, once for each kind. `failures` are in a row."""
 

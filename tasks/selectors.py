@@ -19,9 +19,11 @@ from evaluation.judging.recognition import Candidate, Recognition, ShownItem, re
 from pools import reuse
 from pools import selectors as pool_selectors
 from pools.models import Campaign, Pair, Passage, Query
+from pools.practice import PracticePair, lacking_practice, practice_pairs_of
 from tasks.default_texts import FEATURES
 from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
 from tasks.packing import hit_count, pick_apart
+from tasks.practice import practice_minutes, seconds_in, without_failed
 
 AUC_GOAL = 0.7  # a feature that tells more often than this gives the test pairs away
 RELATED_DEPTH = 5
@@ -61,7 +63,23 @@ def launch_obstacles(campaign: Campaign, *, afresh: bool = False) -> list[str]:
         lacking and reuse.reused_pairs(campaign, afresh=afresh) == campaign.pair_count > 0
     ):  # no HIT, no test pairs, no pay
         lacking = []
-    return obstacles + lacking
+    return obstacles + lacking + lacking_practice(campaign) + _given_away(campaign)
+
+
+def _given_away(campaign: Campaign) -> list[str]:
+    """A sentence if practice shows the answer of a test pair."""
+    practised = {pair[:3] for pair in practice_pairs_of(campaign)}
+    for test in confirmed_tests(campaign) if practised else ():
+        if practice_of_test(test, "")[:3] in practised:
+            text = _("“%(question)s” is a practice pair and a test pair. Remove it from one of them.")
+            return [text % {"question": test.question}]
+    return []
+
+
+def practice_of_test(test: TestPair, why: str) -> PracticePair:
+    """A test pair as a practice pair."""
+    texts = (test.question, test.relevant_text, test.off_topic_text, why)
+    return PracticePair(*(" ".join(text.split()) for text in texts))
 
 
 def lacking_pairs(campaign: Campaign) -> list[str]:
@@ -119,6 +137,7 @@ class Pace(NamedTuple):
 
     `measured`: finished assignments that the expected time is the median of; 0 if it follows from the words to read.
     `lab_floor`: dollars an hour below which the lab starts nothing.
+    `practice`: minutes that practice takes before the first task, 0 without any; the others do not count them.
     """
 
     minutes: int
@@ -126,11 +145,17 @@ class Pace(NamedTuple):
     limit: int
     reward: Decimal
     lab_floor: Decimal | None = None
+    practice: int = 0
 
     @property
     def hourly(self) -> Decimal:
         """Dollars an hour at that pace."""
         return (self.reward * 60 / self.minutes).quantize(CENT)
+
+    @property
+    def first_hourly(self) -> Decimal:
+        """Dollars an hour in the first task, which practice is a part of."""
+        return (self.reward * 60 / (self.minutes + self.practice)).quantize(CENT)
 
     @property
     def floor(self) -> Decimal:
@@ -139,8 +164,8 @@ class Pace(NamedTuple):
 
     @property
     def is_low(self) -> bool:
-        """Whether the pay an hour is below the floor."""
-        return self.hourly < self.floor
+        """Whether the pay an hour is below the floor, in the first task at least."""
+        return self.first_hourly < self.floor
 
     @property
     def is_refused(self) -> bool:
@@ -166,15 +191,18 @@ def expected_pace(
         if not items:
             return None
         minutes, measured = reading_minutes(texts, choices=items) / hits, 0
-    return Pace(max(1, ceil(minutes)), measured, int(allowed), campaign.reward, campaign.lab.pay_floor)
+    return Pace(
+        max(1, ceil(minutes)), measured, int(allowed), campaign.reward, campaign.lab.pay_floor, practice_minutes(campaign)
+    )
 
 
 def _seconds_taken(campaign: Campaign) -> list[float]:
-    """How long the newest accepted assignments took."""
+    """How long the newest accepted assignments took, without practice."""
     length = ExpressionWrapper(F("finished_at") - F("taken_at"), output_field=DurationField())
     whole = Q(state=Assignment.State.SUBMITTED, verdict=Assignment.Verdict.ACCEPTED)
-    lengths = campaign.assignments.filter(whole).order_by("-id").values_list(length)[:PACE_FROM]
-    return [taken.total_seconds() for (taken,) in lengths]
+    lengths = dict(campaign.assignments.filter(whole).order_by("-id").values_list("id", length)[:PACE_FROM])
+    practised = seconds_in(list(lengths)) if campaign.practice != Campaign.Practice.NOTHING else {}
+    return [taken.total_seconds() - practised.get(key, 0) for key, taken in lengths.items()]
 
 
 def _texts_of_hits(campaign: Campaign, pairs: Sequence[ShownItem] | None) -> tuple[list[str], int, float]:
@@ -545,7 +573,7 @@ def left_count(worker: Worker, campaign: Campaign, came_from: str = "") -> Left:
     at_a_platform = ~Q(platform_assignment_id="")
     left = Q(state=states.LEFT) | Q(state=states.ACTIVE) & at_a_platform
     finished = Q(state=states.SUBMITTED) & (Q(submission__isnull=False) | ~at_a_platform)
-    counts = assignments_held_against(worker, campaign, came_from).aggregate(
+    counts = without_failed(assignments_held_against(worker, campaign, came_from)).aggregate(
         left=Count("hit", filter=left, distinct=True), finished=Count("hit", filter=finished, distinct=True)
     )
     return Left(**counts)

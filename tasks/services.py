@@ -23,12 +23,14 @@ from pools import reuse
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign, Passage, Qrel
+from pools.practice import PracticePair, practice_check, read_practice_pairs, write_practice_pairs
 from tasks import campaign_alarms
 from tasks import selectors as task_selectors
 from tasks.default_texts import default_consent
 from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
 from tasks.packing import MOST_LAYOUTS, lay_out, pack
 from tasks.pilots import held_back, pilot_numbers
+from tasks.practice import standing_of
 from tasks.test_file import read_test_pairs
 
 SUGGESTED_FROM = 10_000  # passages that are looked through for off-topic ones: what bounds a request's time
@@ -457,6 +459,13 @@ def may_take(worker: Worker, campaign: Campaign, came_from: str = "") -> None:
     reason = _closed_reason(worker, campaign)
     if reason:
         raise NoWork(reason)
+    if campaign.practice == Campaign.Practice.CHECK and standing_of(worker, campaign, came_from).is_refused:
+        raise NoWork(
+            _(
+                "Thank you for trying. The practice questions were answered otherwise than this study needs, so there "
+                "are no tasks for you here. If you have accepted one, please return it: it does not count against you."
+            )
+        )
     taken = task_selectors.hit_taken_count(worker, campaign, came_from) if campaign.hits_per_worker else 0
     if campaign.hits_per_worker and taken >= campaign.hits_per_worker:
         raise NoWork(_("Thank you! You have done as many tasks as one person can do here."))
@@ -565,8 +574,30 @@ def next_test_seed(campaign: Campaign) -> int:
     return campaign.seed + (campaign.test_pairs.aggregate(last=Max("id"))["last"] or 0)
 
 
-def _must_be_draft(campaign: Campaign) -> None:
+@transaction.atomic
+def practice_write(*, campaign: Campaign, pairs: Iterable[PracticePair]) -> Campaign:
+    """Replace a draft's practice pairs. Raises Refused where one of them is none, or there are too many."""
+    _must_be_draft(campaign, _("The campaign has started, so its practice pairs can no longer be changed."))
+    campaign.practice_pairs = write_practice_pairs(pairs)
+    practice_check(campaign)
+    Campaign.objects.filter(pk=campaign.pk).update(practice_pairs=campaign.practice_pairs)
+    return campaign
+
+
+@transaction.atomic
+def practice_take_test(*, test_pair: TestPair, why: str, by: User | None, at: datetime) -> Campaign:
+    """Make a confirmed test pair of a draft a practice pair. It counts as declined then: it is in no HIT."""
+    campaign = Campaign.objects.select_for_update(no_key=True).get(pk=test_pair.campaign_id)
+    if test_pair.state != TestPair.State.CONFIRMED:
+        raise NotNow(_("Only a confirmed test pair can be used for practice."))
+    pair = task_selectors.practice_of_test(test_pair, why)
+    practice_write(campaign=campaign, pairs=[*read_practice_pairs(campaign.practice_pairs), pair])
+    test_pair_decide(test_pair=test_pair, confirm=False, by=by, at=at)
+    return campaign
+
+
+def _must_be_draft(campaign: Campaign, refusal: str = "") -> None:
     """Refuse to change what a start has fixed. Until the transaction ends, the campaign cannot be started."""
     state = Campaign.objects.select_for_update(no_key=True).values_list("state", flat=True).get(pk=campaign.pk)
     if state != Campaign.State.DRAFT:
-        raise NotNow(_("The campaign has started, so its test pairs can no longer be changed."))
+        raise NotNow(refusal or _("The campaign has started, so its test pairs can no longer be changed."))

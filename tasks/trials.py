@@ -23,8 +23,10 @@ from django.utils.translation import gettext as _
 
 from core.errors import NotYours, Refused
 from pools.models import Campaign, Pair
+from pools.practice import practice_pairs_of
 from tasks.models import TestPair
 from tasks.packing import PackedItem, pick_apart
+from tasks.practice import Go, Standing
 
 PREFIX = "try."  # what no other token begins with
 LASTS = timedelta(days=14)
@@ -229,6 +231,18 @@ def visit_end(*, trial: Trial, ended: str, at: datetime) -> Done:
     return done if done.ended else _remember(trial, replace(done, ended=ended, ended_at=at))
 
 
+def practice_of(trial: Trial) -> Standing:
+    """Where the visit is in the campaign's practice."""
+    goes = cache.get(_practice_key(trial)) or ()
+    return Standing(trial.campaign, practice_pairs_of(trial.campaign), goes)
+
+
+def practice_remember(*, trial: Trial, standing: Standing, go: Go) -> None:
+    """Remember for a while what has become of a go."""
+    goes = (*(earlier for earlier in standing.goes if earlier.number != go.number), go)
+    cache.set(_practice_key(trial), goes, REMEMBERED.total_seconds())
+
+
 def _remember(trial: Trial, done: Done) -> Done:
     cache.set(_visit_key(trial), done, REMEMBERED.total_seconds())
     return done
@@ -236,6 +250,10 @@ def _remember(trial: Trial, done: Done) -> Done:
 
 def _visit_key(trial: Trial) -> str:
     return f"trial visit {trial.visit}"
+
+
+def _practice_key(trial: Trial) -> str:
+    return f"trial practice {trial.visit}"
 
 
 def _words_key(wording: str) -> str:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from tasks import trial_views, views
+from tasks import practice_views, trial_views, views
 
 app_name = "tasks"
 urlpatterns = [
@@ -11,6 +11,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/tests/copy/", views.tests_copy, name="tests_copy"),
     path("campaigns/<int:pk>/tests/decide/", views.tests_decide, name="tests_decide"),
     path("campaigns/<int:pk>/tests/<int:test_pk>/", views.test_decide, name="test_decide"),
+    path("campaigns/<int:pk>/practice/", practice_views.practice, name="practice"),
     path("campaigns/<int:pk>/start/", views.launch, name="launch"),
     path("campaigns/<int:pk>/try/", trial_views.trial, name="trial"),
     path("campaigns/<int:pk>/try/wording/", trial_views.trial_of_wording, name="trial_of_wording"),

@@ -96,6 +96,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "pools:run": ("campaigns",),
     "pools:run_upload": ("",),
     "tasks:tests": ("suggested", "reviewed"),
+    "tasks:practice": ("tests",),
     "tasks:wording": ("versions",),
     "tasks:panel": ("",),
     "platforms:publication": ("alarms", "calls"),
@@ -221,6 +222,7 @@ NOT_PAGES = {
     ),
     *("results:compute", "results:report", "results:file", "results:figure"),
     *("results:version_file", "results:version_scores_file"),
+    *("judging:language", "judging:practice", "judging:practice_pair"),
     *("judging:preview", "judging:join", "judging:declined", "judging:declined_in_frame", "judging:arrive"),
     *("judging:consent", "judging:take", "judging:instructions", "judging:item", "judging:save", "judging:finish"),
     *("judging:leave", "judging:done", "judging:report", "judging:note"),
@@ -264,7 +266,7 @@ class World(NamedTuple):
         """The address of a page."""
         campaign = (
             self.draft
-            if name in ("tasks:tests", "pools:campaign_delete", "pools:campaign_edit", "tasks:trial")
+            if name in ("tasks:tests", "tasks:practice", "pools:campaign_delete", "pools:campaign_edit", "tasks:trial")
             else self.campaign
         )
         arguments: dict[str, list[Any]] = {

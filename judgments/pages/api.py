@@ -42,7 +42,7 @@ def save(request: HttpRequest, token: str, position: int) -> JsonResponse:
 
     200 says that the choice is stored, and nothing else does. 4xx answers carry a sentence as `error`.
     """
-    return answer_choice(request, lambda preferred, shown: _save(token, position, preferred, shown))
+    return answer_choice(request, lambda preferred, shown: _save(request, token, position, preferred, shown))
 
 
 def answer_choice(request: HttpRequest, save: Callable[[str, str], dict[str, Any]]) -> JsonResponse:
@@ -54,7 +54,7 @@ def answer_choice(request: HttpRequest, save: Callable[[str, str], dict[str, Any
         return JsonResponse({"error": str(refused)}, status=refused.status, headers=headers)
 
 
-def _save(token: str, position: int, preferred: str, shown: str) -> dict[str, Any]:
+def _save(request: HttpRequest, token: str, position: int, preferred: str, shown: str) -> dict[str, Any]:
     keys = links.assignment_keys(token)
     saved = judgment_services.judgment_save(
         assignment_id=keys.assignment_id,
@@ -63,7 +63,7 @@ def _save(token: str, position: int, preferred: str, shown: str) -> dict[str, An
         shown_at=worker_pages.shown_from(shown, keys.assignment_id, position),
         at=timezone.now(),
     )
-    return worker_pages.saved_context(preferred, saved)
+    return worker_pages.saved_context(request, preferred, saved)
 
 
 def _read_choice(request: HttpRequest) -> tuple[str, str]:

@@ -39,7 +39,7 @@ def arrive(request: HttpRequest, link: str, number: int) -> HttpResponse:
     publication_ = publication.first()
     if publication_ is None or hit is None:
         raise NotYours(_("There is no task at this address. Please return it; it does not count against you."))
-    speak(publication_.campaign.language)
+    speak(request, publication_.campaign.language)
     platform = submit_host(publication_)
     if request.method != "HEAD":
         look_note(publication_, timezone.now())
@@ -102,6 +102,6 @@ def declined_in_frame(request: HttpRequest, link: str) -> HttpResponse:
     publication = Publication.objects.filter(campaign__link=link.replace("\0", "")).first()
     if publication is None:
         raise NotYours(_("There is no task at this address."))
-    speak(publication.campaign.language)
+    speak(request, publication.campaign.language)
     context = {"task": worker_pages.task_context(publication.campaign), "framed": True}
     return allow_frame(render(request, "judgments/pages/declined.html", context), submit_host(publication))

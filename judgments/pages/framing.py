@@ -65,7 +65,7 @@ def in_platforms_frame(view: View) -> View:
     def framed(request: HttpRequest, token: str, *arguments: Any, **named: Any) -> HttpResponse:
         with expiring_in_frame():
             assignment = links.assignment_of(token)
-        speak(assignment.campaign.language)
+        speak(request, assignment.campaign.language)
         publication = platform_of(assignment)
         if publication is None:
             return view(request, assignment, token, *arguments, **named)

@@ -26,6 +26,7 @@ from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.models import Judgment, PairReport
 from judgments.pages import api, reporting
+from judgments.pages import practice as practice_pages
 from judgments.pages import worker as worker_pages
 from judgments.pages.example import worked_example
 from judgments.pages.framing import allow_frame
@@ -67,7 +68,7 @@ def on_trial(view: View) -> View:
         origin = request.build_absolute_uri("/")
         try:
             trial = trials.trial_of(token)
-            speak(trial.campaign.language)
+            speak(request, trial.campaign.language)
             return allow_frame(view(request, trial, token, *arguments, **named), origin)
         except Refused as refused:
             refused.framed_by = origin
@@ -163,6 +164,7 @@ def instructions(request: HttpRequest, trial: Trial, token: str) -> HttpResponse
         return worker_pages.see_other("judging:done", token)
     begun, missing = bool(done.choices), _missing(trial, done)
     context = worker_pages.instructions_context(trial.campaign, token, missing, begun=begun)
+    context |= worker_pages.practice_offer(trials.practice_of(trial), token)
     return _page(request, "instructions", context)
 
 
@@ -177,6 +179,8 @@ def item(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpR
     if done.ended:
         return worker_pages.see_other("judging:done", token)
     texts = _texts(trial, position)
+    if not trials.practice_of(trial).is_open:
+        return worker_pages.see_other("judging:practice", token)
     shown = judgment_selectors.ShownItem(
         question=trial.campaign.question,
         question_language=trial.campaign.language,
@@ -201,6 +205,40 @@ def item(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpR
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @on_trial
+def practice(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
+    """How practice stands; POST skips it, or begins once more."""
+    standing = trials.practice_of(trial)
+    if request.method == "POST" and not trials.done_of(trial).ended:
+        if standing.may_skip:
+            trials.practice_remember(trial=trial, standing=standing, go=standing.skipped())
+        elif standing.is_open:
+            trials.practice_remember(trial=trial, standing=standing, go=standing.again())
+        return practice_pages.after_post(token, trials.practice_of(trial), _next_url(trial, token))
+    if onward := practice_pages.onward(token, standing):
+        return onward
+    return _page(request, "practice", practice_pages.practice_context(token, standing, _next_url(trial, token)))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@on_trial
+def practice_pair(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpResponse:
+    """One practice pair."""
+    standing = trials.practice_of(trial)
+    if request.method == "POST":
+        preferred = request.POST.get("preferred", "")
+        worker_pages.shown_from(request.POST.get("shown", ""), _KEYS.assignment_id, -position)
+        _check_side(preferred)
+        go = standing.answered(position, preferred)
+        trials.practice_remember(trial=trial, standing=standing, go=go)
+        if trials.practice_of(trial).is_refused:
+            trials.visit_end(trial=trial, ended=Assignment.State.LEFT, at=timezone.now())
+        return practice_pages.see_feedback(token, position, go.number)
+    context = practice_pages.pair_context(request, standing, _KEYS.assignment_id, token, position)
+    return _page(request, "practice_pair", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@on_trial
 def report(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpResponse:
     """What is wrong with one comparison; that something is, is all that is remembered."""
     total = len(trial.items)
@@ -216,22 +254,21 @@ def report(request: HttpRequest, trial: Trial, token: str, position: int) -> Htt
 @csrf_exempt
 def save(request: HttpRequest, token: str, position: int) -> JsonResponse:
     """Answer the page's script as if one choice had been saved."""
-    return api.answer_choice(request, lambda preferred, shown: _save(token, position, preferred, shown))
+    return api.answer_choice(request, lambda preferred, shown: _save(request, token, position, preferred, shown))
 
 
-def _save(token: str, position: int, preferred: str, shown: str) -> dict[str, Any]:
+def _save(request: HttpRequest, token: str, position: int, preferred: str, shown: str) -> dict[str, Any]:
     trial = trials.trial_of(token)
     done = _choose(trial, position, preferred, shown)
     saved = judgment_services.Saved(
         len(done.choices), len(trial.items), trial.campaign.reward, None, trial.campaign.language
     )
-    return worker_pages.saved_context(preferred, saved)
+    return worker_pages.saved_context(request, preferred, saved)
 
 
 def _choose(trial: Trial, position: int, preferred: str, shown: str) -> Done:
     worker_pages.shown_from(shown, _KEYS.assignment_id, position)
-    if preferred not in Judgment.Side.values:
-        raise BadRequest(_("The answer must be “left” or “right”, not “%(value)s”.") % {"value": preferred[:20]})
+    _check_side(preferred)
     _texts(trial, position)
     if trials.done_of(trial).ended:
         raise NotNow(_("You have already finished this task, so its answers can no longer be changed."))
@@ -277,6 +314,11 @@ def done(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
     return _page(request, "done", context)
 
 
+def _check_side(preferred: str) -> None:
+    if preferred not in Judgment.Side.values:
+        raise BadRequest(_("The answer must be “left” or “right”, not “%(value)s”.") % {"value": preferred[:20]})
+
+
 def _texts(trial: Trial, position: int) -> trials.TrialItem:
     texts = trials.item_texts(trial, position)
     if texts is None:
@@ -286,6 +328,10 @@ def _texts(trial: Trial, position: int) -> trials.TrialItem:
 
 def _missing(trial: Trial, done: Done) -> list[int]:
     return [position for position in range(1, len(trial.items) + 1) if position not in done.choices]
+
+
+def _next_url(trial: Trial, token: str) -> str:
+    return worker_pages.next_url(token, _missing(trial, trials.done_of(trial)))
 
 
 def _leased_until(trial: Trial) -> datetime:

@@ -1,20 +1,25 @@
 """The workers' pages, and their saving endpoint."""
 
 from django.urls import path, register_converter
+from django.views.decorators.csrf import csrf_exempt
+from django.views.i18n import set_language
 
-from judgments.pages import api, frame_entry, reporting, trying
+from judgments.pages import api, frame_entry, practice, reporting, trying
 from judgments.pages import worker as worker_pages
 
 app_name = "judging"
 register_converter(trying.TrialConverter, "trial")
 # Of a trial before those of real work: the addresses are the same, and the token says which it is.
 urlpatterns = [
+    path("language/", csrf_exempt(set_language), name="language"),
     path("c/<trial:token>/", trying.preview, name="preview"),
     path("c/<trial:token>/consent/", trying.join, name="join"),
     path("c/<trial:token>/declined/", trying.declined, name="declined"),
     path("w/<trial:token>/", trying.home, name="home"),
     path("w/<trial:token>/next/", trying.take, name="take"),
     path("j/<trial:token>/", trying.instructions, name="instructions"),
+    path("j/<trial:token>/practice/", trying.practice, name="practice"),
+    path("j/<trial:token>/practice/<int:position>/", trying.practice_pair, name="practice_pair"),
     path("j/<trial:token>/<int:position>/", trying.item, name="item"),
     path("j/<trial:token>/<int:position>/save/", trying.save, name="save"),
     path("j/<trial:token>/<int:position>/report/", trying.report, name="report"),
@@ -30,6 +35,8 @@ urlpatterns = [
     path("w/<str:token>/consent/", worker_pages.consent, name="consent"),
     path("w/<str:token>/next/", worker_pages.take, name="take"),
     path("j/<str:token>/", worker_pages.instructions, name="instructions"),
+    path("j/<str:token>/practice/", practice.practice, name="practice"),
+    path("j/<str:token>/practice/<int:position>/", practice.practice_pair, name="practice_pair"),
     path("j/<str:token>/<int:position>/", worker_pages.item, name="item"),
     path("j/<str:token>/<int:position>/save/", api.save, name="save"),
     path("j/<str:token>/<int:position>/report/", reporting.report, name="report"),

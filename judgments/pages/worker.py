@@ -32,14 +32,17 @@ from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.pages.example import worked_example
 from judgments.pages.framing import allow_frame, expiring_in_frame, in_platforms_frame, platform_of, submit_host
+from judgments.practising import standing_at
 from judgments.reports import LONGEST_NOTE
 from platforms.models import Publication
 from pools.models import Campaign
+from pools.practice import practice_pairs_of, right_needed
 from tasks import links
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.default_texts import default_consent, default_words
 from tasks.models import Assignment, ConsentText, Worker
+from tasks.practice import Standing, practice_minutes
 
 _SHOWN = "bestknown.shown"
 _JOIN = "bestknown.join"
@@ -57,7 +60,7 @@ COOKIE_SECONDS = 60 * 60 * 24 * 90
 def preview(request: HttpRequest, link: str) -> HttpResponse:
     """What the work is, before anything is agreed or stored. A worker who has been here before is "
     "redirected to their home page."""
-    campaign = _campaign(link)
+    campaign = _campaign(request, link)
     worker = _worker_in_cookie(request, campaign)
     if worker is not None and task_selectors.has_consented(worker, campaign):
         return see_other("judging:home", links.home_token(worker, campaign))
@@ -79,7 +82,7 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
 
     A worker who has joined already (and opened the consent page again) stays the same worker.
     """
-    campaign = _campaign(link)
+    campaign = _campaign(request, link)
     if campaign.state != Campaign.State.OPEN:
         return see_other("judging:preview", link)
     text = task_selectors.current_consent(campaign)
@@ -125,14 +128,14 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
 @require_safe
 def declined(request: HttpRequest, link: str) -> HttpResponse:
     """The page for a visitor who did not agree. Nothing was stored."""
-    return render(request, "judgments/pages/declined.html", {"task": task_context(_campaign(link))})
+    return render(request, "judgments/pages/declined.html", {"task": task_context(_campaign(request, link))})
 
 
 @never_cache
 @require_safe
 def home(request: HttpRequest, token: str) -> HttpResponse:
     """A worker's home page: their task in progress, the next task, and receipts."""
-    worker, campaign = _home(token)
+    worker, campaign = _home(request, token)
     if not task_selectors.has_consented(worker, campaign):
         return see_other("judging:consent", token)
     assignment = task_selectors.current_assignment(worker, campaign)
@@ -160,7 +163,7 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def consent(request: HttpRequest, token: str) -> HttpResponse:
     """Consent at a personal link: of a panel member, or after the text has changed."""
-    worker, campaign = _home(token)
+    worker, campaign = _home(request, token)
     text = task_selectors.current_consent(campaign)
     if request.method == "POST" and text is not None:
         if not was_shown(text, request):
@@ -183,7 +186,7 @@ def consent(request: HttpRequest, token: str) -> HttpResponse:
 @require_POST
 def take(request: HttpRequest, token: str) -> HttpResponse:
     """Take the next task, or go on with the current one."""
-    home = _home(token)
+    home = _home(request, token)
     if home.worker.external_id:
         raise Refused(_AT_THE_PLATFORM)
     if not task_selectors.has_consented(*home):
@@ -214,6 +217,7 @@ def instructions(request: HttpRequest, assignment: Assignment, token: str) -> Ht
     context = instructions_context(
         assignment.campaign, token, waiting, begun=begun, publication=platform_of(assignment)
     )
+    context |= practice_offer(standing_at(assignment), token)
     return render(request, "judgments/pages/instructions.html", context)
 
 
@@ -232,7 +236,9 @@ def item(request: HttpRequest, token: str, position: int) -> HttpResponse:
     shown = judgment_selectors.shown_item(**keys._asdict(), position=position)
     if shown is None:
         return _without_item(request, token, position)
-    speak(shown.question_language)
+    if shown.practice_waits:
+        return see_other("judging:practice", token)
+    speak(request, shown.question_language)
     page = render(request, "judgments/pages/item.html", item_context(keys, token, position, shown))
     return page if shown.terms is None else allow_frame(page, submit_host(shown.terms))
 
@@ -349,15 +355,47 @@ def instructions_context(
     campaign: Campaign, token: str, waiting: Sequence[int], *, begun: bool, publication: Publication | None = None
 ) -> dict[str, Any]:
     """The page before the first comparison; `waiting` are the positions without an answer."""
-    next_url = reverse("judging:item", args=[token, waiting[0]]) if waiting else reverse("judging:finish", args=[token])
     return {
         "task": task_context(campaign),
         "instructions": campaign.instructions,
         "example": worked_example(campaign),
         "resume": waiting[0] if waiting and begun else None,
-        "next_url": next_url,
+        "next_url": next_url(token, waiting),
         "leave_url": reverse("judging:leave", args=[token]),
         "framed": publication is not None,
+    }
+
+
+def next_url(token: str, waiting: Sequence[int]) -> str:
+    """The first comparison that waits for an answer, or the end."""
+    return reverse("judging:item", args=[token, waiting[0]]) if waiting else reverse("judging:finish", args=[token])
+
+
+def practice_offer(standing: Standing, token: str) -> dict[str, Any]:
+    """What the page before the first comparison says of practice; nothing in a campaign without."""
+    if not standing.pairs:
+        return {}
+    begun = bool(standing.go.answers) and bool(standing.waiting)
+    url = reverse("judging:practice", args=[token])
+    return {
+        "practice": practice_facts(standing.campaign)
+        | {
+            "waits": not standing.is_open,
+            "begun": begun,
+            "begin_url": reverse("judging:practice_pair", args=[token, standing.waiting[0]]) if begun else url,
+            "may_skip": standing.may_skip,
+            "post_url": url,
+        }
+    }
+
+
+def practice_facts(campaign: Campaign) -> dict[str, Any]:
+    """How much practice there is, how long it takes, and how many answers a check needs."""
+    return {
+        "count": len(practice_pairs_of(campaign)),
+        "minutes": practice_minutes(campaign),
+        "needed": right_needed(campaign),
+        "optional": campaign.practice == Campaign.Practice.OPTIONAL,
     }
 
 
@@ -446,9 +484,9 @@ def pay_for(terms: Publication | judgment_selectors.Terms | None, earned: Decima
     return max(earned, terms.listed)
 
 
-def saved_context(preferred: str, saved: judgment_services.Saved) -> dict[str, Any]:
+def saved_context(request: HttpRequest, preferred: str, saved: judgment_services.Saved) -> dict[str, Any]:
     """The answer to the page's script once a choice is saved."""
-    speak(saved.language)
+    speak(request, saved.language)
     earned = owed(saved.reward, saved.answered, saved.total)
     return {
         "saved": True,
@@ -468,7 +506,7 @@ def item_context(keys: links.Keys, token: str, position: int, shown: judgment_se
     framed = shown.terms is not None
     home_token = links.home_token_of(keys.worker_id, shown.campaign_id)
     return {
-        "task": {"question": default_words(shown.question), "lang": shown.question_language},
+        "task": {"question": default_words(shown.question, shown.question_language), "lang": shown.question_language},
         "item": {
             "position": position,
             "total": shown.total,
@@ -512,8 +550,8 @@ def item_context(keys: links.Keys, token: str, position: int, shown: judgment_se
 def task_context(campaign: Campaign) -> dict[str, Any]:
     """What every page of a task shows of it."""
     return {
-        "title": default_words(campaign.title),
-        "question": default_words(campaign.question),
+        "title": default_words(campaign.title, campaign.language),
+        "question": default_words(campaign.question, campaign.language),
         "lang": campaign.language,
         "lab": campaign.lab.name,
         "items": campaign.items_per_hit,
@@ -528,6 +566,10 @@ def offer_context(campaign: Campaign, publication: Publication | None = None) ->
     offer = task_context(campaign) | {"limit": span(limit)}
     if pace is not None:
         offer |= {"minutes": pace.minutes, "hourly": local_dollars(pace.hourly)}
+    if campaign.practice != Campaign.Practice.NOTHING:
+        offer["practice"] = practice_facts(campaign)
+        if pace is not None:
+            offer["practice"]["hourly"] = local_dollars(pace.first_hourly)
     return offer
 
 
@@ -605,18 +647,18 @@ def _home_of(assignment: Assignment) -> str:
     return reverse("judging:home", args=[links.home_token_of(assignment.worker_id, assignment.campaign_id)])
 
 
-def _home(token: str) -> links.Home:
+def _home(request: HttpRequest, token: str) -> links.Home:
     home = links.home_of(token)
-    speak(home.campaign.language)
+    speak(request, home.campaign.language)
     return home
 
 
-def _campaign(link: str) -> Campaign:
+def _campaign(request: HttpRequest, link: str) -> Campaign:
     link = link.replace("\0", "?")  # PostgreSQL takes no NUL, and no link has a question mark
     campaign = Campaign.objects.select_related("collection", "lab").filter(link=link).first()
     if campaign is None or campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
         raise NotYours(_("There is no work at this address. Please check the link that you were given."))
-    speak(campaign.language)
+    speak(request, campaign.language)
     return campaign
 
 

@@ -14,5 +14,7 @@ def pay_lines(campaign: Campaign, limit: timedelta | None = None) -> Iterator[st
     if pace is None:
         return
     yield f"A HIT takes about {pace.minutes} min and pays {dollars(pace.reward)}: {dollars(pace.hourly)} an hour."
+    if pace.practice:
+        yield f"With {pace.practice} min of practice, the first one pays {dollars(pace.first_hourly)} an hour."
     if pace.is_low:
         yield f"That is less than {dollars(pace.floor)} an hour."

@@ -24,7 +24,7 @@ from tasks.management.pay import pay_lines
 SETTINGS = (
     "order depth min_grade qrel_policy design champion_qrel selection sample_size seed overlap reuse pairs_per_hit "
     "tests_per_hit fill_last_hit hits_per_worker leaves_per_worker minutes_per_hit report_share "
-    "reports_per_pair exclusion partial method error_rate "
+    "reports_per_pair practice practice_right exclusion partial method error_rate "
     "compare_depth comparisons baseline teams_apart rank_by reward fee_rate redo_rate language title question"
 ).split()
 
@@ -52,6 +52,12 @@ class Command(BaseCommand):
             help="for --comparisons pairs: a file with the names of two runs to compare on each line",
         )
         parser.add_argument(
+            "--practice-pairs",
+            type=Path,
+            help="for --practice: a file with a question, the better passage, the worse one and why on each line, "
+            "with tabs between",
+        )
+        parser.add_argument(
             "--base-version",
             type=int,
             help="for --design challengers: the version whose best known answers they meet (default: the newest)",
@@ -75,8 +81,9 @@ class Command(BaseCommand):
             if options["queries"]:
                 ids = [row.strip() for _line, row in TextFile(options["queries"]).rows()]
                 chosen |= {"selection": Campaign.Selection.LIST, "query_list": "\n".join(filter(None, ids))}
-            if options["compared_pairs"]:
-                chosen["compared_pairs"] = options["compared_pairs"].read_bytes().decode(errors="replace")
+            for name in ("compared_pairs", "practice_pairs"):
+                if options[name]:
+                    chosen[name] = options[name].read_bytes().decode(errors="replace")
             if options["base_version"] is not None:
                 base = collection.versions.filter(number=options["base_version"]).first()
                 if base is None:

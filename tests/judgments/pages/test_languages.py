@@ -97,7 +97,7 @@ def english_on(page: str) -> set[str]:
     title = tree.css_first("title").text()
     for query in factories.QUERIES.values():  # in the language of the collection
         title = title.replace(query, "")
-    for node in tree.css('[lang="en"], kbd, .code, script, title'):
+    for node in tree.css('[lang="en"], .languages button, kbd, .code, script, title'):
         node.decompose()
     assert tree.body is not None
     words = {
@@ -162,3 +162,28 @@ def test_only_a_campaign_without_a_language_follows_the_browsers(campaign: Campa
         Campaign.objects.update(language=language)
         assert f'<html lang="{expected}"' in Client().get(address, **german).content.decode()
     assert '<html lang="en"' in Client().get(reverse("login"), **german).content.decode()  # not the researcher's pages
+
+
+def test_a_worker_chooses_the_language_of_the_pages_and_the_campaigns_words_stay_in_its_own(campaign: Campaign) -> None:
+    browser, address = Client(), reverse("judging:preview", args=[campaign.link])
+    page = LexborHTMLParser(browser.get(address).content.decode())
+    form = page.css_first("form.languages")
+    assert [button.attributes["lang"] for button in form.css("button")] == [code for code, _name in settings.LANGUAGES]
+    assert form.css_first("[aria-current]").text() == "English"
+    sent = {"language": "ar", "next": form.css_first("[name=next]").attributes["value"]}
+    chosen = browser.post(form.attributes["action"], sent)
+    assert chosen["Location"] == address
+    page = LexborHTMLParser(browser.get(address).content.decode())
+    assert page.root.attributes["dir"] == "rtl"
+    title = page.css_first("h1")
+    assert (title.text(), title.attributes["lang"]) == ("Compare answers to questions", "en")
+    assignment = factories.take(factories.worker(campaign, "Amal"), campaign)
+    item = LexborHTMLParser(
+        browser.get(reverse("judging:item", args=[links.assignment_token(assignment), 1])).content.decode()
+    )
+    assert item.root.attributes["lang"] == "ar"
+    assert item.css_first(".eyebrow").text() == "Which passage best answers the question?"
+    assert '<html lang="en"' in browser.get(reverse("login")).content.decode()
+    assert '<html lang="en"' in Client().get(address).content.decode()
+    elsewhere = browser.post(form.attributes["action"], {"language": "de", "next": "https://example.org/"})
+    assert elsewhere["Location"] == "/"

@@ -525,7 +525,7 @@ def test_a_page_that_only_takes_one_method_refuses_the_others(work: Assignment, 
 def test_sending_with_answers_missing_is_refused_and_names_them(work: Assignment, token: str) -> None:
     factories.judge(work, only=[1, 2, 4])
     asked = page(ask(address("finish", token)))
-    assert asked.css_first("form") is None
+    assert asked.css_first("form:not(.languages)") is None
     linked = [str(link.attributes["href"]) for link in asked.css(".chips a")]
     assert linked == [address("item", token, position) for position in (3, *range(5, 14))]
     answer = send(address("finish", token))
