@@ -80,8 +80,8 @@ screenshots: environment-dev ## Draw the pictures of the docs anew
 	@.venv/bin/python -m tests.browser
 	@DEVELOPMENT=1 .venv/bin/python -m tests.screenshots
 
-translations: ## Compile the catalogues of locale/ (needs msgfmt, of GNU gettext)
-	for language in locale/*; do msgfmt -c -o $$language/LC_MESSAGES/django.mo $$language/LC_MESSAGES/django.po || exit 1; done
+translations: ## Compile the catalogues of both programs (needs msgfmt, of GNU gettext)
+	for language in locale/* marketplace/locale/*; do msgfmt -c -o $$language/LC_MESSAGES/django.mo $$language/LC_MESSAGES/django.po || exit 1; done
 
 architecture: environment-dev ## Draw the diagram of the packages anew
 	@.venv/bin/python -m tests.architecture

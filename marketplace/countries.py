@@ -1,16 +1,27 @@
 """Countries and their states and provinces, as ISO 3166 has them. Read on first use."""
 
+import gettext
 from functools import cache
 
 import pycountry
 from django.utils.text import slugify
+from django.utils.translation import get_language, to_locale
+
+_LOCALES = {"zh_Hans": "zh_CN"}  # what pycountry calls them
+
+
+def countries() -> list[tuple[str, str]]:
+    """Code and name of every country in the current language, by name."""
+    return _countries(to_locale(get_language() or "en"))
 
 
 @cache
-def countries() -> list[tuple[str, str]]:
-    """Code and English name of every country, by name."""
-    named = [(country.alpha_2, _name(country)) for country in pycountry.countries]
-    return sorted(named, key=lambda row: slugify(row[1]))  # Åland is not last
+def _countries(locale: str) -> list[tuple[str, str]]:
+    catalogue = gettext.translation(
+        "iso3166-1", pycountry.LOCALES_DIR, languages=[_LOCALES.get(locale, locale)], fallback=True
+    )
+    named = [(country.alpha_2, catalogue.gettext(_name(country))) for country in pycountry.countries]
+    return sorted(named, key=lambda row: slugify(row[1]) or row[1])  # Åland is not last
 
 
 def country_name(code: str) -> str | None:

@@ -111,7 +111,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "marketplace.error_pages.MethodNotAllowedPage",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
+    "marketplace.languages.WorkersLanguage",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -214,7 +214,18 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English")]  # of the interface; more as translations come. HITs speak any language.
+LANGUAGES = [  # of the workers' pages, which marketplace/locale has catalogues for. HITs speak any language.
+    ("en", "English"),
+    ("ar", "العربية"),
+    ("de", "Deutsch"),
+    ("es", "Español"),
+    ("fr", "Français"),
+    ("zh-hans", "简体中文"),
+]
+LANGUAGE_COOKIE_NAME = "marketplace_language"
+LANGUAGE_COOKIE_AGE = 60 * 60 * 24 * 365
+LANGUAGE_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_SAMESITE = "Lax"
 USE_TZ = True
 TIME_ZONE = "UTC"
 
@@ -251,6 +262,7 @@ if not DEVELOPMENT:
     SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # the names below this one may be somebody else's
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
+    LANGUAGE_COOKIE_SECURE = True
 
 logs.install()  # addresses carry secrets, and no log may hold one
 LOGGING = {

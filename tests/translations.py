@@ -36,7 +36,12 @@ def _files(root: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
 
 
 def _of_templates(root: Path) -> Iterator[str]:
-    for path in _files(root, (*TEMPLATES, *PAGES)):
+    yield from template_texts(root, (*TEMPLATES, *PAGES))
+
+
+def template_texts(root: Path, patterns: tuple[str, ...]) -> Iterator[str]:
+    """The texts that templates mark."""
+    for path in _files(root, patterns):
         for found in _IN_TEMPLATE.finditer(templatize(path.read_text(), origin=str(path))):
             yield ast.literal_eval(found[1].replace("\n", "\\n"))
 
@@ -44,14 +49,15 @@ def _of_templates(root: Path) -> Iterator[str]:
 def _of_modules(root: Path) -> Iterator[str]:
     for path in _files(root, MODULES):
         if path.name not in NOT_READ:
-            yield from _calls(ast.parse(path.read_text()))
+            yield from calls_in(ast.parse(path.read_text()))
     for name, parts in PARTS.items():
         for node in ast.walk(ast.parse((root / name).read_text())):
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in parts:
-                yield from _calls(node)
+                yield from calls_in(node)
 
 
-def _calls(tree: ast.AST) -> Iterator[str]:
+def calls_in(tree: ast.AST) -> Iterator[str]:
+    """The texts that code marks."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CALLS and node.args:
             text = node.args[0]

@@ -6,7 +6,7 @@ from django import forms
 from django.contrib.auth.password_validation import password_validators_help_text_html
 from django.utils.translation import gettext_lazy as _
 
-from marketplace.countries import countries
+from marketplace.countries import countries, is_subdivision
 from marketplace.services.messages import MOST_SUBJECT, MOST_TEXT
 
 
@@ -37,6 +37,14 @@ class RegisterForm(forms.Form):
         max_length=3,
     )
     adult_content = forms.BooleanField(label=_("I am an adult and agree to see adult content"), required=False)
+
+    def clean(self) -> dict[str, Any]:
+        """A state or province of the country."""
+        data = super().clean() or self.cleaned_data
+        subdivision = data.get("subdivision", "").strip().upper()
+        if subdivision and data.get("country") and not is_subdivision(data["country"], subdivision):
+            self.add_error("subdivision", _("This is not the code of a state or province of that country."))
+        return data
 
     def __init__(self, *args: Any, email: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

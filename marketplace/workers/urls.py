@@ -1,6 +1,7 @@
 """The URLs of workers' pages. `home` answers at the root, beside the API: see marketplace.urls."""
 
 from django.urls import path, register_converter
+from django.views.i18n import set_language
 
 from marketplace.pages import IdConverter
 from marketplace.workers import account_views, frames, message_views, record_views, task_views
@@ -11,6 +12,7 @@ app_name = "workers"
 
 urlpatterns = [
     path("welcome", account_views.home, name="home"),
+    path("language", set_language, name="language"),
     path("login", account_views.LogIn.as_view(), name="login"),
     path("logout", account_views.LogOut.as_view(), name="logout"),
     path("register", account_views.register, name="register"),
