@@ -192,7 +192,12 @@ def expected_pace(
             return None
         minutes, measured = reading_minutes(texts, choices=items) / hits, 0
     return Pace(
-        max(1, ceil(minutes)), measured, int(allowed), campaign.reward, campaign.lab.pay_floor, practice_minutes(campaign)
+        max(1, ceil(minutes)),
+        measured,
+        int(allowed),
+        campaign.reward,
+        campaign.lab.pay_floor,
+        practice_minutes(campaign),
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from tests.marketplace.people import PASSWORD, Person, Wanda, market, people
+from tests.marketplace.people import OPERATOR, Person, Wanda, market, people
 from tests.marketplace.server import Marketplace
 from tests.translations import calls_in, template_texts
 
@@ -109,14 +109,13 @@ def test_no_english_is_on_a_workers_page_in_arabic_and_operators_and_programs_re
     pages["again"] = person.post(f"/tasks/{hit_id}/accept").text
     pages["none left"] = person.post(f"/kinds/{group}/accept").text
     pages["only a form"] = person.get(f"/tasks/{hit_id}/accept").text
-    found = {name: english_on(page) for name, page in pages.items()}
+    found = {name: english_on(page.replace(wanda.email, "")) for name, page in pages.items()}
     assert {name: words for name, words in found.items() if words} == {}
     assert "ألمانيا" in pages[invitation]
 
     chosen = person.post("/language", language="de", next="/tasks")
     assert chosen.headers["Location"] == "/tasks"
     assert '<html lang="de" dir="ltr">' in person.get("/tasks").text
-    people.run("create_operator", "oda@example.org", "--password", PASSWORD)
-    operator = Person(people, "oda@example.org")
+    operator = Person(people, OPERATOR)
     operator.http.headers["Accept-Language"] = "ar"
     assert '<html lang="en" dir="ltr">' in operator.get("/operator/").text
