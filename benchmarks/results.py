@@ -72,8 +72,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--small", action="store_true", help="a hundredth of it, as a quick check")
     share = 100 if parser.parse_args(arguments).small else 1
     with own_servers() as folder:
-        tenth = _judged(folder, QUERIES // share // TENTH, PAIRS // share // TENTH, "tenth")
-        campaign = _judged(folder, QUERIES // share, PAIRS // share, "largest")
+        tenth = judged(folder, QUERIES // share // TENTH, PAIRS // share // TENTH, "tenth")
+        campaign = judged(folder, QUERIES // share, PAIRS // share, "largest")
         exported = _export(campaign)
         with own_site() as (port, site):
             cold = _cold(port, campaign, site)
@@ -82,7 +82,7 @@ def main(arguments: list[str]) -> int:
         return _kept(campaign, exported) or answered or computed or cold
 
 
-def _judged(folder: Path, queries: int, pairs: int, name: str) -> "Campaign":
+def judged(folder: Path, queries: int, pairs: int, name: str, workers: int = WORKERS) -> "Campaign":
     """A packed campaign, each of its pairs judged once."""
     from tasks import services as task_services
     from tasks.models import TestPair
@@ -107,7 +107,7 @@ def _judged(folder: Path, queries: int, pairs: int, name: str) -> "Campaign":
     campaign.state = "packing"
     campaign.save(update_fields=["state"])
     task_services.campaign_pack(campaign_id=campaign.pk)
-    _judge(campaign)
+    _judge(campaign, workers)
     campaign.refresh_from_db()
     return campaign
 
@@ -122,13 +122,13 @@ def ranked(number: int, pool_sizes: list[int]) -> Iterator[tuple[str, list[str]]
         yield f"q{query}", filled[:DEPTH]
 
 
-def _judge(campaign: "Campaign") -> None:
+def _judge(campaign: "Campaign", count: int) -> None:
     """One accepted assignment a HIT; the passage with the lower number is preferred two times of three."""
     from django.db import connection
 
     from tasks.models import Worker
 
-    workers = Worker.objects.bulk_create(Worker(lab=campaign.lab) for _ in range(WORKERS))
+    workers = Worker.objects.bulk_create(Worker(lab=campaign.lab) for _ in range(count))
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -137,7 +137,7 @@ def _judge(campaign: "Campaign") -> None:
             SELECT campaign_id, id, %s + number %% %s, 'submitted', 'accepted', now(), now(), now(), 13, 2, '', '', ''
             FROM tasks_hit WHERE campaign_id = %s
             """,
-            [workers[0].pk, WORKERS, campaign.pk],
+            [workers[0].pk, count, campaign.pk],
         )
         cursor.execute(
             """
@@ -170,11 +170,11 @@ def _export(campaign: "Campaign") -> float:
     from judgments import refreshing
     from judgments.models import StoredFile
 
-    started = _spent()
+    started = spent()
     assert refreshing.export_refresh(campaign=campaign)
     files = StoredFile.objects.filter(state=StoredFile.State.CURRENT)
     size = sum(files.values_list("size", flat=True))
-    seconds = _spent() - started
+    seconds = spent() - started
     print(f"{len(files)} export files of {size / 1e6:,.0f} MB made in {seconds:.1f} s of CPU")
     return seconds
 
@@ -187,13 +187,13 @@ def _kept(campaign: "Campaign", exported: float) -> int:
     from results import versions
     from tests import factories
 
-    started = _spent()
+    started = spent()
     version = versions.version_add(campaign=campaign, why="For the benchmark.", by=None, at=timezone.now())
-    versioned = _spent() - started
+    versioned = spent() - started
     draft = factories.campaign(campaign.collection, "next", tests=0, start=False)
-    started = _spent()
+    started = spent()
     reused = reused_pairs(draft, afresh=True)
-    counted = _spent() - started
+    counted = spent() - started
     assert reused == draft.pair_count, (reused, draft.pair_count)
     good = max(versioned, counted) <= LIMIT_KEPT * exported
     print(
@@ -204,7 +204,7 @@ def _kept(campaign: "Campaign", exported: float) -> int:
     return 0 if good else 1
 
 
-def _spent() -> float:
+def spent() -> float:
     """Seconds of CPU that this process and PostgreSQL have used."""
     return time.process_time() + cpu_of(postmaster())
 

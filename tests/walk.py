@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from django.db.models import Count
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
@@ -28,17 +29,20 @@ def make() -> None:
     Job.objects.create(lab=campaign.lab, kind="run", state="failed", name="a run", asked_at=timezone.now())
 
 
-def addresses(user: User) -> list[str]:
-    """Every address that can be filled in from what there is; `pk` is of what the address begins with."""
-    campaign, draft = Campaign.objects.earliest("pk"), Campaign.objects.get(name="draft")
+def addresses(user: User, campaign: Campaign | None = None) -> list[str]:
+    """Every address that can be filled in from what there is; `pk` is of what the address begins with.
+
+    The campaign is the oldest unless one is given, and over its collection there is a campaign called "draft".
+    """
+    campaign, draft = campaign or Campaign.objects.earliest("pk"), Campaign.objects.get(name="draft")
     collection = campaign.collection
     first: dict[str, Any] = {
         "campaigns": campaign, "collections": collection, "runs": collection.runs.earliest("pk"),
-        "jobs": Job.objects.get(), "labs": campaign.lab, "people": user,
+        "jobs": Job.objects.latest("pk"), "labs": campaign.lab, "people": user,
     }  # fmt: skip
     assignment = Assignment.objects.filter(campaign=campaign).earliest("pk")
     others = {
-        "pool_pk": campaign.pools.get(query__qid="218836").pk, "assignment_pk": assignment.pk,
+        "pool_pk": campaign.pools.annotate(size=Count("candidates")).latest("size").pk, "assignment_pk": assignment.pk,
         "worker_pk": assignment.worker_id, "number": 1, "name": "pairs", "form": "csv",
     }  # fmt: skip
     found = []
