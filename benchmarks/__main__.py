@@ -13,6 +13,7 @@ PARTS = (
     "benchmarks.turkle",
     "benchmarks.results",
     "benchmarks.workplace",
+    "benchmarks.largest",
     "benchmarks.platform",
 )
 

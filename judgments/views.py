@@ -87,13 +87,14 @@ def campaign(request: Request, pk: int) -> HttpResponse:
     }
     context |= {"reused": reused, "asked": campaign.pair_count - reused} | _reuse_context(campaign, draft=draft)
     if draft:
-        steps = draft_steps(campaign)
+        missing, pace = pool_selectors.missing_texts(campaign), task_selectors.expected_pace(campaign)
+        steps = draft_steps(campaign, missing, pace)
         context |= {
-            "obstacles": task_selectors.launch_obstacles(campaign),
+            "obstacles": task_selectors.launch_obstacles(campaign, missing=missing),
             "steps": steps,
             "next_step": next((step for step in steps if not step.is_done), None),
             "offers": offers_of(campaign, context["asked"]),
-            "hours": work_hours(context["bill"], task_selectors.expected_pace(campaign)),
+            "hours": work_hours(context["bill"], pace),
         }
     else:
         context |= _exports_context(campaign) | _progress_context(campaign, campaign.state)

@@ -25,10 +25,11 @@ class Step(NamedTuple):
     is_done: bool
 
 
-def draft_steps(campaign: Campaign) -> list[Step]:
-    """The steps of a draft, in the order in which they are usually taken."""
+def draft_steps(campaign: Campaign, missing: pool_selectors.Missing, pace: task_selectors.Pace | None) -> list[Step]:
+    """The steps of a draft, in the order in which they are usually taken; with the texts that it lacks, and how long a
+    HIT takes.
+    """
     edit = reverse("pools:campaign_edit", args=[campaign.pk])
-    missing = pool_selectors.missing_texts(campaign)
     runs, sizes = campaign.runs.count(), pool_selectors.stored_sizes(campaign)
     tests, lacking = task_selectors.test_counts(campaign), task_selectors.lacking_tests(campaign)
     all_judged = reused_pairs(campaign) == campaign.pair_count > 0
@@ -37,7 +38,6 @@ def draft_steps(campaign: Campaign) -> list[Step]:
         confirmed = _("none are needed: every pair was judged before")
     elif tests.suggested:
         confirmed = _("%(confirmed)s confirmed, %(needed)s needed, %(suggested)s to review")
-    pace = task_selectors.expected_pace(campaign)
     publication = Publication.objects.filter(campaign=campaign).first()
     written = task_selectors.current_consent(campaign)
     pools = _("%(pairs)s pairs in %(queries)s pools") % {

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Count, DurationField, ExpressionWrapper, F, Q, QuerySet, Sum
+from django.db.models import Count, DurationField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from core.money import CENT, dollars
@@ -48,14 +48,17 @@ def passages_of_tests(campaign: Campaign) -> dict[int, tuple[str, str]]:
     return {pk: (relevant, off_topic) for pk, relevant, off_topic in rows}
 
 
-def launch_obstacles(campaign: Campaign, *, afresh: bool = False) -> list[str]:
+def launch_obstacles(
+    campaign: Campaign, *, missing: pool_selectors.Missing | None = None, afresh: bool = False
+) -> list[str]:
     """What keeps a draft from being started, a sentence each: pairs, texts, or confirmed test pairs that it lacks, or
     pay below its lab's floor.
 
-    Whether it needs test pairs follows from how many pairs have been judged before: counted now if `afresh`.
+    `missing` are the texts that it lacks, for who has looked for them already. Whether it needs test pairs follows from
+    how many pairs have been judged before: counted now if `afresh`.
     """
     obstacles = lacking_pairs(campaign)
-    missing = pool_selectors.missing_texts(campaign)
+    missing = missing or pool_selectors.missing_texts(campaign)
     if missing.passages or missing.queries:
         obstacles.append(missing.sentence())
     lacking = lacking_tests(campaign) + lacking_pay(campaign)
@@ -241,7 +244,9 @@ def _stored_items(campaign: Campaign) -> tuple[list[ShownItem], list[ShownItem]]
     shown = [ShownItem(i.pair.pool.query.text, i.pair.a.text, i.pair.b.text) for i in items if i.pair]
     tests = [ShownItem(i.test.question, i.test.relevant_text, i.test.off_topic_text) for i in items if i.test]
     if not shown:
-        pairs = Pair.objects.filter(pool__campaign=campaign).order_by("id")[: PACE_HITS * campaign.pairs_per_hit]
+        few = PACE_HITS * campaign.pairs_per_hit
+        with_pairs = campaign.pools.filter(Exists(Pair.objects.filter(pool=OuterRef("pk")))).order_by("id")[:few]
+        pairs = Pair.objects.filter(pool__in=list(with_pairs.values_list("id", flat=True))).order_by("id")[:few]
         shown = [ShownItem(*row) for row in pairs.values_list("pool__query__text", "a__text", "b__text")]
     return shown, tests
 

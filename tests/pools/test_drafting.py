@@ -14,12 +14,13 @@ from core.models import User
 from platforms.bills import campaign_bill
 from platforms.consequences import consequences_of, offers_of
 from platforms.publishing import publication_likely, publication_write
-from platforms.steps import draft_steps
+from platforms.steps import Step, draft_steps
 from pools import drafting
 from pools import services as pool_services
 from pools.forms import CampaignForm
 from pools.models import Campaign, Collection, Job, Pair
 from pools.reuse import reused_pairs
+from pools.selectors import missing_texts
 from results import versions
 from tasks import selectors as task_selectors
 from tasks import services as task_services
@@ -214,9 +215,14 @@ def test_all_runs_are_chosen_by_one_tick(page: Client, collection: Collection) -
     assert Campaign.objects.get(name="everything").runs.count() == 3
 
 
+def steps_of(draft: Campaign) -> list[Step]:
+    """The steps that the draft's page shows."""
+    return draft_steps(draft, missing_texts(draft), task_selectors.expected_pace(draft))
+
+
 def test_the_steps_of_a_draft_say_what_is_done_and_what_is_missing(page: Client, collection: Collection) -> None:
     draft = factories.campaign(collection, "draft", tests=0, start=False, reward="0.05")
-    steps = {step.key: step for step in draft_steps(draft)}
+    steps = {step.key: step for step in steps_of(draft)}
     assert list(steps) == ["collection", "runs", "pools", "tests", "task", "wording", "pay", "platform"]
     assert [key for key, step in steps.items() if not step.is_done] == ["tests", "pay"]
     shown = page.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()
@@ -226,7 +232,7 @@ def test_the_steps_of_a_draft_say_what_is_done_and_what_is_missing(page: Client,
     factories.write_tests(draft)
     change(draft, reward="3.00")
     draft.refresh_from_db()
-    assert all(step.is_done for step in draft_steps(draft))
+    assert all(step.is_done for step in steps_of(draft))
 
 
 def test_the_platform_and_its_fees_are_chosen_before_the_start(page: Client, draft: Campaign) -> None:
