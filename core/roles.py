@@ -153,6 +153,8 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "pools:collection": R.SEE,
     "pools:collection_new": R.DESIGN,
     "pools:collection_add": R.DESIGN,
+    "pools:dataset_new": R.DESIGN,
+    "pools:dataset_texts": R.DESIGN,
     "pools:missing_texts": R.SEE,
     "pools:missing_ids": R.SEE,
     "pools:outside_scores": (R.SEE, R.MAINTAIN),

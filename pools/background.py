@@ -198,6 +198,11 @@ def job_cancel(*, job: Job, by: User) -> None:
         uploads_delete(job=waiting)
     elif job.state == State.WAITING:
         progress.cancel(progress_key(job), why)
+    elif job.is_fetching:
+        Job.objects.filter(pk=job.pk, state=State.RECEIVING).update(
+            state=State.REFUSED, error=why, ended_at=timezone.now()
+        )
+        progress.cancel(progress_key(job), why)
 
 
 def files_discard(*, job: Job) -> None:
@@ -283,6 +288,8 @@ def _do_collection(job: Job, report: Report) -> str:
     since the others rest on them; a run or a file of passages that is wrong is left out, and says why.
     """
     imported = pool_services.collection_import(lab=job.lab, name=job.name, language=job.request["language"])
+    if dataset := job.request.get("dataset"):
+        pool_services.collection_name_dataset(collection=imported.collection, dataset=dataset)
     counts = Counter(queries=0, qrels=0, runs=0, passages=0)
     uploads = [
         upload for part in receiving.READ for upload in job.uploads.filter(part=part).exclude(file="").order_by("id")

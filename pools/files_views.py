@@ -89,7 +89,7 @@ def _collection_add_checked(request: Request, found: Collection) -> HttpResponse
 def files(request: Request, pk: int) -> HttpResponse:
     """Files that were received: what each seems to be. Further ones can be sent."""
     found = job_of(request, pk, right_of(request))
-    if found.state != Job.State.RECEIVING:
+    if found.state != Job.State.RECEIVING or found.is_fetching:
         return see_other("pools:job", found.pk)
     if is_too_large(request):
         if _is_script(request):
@@ -148,6 +148,8 @@ def _files_context(job: Job) -> dict[str, object]:
 def files_read(request: Request, pk: int) -> HttpResponse:
     """Have the files read, each as what the form says; or take one of them away."""
     found = job_of(request, pk, right_of(request))
+    if found.is_fetching:
+        return see_other("pools:job", found.pk)
     removed = request.POST.get("remove", "")
     if removed.isdecimal():
         if upload := found.uploads.select_related("job").filter(pk=removed[:18]).first():
@@ -177,6 +179,8 @@ def files_read(request: Request, pk: int) -> HttpResponse:
 def files_discard(request: Request, pk: int) -> HttpResponse:
     """Delete files that were received and not read."""
     found = job_of(request, pk, right_of(request))
+    if found.is_fetching:
+        return see_other("pools:job", found.pk)
     collection = found.collection_id
     background.files_discard(job=found)
     messages.success(request, _("The files have been deleted. Nothing of them was stored."))

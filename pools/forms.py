@@ -303,6 +303,46 @@ class CollectionForm(forms.Form):
         return data
 
 
+class DatasetForm(forms.Form):
+    """A public collection."""
+
+    lab = forms.ModelChoiceField(Lab.objects.none(), label=gettext_lazy("Lab"), empty_label=None)
+    dataset = forms.CharField(
+        label=gettext_lazy("Id in ir_datasets"),
+        max_length=Collection._meta.get_field("dataset").max_length,
+        help_text=gettext_lazy("Such as beir/scifact/test or msmarco-passage-v2/trec-dl-2021/judged."),
+        widget=forms.TextInput(attrs={"spellcheck": "false", "autocapitalize": "none"}),
+    )
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=100,
+        required=False,
+        help_text=gettext_lazy("Leave empty to use the id."),
+    )
+    passages = forms.BooleanField(
+        label=gettext_lazy("Fetch the passages that the qrels name"),
+        required=False,
+        help_text=gettext_lazy(
+            "The whole corpus is downloaded for it once, and only what pools can need is kept. You can also fetch them "
+            "later, together with those of your runs."
+        ),
+    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choice = self.fields["lab"]
+        assert isinstance(choice, forms.ModelChoiceField)
+        choice.queryset = labs_of(user, Right.DESIGN).order_by("name")
+
+    def clean(self) -> dict[str, Any]:
+        """A name that the lab does not have yet."""
+        data = super().clean() or self.cleaned_data
+        data["name"] = data.get("name") or data.get("dataset", "")[:100]
+        if Collection.objects.filter(lab=data.get("lab"), name=data["name"]).exists():
+            self.add_error("name", _("The lab already has a collection with this name. Choose another."))
+        return data
+
+
 class ReadForm(forms.Form):
     """How files that were received are read."""
 

@@ -5,7 +5,7 @@ import time
 from celery import shared_task
 from django.utils import timezone
 
-from pools import background
+from pools import background, fetching
 
 SECONDS = 40.0  # for which one job goes through what waits, before others get their turn
 
@@ -26,3 +26,12 @@ def work(job_id: int | None = None) -> str:
     if job_id is None:
         background.jobs_clear(at=at)
     return f"jobs done: {done}"
+
+
+@shared_task
+def fetch_dataset(job_id: int) -> str:
+    """Fetch a public collection, and read it. Safe to run twice, and to be killed: what was fetched is kept."""
+    if not fetching.dataset_fetch(job_id=job_id):
+        return "nothing fetched"
+    background.job_do(job_id=job_id)
+    return "fetched"

@@ -21,6 +21,9 @@ class Collection(models.Model):
     language = models.CharField(
         max_length=35, default="en", help_text=_("BCP 47 tag of the texts; empty if mixed."), blank=True
     )
+    dataset = models.CharField(
+        max_length=200, blank=True, help_text=_("Its id in ir_datasets, if it comes from there: pools.catalogue.")
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -764,6 +767,11 @@ class Job(models.Model):
     def is_open(self) -> bool:
         """Whether it has not ended."""
         return self.state in (Job.State.RECEIVING, Job.State.WAITING)
+
+    @property
+    def is_fetching(self) -> bool:
+        """Whether its files are being fetched from elsewhere (pools.fetching), and nobody sends any."""
+        return self.state == Job.State.RECEIVING and "dataset" in self.request
 
 
 def upload_path(upload: "Upload", filename: str) -> str:

@@ -96,6 +96,12 @@ def file_add(*, job: Job, file: Sent) -> list[Upload]:
     return kept
 
 
+def file_keep(*, job: Job, file: Opened, part: Upload.Part) -> Upload:
+    """Keep a file of which it is known what it is."""
+    _must_be_receiving(job)
+    return _store(job, file, str(file.name), part, "")
+
+
 def _must_be_receiving(job: Job) -> None:
     if job.state != State.RECEIVING or job.kind != Job.Kind.COLLECTION:
         raise NotNow(_("These files are being read already. Send further files as another upload."))
@@ -122,6 +128,10 @@ def _keep(job: Job, file: Opened, name: str, kind: Kind, why: str) -> Upload:
         job.uploads.filter(part=part).exists() or (job.collection is not None and job.collection.qrels.exists())
     ):
         part, why = Part.NONE, _(_MORE_QRELS)
+    return _store(job, file, name, part, why)
+
+
+def _store(job: Job, file: Opened, name: str, part: Upload.Part, why: str) -> Upload:
     upload = Upload(job=job, part=part, name=name, size=file.size or 0, seen=why[:200])
     upload.file.name = Upload._meta.get_field("file").generate_filename(upload, upload.name)
     upload.save()

@@ -154,6 +154,13 @@ def collection_import(
     return Imported(collection, query_count, qrel_count, passage_count, list(missing.values_list("pid", flat=True)))
 
 
+def collection_name_dataset(*, collection: Collection, dataset: str) -> None:
+    """Keep which dataset a collection comes from, so that its passages can be fetched later."""
+    if collection.dataset != dataset:
+        collection.dataset = dataset
+        collection.save(update_fields=["dataset"])
+
+
 @contextmanager
 def _opened(source: Source, report: Report) -> Iterator[BinaryIO]:
     """A file that tells how much of it has been read. What is given open stays open."""

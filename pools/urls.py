@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from pools import drafting_views, files_views, views
+from pools import dataset_views, drafting_views, files_views, views
 
 app_name = "pools"
 urlpatterns = [
@@ -15,6 +15,8 @@ urlpatterns = [
     path("campaigns/<int:pk>/delete/", views.campaign_delete, name="campaign_delete"),
     path("collections/", views.collections, name="collections"),
     path("collections/new/", files_views.collection_new, name="collection_new"),
+    path("collections/dataset/", dataset_views.dataset_new, name="dataset_new"),
+    path("collections/<int:pk>/dataset/", dataset_views.dataset_texts, name="dataset_texts"),
     path("collections/<int:pk>/", views.collection, name="collection"),
     path("collections/<int:pk>/add/", files_views.collection_add, name="collection_add"),
     path("collections/<int:pk>/missing/", files_views.missing_texts, name="missing_texts"),

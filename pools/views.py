@@ -386,7 +386,7 @@ def refuse_too_large(request: Request, template: str, form: Form | None, **conte
 def job(request: Request, pk: int) -> HttpResponse:
     """How far something is that somebody asked for, and what came of it. `?then` leads on once it is done."""
     found = job_of(request, pk)
-    if found.state == Job.State.RECEIVING and found.kind == Job.Kind.COLLECTION:
+    if found.state == Job.State.RECEIVING and found.kind == Job.Kind.COLLECTION and not found.is_fetching:
         return see_other("pools:files", found.pk)
     if found.state == Job.State.DONE and "then" in request.GET:
         return _lead_on(request, found)

@@ -146,6 +146,7 @@ OTHER_PAGES = {
     *(
         "pools:collection_new",
         "pools:collection_add",
+        "pools:dataset_new",
         "pools:files",
         "pools:preferences_import",
         "pools:job",
@@ -200,6 +201,7 @@ NOT_PAGES = {
         "pools:job_cancel",
         "pools:files_read",
         "pools:files_discard",
+        "pools:dataset_texts",
     ),
     *(
         "platforms:move",
@@ -283,6 +285,7 @@ class World(NamedTuple):
             "pools:run_upload": [],
             "pools:collection": [self.collection.pk],
             "pools:collection_new": [],
+            "pools:dataset_new": [],
             "pools:collection_add": [self.collection.pk],
             "pools:outside_scores": [self.collection.pk],
             "platforms:costs": [],

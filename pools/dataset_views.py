@@ -1,0 +1,76 @@
+"""The pages on which somebody has a public collection fetched."""
+
+import logging
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+from kombu.exceptions import OperationalError
+
+from core.errors import Refused
+from core.http import Request, refuse_in, see_other
+from core.models import Lab
+from pools import background, catalogue, fetching
+from pools import jobs as pool_jobs
+from pools.forms import DatasetForm
+from pools.models import Collection, Job
+from pools.views import collection_of, job_asked_again
+
+log = logging.getLogger(__name__)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def dataset_new(request: Request) -> HttpResponse:
+    """A public collection by its id. What fetching it takes is shown first; nothing is fetched here."""
+    if request.method == "GET":
+        before = job_asked_again(request, Job.Kind.COLLECTION)
+        initial = None if before is None else {"lab": before.lab_id, "name": before.name, **before.request}
+        return render(request, "pools/dataset.html", {"form": DatasetForm(user=request.user, initial=initial)})
+    form, offer, status = DatasetForm(request.POST, user=request.user), None, 400
+    if form.is_valid():
+        data = form.cleaned_data
+        try:
+            if "seen" in request.POST:
+                return _ask(request, data["lab"], data["name"], data["dataset"], passages=data["passages"])
+            offer, status = catalogue.look(data["dataset"], passages=data["passages"]), 200
+        except Refused as error:
+            status = refuse_in(form, error)
+    return render(request, "pools/dataset.html", {"form": form, "offer": offer}, status=status)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def dataset_texts(request: Request, pk: int) -> HttpResponse:
+    """The passages that a collection lacks, from the dataset that it comes from."""
+    found = collection_of(request, pk)
+    if not found.dataset:
+        return see_other("pools:missing_texts", pk)
+    if request.method == "POST":
+        return _ask(request, found.lab, found.name, found.dataset, passages=True, collection=found)
+    offer = catalogue.look(found.dataset, queries=False, passages=True)
+    return render(request, "pools/dataset.html", {"collection": found, "offer": offer})
+
+
+def _ask(
+    request: Request, lab: Lab, name: str, dataset: str, *, passages: bool, collection: Collection | None = None
+) -> HttpResponse:
+    asked = fetching.dataset_ask(
+        lab=lab,
+        name=name,
+        dataset=dataset,
+        passages=passages,
+        by=request.user,
+        at=timezone.now(),
+        collection=collection,
+    )
+    try:
+        pool_jobs.fetch_dataset.delay(asked.pk)
+    except OperationalError as error:
+        log.warning("Job %s could not be handed over: %s", asked.pk, error)
+        background.job_cancel(job=asked, by=request.user)
+    response = see_other("pools:job", asked.pk)
+    response["Location"] += "?then"
+    return response

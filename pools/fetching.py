@@ -1,0 +1,145 @@
+"""Collections from ir_datasets: a job fetches them as files, which are then read like those that somebody sends."""
+
+import logging
+import tempfile
+from datetime import datetime
+from pathlib import Path
+
+from celery.exceptions import SoftTimeLimitExceeded
+from django.core.files import File
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from core import progress
+from core.errors import FileAway, Refused
+from core.locks import alone
+from core.models import Lab, User
+from core.progress import Report
+from evaluation.errors import BadInput
+from pools import background, catalogue, receiving
+from pools import selectors as pool_selectors
+from pools import services as pool_services
+from pools.models import Collection, Job, Passage, Upload
+from pools.services import KEEP_DEPTH, Imported
+
+log = logging.getLogger(__name__)
+State, Part = Job.State, Upload.Part
+
+
+def dataset_ask(
+    *,
+    lab: Lab,
+    name: str,
+    dataset: str,
+    passages: bool,
+    by: User | None,
+    at: datetime,
+    collection: Collection | None = None,
+) -> Job:
+    """Ask for a collection from a dataset, with the passages that its qrels name or without any; or, for a collection
+    that is there, for the passages that it lacks. Raises Refused as pools.catalogue.look does.
+    """
+    offer = catalogue.look(dataset, queries=collection is None, passages=passages)
+    return Job.objects.create(
+        lab=lab,
+        kind=Job.Kind.COLLECTION,
+        state=State.RECEIVING,
+        name=name,
+        collection=collection,
+        request={
+            "language": None if collection else offer.language,
+            "dataset": dataset,
+            "queries": collection is None,
+            "passages": passages,
+        },
+        asked_by=by,
+        asked_at=at,
+    )
+
+
+def dataset_fetch(*, job_id: int) -> bool:
+    """Fetch what a job asks for, and have it read. False if it has ended, or another process is at it.
+
+    Nothing is open in the database meanwhile. What ir_datasets has fetched it keeps, so beginning again is cheap.
+    """
+    with alone(f"fetching for job {job_id}") as got:
+        job = Job.objects.filter(pk=job_id, state=State.RECEIVING, request__has_key="dataset").first()
+        if job is None or not got:
+            return False
+        try:
+            _fetch(job, progress.report_on(background.progress_key(job)))
+        except FileAway as error:
+            _end(job, State.FAILED, str(error))
+        except (Refused, BadInput) as error:
+            _end(job, State.REFUSED, str(error))
+        except SoftTimeLimitExceeded:
+            text = _(
+                "Fetching took longer than a job may. Fetch it on the server, where nothing ends it: manage.py "
+                "import_dataset %(id)s"
+            )
+            _end(job, State.FAILED, text % {"id": job.request["dataset"]})
+        except Exception as error:
+            log.exception("Job %s", job.pk)
+            _end(job, State.FAILED, f"{type(error).__name__}: {error}"[:300])
+        else:
+            return True
+    progress.forget(background.progress_key(job))
+    return False
+
+
+def _end(job: Job, state: Job.State, error: str) -> None:
+    ended = Job.objects.filter(pk=job.pk, state=State.RECEIVING)
+    ended.update(state=state, error=error, ended_at=timezone.now())
+    background.uploads_delete(job=job)
+
+
+def _fetch(job: Job, report: Report) -> None:
+    background.uploads_delete(job=job)  # of an attempt that was killed
+    job.uploads.all().delete()
+    with tempfile.TemporaryDirectory(prefix="dataset-") as folder:
+        files = catalogue.fetch(
+            job.request["dataset"],
+            Path(folder),
+            queries=job.request["queries"],
+            passages=job.request["passages"],
+            wanted=_lacking(job.collection),
+            report=report,
+        )
+        for part, path in zip((Part.QUERIES, Part.QRELS, Part.PASSAGES), files, strict=True):
+            if path is not None:
+                with path.open("rb") as file:
+                    name = f"{job.request['dataset'].replace('/', '-')}-{path.name}"
+                    receiving.file_keep(job=job, file=File(file, name=name), part=part)
+    parts = dict(job.uploads.values_list("pk", "part"))
+    receiving.files_read(job=job, parts=parts, keep="all")
+
+
+def _lacking(collection: Collection | None) -> set[str]:
+    """The passages that a collection needs, and has no text of."""
+    if collection is None:
+        return set()
+    texts = Passage.objects.filter(collection=collection).exclude(text="").values_list("pid", flat=True)
+    bare = Passage.objects.filter(collection=collection, text="").values_list("pid", flat=True)
+    return (pool_selectors.wanted_passages(collection, KEEP_DEPTH) | set(bare)).difference(texts.iterator())
+
+
+def dataset_import(*, lab: Lab, name: str, dataset: str, passages: bool, report: Report) -> Imported:
+    """Make a collection from a dataset at once; or, where the lab has it, add the passages that it lacks.
+
+    Raises Refused and FileAway as pools.catalogue.fetch does.
+    """
+    known = Collection.objects.filter(lab=lab, name=name).first()
+    if known is not None and known.dataset != dataset:
+        raise Refused(_("The lab already has a collection with this name, and it is not from this dataset."))
+    with tempfile.TemporaryDirectory(prefix="dataset-") as folder:
+        files = catalogue.fetch(
+            dataset, Path(folder), queries=known is None, passages=passages, wanted=_lacking(known), report=report
+        )
+        language = None if known else catalogue.look(dataset, passages=False).language
+        with transaction.atomic():
+            imported = pool_services.collection_import(
+                lab=lab, name=name, language=language, keep="all", report=report, **files._asdict()
+            )
+            pool_services.collection_name_dataset(collection=imported.collection, dataset=dataset)
+    return imported
