@@ -81,7 +81,8 @@ def forecast(campaign: Campaign, at: datetime) -> Forecast:
     lasted = at - ended[-1] if ended and ended[-1] else timedelta(0)
     said = Forecast(remaining, len(ended), lasted.total_seconds(), None, "")
     if not remaining:
-        return said._replace(why=_("All the work is done."))
+        is_piloted = Hit.objects.filter(campaign=campaign, is_held=True).exists()
+        return said._replace(why=_("The pilot's work is done.") if is_piloted else _("All the work is done."))
     if campaign.state != Campaign.State.OPEN:
         return said._replace(why=_("Nobody gets a HIT while the campaign is not open."))
     if len(ended) < ENOUGH or not lasted:
@@ -114,8 +115,17 @@ class Need(NamedTuple):
 
 
 def needs_of(campaign: Campaign) -> list[Need]:
-    """What waits for a person beside alarms: at the platform, and what workers reported and wrote."""
-    return [*_needs_at_platform(campaign), *_needs_of_reports(campaign)]
+    """What waits for a person beside alarms: a pilot, at the platform, and what workers reported and wrote."""
+    return [*_needs_of_pilot(campaign), *_needs_at_platform(campaign), *_needs_of_reports(campaign)]
+
+
+def _needs_of_pilot(campaign: Campaign) -> list[Need]:
+    """The rest of the HITs, once those of the pilot are done."""
+    hits = Hit.objects.filter(campaign=campaign)
+    if campaign.state == Campaign.State.CLOSED or not campaign.pilot_hits or hits.filter(needed__gt=0).exists():
+        return []
+    text = _("See what the pilot taught, and launch the rest.")
+    return [Need(text, reverse("judgments:pilot", args=[campaign.pk]))] if hits.filter(is_held=True).exists() else []
 
 
 def _needs_at_platform(campaign: Campaign) -> list[Need]:

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from core.errors import NotNow, Refused
 from core.models import User
+from judgments import watching
 from judgments.models import Acceptance
 from judgments.piloting import pilot_lessons
 from platforms.bills import campaign_bill, remaining_bill
@@ -82,6 +83,21 @@ def test_a_platform_is_sent_the_pilot_and_later_the_rest(piloted: Campaign) -> N
     assert pilot == pilots.pilot_numbers(7, 3)
     pilots.rest_launch(campaign=piloted)
     assert set(unposted(publication).values_list("number", flat=True)) == set(range(1, 8))
+
+
+def test_a_pilot_that_is_done_needs_a_person_until_the_rest_is_launched(piloted: Campaign) -> None:
+    address = reverse("judgments:pilot", args=[piloted.pk])
+    assert watching.needs_of(piloted) == []
+    for name in ("ann", "ben"):
+        by = factories.worker(piloted, name)
+        for _turn in range(3):
+            factories.do(by, piloted)
+
+    assert [need.address for need in watching.needs_of(piloted)] == [address]
+    assert watching.forecast(piloted, timezone.now()).why == "The pilot's work is done."
+    pilots.rest_launch(campaign=piloted)
+
+    assert watching.needs_of(piloted) == []
 
 
 def test_launching_the_rest_again_changes_nothing(client: Client, rita: User, piloted: Campaign) -> None:
