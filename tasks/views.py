@@ -18,7 +18,7 @@ from kombu.exceptions import OperationalError
 from core.errors import BadRequest, NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing
-from core.roles import Right
+from core.roles import Right, may_change
 from pools import services as pool_services
 from pools.models import Campaign
 from pools.views import campaign_of
@@ -155,6 +155,7 @@ def _tests_context(request: Request, campaign: Campaign, form: TestPairForm, sug
     return {
         "campaign": campaign,
         "draft": campaign.state == Campaign.State.DRAFT,
+        "changes": may_change(request.user, campaign.lab, "tasks:tests"),
         "counts": task_selectors.test_counts(campaign),
         "suggestions": suggestions,
         "suggested": [(test, task_selectors.words_shared(test)) for test in suggestions.page],
@@ -213,6 +214,7 @@ def wording(request: Request, pk: int) -> HttpResponse:
     context = {
         "campaign": campaign,
         "draft": campaign.state == Campaign.State.DRAFT,
+        "changes": may_change(request.user, campaign.lab, "tasks:wording"),
         "current": current,
         "consent": consent,
         "words": words,

@@ -4,21 +4,28 @@ keyboard, on paper; to axe, to the console, and on the scales. The marketplace's
 
 import gzip
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.staticfiles import finders
 from django.test import Client
-from playwright.sync_api import sync_playwright
+from django.urls import resolve
+from playwright.sync_api import Browser, sync_playwright
 
-from core.models import User
-from tests import browser, walk
+from core.models import Lab, User
+from core.roles import Right, right_needed
+from tests import browser, factories, walk
 from tests.looking import faults
-from tests.worlds import lay_out
+from tests.worlds import lay_out, rows_and_files
 
 MOST_BYTES = 100_000  # of a page with its styles and scripts, packed as a proxy sends them
 LEAST_PAGES = 35
+_SAVING = """() => [...document.querySelectorAll("main button, main input[type=submit]")]
+    .filter(one => one.type === "submit" && one.form?.method === "post").map(one => one.outerHTML.slice(0, 200))"""
+_FORGE = """([paths, token]) => Promise.all(paths.map(path => fetch(path, {
+    method: "POST", headers: {"X-CSRFToken": token}, redirect: "manual"}).then(answer => [path, answer.status])))"""
 LINKED = re.compile(rb'(?:href|src)="/static/([^"?]+)"')
 
 
@@ -30,6 +37,15 @@ def researcher(transactional_db: None, tmp_path: Path, settings: Any) -> User:
     return User.objects.get(username="researcher")
 
 
+@pytest.fixture
+def chromium() -> Iterator[Browser]:
+    """A browser."""
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(**browser.launch_options())
+        yield started
+        started.close()
+
+
 def weight(content: bytes) -> int:
     """Bytes of a page and of the files of ours that it loads, packed."""
     files = [finders.find(name.decode()) for name in set(LINKED.findall(content))]
@@ -37,30 +53,69 @@ def weight(content: bytes) -> int:
     return len(gzip.compress(content)) + sum(len(gzip.compress(Path(str(file)).read_bytes())) for file in files)
 
 
-def test_every_page_of_the_researcher_is_well(researcher: User, live_server: Any, settings: Any) -> None:
+def is_page(answer: Any) -> bool:
+    """Whether it is a whole page, and not a file or a part."""
+    is_text = answer.headers.get("Content-Type", "").startswith("text/html")
+    return is_text and not answer.streaming and b"<html" in answer.content
+
+
+def test_every_page_of_the_researcher_is_well(
+    researcher: User, chromium: Browser, live_server: Any, settings: Any
+) -> None:
     settings.ALLOWED_HOSTS = ["*"]
     client = Client()
     client.force_login(researcher)
     found, pages, refused = [], [], 0
     for address in walk.addresses(researcher):
         answer = client.get(address)
-        is_page = answer.headers.get("Content-Type", "").startswith("text/html") and not answer.streaming
         is_first = answer.status_code == 405 and not refused  # all addresses that only take forms have the same page
         refused += is_first
-        if (answer.status_code == 200 or is_first) and is_page and b"<html" in answer.content:
+        if (answer.status_code == 200 or is_first) and is_page(answer):
             pages.append(address)
             if (heavy := weight(answer.content)) > MOST_BYTES:
                 found.append((address, f"{heavy:,} bytes"))
         else:
             assert answer.status_code < 500, address
     assert len(pages) >= LEAST_PAGES
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(**browser.launch_options())
-        page = browser.sign_in(chromium.new_context(), live_server.url, researcher)
-        complaints = browser.listen(page)
-        for address in pages:
-            page.goto(live_server.url + address)
-            found += [(address, fault) for fault in [*faults(page), *complaints]]
-            complaints.clear()
-        chromium.close()
+    page = browser.sign_in(chromium.new_context(), live_server.url, researcher)
+    complaints = browser.listen(page)
+    for address in pages:
+        page.goto(live_server.url + address)
+        found += [(address, fault) for fault in [*faults(page), *complaints]]
+        complaints.clear()
     assert found == []
+
+
+def test_a_viewer_opens_every_page_and_can_change_nothing(
+    researcher: User, chromium: Browser, live_server: Any, settings: Any
+) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+    vera = factories.member(Lab.objects.get(members=researcher), "viewer", "vera")
+    client = Client()
+    client.force_login(vera)
+    page = browser.sign_in(chromium.new_context(base_url=live_server.url), live_server.url, vera)
+    complaints = browser.listen(page)
+    opened, saving, forged = 0, [], set()
+    for address in walk.addresses(vera):
+        match = resolve(address.partition("?")[0])
+        answer = client.get(address)
+        if right_needed(match, "GET") == Right.SEE and answer.status_code == 200 and is_page(answer):
+            page.goto(address)
+            saving += [f"{address}: {button}" for button in page.evaluate(_SAVING)]
+            opened += 1
+        if right_needed(match, "POST") not in (Right.PUBLIC, Right.SIGNED_IN, Right.SEE):
+            forged.add(address.partition("?")[0])
+    assert opened >= LEAST_PAGES // 2 and len(forged) > 30
+    before = kept()
+    token = page.locator("[name=csrfmiddlewaretoken]").first.input_value()
+    answers = page.evaluate(_FORGE, [sorted(forged), token])
+    assert {status for _address, status in answers} <= {403, 405}
+    assert 403 in {status for _address, status in answers}
+    assert "\n".join(saving + complaints) == ""
+    assert kept() == before
+
+
+def kept() -> dict[str, frozenset[bytes]]:
+    """Every row, but for what being logged in and looking write."""
+    passing = ("django_session", "core_auditentry", "core_user", "usersessions_usersession")
+    return {table: rows for table, rows in rows_and_files().rows.items() if table not in passing}
