@@ -9,9 +9,10 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
-from api import shapes
+from api import people_shapes, review_shapes, shapes
 from api.filters import KeyFilter
 
+SHAPES = (shapes, people_shapes, review_shapes)
 PROBLEM = "#/components/responses/Problem"
 
 
@@ -84,6 +85,7 @@ def finish(result: dict[str, Any], **_of_the_generator: Any) -> dict[str, Any]:
 def _add_example(content: dict[str, Any]) -> None:
     """Where the library knows none, the shape does."""
     name = content["schema"].get("$ref", "").rpartition("/")[2].removesuffix("Request")
-    known = getattr(getattr(shapes, name, None), "_spectacular_annotation", {}).get("examples", [])
+    shape = next((vars(module)[name] for module in SHAPES if name in vars(module)), None)
+    known = getattr(shape, "_spectacular_annotation", {}).get("examples", [])
     if known and "examples" not in content:
         content["examples"] = {"Example": {"value": known[0].value}}

@@ -11,6 +11,7 @@ from judgments.models import Decision, StoredFile
 from platforms.models import PUBLISHED_TO, Payment, Publication
 from pools.forms import LABELS
 from pools.models import Campaign, Collection, Job, QrelsVersion, Run
+from pools.services import READING
 from tasks.models import Assignment, TestPair
 
 SETTINGS = [name for name in LABELS if name not in ("name", "base_version")]
@@ -414,6 +415,30 @@ class CampaignCopy(CampaignSettings):
 
     class Meta(CampaignSettings.Meta):
         fields = ["collection", "name", "runs", *CampaignSettings.Meta.fields]
+
+
+@example({"runs": [4, 5], "overlap": 2})
+class DraftChange(CampaignSettings):
+    """What is to be different about a draft: its name, runs, and any setting."""
+
+    name = serializers.CharField(max_length=100, required=False)
+    runs = RunsOfCampaign(required=False)
+    base_version = serializers.IntegerField(
+        source="base_version.number", min_value=1, max_value=2**31 - 1, required=False
+    )
+
+    class Meta(CampaignSettings.Meta):
+        fields = ["name", "runs", *CampaignSettings.Meta.fields]
+
+
+@example({"baseline": "bm25", "comparisons": "baseline"})
+class ReadingChange(serializers.ModelSerializer[Campaign]):
+    """How results are read; it changes no judgment."""
+
+    class Meta:
+        model = Campaign
+        fields = [*READING]
+        extra_kwargs = {name: {"required": False} for name in READING}
 
 
 @example({"name": "pilot of November", "question": "Which passage answers the question better?"})

@@ -4,7 +4,17 @@ from django.urls import include, path, re_path
 
 from api import pages, webhook_pages
 from api.nowhere import Nowhere
-from api.resources import campaigns, collections, outcomes, publications, webhooks, work
+from api.resources import (
+    at_platform,
+    campaigns,
+    collections,
+    outcomes,
+    people,
+    publications,
+    review,
+    webhooks,
+    work,
+)
 
 app_name = "api"
 CAMPAIGN = "campaigns/<int:pk>"
@@ -13,6 +23,11 @@ WEBHOOK = f"{WEBHOOKS}/<int:webhook_pk>"
 routes = [
     path("token/", collections.Myself.as_view(), name="token"),
     path("labs/", collections.Labs.as_view(), name="labs"),
+    path("labs/<int:pk>/people/", people.People.as_view(), name="people"),
+    path("labs/<int:pk>/people/<int:membership_pk>/", people.PersonOne.as_view(), name="person"),
+    path("labs/<int:pk>/invitations/", people.Invitations.as_view(), name="invitations"),
+    path("labs/<int:pk>/invitations/<int:invitation_pk>/", people.InvitationOne.as_view(), name="invitation"),
+    path("labs/<int:pk>/audit/", people.Audit.as_view(), name="audit"),
     path(f"{WEBHOOKS}/", webhooks.Webhooks.as_view(), name="webhooks"),
     path(f"{WEBHOOK}/", webhooks.WebhookOne.as_view(), name="webhook"),
     path(f"{WEBHOOK}/test/", webhooks.WebhookTest.as_view(), name="webhook_test"),
@@ -34,7 +49,12 @@ routes = [
     path("jobs/", collections.Jobs.as_view(), name="jobs"),
     path("jobs/<int:pk>/", collections.JobOne.as_view(), name="job"),
     path("campaigns/", campaigns.Campaigns.as_view(), name="campaigns"),
+    path("campaigns/preview/", campaigns.CampaignPreview.as_view(), name="campaign_preview"),
     path(f"{CAMPAIGN}/", campaigns.CampaignOne.as_view(), name="campaign"),
+    path(f"{CAMPAIGN}/settings/", campaigns.CampaignSettings.as_view(), name="campaign_settings"),
+    path(f"{CAMPAIGN}/pilot/", review.Pilot.as_view(), name="pilot"),
+    path(f"{CAMPAIGN}/pilot/launch-rest/", review.RestLaunch.as_view(), name="rest_launch"),
+    path(f"{CAMPAIGN}/alarms/", review.Alarms.as_view(), name="alarms"),
     path(f"{CAMPAIGN}/copy/", campaigns.CampaignCopy.as_view(), name="campaign_copy"),
     path(f"{CAMPAIGN}/bill/", campaigns.Bill.as_view(), name="bill"),
     path(f"{CAMPAIGN}/obstacles/", campaigns.Obstacles.as_view(), name="obstacles"),
@@ -57,6 +77,44 @@ routes = [
     path(f"{CAMPAIGN}/workers/<slug:name>/bar/", work.Bar.as_view(), name="bar"),
     path(f"{CAMPAIGN}/workers/<slug:name>/unbar/", work.Unbar.as_view(), name="unbar"),
     path(f"{CAMPAIGN}/decisions/", work.Decisions.as_view(), name="decisions"),
+    path(f"{CAMPAIGN}/bulk-decisions/", review.Bulks.as_view(), name="bulks"),
+    path(f"{CAMPAIGN}/bulk-decisions/preview/", review.BulkPreviews.as_view(), name="bulk_preview"),
+    path(f"{CAMPAIGN}/bulk-decisions/<int:bulk_pk>/", review.BulkOne.as_view(), name="bulk"),
+    path(f"{CAMPAIGN}/bulk-decisions/<int:bulk_pk>/undo/", review.BulkUndo.as_view(), name="bulk_undo"),
+    path(f"{CAMPAIGN}/reports/", review.Reports.as_view(), name="reports"),
+    path(f"{CAMPAIGN}/reports/<int:pair_pk>/decide/", review.ReportDecide.as_view(), name="report_decide"),
+    path(f"{CAMPAIGN}/notes/", review.Notes.as_view(), name="notes"),
+    path(f"{CAMPAIGN}/notes/<int:note_pk>/read/", review.NoteRead.as_view(), name="note_read"),
+    path(f"{CAMPAIGN}/messages/", at_platform.Messages.as_view(), name="messages"),
+    path(
+        f"{CAMPAIGN}/messages/<int:message_pk>/set-aside/",
+        at_platform.MessageSetAside.as_view(),
+        name="message_set_aside",
+    ),
+    path(f"{CAMPAIGN}/workers/<slug:name>/messages/", at_platform.MessageWrite.as_view(), name="message_write"),
+    path(f"{CAMPAIGN}/publication/extend/", at_platform.Extend.as_view(), name="publication_extend"),
+    path(f"{CAMPAIGN}/publication/alarms/", at_platform.PlatformAlarms.as_view(), name="publication_alarms"),
+    path(f"{CAMPAIGN}/publication/submissions/", at_platform.Submissions.as_view(), name="submissions"),
+    path(
+        f"{CAMPAIGN}/publication/submissions/<int:submission_pk>/approve/",
+        at_platform.Approve.as_view(),
+        name="submission_approve",
+    ),
+    path(
+        f"{CAMPAIGN}/publication/submissions/<int:submission_pk>/reject/",
+        at_platform.Reject.as_view(),
+        name="submission_reject",
+    ),
+    path(
+        f"{CAMPAIGN}/publication/payments/<int:payment_pk>/offer/",
+        at_platform.Offer.as_view(),
+        name="compensation_offer",
+    ),
+    path(
+        f"{CAMPAIGN}/publication/payments/<int:payment_pk>/decline/",
+        at_platform.Decline.as_view(),
+        name="compensation_decline",
+    ),
     path(f"{CAMPAIGN}/publication/", publications.PublicationOne.as_view(), name="publication"),
     path(f"{CAMPAIGN}/publication/publish/", publications.PublishNow.as_view(), name="publish"),
     path(f"{CAMPAIGN}/publication/pause/", publications.Pause.as_view(), name="publication_pause"),
@@ -67,6 +125,7 @@ routes = [
     path(f"{CAMPAIGN}/exports/", outcomes.Exports.as_view(), name="exports"),
     path(f"{CAMPAIGN}/exports/<str:name>", outcomes.ExportFile.as_view(), name="export"),
     path(f"{CAMPAIGN}/results/", outcomes.Results.as_view(), name="results"),
+    path(f"{CAMPAIGN}/results/settings/", campaigns.ResultSettings.as_view(), name="result_settings"),
     path(f"{CAMPAIGN}/results/compute/", outcomes.Compute.as_view(), name="compute"),
     path(f"{CAMPAIGN}/results/tables/<slug:name>/", outcomes.Table.as_view(), name="table"),
     path(f"{CAMPAIGN}/versions/", outcomes.NewVersion.as_view(), name="version_new"),

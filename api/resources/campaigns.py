@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 from django.db import transaction
@@ -14,15 +15,16 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api import shapes
+from api import review_shapes, shapes
 from api.filters import KeyFilter
 from api.frame import Endpoint, Pages, checked, operation, user_of
 from api.resources.collections import accepted
-from core.errors import NotYours
+from core.errors import NotNow, NotYours
 from core.roles import Right
 from judgments import selectors as judgment_selectors
 from platforms import publishing
 from platforms.bills import campaign_bill
+from platforms.consequences import consequences_of
 from platforms.publishing import publication_likely
 from pools import background
 from pools import selectors as pool_selectors
@@ -59,7 +61,7 @@ def by_field(errors: ErrorDict) -> dict[str, list[str]]:
     }
 
 
-def campaign_form(collection: Collection, settings: dict[str, Any]) -> CampaignForm:
+def campaign_form(collection: Collection, settings: dict[str, Any], draft: Campaign | None = None) -> CampaignForm:
     """The form of the page for a new campaign, filled in with settings, and with what it has at first for the others.
 
     `base_version` is the number of a version, `runs` are keys or `all`.
@@ -81,12 +83,14 @@ def campaign_form(collection: Collection, settings: dict[str, Any]) -> CampaignF
     if runs != "all" and (unknown := set(runs) - set(known.filter(pk__in=runs))):
         text = _("The collection has no run with this key: %(keys)s.")
         raise ValidationError({"runs": [text % {"keys": ", ".join(map(str, sorted(unknown)[:10]))}]})
-    return CampaignForm(data, collection=collection)
+    return CampaignForm(data, collection=collection, instance=copy(draft))
 
 
-def campaign_ask(request: Request, collection: Collection, settings: dict[str, Any]) -> Job:
-    """Ask for a draft with these settings, as the page does. Raises ValidationError."""
-    form = campaign_form(collection, settings)
+def campaign_ask(
+    request: Request, collection: Collection, settings: dict[str, Any], draft: Campaign | None = None
+) -> Job:
+    """Ask for a draft with these settings, or for these settings of one, as the page does. Raises ValidationError."""
+    form = campaign_form(collection, settings, draft)
     if not form.is_valid():
         raise ValidationError(by_field(form.errors))
     return background.campaign_ask(
@@ -96,6 +100,7 @@ def campaign_ask(request: Request, collection: Collection, settings: dict[str, A
         settings=form.settings(),
         by=user_of(request),
         at=timezone.now(),
+        draft=draft,
     )
 
 
@@ -172,6 +177,62 @@ class CampaignOne(Endpoint):
         """Delete a draft. A campaign that has started is closed instead."""
         pool_services.campaign_delete(campaign=self.campaign(pk))
         return Response(status=204)
+
+
+class CampaignSettings(Endpoint):
+    """The settings of a draft."""
+
+    @operation(
+        "campaign_settings",
+        takes=shapes.DraftChange,
+        answer=shapes.JobShape,
+        status=202,
+        right=Right.DESIGN,
+        tags=TAGS,
+    )
+    def patch(self, request: Request, pk: int) -> Response:
+        """Change settings or runs of a draft. A job makes its pools and pairs again where they follow from it."""
+        draft, sent = self.campaign(pk), dict(checked(shapes.DraftChange, request))
+        if draft.state != Campaign.State.DRAFT:
+            raise NotNow(_("The campaign has started, so its settings can no longer be changed."))
+        kept: dict[str, Any] = {name: getattr(draft, name) for name in shapes.SETTINGS}
+        kept |= {"name": draft.name, "runs": list(draft.runs.values_list("pk", flat=True))}
+        if draft.base_version is not None:
+            kept["base_version"] = {"number": draft.base_version.number}
+        return accepted(request, campaign_ask(request, draft.collection, kept | sent, draft))
+
+
+class CampaignPreview(Endpoint):
+    """What settings lead to."""
+
+    @operation(
+        "campaign_preview", takes=shapes.NewCampaign, answer=review_shapes.PreviewShape, right=Right.DESIGN, tags=TAGS
+    )
+    def post(self, request: Request) -> Response:
+        """Count the pools, pairs, cost and hours that settings would lead to. Nothing is stored."""
+        sent = dict(checked(shapes.NewCampaign, request))
+        collection = self.collection(sent.pop("collection"))
+        form = campaign_form(collection, sent)
+        if not form.is_valid():
+            raise ValidationError(by_field(form.errors))
+        campaign = Campaign(lab=collection.lab, collection=collection, name=sent["name"], **form.settings())
+        found = consequences_of(campaign, list(form.cleaned_data["runs"]))
+        content = found.preview._asdict() | {"total": found.bill.total, "hours": found.hours}
+        return Response(review_shapes.PreviewShape(content).data)
+
+
+class ResultSettings(Endpoint):
+    """How results are read."""
+
+    @operation(
+        "result_settings", takes=shapes.ReadingChange, answer=shapes.CampaignDetail, right=Right.DESIGN, tags=TAGS
+    )
+    def patch(self, request: Request, pk: int) -> Response:
+        """Change how the results are read, at any time. They are computed again, within a minute or two."""
+        campaign, sent = self.campaign(pk), checked(shapes.ReadingChange, request)
+        if sent:
+            pool_services.campaign_read_results(campaign=campaign, **sent)
+        return shown(campaign)
 
 
 class CampaignCopy(Endpoint):

@@ -119,15 +119,16 @@ def worker_shapes(campaign: Campaign, workers: list[Worker]) -> list[dict[str, A
     ]
 
 
-class _Worker(Endpoint):
-    def worker(self, campaign: Campaign, name: str) -> Worker:
-        """By pseudonym, which cannot be turned back into a worker: it is looked for among all of the campaign."""
-        workers = task_selectors.workers_of(campaign)
-        for key in workers.order_by().values_list("pk", flat=True).distinct():
-            if pseudonym(campaign, key) == name:
-                return workers.get(pk=key)
-        raise NotYours(_("This campaign has no such worker."))
+def worker_named(campaign: Campaign, name: str) -> Worker:
+    """By pseudonym, which cannot be turned back into a worker: it is looked for among all of the campaign."""
+    workers = task_selectors.workers_of(campaign)
+    for key in workers.order_by().values_list("pk", flat=True).distinct():
+        if pseudonym(campaign, key) == name:
+            return workers.get(pk=key)
+    raise NotYours(_("This campaign has no such worker."))
 
+
+class _Worker(Endpoint):
     def shown(self, campaign: Campaign, worker: Worker) -> Response:
         rows = worker_shapes(campaign, [worker])
         if not rows:
@@ -136,7 +137,7 @@ class _Worker(Endpoint):
 
     def decide(self, request: Request, pk: int, name: str, service: Callable[..., bool]) -> Response:
         campaign, sent = self.campaign(pk), checked(shapes.Reason, request)
-        worker = self.worker(campaign, name)
+        worker = worker_named(campaign, name)
         service(worker=worker, campaign=campaign, by=user_of(request), at=timezone.now(), **sent)
         return self.shown(campaign, worker)
 
@@ -148,7 +149,7 @@ class WorkerOne(_Worker):
     def get(self, request: Request, pk: int, name: str) -> Response:
         """What one worker did in a campaign."""
         campaign = self.campaign(pk)
-        return self.shown(campaign, self.worker(campaign, name))
+        return self.shown(campaign, worker_named(campaign, name))
 
 
 class Bar(_Worker):

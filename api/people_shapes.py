@@ -1,0 +1,92 @@
+"""What the API shows and takes of a lab's people and its audit."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from api.shapes import example
+from core.models import MemberInvitation, Membership
+from core.people import invitation_address
+
+
+@example({"id": 4, "user": "rita", "name": "Rita Reader", "role": "researcher", "is_active": True})
+class MemberShape(serializers.ModelSerializer[Membership]):
+    """Somebody's role in a lab."""
+
+    user = serializers.CharField(source="user.username", help_text="The name that they log in with.")
+    name = serializers.CharField(source="user.get_full_name")
+    is_active = serializers.BooleanField(source="user.is_active", help_text="Whether they can log in.")
+
+    class Meta:
+        model = Membership
+        fields = ["id", "user", "name", "role", "is_active"]
+
+
+@example({"role": "viewer"})
+class RoleChange(serializers.Serializer[Any]):
+    """Another role."""
+
+    role = serializers.ChoiceField(choices=Membership.Role.choices)
+
+
+@example(
+    {
+        "id": 7,
+        "email": "anna@example.org",
+        "role": "researcher",
+        "invited_at": "2026-11-22T10:00:00Z",
+        "expires_at": "2026-12-06T10:00:00Z",
+        "link": "https://judge.example.org/invited/eyJ…/",
+    }
+)
+class InvitationShape(serializers.ModelSerializer[MemberInvitation]):
+    """An offer to join a lab, which its link takes once."""
+
+    link = serializers.SerializerMethodField(help_text="Hand it over: whoever opens it first joins the lab.")
+
+    class Meta:
+        model = MemberInvitation
+        fields = ["id", "email", "role", "invited_at", "expires_at", "link"]
+
+    def get_link(self, invitation: MemberInvitation) -> str:
+        """As the page shows it."""
+        return invitation_address(invitation)
+
+
+@example({"role": "researcher", "email": "anna@example.org"})
+class NewInvitation(serializers.Serializer[Any]):
+    """Whom to invite, and as what."""
+
+    role = serializers.ChoiceField(choices=Membership.Role.choices)
+    email = serializers.EmailField(max_length=254, default="", allow_blank=True)
+
+
+@example(
+    {
+        "id": 812,
+        "at": "2026-11-22T12:00:00Z",
+        "who": "Rita Reader",
+        "what": "paused the campaign pilot",
+        "why": "",
+        "subject": "pools_campaign",
+        "key": "3",
+        "action": "update",
+        "campaign": 3,
+        "changes": {"state": ["open", "paused"]},
+    }
+)
+class AuditShape(serializers.Serializer[Any]):
+    """Who did what, when and why."""
+
+    id = serializers.IntegerField(source="entry.pk")
+    at = serializers.DateTimeField(source="entry.at")
+    who = serializers.CharField()
+    what = serializers.CharField()
+    why = serializers.CharField(source="entry.why")
+    subject = serializers.CharField(source="entry.subject", help_text="The table, or what a note is about.")
+    key = serializers.CharField(source="entry.key")
+    action = serializers.CharField(source="entry.action")
+    campaign = serializers.IntegerField(source="entry.campaign_id", allow_null=True)
+    changes = serializers.DictField(
+        source="entry.changes", help_text="By field, before and after; null where only that it changed is kept."
+    )

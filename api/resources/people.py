@@ -1,0 +1,126 @@
+"""A lab's people, who is invited, and its audit."""
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django_filters import CharFilter, FilterSet, IsoDateTimeFilter
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api import people_shapes
+from api.filters import KeyFilter
+from api.frame import Endpoint, Pages, checked, operation, user_of
+from core import people
+from core.audit import selectors as audit
+from core.errors import NotYours
+from core.models import MemberInvitation, Membership
+from core.roles import Right
+
+TAGS = ["People"]
+
+
+class People(Endpoint):
+    """The people of a lab."""
+
+    pagination_class = Pages
+
+    @operation("people", answer=people_shapes.MemberShape(many=True), tags=TAGS)
+    def get(self, request: Request, pk: int) -> Response:
+        """Who belongs to a lab, and in which role."""
+        return self.page_of(self.lab(pk).memberships.select_related("user"), people_shapes.MemberShape)
+
+
+class PersonOne(Endpoint):
+    """One person of a lab."""
+
+    def _membership(self, pk: int, membership_pk: int) -> Membership:
+        membership = self.lab(pk).memberships.select_related("lab", "user").filter(pk=membership_pk).first()
+        if membership is None:
+            raise NotYours(_("The lab has no such member."))
+        return membership
+
+    @operation("person", answer=people_shapes.MemberShape, tags=TAGS)
+    def get(self, request: Request, pk: int, membership_pk: int) -> Response:
+        """One person's role in a lab."""
+        return Response(people_shapes.MemberShape(self._membership(pk, membership_pk)).data)
+
+    @operation(
+        "person_change",
+        takes=people_shapes.RoleChange,
+        answer=people_shapes.MemberShape,
+        right=Right.MANAGE,
+        tags=TAGS,
+    )
+    def patch(self, request: Request, pk: int, membership_pk: int) -> Response:
+        """Give a member another role. The last admin of a lab keeps theirs."""
+        membership, sent = self._membership(pk, membership_pk), checked(people_shapes.RoleChange, request)
+        return Response(people_shapes.MemberShape(people.role_set(membership=membership, **sent)).data)
+
+    @operation("person_remove", status=204, right=Right.MANAGE, tags=TAGS)
+    def delete(self, request: Request, pk: int, membership_pk: int) -> Response:
+        """Take a member out of a lab. What they made stays."""
+        people.membership_end(membership=self._membership(pk, membership_pk))
+        return Response(status=204)
+
+
+class Invitations(Endpoint):
+    """Who is invited to a lab."""
+
+    pagination_class = Pages
+
+    @operation("invitations", answer=people_shapes.InvitationShape(many=True), right=Right.MANAGE, tags=TAGS)
+    def get(self, request: Request, pk: int) -> Response:
+        """The invitations that can still be accepted."""
+        found = people.open_invitations(timezone.now()).filter(lab=self.lab(pk))
+        return self.page_of(found, people_shapes.InvitationShape)
+
+    @operation(
+        "invite",
+        takes=people_shapes.NewInvitation,
+        answer=people_shapes.InvitationShape,
+        status=201,
+        right=Right.MANAGE,
+        tags=TAGS,
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Invite somebody to a lab. Nothing is mailed: hand over the link of the answer."""
+        lab, sent = self.lab(pk), checked(people_shapes.NewInvitation, request)
+        invitation = people.invitation_add(lab=lab, by=user_of(request), at=timezone.now(), **sent)
+        return Response(people_shapes.InvitationShape(invitation).data, status=201)
+
+
+class InvitationOne(Endpoint):
+    """One invitation."""
+
+    def _invitation(self, pk: int, invitation_pk: int) -> MemberInvitation:
+        invitation = self.lab(pk).member_invitations.filter(pk=invitation_pk).first()
+        if invitation is None:
+            raise NotYours(_("The lab has no such invitation."))
+        return invitation
+
+    @operation("invitation_revoke", status=204, right=Right.MANAGE, tags=TAGS)
+    def delete(self, request: Request, pk: int, invitation_pk: int) -> Response:
+        """Take an invitation back. Its link no longer works."""
+        people.invitation_revoke(invitation=self._invitation(pk, invitation_pk), at=timezone.now())
+        return Response(status=204)
+
+
+class AuditFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
+    """By campaign, table, and time."""
+
+    campaign = KeyFilter(field_name="campaign_id")
+    subject = CharFilter()
+    since = IsoDateTimeFilter(field_name="at", lookup_expr="gte")
+    until = IsoDateTimeFilter(field_name="at", lookup_expr="lt")
+
+
+class Audit(Endpoint):
+    """The audit of a lab."""
+
+    pagination_class = Pages
+    filterset_class = AuditFilter
+
+    @operation("audit", answer=people_shapes.AuditShape(many=True), right=Right.MANAGE, tags=["Audit"])
+    def get(self, request: Request, pk: int) -> Response:
+        """Who did what in a lab, when and why, newest first."""
+        entries = audit.entries_of(user_of(request)).filter(lab_id=self.lab(pk).pk)
+        return self.page_of(entries, people_shapes.AuditShape, audit.lines)

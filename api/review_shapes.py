@@ -1,0 +1,278 @@
+"""What the API shows and takes of review: decisions on many, reports, notes, messages, submissions, alarms, a pilot."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from api.shapes import Key, Money, example
+from judgments.deciding import row_counts
+from judgments.exports import pseudonym
+from judgments.models import BulkDecision, PairDecision, WorkerNote
+from platforms.messaging import MOST_SUBJECT, MOST_TEXT
+from platforms.models import Alarm, Message, Submission
+from tasks.models import CampaignAlarm
+
+MOST = 5_000  # assignments or workers that one request names
+
+
+@example({"action": "exclude", "assignments": [31, 32, 40], "why": "Every pair was answered within a second."})
+class NewBulk(serializers.Serializer[Any]):
+    """What to do, about which assignments, or all assignments of which workers, and why."""
+
+    action = serializers.ChoiceField(choices=BulkDecision.Action.choices)
+    assignments = serializers.ListField(child=Key(), max_length=MOST, required=False)
+    workers = serializers.ListField(
+        child=serializers.SlugField(max_length=40), max_length=MOST, required=False, help_text="Pseudonyms."
+    )
+    amount = Money(required=False, allow_null=True, help_text="Of each bonus.")
+    why = serializers.CharField(max_length=2000, required=False, help_text="Needed unless it is only previewed.")
+
+    def validate(self, sent: dict[str, Any]) -> dict[str, Any]:
+        """One of the two."""
+        if ("assignments" in sent) == ("workers" in sent):
+            raise serializers.ValidationError({"assignments": ["Send either assignments or workers."]})
+        return sent
+
+
+@example({"chosen": 3, "change": 2, "judgments": 26, "pays": "0.00", "fees": "0.00", "again": "4.80", "unpaid": "0.00"})
+class BulkPreview(serializers.Serializer[Any]):
+    """What a decision on many would do: how many rows it would change, and what that costs."""
+
+    chosen = serializers.IntegerField()
+    change = serializers.IntegerField()
+    judgments = serializers.IntegerField(help_text="That count now and would not any more.")
+    pays = Money()
+    fees = Money()
+    again = Money(help_text="What doing the work again is expected to cost.")
+    unpaid = Money(help_text="The pay that a rejection withholds.")
+
+
+@example(
+    {
+        "id": 5,
+        "action": "exclude",
+        "amount": None,
+        "why": "Every pair was answered within a second.",
+        "by": "rita",
+        "at": "2026-11-22T12:00:00Z",
+        "undone_at": None,
+        "may_be_undone": True,
+        "rows": {"done": 2},
+    }
+)
+class BulkShape(serializers.ModelSerializer[BulkDecision]):
+    """A decision on many, and how far it is."""
+
+    by = serializers.CharField(source="by.username")
+    amount = Money(allow_null=True)
+    may_be_undone = serializers.BooleanField()
+    rows = serializers.SerializerMethodField(help_text="How many rows are in each state: waiting, done, failed, …")
+
+    class Meta:
+        model = BulkDecision
+        fields = ["id", "action", "amount", "why", "by", "at", "undone_at", "may_be_undone", "rows"]
+
+    def get_rows(self, bulk: BulkDecision) -> dict[str, int]:
+        """By state."""
+        return row_counts([bulk])[bulk.pk]
+
+
+@example(
+    {
+        "pair": 12,
+        "query": "q7",
+        "a": "p1",
+        "b": "p9",
+        "is_open": True,
+        "is_set_aside": False,
+        "workers": 2,
+        "reports": [{"reason": "broken", "note": "Cut off.", "at": "2026-11-22T12:00:00Z"}],
+    }
+)
+class ReportedShape(serializers.Serializer[Any]):
+    """A pair with which workers say that something is wrong."""
+
+    pair = serializers.IntegerField()
+    query = serializers.CharField()
+    a = serializers.CharField()
+    b = serializers.CharField()
+    is_open = serializers.BooleanField(help_text="Whether a person should look.")
+    is_set_aside = serializers.BooleanField(help_text="Whether nobody is asked about it any more.")
+    workers = serializers.IntegerField(help_text="How many reported it.")
+    reports = serializers.ListField(child=serializers.DictField())
+
+
+@example({"decision": "set_aside", "why": "The passage is cut off."})
+class PairRuling(serializers.Serializer[Any]):
+    """What to do with a reported pair, and why."""
+
+    decision = serializers.ChoiceField(choices=PairDecision.Kind.choices)
+    why = serializers.CharField(max_length=2000)
+
+
+@example(
+    {
+        "id": 3,
+        "assignment": 31,
+        "text": "I was careful with question 4.",
+        "made_at": "2026-11-22T12:00:00Z",
+        "read_at": None,
+    }
+)
+class NoteShape(serializers.ModelSerializer[WorkerNote]):
+    """What a worker wrote from a receipt."""
+
+    class Meta:
+        model = WorkerNote
+        fields = ["id", "assignment", "text", "made_at", "read_at"]
+
+
+@example({"id": 2, "kind": "stalled", "text": "No work has been accepted.", "raised_at": "2026-11-22T12:00:00Z"})
+class AlarmShape(serializers.ModelSerializer[CampaignAlarm]):
+    """Something about a campaign that a person must look at."""
+
+    class Meta:
+        model = CampaignAlarm
+        fields = ["id", "kind", "text", "raised_at"]
+
+
+@example({"id": 8, "kind": "funds", "text": "The account cannot pay.", "raised_at": "2026-11-22T12:00:00Z"})
+class PlatformAlarmShape(serializers.ModelSerializer[Alarm]):
+    """Something about a campaign at its platform that a person must look at."""
+
+    class Meta:
+        model = Alarm
+        fields = ["id", "kind", "text", "raised_at"]
+
+
+@example(
+    {
+        "id": 6,
+        "worker": "w-3f9a1c",
+        "state": "received",
+        "subject": "About the test",
+        "text": "Why was my work not used?",
+        "at": "2026-11-22T12:00:00Z",
+        "by": None,
+        "error": "",
+    }
+)
+class MessageShape(serializers.ModelSerializer[Message]):
+    """One message between a worker and the researchers."""
+
+    worker = serializers.SerializerMethodField(help_text="The worker's pseudonym.")
+    by = serializers.CharField(source="by.username", allow_null=True, default=None, help_text="Null for a worker's.")
+    error = serializers.CharField(help_text="Why it was not sent.")
+
+    class Meta:
+        model = Message
+        fields = ["id", "worker", "state", "subject", "text", "at", "by", "error"]
+
+    def get_worker(self, message: Message) -> str:
+        """As in exports."""
+        return pseudonym(self.context["campaign"], message.worker_id)
+
+
+@example({"subject": "Re: About the test", "text": "You are right. It is paid, and counts."})
+class NewMessage(serializers.Serializer[Any]):
+    """What is written to a worker."""
+
+    subject = serializers.CharField(max_length=MOST_SUBJECT)
+    text = serializers.CharField(max_length=MOST_TEXT)
+
+
+@example(
+    {
+        "id": 14,
+        "assignment": 31,
+        "status": "Submitted",
+        "submitted_at": "2026-11-22T12:00:00Z",
+        "auto_approval_at": "2026-11-25T12:00:00Z",
+        "why_unmatched": "",
+        "decision": "",
+        "decided_at": None,
+        "reason": "",
+    }
+)
+class SubmissionShape(serializers.ModelSerializer[Submission]):
+    """Work that the platform says was submitted."""
+
+    why_unmatched = serializers.CharField()
+    decision = serializers.CharField(help_text="`approve`, `reject`, or empty while it waits.")
+    reason = serializers.CharField()
+
+    class Meta:
+        model = Submission
+        fields = [
+            *("id", "assignment", "status", "submitted_at", "auto_approval_at"),
+            *("why_unmatched", "decision", "decided_at", "reason"),
+        ]
+
+
+@example({"until": "2026-12-24"})
+class Extend(serializers.Serializer[Any]):
+    """The last day, until its end in UTC."""
+
+    until = serializers.DateField()
+
+
+@example({"extended": 12})
+class Extended(serializers.Serializer[Any]):
+    """How many HITs stay open longer."""
+
+    extended = serializers.IntegerField()
+
+
+@example(
+    {
+        "hits": 10,
+        "hits_done": 4,
+        "held": 90,
+        "assignments": 5,
+        "finished": 4,
+        "left": 1,
+        "failed": 0,
+        "reported": 1,
+        "seconds": [8.1, 11.4, 15.0],
+        "hourly": "12.40",
+        "agreement": {"pairs": 20, "compared": 20, "raw": 0.85, "alpha": 0.7},
+    }
+)
+class PilotShape(serializers.Serializer[Any]):
+    """What a campaign's newest work taught, and how many HITs are held back."""
+
+    hits = serializers.IntegerField()
+    hits_done = serializers.IntegerField()
+    held = serializers.IntegerField()
+    assignments = serializers.IntegerField()
+    finished = serializers.IntegerField()
+    left = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    reported = serializers.IntegerField()
+    seconds = serializers.ListField(
+        child=serializers.FloatField(), help_text="Quartiles of the time for an item; empty without any."
+    )
+    hourly = Money(allow_null=True, help_text="The median of what an hour earned.")
+    agreement = serializers.DictField(help_text="Between workers: pairs, compared, raw, alpha.")
+
+
+@example({"launched": 90})
+class Launched(serializers.Serializer[Any]):
+    """How many more HITs were launched."""
+
+    launched = serializers.IntegerField()
+
+
+@example(
+    {"queries": 53, "contested": 48, "pairs": 310, "reused": 0, "is_exact": True, "total": "88.80", "hours": "6.2"}
+)
+class PreviewShape(serializers.Serializer[Any]):
+    """What settings would lead to. `contested` are pools of several passages."""
+
+    queries = serializers.IntegerField()
+    contested = serializers.IntegerField()
+    pairs = serializers.IntegerField()
+    reused = serializers.IntegerField(help_text="Pairs that were judged before.")
+    is_exact = serializers.BooleanField(help_text="False where it was counted on a part of the queries.")
+    total = Money()
+    hours = serializers.DecimalField(max_digits=12, decimal_places=1, allow_null=True, help_text="Of work.")
