@@ -281,6 +281,7 @@ CELERY_BEAT_SCHEDULE = {
     "score runs on versions of the preference qrels": {"task": "results.jobs.score_versions", "schedule": 60.0},
     "decide on submitted work and pay": {"task": "platforms.jobs.settle", "schedule": 60.0},
     "ask for more work where it is needed": {"task": "platforms.jobs.requeue", "schedule": 120.0},
+    "look whether the money will last": {"task": "platforms.jobs.watch_balances", "schedule": 600.0},
     "finish campaigns": {"task": "results.jobs.finish_campaigns", "schedule": 60.0},
     "forget old tokens and answers of the API": {"task": "api.jobs.clear", "schedule": 3600.0},
     "tell webhooks what happened": {"task": "api.jobs.deliver", "schedule": 15.0},

@@ -27,7 +27,7 @@ def campaign_check(*, campaign: Campaign, at: datetime) -> list[str]:
     is_open = campaign.state == Campaign.State.OPEN and Hit.objects.filter(campaign=campaign, needed__gt=0).exists()
     said = {
         Kind.FAILING: _failing(campaign) if is_open else "",
-        Kind.STALLED: _stalled(campaign, at) if is_open else "",
+        Kind.STALLED: _stalled(campaign, at) if is_open and not _is_paused_there(campaign) else "",
         Kind.NOBODY: _nobody(campaign, at) if is_open else "",
     }
     for kind, text in said.items():
@@ -55,15 +55,29 @@ def _failing(campaign: Campaign) -> str:
 
 
 def _stalled(campaign: Campaign, at: datetime) -> str:
-    """Work came, and for a while none of it was accepted."""
+    """Work came, and for a while none of it was accepted. The time of a pause does not count."""
     times = campaign.assignments.aggregate(first=Min("taken_at"))
     accepted = campaign.assignments.filter(verdict=Assignment.Verdict.ACCEPTED).aggregate(last=Max("finished_at"))
     since = accepted["last"] or times["first"]
+    if since is not None:
+        since = max([since, *_resumed(campaign)])
     if since is None or at - since < timedelta(hours=settings.ALARM_STALLED_HOURS):
         return ""
     return _("The campaign is open, and no work has been accepted since %(time)s UTC.") % {
         "time": f"{since:%Y-%m-%d %H:%M}"
     }
+
+
+def _resumed(campaign: Campaign) -> list[datetime]:
+    """When the campaign was resumed last after a pause, here and at a platform: no work can come in a pause."""
+    publications = Publication.objects.filter(campaign=campaign).values_list("resumed_at", flat=True)
+    return [at for at in [campaign.resumed_at, *publications] if at is not None]
+
+
+def _is_paused_there(campaign: Campaign) -> bool:
+    """Whether the platform was asked to offer nothing for now."""
+    idle = [Publication.State.PAUSED, Publication.State.STOPPED]
+    return Publication.objects.filter(campaign=campaign, state__in=idle).exists()
 
 
 def _nobody(campaign: Campaign, at: datetime) -> str:

@@ -23,6 +23,7 @@ Topic = AlarmChoice.Topic
 # What each kind of alarm is about; all others are errors.
 TOPICS: dict[str, str] = {
     Alarm.Kind.FUNDS: Topic.MONEY,
+    Alarm.Kind.LOW: Topic.MONEY,
     Alarm.Kind.LEDGER: Topic.MONEY,
     Alarm.Kind.DOUBT: Topic.MONEY,
     Alarm.Kind.COMPENSATION: Topic.MONEY,

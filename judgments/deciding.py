@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from core.errors import BadRequest, NotNow, Refused
 from core.models import User
+from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.models import Acceptance, BulkDecision, BulkRow
 from platforms import messaging, reviewing
@@ -274,8 +275,19 @@ def _undo(row: BulkRow, at: datetime) -> str:
     elif row.assignment is not None and bulk.action == Action.RESTORE and row.before == Verdict.EXCLUDED:
         judgment_services.assignment_exclude(assignment=row.assignment, **given)
     elif row.assignment is not None:
+        _assert_not_failed_since(row.assignment, row.before, bulk)
         judgment_services.assignment_restore(assignment=row.assignment, verdict=Verdict(row.before), **given)
     return State.UNDONE
+
+
+def _assert_not_failed_since(assignment: Assignment, before: str, bulk: BulkDecision) -> None:
+    """What the campaign's rule would have excluded meanwhile stays so. What waits for its check is checked anyway."""
+    if bulk.campaign.exclusion != Campaign.Exclusion.WORKER or before in (Verdict.PENDING, Verdict.EXCLUDED):
+        return
+    failure = judgment_selectors.failed_meanwhile(assignment, since=bulk.at)
+    if failure is not None:
+        said = _("The worker has failed a test pair in assignment %(other)s since, so the rule excludes these data.")
+        raise NotNow(said % {"other": failure.assignment_id})
 
 
 def row_counts(bulks: Sequence[BulkDecision]) -> dict[int, dict[str, int]]:

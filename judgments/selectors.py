@@ -113,16 +113,16 @@ def confirmed_unchecked() -> QuerySet[Assignment]:
     return waiting.filter(confirmed)
 
 
-def failed_meanwhile(assignment: Assignment) -> Decision | None:
+def failed_meanwhile(assignment: Assignment, since: datetime | None = None) -> Decision | None:
     """The first exclusion of other work of this worker in the campaign for its own failed test pairs, after they had
-    taken this; None if there was none.
+    taken this (or after another moment); None if there was none.
     """
     decisions = Decision.objects.filter(
         campaign_id=assignment.campaign_id,
         worker_id=assignment.worker_id,
         kind=Decision.Kind.EXCLUDED,
         by=None,
-        at__gt=assignment.taken_at,
+        at__gt=since or assignment.taken_at,
         assignment__verdict=Assignment.Verdict.EXCLUDED,  # a person may have taken it back
     )
     others = decisions.exclude(assignment=assignment).select_related("assignment").order_by("id")

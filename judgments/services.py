@@ -221,6 +221,7 @@ def _check(assignment: Assignment, *, at: datetime) -> None:
         task_services.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.UNCHECKED)
     elif judgment_selectors.exceeds_reports(assignment):
         task_services.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.HELD)
+        pairs_fill(_pairs_of([assignment]))
     else:
         task_services.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.ACCEPTED)
         pairs_fill(_pairs_of([assignment]))

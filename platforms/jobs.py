@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.errors import Refused
-from platforms import finishing, ledger_comparison, messaging
+from platforms import finishing, ledger_comparison, low_balance, messaging
 from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.attention import attention_check
 from platforms.models import Alarm, Publication
@@ -134,6 +134,12 @@ def messages() -> str:
             log.warning("Messages at %s: %s", platform, error)
     sent = sum(messaging.messages_send(publication=publication) for publication in messaging.publications_to_send())
     return f"messages received: {received}, sent: {sent}"
+
+
+@shared_task
+def watch_balances() -> str:
+    """Compare each platform's balance with what is still to be published and paid. Safe to run many at once."""
+    return f"alarms of a low balance: {low_balance.balances_check(at=timezone.now())}"
 
 
 IN_WORDS = {

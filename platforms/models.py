@@ -69,6 +69,9 @@ class Publication(models.Model):
     hit_type_id = models.TextField(blank=True)
     exclusion_id = models.TextField(blank=True, help_text=_("The qualification of workers who get no more HITs."))
     published_at = models.DateTimeField(null=True, blank=True)
+    resumed_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text=_("After the last pause; empty without one.")
+    )
     finished_revision = models.PositiveBigIntegerField(
         null=True,
         blank=True,
@@ -455,6 +458,7 @@ class Alarm(models.Model):
 
     class Kind(models.TextChoices):
         FUNDS = "funds", _("the account cannot pay")
+        LOW = "low", _("the account may not last")
         ACCOUNT = "account", _("our access key is not accepted")
         REFUSED = "refused", _("a call was refused")
         DOUBT = "doubt", _("a call is in doubt")

@@ -309,8 +309,8 @@ def publication_resume(*, publication: Publication, at: datetime) -> Publication
         raise NotNow(_("The campaign is not published yet."))
     if publication.state != State.OPEN:
         alarm_settle(publication=publication, kind=Alarm.Kind.STOPPED, at=at)
-        publication.state = State.OPEN
-        publication.save(update_fields=["state"])
+        publication.state, publication.resumed_at = State.OPEN, at
+        publication.save(update_fields=["state", "resumed_at"])
         published_hits = [*_needed(publication), *_offered(publication)]
         reopen_plan(publication=publication, published_hits=published_hits, until=at + publication.lifetime, at=at)
     return publication

@@ -456,6 +456,9 @@ class Campaign(models.Model):
     revision = models.PositiveBigIntegerField(
         default=0, editable=False, help_text=_("Grows whenever what results and exports are made of has changed.")
     )
+    resumed_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text=_("After the last pause; empty without one.")
+    )
     archived_at = models.DateTimeField(
         null=True, blank=True, help_text=_("Since then it is listed only for those who ask for the archive.")
     )

@@ -59,6 +59,7 @@ class VersionRequest(models.Model):
     ended_at = models.DateTimeField(null=True, blank=True)
     version = models.ForeignKey(QrelsVersion, null=True, blank=True, on_delete=models.CASCADE, related_name="+")
     refused = models.TextField(blank=True, help_text=_("Why no version was made."))
+    tries = models.PositiveSmallIntegerField(default=0, db_default=0, help_text=_("How often it was begun."))
 
     class Meta:
         constraints = [

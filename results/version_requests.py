@@ -13,6 +13,9 @@ from core.progress import forget, report_on
 from pools.models import Campaign
 from results.models import VersionRequest
 from results.versions import version_add, why_no_version
+from tasks.campaign_alarms import in_words
+
+MOST_TRIES = 20  # of one request: some ten minutes, in which file storage may come back
 
 
 def version_ask(*, campaign: Campaign, why: str, parent: int, by: User, at: datetime) -> VersionRequest:
@@ -41,6 +44,10 @@ def version_request_do(*, request_id: int, at: datetime) -> VersionRequest | Non
         if not ours or asked is None:
             return None
         key = progress_key(asked)
+        if asked.tries >= MOST_TRIES:  # its process was killed each time
+            _end(asked, _("it was begun %(tries)d times and never done") % {"tries": asked.tries}, at)
+            return asked
+        requests_open().filter(pk=asked.pk).update(tries=asked.tries + 1)
         try:
             version_add(
                 campaign=asked.campaign,
@@ -53,10 +60,24 @@ def version_request_do(*, request_id: int, at: datetime) -> VersionRequest | Non
             )
         except Refused as error:
             requests_open().filter(pk=asked.pk).update(refused=str(error), ended_at=at)
+        except Exception as error:
+            if asked.tries + 1 >= MOST_TRIES:
+                _end(asked, in_words(error), at)
+            raise
         finally:
             forget(key)
         asked.refresh_from_db()
         return asked
+
+
+def _end(asked: VersionRequest, why: str, at: datetime) -> None:
+    """Give up, with a message: whoever asked can ask again."""
+    said = _(
+        "The version could not be made (%(why)s), and it is not tried again by itself. Nothing was changed. Ask for it "
+        "again; if that fails too, show this to the person who runs this site."
+    )
+    requests_open().filter(pk=asked.pk).update(refused=said % {"why": why}, ended_at=at)
+    asked.refresh_from_db()
 
 
 def progress_key(asked: VersionRequest) -> str:

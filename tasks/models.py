@@ -136,7 +136,9 @@ class Consent(models.Model):
 
 
 class Hit(models.Model):
-    """A packed task. `needed` is how many more accepted assignments its pairs wait for: none while it is held back."""
+    """A packed task. `needed` is how many more accepted assignments its pairs wait for, less those that wait for a
+    person; none while it is held back.
+    """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="hits")
     number = models.PositiveIntegerField()

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
@@ -360,7 +361,8 @@ def campaign_move(*, campaign: Campaign, to: str) -> Campaign:
         raise NotNow(_("The judgments of this campaign were made elsewhere. Nobody can judge in it."))
     if to not in allowed:
         raise NotNow(_("A campaign cannot be set to “%(state)s”.") % {"state": to})
-    moved = Campaign.objects.filter(pk=campaign.pk, state__in=allowed[states(to)]).update(state=to)
+    changed: dict[str, Any] = {"state": to} | ({"resumed_at": timezone.now()} if to == states.OPEN else {})
+    moved = Campaign.objects.filter(pk=campaign.pk, state__in=allowed[states(to)]).update(**changed)
     if moved:
         pool_services.campaign_reopen(campaign_id=campaign.pk)
     campaign.refresh_from_db()
@@ -536,7 +538,7 @@ def assignment_set_verdict(*, assignment: Assignment, verdict: str) -> None:
 
 def hits_recount(*, hit_ids: Iterable[int], counted_in: str) -> None:
     """Set `needed` of HITs from their pairs' filled slots, which the table `counted_in` holds, one row a slot. Pairs
-    that were set aside need nothing.
+    that were set aside need nothing. Work that waits for a person is needed of nobody else before they decide.
     """
     table = connection.ops.quote_name(counted_in)
     with connection.cursor() as cursor:
@@ -544,7 +546,8 @@ def hits_recount(*, hit_ids: Iterable[int], counted_in: str) -> None:
             f"""
             UPDATE tasks_hit hit
             SET needed = CASE WHEN hit.is_held OR campaign.origin IS NOT NULL THEN 0
-              ELSE greatest(0, campaign.overlap - filled.fewest) END
+              ELSE greatest(0, campaign.overlap - filled.fewest - (
+                SELECT count(*) FROM tasks_assignment held WHERE held.hit_id = hit.id AND held.verdict = 'held')) END
             FROM pools_campaign campaign, (
               SELECT hit_id, min(slots) AS fewest FROM (
                 SELECT item.hit_id, item.pair_id,

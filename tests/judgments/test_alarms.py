@@ -14,9 +14,12 @@ from judgments import alarm_mails
 from judgments import jobs as judgment_jobs
 from judgments.alarm_checks import campaign_check
 from judgments.models import AlarmChoice, AlarmEpisode
+from platforms.models import Publication
+from platforms.publishing import publication_pause, publication_resume, publication_write
 from pools.models import Campaign, Collection
 from tasks import campaign_alarms
-from tasks.models import Assignment
+from tasks import services as task_services
+from tasks.models import Assignment, Worker
 from tests import factories
 
 LOCAL = "django.core.mail.backends.locmem.EmailBackend"
@@ -128,3 +131,31 @@ def test_work_that_is_accepted_ends_a_standstill(ours: Campaign) -> None:
     assert campaign_check(campaign=ours, at=at) == ["stalled"]
     Assignment.objects.filter(pk=assignment.pk).update(finished_at=at)
     assert campaign_check(campaign=ours, at=at) == []
+
+
+@pytest.mark.parametrize("where", ["here", "at the platform"])
+def test_the_time_of_a_pause_is_no_standstill(campaign: Campaign, alice: Worker, where: str) -> None:
+    factories.do(alice, campaign)
+    now = timezone.now()
+    campaign.assignments.update(taken_at=now - timedelta(hours=31), finished_at=now - timedelta(hours=30))
+    published = publication_write(campaign=campaign)
+    Publication.objects.filter(pk=published.pk).update(state="open")
+    assert campaign_check(campaign=campaign, at=now) == ["stalled"]
+    if where == "here":
+        for state in ("paused", "open"):
+            task_services.campaign_move(campaign=campaign, to=state)
+    else:
+        publication_pause(publication=published, at=now)
+        assert campaign_check(campaign=campaign, at=now) == []
+        publication_resume(publication=published, at=now)
+    campaign.refresh_from_db()
+    assert campaign_check(campaign=campaign, at=now) == []
+    assert campaign_check(campaign=campaign, at=now + timedelta(hours=25)) == ["stalled"]
+
+
+def test_the_choice_of_mails_is_found_from_the_account_and_from_a_campaign(
+    campaign: Campaign, rita: User, client: Client
+) -> None:
+    client.force_login(rita)
+    for address in (reverse("core:account"), reverse("judgments:campaign", args=[campaign.pk])):
+        assert f'href="{reverse("judgments:alarm_choice")}"' in client.get(address).text

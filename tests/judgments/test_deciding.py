@@ -306,3 +306,17 @@ def test_the_tables_are_sorted_and_narrowed_on_the_server_and_come_as_csv(
     workers = b"".join(client.get(reverse("judgments:workers_csv", args=[twice.pk]))).decode()
     assert workers.count("\n") == 3
     assert "Alice" not in workers
+
+
+def test_undoing_an_exclusion_keeps_out_what_the_rule_would_have_excluded_since(campaign: Campaign, rita: User) -> None:
+    Campaign.objects.update(exclusion="worker")
+    careless = factories.worker(campaign, "Careless")
+    first = factories.do(careless, campaign)
+    bulk = make(campaign, Action.EXCLUDE, campaign.assignments.filter(pk=first.pk), rita)
+    second = factories.do(careless, campaign, fail_tests=True)
+    deciding.bulk_undo(bulk=bulk, by=rita, at=timezone.now())
+    deciding.bulk_run(bulk=bulk, at=timezone.now(), seconds=60)
+    row = bulk.rows.get()
+    assert row.state == "kept" and f"assignment {second.pk}" in row.error
+    first.refresh_from_db()
+    assert first.verdict == "excluded" and not Acceptance.objects.filter(assignment=first).exists()

@@ -130,9 +130,13 @@ def test_work_that_reports_too_much_is_paid_and_waits_for_a_person(
     assert (held.verdict, held.owed) == (Assignment.Verdict.HELD, campaign.reward)
     assert not Acceptance.objects.exists() and not Decision.objects.exists()
     assert judgment_services.confirmed_check_all(at=timezone.now()) == 0  # no job decides in a person's place
-    assert factories.take(bob, campaign).hit_id == held.hit_id
+    assert Hit.objects.get(pk=held.hit_id).needed == 0
+    assert factories.take(bob, campaign).hit_id != held.hit_id  # it might be paid twice before a person decides
     judgment_services.assignment_restore(assignment=held, why="They are broken.", by=rita, at=timezone.now())
     assert Acceptance.objects.filter(worker=alice).count() == (3 if what == "every test pair" else 1)
+    assert Hit.objects.get(pk=held.hit_id).needed == (0 if what == "every test pair" else 1)
+    judgment_services.assignment_exclude(assignment=held, why="They are fine.", by=rita, at=timezone.now())
+    assert Hit.objects.get(pk=held.hit_id).needed == 1
 
 
 def test_a_pair_that_enough_workers_report_is_set_aside_and_the_campaign_ends(

@@ -23,7 +23,7 @@ from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign, Collection, QrelsVersion, VersionQuery
 from results import jobs as result_jobs
-from results import scoring, versions
+from results import scoring, version_requests, versions
 from results.models import VersionRequest, VersionScore
 from tasks.models import Platform
 from tests import factories
@@ -384,3 +384,27 @@ def test_the_command_makes_and_scores_a_version_or_says_why_not(collection: Coll
         call_command("add_version", "pilot", "--why", "Again.")
     with pytest.raises(CommandError, match="There is no user called nobody"):
         call_command("add_version", "pilot", "--why", "Again.", "--by", "nobody")
+
+
+def test_a_version_that_fails_again_and_again_is_given_up_with_a_message(
+    collection: Collection, rita: User, researcher: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = judged(collection)
+    asked = version_requests.version_ask(campaign=campaign, why="Once.", parent=0, by=rita, at=timezone.now())
+
+    def fail(**_given: Any) -> None:
+        raise RuntimeError("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(version_requests, "version_add", fail)
+        patch.setattr(version_requests, "MOST_TRIES", 2)
+        for _turn in range(2):
+            with pytest.raises(RuntimeError):
+                result_jobs.add_versions()
+        assert result_jobs.add_versions() == "versions made: 0"  # nothing is left to try
+    said = text_of(researcher, reverse("results:version_asked", args=[campaign.pk, asked.pk]))
+    assert "could not be made (RuntimeError: no room)" in said
+    version_requests.version_ask(campaign=campaign, why="Again.", parent=0, by=rita, at=timezone.now())
+    VersionRequest.objects.filter(ended_at=None).update(tries=version_requests.MOST_TRIES - 1)
+    assert result_jobs.add_versions() == "versions made: 1"
+    assert not version_requests.requests_open().exists()

@@ -1,0 +1,83 @@
+"""Whether the account at a platform will last: its balance against what the campaigns that are open there still cost.
+
+A platform keeps back what open HITs can cost, so that is not in the balance, and not counted here either.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+
+from django.db.models import F, Q, QuerySet, Sum
+from django.utils.translation import gettext as _
+
+from core.money import dollars
+from platforms.account import balance_look
+from platforms.alarms import alarm_raise, alarm_settle
+from platforms.bills import ZERO, remaining_bill
+from platforms.finishing import unfinished
+from platforms.models import Alarm, Payment, Publication, Submission
+from platforms.registry import adapter_of
+from pools.models import Campaign
+
+
+def publications_spending() -> QuerySet[Publication]:
+    """Those whose campaigns are open, and published, by platform."""
+    spending = unfinished().filter(state=Publication.State.OPEN, campaign__state=Campaign.State.OPEN)
+    return spending.select_related("campaign__lab").order_by("platform", "id")
+
+
+def cost_to_come(publication: Publication, at: datetime) -> Decimal:
+    """What a campaign is expected to cost beyond what the platform keeps back for its open HITs: work that is needed
+    and not offered yet, bonuses, work done again, and what is owed and not on its way.
+    """
+    bill = remaining_bill(publication)
+    open_hits = publication.published_hits.filter(hit__needed__gt=0, expires_at__gt=at).exclude(platform_hit_id="")
+    slots = open_hits.aggregate(sum=Sum("max_assignments", default=0))["sum"]
+    taken = Submission.objects.filter(published_hit__in=open_hits).count()
+    offered = min(bill.assignments, max(0, slots - taken))
+    fee = adapter_of(publication).reward_fee(publication.listed, publication.campaign.overlap)
+    rewards = Q(purpose=Payment.Purpose.REWARD)  # these are kept back until the work is decided on
+    owed = publication.payments.filter(state=Payment.State.OWED).exclude(rewards)
+    owing: Decimal = owed.aggregate(sum=Sum(F("amount") + F("fee"), default=ZERO))["sum"]
+    unoffered: Decimal = max(ZERO, bill.total - offered * (publication.listed + fee))
+    return unoffered + owing
+
+
+def balances_check(*, at: datetime) -> int:
+    """Raise, or settle, the alarm of each open publication that the account may not last for. How many are raised.
+
+    Each platform is asked once: its account pays for all of them. One that does not answer changes nothing.
+    """
+    by_platform: dict[str, list[Publication]] = {}
+    for publication in publications_spending():
+        by_platform.setdefault(publication.platform, []).append(publication)
+    raised = 0
+    for publications in by_platform.values():
+        costs = {publication.pk: cost_to_come(publication, at) for publication in publications}
+        balance, total = balance_look(publications[0]).amount, sum(costs.values(), ZERO)
+        if balance is None:
+            continue
+        for publication in publications:
+            if balance < total and costs[publication.pk]:
+                _raise(publication, balance, total, costs[publication.pk], at)
+                raised += 1
+            else:
+                alarm_settle(publication=publication, kind=Alarm.Kind.LOW, at=at)
+    over = Alarm.objects.filter(kind=Alarm.Kind.LOW, settled_at=None)
+    over.exclude(publication__in=publications_spending().values("pk")).update(settled_at=at)
+    return raised
+
+
+def _raise(publication: Publication, balance: Decimal, total: Decimal, own: Decimal, at: datetime) -> None:
+    """Once while it lasts: the sums of that moment stay in it."""
+    if publication.alarms.filter(kind=Alarm.Kind.LOW, settled_at=None).exists():
+        return
+    text = _(
+        "The account at the platform has %(balance)s, but what is still to be published and paid is expected to cost "
+        "%(total)s (%(own)s of it for this campaign). Work will stop when the money runs out. %(who)s"
+    ) % {
+        "balance": dollars(balance),
+        "total": dollars(total),
+        "own": dollars(own),
+        "who": adapter_of(publication).who_adds_money(),
+    }
+    alarm_raise(publication=publication, kind=Alarm.Kind.LOW, text=text, at=at)
