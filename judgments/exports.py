@@ -47,7 +47,8 @@ REPORT_COLUMNS = (
     "report", "worker", "hit", "assignment", "position", "kind", "query", "a", "b", "reason", "made_at", "withdrawn_at",
     "verdict", "set_aside",
 )  # fmt: skip
-PAIR_COLUMNS = ("query", "a", "b", "a_preferred", "b_preferred", "needed", "adjudicated")
+PAIR_COLUMNS = ("query", "a", "b", "a_preferred", "b_preferred", "needed")
+ADJUDICATED = ("adjudicated",)  # one more column of pairs, in a campaign with adjudications
 ADJUDICATION_COLUMNS = (
     "query", "a", "b", "choice", "a_preferred", "b_preferred", "by", "at", "note", "undone_by", "undone_at",
 )  # fmt: skip
@@ -61,7 +62,7 @@ REUSED_COLUMNS = (
 # text.
 JUDGED_COLUMNS = (
     "query", "query_text", "category", "qrel", "preferred", "a_preferred", "b_preferred", "a", "a_text", "b", "b_text",
-    "a_also", "b_also", "adjudicated",
+    "a_also", "b_also",
 )  # fmt: skip
 # File names, in the order in which they are shown, with what they hold.
 NAMES = {
@@ -69,7 +70,7 @@ NAMES = {
     "preference-qrels.tsv": "preference qrels (MS MARCO)",
     "preference-qrels.csv": "preference qrels (PyTerrier: qid, docno, label)",
     "original-and-preference-qrels.txt": "original and preference qrels together (TREC)",
-    "preferences.txt": "what the tournament is played on: query, a, b, preferred",
+    "preferences.txt": "every judgment that counts: query, a, b, preferred",
     "pairs.tsv": "every pair with its outcome",
     "pairs.jsonl": "every pair with its outcome",
     "judged-pairs.tsv": "every judged pair with its texts, and which passage is the qrel",
@@ -283,15 +284,19 @@ def _preferences(source: Source) -> Iterator[bytes]:
     return _lines(f"{query} {a} {b} {TIE if preferred is None else preferred}" for query, a, b, preferred in rows)
 
 
+def _of_pairs(source: Source, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns of a file of pairs. Files of campaigns without adjudications stay as they were."""
+    return columns + ADJUDICATED if source.decided else columns
+
+
 def _pair_records(source: Source) -> Iterator[dict[str, Any]]:
     for query, pairs in judgment_selectors.asked_pairs(source.campaign).items():
         for a, b in pairs:
             if not source.may_leave(query, a, b):
                 continue
             for_a, for_b = source.votes.get((query, a, b), (0, 0))
-            decided = source.decided.get((query, a, b), "")
-            values = (query, a, b, for_a, for_b, source.campaign.slots_needed, decided)
-            yield dict(zip(PAIR_COLUMNS, values, strict=True))
+            row = dict(zip(PAIR_COLUMNS, (query, a, b, for_a, for_b, source.campaign.slots_needed), strict=True))
+            yield row | ({"adjudicated": source.decided.get((query, a, b), "")} if source.decided else {})
 
 
 def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
@@ -311,7 +316,7 @@ def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
         for row in rows:
             query, a, b = row["query"], row["a"], row["b"]
             of_qrels = [side for side, pid in (("a", a), ("b", b)) if (query, pid) in qrels]
-            difference, decided = row["a_preferred"] - row["b_preferred"], row["adjudicated"]
+            difference, decided = row["a_preferred"] - row["b_preferred"], row.get("adjudicated", "")
             majority = "a" if difference > 0 else "b" if difference else ""
             yield {
                 "query": query,
@@ -327,7 +332,7 @@ def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
                 "b_text": passages[b],
                 "a_also": source.twins.get((query, a), []),
                 "b_also": source.twins.get((query, b), []),
-                "adjudicated": decided,
+                **({"adjudicated": decided} if source.decided else {}),
             }
 
 
@@ -530,9 +535,11 @@ _MAKE: dict[str, Callable[[Source], Iterator[bytes]]] = {
     "preference-qrels.csv": _labelled,
     "original-and-preference-qrels.txt": _merged,
     "preferences.txt": _preferences,
-    "pairs.tsv": lambda source: _tsv(PAIR_COLUMNS, _pair_records(source)),
+    "pairs.tsv": lambda source: _tsv(_of_pairs(source, PAIR_COLUMNS), _pair_records(source)),
     "pairs.jsonl": lambda source: _jsonl(_pair_records(source)),
-    "judged-pairs.tsv": lambda source: _tsv(JUDGED_COLUMNS, map(_on_one_line, _judged_records(source))),
+    "judged-pairs.tsv": lambda source: _tsv(
+        _of_pairs(source, JUDGED_COLUMNS), map(_on_one_line, _judged_records(source))
+    ),
     "judged-pairs.jsonl": lambda source: _jsonl(_judged_records(source)),
     "equal-texts.tsv": lambda source: _tsv(TWIN_COLUMNS, _twin_records(source)),
     "judgments.tsv": lambda source: _tsv(JUDGMENT_COLUMNS, _judgment_records(source)),

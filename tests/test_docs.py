@@ -201,7 +201,13 @@ def test_every_setting_of_a_campaign_is_explained(setting: str) -> None:
 
 def test_every_export_file_and_column_is_explained() -> None:
     spans = set(re.findall(r"`([^`\n]+)`", (REPOSITORY / "docs" / "researchers.md").read_text()))
-    assert {*exports.NAMES, *exports.PAIR_COLUMNS, *exports.JUDGMENT_COLUMNS, *exports.ADJUDICATION_COLUMNS} <= spans
+    assert {
+        *exports.NAMES,
+        *exports.PAIR_COLUMNS,
+        *exports.JUDGMENT_COLUMNS,
+        *exports.ADJUDICATION_COLUMNS,
+        *exports.ADJUDICATED,
+    } <= spans
 
 
 def test_every_setting_from_the_environment_is_explained() -> None:
