@@ -14,7 +14,7 @@ WAIT = """
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tasks', '0010_held_work_index'),
+        ('tasks', '0011_practice'),
     ]
 
     operations = [migrations.RunSQL(WAIT, migrations.RunSQL.noop)]

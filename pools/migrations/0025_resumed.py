@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('core', '0004_audit'),
-        ('pools', '0023_templates'),
+        ('pools', '0024_practice'),
     ]
 
     operations = [
