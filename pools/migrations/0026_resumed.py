@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('core', '0004_audit'),
-        ('pools', '0024_practice'),
+        ('pools', '0025_datasets'),
     ]
 
     operations = [
