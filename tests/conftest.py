@@ -14,6 +14,7 @@ import pytest
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
+from django.utils import translation
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from core.models import Lab, User
@@ -68,6 +69,13 @@ def test_settings(tmp_path: Path, settings: object) -> None:
     """Stored files of each test lie in its own folder, and passwords are hashed fast."""
     settings.MEDIA_ROOT = str(tmp_path / "files")  # type: ignore[attr-defined]
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
+
+
+@pytest.fixture(autouse=True)
+def english() -> Iterator[None]:
+    """No test is in the language that the last page of another was in."""
+    with translation.override("en"):
+        yield
 
 
 @pytest.fixture
