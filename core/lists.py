@@ -1,6 +1,14 @@
-"""Lists of rows on pages: narrowed by a filter, sorted by a column, a page at a time. The address says all three."""
+"""Lists of rows on pages: narrowed by a filter, sorted by a column, a page at a time. The address says all three.
 
-from collections.abc import Mapping, Sequence
+With `csv` in it, the same address gives all the rows that the filter leaves, as a file: `render_lists`.
+"""
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from django import forms
@@ -8,12 +16,17 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Count, IntegerField, Model, OuterRef, QuerySet, Subquery
 from django.db.models.expressions import Expression, F, OrderBy
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
 from django.utils.translation import gettext_lazy
 from django_filters import CharFilter, ChoiceFilter, FilterSet
 
 ROWS = 50
+BATCH = 1_000  # rows of a file that are in memory
 Sort = str | F | Expression  # what a column is sorted by: a field's path, or an expression
+# The columns of a list's file: an attribute's path (`lab.name`), or what makes the value of a row.
+Columns = Mapping[str, str | Callable[[Any], object]]
 
 
 class ListFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
@@ -57,6 +70,8 @@ class Listing:
     `sorts` are the columns that it can be sorted by; as long as nobody asks for one, the rows keep their order. Where a
     page has several lists, all but one have a `key`, which begins the names of their parameters and is the id of their
     heading. Where there is no such page, the nearest is shown.
+
+    A list with `columns` can be had as a file. `lines` makes of some rows what the columns are taken from.
     """
 
     def __init__(
@@ -68,7 +83,10 @@ class Listing:
         narrow: type[ListFilter] | None = None,
         key: str = "",
         size: int = ROWS,
+        columns: Columns | None = None,
+        lines: Callable[[Sequence[Any]], Iterable[Any]] = lambda rows: rows,
     ) -> None:
+        self.columns, self._lines = columns, lines
         self._asked = request.GET
         self.key = key
         self.sorts = sorts or {}
@@ -119,6 +137,31 @@ class Listing:
         return f"?{self._asked.urlencode()}"
 
     @property
+    def file(self) -> str:
+        """The address of the list as a file; empty where it cannot be had as one."""
+        return self._address(csv=self._file_name).partition("#")[0] if self.columns else ""
+
+    @property
+    def _file_name(self) -> str:
+        return self.key or "list"
+
+    @property
+    def is_asked_as_file(self) -> bool:
+        """Whether the address asks for this list as a file."""
+        return self.columns is not None and self._asked.get("csv") == self._file_name
+
+    def as_csv(self) -> Iterator[str]:
+        """The head, then all rows that the filter leaves, in their order."""
+        columns = self.columns or {}
+        writer = csv.writer(Lines(), lineterminator="\n")
+        yield writer.writerow(columns)
+        values = [attrgetter(column) if isinstance(column, str) else column for column in columns.values()]
+        rows = iter(self.rows.iterator(chunk_size=BATCH) if isinstance(self.rows, QuerySet) else self.rows)
+        while batch := list(islice(rows, BATCH)):
+            for line in self._lines(batch):
+                yield writer.writerow([_written(value(line)) for value in values])
+
+    @property
     def previous(self) -> str:
         """The address of the page before."""
         return self._address(**{self._page_name: self.page.previous_page_number()})
@@ -144,3 +187,38 @@ class Listing:
         """What the filter's form must hand on: the order, and whatever the page's other lists are at."""
         own = {self._page_name} | (set() if self.filter is None else {field.html_name for field in self.filter.form})
         return [(name, value) for name, values in self._asked.lists() if name not in own for value in values]
+
+
+class Lines:
+    """Gives back what is written, so that a csv.writer makes lines."""
+
+    def write(self, line: str) -> str:
+        """The line."""
+        return line
+
+
+def no_formula(text: str) -> str:
+    """The text, preceded by an apostrophe where a spreadsheet would take it for a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+def _written(value: object) -> object:
+    """A value as a file has it: times in ISO 8601, and no text that a spreadsheet would take for a formula."""
+    if value is None or isinstance(value, int | float | Decimal):
+        return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+    return no_formula(value.isoformat() if isinstance(value, datetime) else str(value))
+
+
+def render_lists(
+    request: HttpRequest, template: str, context: Mapping[str, Any], *, status: int = 200
+) -> HttpResponseBase:
+    """A page with lists; or the one of them that the address asks for as a file."""
+    for listing in context.values():
+        if isinstance(listing, Listing) and listing.is_asked_as_file:
+            assert request.resolver_match is not None
+            name = "-".join(filter(None, [request.resolver_match.url_name, listing.key]))
+            response = StreamingHttpResponse(listing.as_csv(), content_type="text/csv; charset=utf-8")
+            response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+            return response
+    page: HttpResponse = render(request, template, context, status=status)
+    return page

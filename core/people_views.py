@@ -11,6 +11,7 @@ from django.contrib import messages
 from django.contrib.auth.forms import SetPasswordMixin
 from django.core.mail import send_mail
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -24,7 +25,7 @@ from core import people as lab_people
 from core.audit.services import entry_note
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
-from core.lists import Listing
+from core.lists import Listing, render_lists
 from core.login import TooManyTries
 from core.models import Lab, Membership, User
 from core.roles import Right, labs_of, may, require, right_of
@@ -104,7 +105,7 @@ def labs(request: Request) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-def people(request: Request, pk: int) -> HttpResponse:
+def people(request: Request, pk: int) -> HttpResponseBase:
     """A lab's people, and who is invited. POST invites somebody."""
     lab, form, status = lab_of(request, pk), InviteForm(), 200
     if request.method == "POST":
@@ -118,7 +119,12 @@ def people(request: Request, pk: int) -> HttpResponse:
     listed = Listing(request, invitations.select_related("invited_by"), key="invitations", size=OPEN)
     context = {
         "lab": lab,
-        "listing": Listing(request, lab.memberships.select_related("user").order_by("user__username"), sorts=SORTS),
+        "listing": Listing(
+            request,
+            lab.memberships.select_related("user").order_by("user__username"),
+            sorts=SORTS,
+            columns={"person": "user", "name": lambda row: row.user.get_full_name(), "role": "role"},
+        ),
         "roles": Membership.Role.choices,
         "manages": manages,
         "invitations": listed,
@@ -126,7 +132,7 @@ def people(request: Request, pk: int) -> HttpResponse:
         "form": form,
         "has_mail": settings.HAS_MAIL,
     }
-    return render(request, "core/people.html", context, status=status)
+    return render_lists(request, "core/people.html", context, status=status)
 
 
 def _invite(request: Request, lab: Lab, email: str, role: str) -> None:

@@ -6,7 +6,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Abs
 from django.utils.translation import gettext_lazy
 
-from core.lists import ListFilter, Sort, choice_filter, count_of, search_filter
+from core.lists import Columns, ListFilter, Sort, choice_filter, count_of, search_filter
 from judgments.models import Acceptance, BulkRow, Decision, WorkerNote
 from judgments.selectors import FLAGS, PAY_STATES, flagged
 from platforms.models import Payment, Submission
@@ -44,6 +44,13 @@ class QueryFilter(ListFilter):
 
 
 QUERY_SORTS: dict[str, Sort] = {"id": "query__qid", "query": "query__text"}
+QUERY_COLUMNS: Columns = {
+    "query": "qid",
+    "text": "text",
+    "passages": "passages",
+    "pairs": "pairs",
+    "pairs_left": "waiting",
+}
 
 
 class AssignmentFilter(ListFilter):
@@ -212,3 +219,16 @@ class NoteFilter(ListFilter):
     def by_state(self, notes: QuerySet[WorkerNote], _name: str, wanted: str) -> QuerySet[WorkerNote]:
         """Those that somebody has read, or that nobody has."""
         return notes.filter(read_at__isnull=wanted == "unread")
+
+
+# Without names: those on a panel leave in no file.
+PERSON_COLUMNS: Columns = {
+    "worker": "pk",
+    "platform": "platform",
+    "assignments": "assignment_count",
+    "excluded": "excluded_count",
+    "campaigns": "campaign_count",
+    "latest_campaign": "latest_name",
+    "latest_work": "latest_at",
+    "barred": "barred_at",
+}

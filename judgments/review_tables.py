@@ -6,10 +6,10 @@ from itertools import islice
 
 from django.db.models import QuerySet
 
+from core.lists import Lines
 from judgments import selectors as judgment_selectors
 from judgments.exports import pseudonym
 from judgments.models import Summarized
-from platforms.ledger import Lines
 from pools.models import Campaign
 from tasks.models import Assignment, Worker
 

@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import FileResponse, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -19,7 +20,7 @@ from kombu.exceptions import OperationalError
 from core.audit.services import entry_note
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
-from core.lists import Listing
+from core.lists import Listing, render_lists
 from core.money import dollars
 from core.progress import progress_of
 from judgments import deciding, detail, exports, reusing, watching
@@ -198,18 +199,25 @@ def _in_words(campaign: Campaign, name: str) -> object:
 
 @login_required
 @require_GET
-def queries(request: Request, pk: int) -> HttpResponse:
+def queries(request: Request, pk: int) -> HttpResponseBase:
     """A campaign's queries, with a search."""
     campaign = campaign_of(request, pk)
     pools = judgment_selectors.pools_by_query(campaign)
-    listing = Listing(request, pools, sorts=judgment_lists.QUERY_SORTS, narrow=judgment_lists.QueryFilter)
+    listing = Listing(
+        request,
+        pools,
+        sorts=judgment_lists.QUERY_SORTS,
+        narrow=judgment_lists.QueryFilter,
+        columns=judgment_lists.QUERY_COLUMNS,
+        lines=lambda some: judgment_selectors.pool_rows(some, campaign.slots_needed),
+    )
     context = {
         "campaign": campaign,
         "listing": listing,
         "rows": judgment_selectors.pool_rows(listing.page.object_list, campaign.slots_needed),
         "lang": campaign.collection.language,
     }
-    return render(request, "judgments/queries.html", context)
+    return render_lists(request, "judgments/queries.html", context)
 
 
 # --- work

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from django.db.models import QuerySet, Sum
 from django.utils.translation import gettext as _
 
+from core.lists import Lines, no_formula
 from platforms.bills import campaign_bill
-from platforms.ledger import Lines, no_formula
 from platforms.models import PUBLISHED_TO, Payment, Publication
 from platforms.publishing import publication_unsaved
 from pools.models import Campaign

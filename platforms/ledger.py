@@ -8,6 +8,7 @@ from typing import NamedTuple, TextIO
 
 from django.db.models import QuerySet, Sum
 
+from core.lists import Lines, no_formula
 from platforms.models import Operation, Payment, Publication
 
 ZERO = Decimal("0.00")
@@ -101,14 +102,6 @@ def totals(publication: Publication) -> Totals:
     return Totals(amounts[State.OWED] + amounts[State.SENT], amounts[State.PAID], paid_fees, amounts[State.REFUSED])
 
 
-class Lines:
-    """Gives back what is written, so that a csv.writer makes lines."""
-
-    def write(self, line: str) -> str:
-        """The line."""
-        return line
-
-
 def ledger_lines(publication: Publication) -> Iterator[str]:
     """The ledger as lines of CSV: the head, then a payment each; times in UTC.
 
@@ -122,11 +115,6 @@ def ledger_lines(publication: Publication) -> Iterator[str]:
         who = [row.payment, row.assignment or "", row.worker or "", no_formula(row.platform_assignment)]
         values = [row.purpose, row.state, row.amount, row.fee, *times, row.token, no_formula(evidence)]
         yield writer.writerow([*who, *values])
-
-
-def no_formula(text: str) -> str:
-    """The text, preceded by an apostrophe where a spreadsheet would take it for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
 def ledger_export(publication: Publication, to: TextIO) -> int:

@@ -4,6 +4,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -13,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.labs import pay_floor_set
-from core.lists import Listing, Sort
+from core.lists import Columns, Listing, Sort, render_lists
 from core.models import Lab
 from core.roles import Right, labs_of, may, require, right_of
 from platforms import templating as terms_templating
@@ -25,6 +26,9 @@ from pools.templating import template_for
 from pools.views import campaign_of
 
 SORTS: dict[str, Sort] = {"name": "name", "lab": "lab__name", "changed": "changed_at"}
+
+
+COLUMNS: Columns = {"template": "name", "lab": "lab.name", "default": "is_default", "changed": "changed_at"}
 
 
 class SaveForm(forms.Form):
@@ -50,15 +54,15 @@ class PayFloorForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
 
 @login_required
 @require_GET
-def templates(request: Request) -> HttpResponse:
+def templates(request: Request) -> HttpResponseBase:
     """The templates and pay floors of the user's labs."""
     labs = labs_of(request.user)
     listed = CampaignTemplate.objects.filter(lab__in=labs).select_related("lab").order_by("lab__name", "name")
     context = {
-        "listing": Listing(request, listed, sorts=SORTS),
+        "listing": Listing(request, listed, sorts=SORTS, columns=COLUMNS),
         "labs": Listing(request, labs.order_by("name"), key="labs"),
     }
-    return render(request, "platforms/templates.html", context)
+    return render_lists(request, "platforms/templates.html", context)
 
 
 @login_required

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -15,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from core.errors import Refused
 from core.http import Request, see_other
-from core.lists import Listing
+from core.lists import Listing, render_lists
 from core.roles import right_of
 from pools import background, receiving
 from pools import selectors as pool_selectors
@@ -192,16 +193,21 @@ def files_discard(request: Request, pk: int) -> HttpResponse:
 
 @login_required
 @require_GET
-def missing_texts(request: Request, pk: int) -> HttpResponse:
+def missing_texts(request: Request, pk: int) -> HttpResponseBase:
     """The queries and passages of a collection that have no text, and what would supply it."""
     found = collection_of(request, pk)
     context = {
         "collection": found,
         "size": pool_selectors.collection_size(found),
-        "queries": Listing(request, pool_selectors.untexted_queries(found), key="queries"),
-        "passages": Listing(request, pool_selectors.untexted_passages(found), key="passages"),
+        "queries": Listing(request, pool_selectors.untexted_queries(found), key="queries", columns={"query": "qid"}),
+        "passages": Listing(
+            request,
+            pool_selectors.untexted_passages(found),
+            key="passages",
+            columns={"passage": "pid", "in_qrels": "is_in_qrels"},
+        ),
     }
-    return render(request, "pools/missing_texts.html", context)
+    return render_lists(request, "pools/missing_texts.html", context)
 
 
 @login_required

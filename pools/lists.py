@@ -9,7 +9,7 @@ from django.db.models.functions import Cast
 from django.utils.translation import gettext_lazy
 from django_filters import NumberFilter
 
-from core.lists import ListFilter, Sort, choice_filter, search_filter
+from core.lists import Columns, ListFilter, Sort, choice_filter, search_filter
 from pools.models import Campaign, Run
 
 
@@ -106,3 +106,50 @@ VERSION_SORTS: dict[str, Sort] = {
     "changed": "changed",
     "made": "made_at",
 }
+
+# What the lists' files hold.
+CAMPAIGN_COLUMNS: Columns = {
+    "campaign": "campaign.name",
+    "state": "campaign.state",
+    "hits": "hits",
+    "hits_done": "hits_done",
+    "pairs": "pairs",
+    "collection": "campaign.collection.name",
+    "lab": "campaign.lab.name",
+    "created": "campaign.created_at",
+}
+COLLECTION_COLUMNS: Columns = {
+    "collection": "collection.name",
+    "queries": "queries",
+    "runs": "runs",
+    "campaigns": "campaigns",
+    "language": "collection.language",
+    "dataset": "collection.dataset",
+    "lab": "collection.lab.name",
+    "created": "collection.created_at",
+}
+RUN_COLUMNS: Columns = {
+    "run": "name",
+    "team": "team",
+    "collection": "collection.name",
+    "queries": lambda run: run.census.get("queries"),
+    "hits": lambda run: run.census.get("hits"),
+    "order_conflicts": lambda run: run.census.get("rank_score_conflicts"),
+    "released": "is_released",
+    "imported": "imported_at",
+}
+PREFERENCE_IMPORT_COLUMNS: Columns = {
+    "name": "name",
+    "judgments": "judgment_count",
+    "pairs": "pair_count",
+    "note": "note",
+    "imported": "imported_at",
+}
+VERSION_COLUMNS: Columns = {
+    "version": "number",
+    "campaign": "campaign.name",
+    "changed": "changed",
+    "made_by": lambda version: version.made_by or "",
+    "made": "made_at",
+}
+SCORE_COLUMNS: Columns = {"run": lambda row: row[0], "score": lambda row: row[1][0], "rank": lambda row: row[1][1]}

@@ -10,6 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.forms import Form
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -21,7 +22,7 @@ from kombu.exceptions import OperationalError
 
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
-from core.lists import Listing
+from core.lists import Listing, render_lists
 from core.models import Lab
 from core.progress import progress_of
 from core.roles import Right, labs_of, right_of
@@ -75,18 +76,25 @@ def run_of(request: Request, pk: int) -> Run:
 
 @login_required
 @require_GET
-def collections(request: Request) -> HttpResponse:
+def collections(request: Request) -> HttpResponseBase:
     """Every collection of the user's labs."""
     context = _collections_context(request) | {
         "labs": first_labs(request),
         "jobs": _jobs_shown(request, kind=Job.Kind.COLLECTION),
     }
-    return render(request, "pools/collections.html", context)
+    return render_lists(request, "pools/collections.html", context)
 
 
 def _collections_context(request: Request, right: Right = Right.SEE) -> dict[str, Any]:
     collections = pool_selectors.collections_of(request.user, right)
-    listing = Listing(request, collections, sorts=pool_lists.COLLECTION_SORTS, narrow=pool_lists.CollectionFilter)
+    listing = Listing(
+        request,
+        collections.select_related("lab"),
+        sorts=pool_lists.COLLECTION_SORTS,
+        narrow=pool_lists.CollectionFilter,
+        columns=pool_lists.COLLECTION_COLUMNS,
+        lines=pool_selectors.collection_rows,
+    )
     return {"listing": listing, "rows": pool_selectors.collection_rows(listing.page.object_list)}
 
 
@@ -107,7 +115,7 @@ def first_labs(request: Request) -> list[Lab]:
 
 @login_required
 @require_GET
-def collection(request: Request, pk: int) -> HttpResponse:
+def collection(request: Request, pk: int) -> HttpResponseBase:
     """One collection: what it holds, its runs and its campaigns."""
     collection = collection_of(request, pk)
     context = {
@@ -116,10 +124,11 @@ def collection(request: Request, pk: int) -> HttpResponse:
         "outside": pool_selectors.outside_scores_of(collection),
         "runs": Listing(
             request,
-            collection.runs.order_by("name"),
+            collection.runs.select_related("collection").order_by("name"),
             sorts=pool_lists.RUN_SORTS,
             narrow=pool_lists.CollectionRunFilter,
             key="runs",
+            columns=pool_lists.RUN_COLUMNS,
         ),
         "campaigns": _campaigns(request, collection.campaigns.order_by("-id")),
         "imports": Listing(
@@ -128,40 +137,52 @@ def collection(request: Request, pk: int) -> HttpResponse:
             sorts=pool_lists.PREFERENCE_IMPORT_SORTS,
             narrow=pool_lists.PreferenceImportFilter,
             key="imports",
+            columns=pool_lists.PREFERENCE_IMPORT_COLUMNS,
         ),
         "versions": Listing(
             request,
             collection.versions.select_related("campaign", "made_by").order_by("-number"),
             sorts=pool_lists.VERSION_SORTS,
             key="versions",
+            columns=pool_lists.VERSION_COLUMNS,
             size=VERSIONS,
         ),
         "jobs": _jobs_shown(request, collection=collection),
     }
-    return render(request, "pools/collection.html", context)
+    return render_lists(request, "pools/collection.html", context)
 
 
 def _campaigns(request: Request, campaigns: QuerySet[Campaign]) -> Listing:
     """The campaigns of a collection, or of a run."""
+    return _campaign_listing(request, campaigns.select_related("collection", "lab"), key="campaigns")
+
+
+def _campaign_listing(request: Request, campaigns: QuerySet[Campaign], key: str = "") -> Listing:
     return Listing(
-        request, campaigns, sorts=pool_lists.CAMPAIGN_SORTS, narrow=pool_lists.CampaignFilter, key="campaigns"
+        request,
+        campaigns,
+        sorts=pool_lists.CAMPAIGN_SORTS,
+        narrow=pool_lists.CampaignFilter,
+        key=key,
+        columns=pool_lists.CAMPAIGN_COLUMNS,
+        lines=pool_selectors.campaign_rows,
     )
 
 
 @csrf_exempt  # as of run_upload
 @login_required
 @require_http_methods(["GET", "POST"])
-def outside_scores(request: Request, pk: int) -> HttpResponse:
+def outside_scores(request: Request, pk: int) -> HttpResponseBase:
     """How the collection's runs score elsewhere; a file replaces what is stored."""
     found = collection_of(request, pk)
     if is_too_large(request):
         return refuse_too_large(request, "pools/outside_scores.html", OutsideScoresForm(None), collection=found)
-    checked: HttpResponse = _outside_scores_checked(request, found)
+    checked: HttpResponseBase = _outside_scores_checked(request, found)
     return checked
 
 
 @csrf_protect
-def _outside_scores_checked(request: Request, found: Collection) -> HttpResponse:
+def _outside_scores_checked(request: Request, found: Collection) -> HttpResponseBase:
     stored = pool_selectors.outside_scores_of(found)
     status = 200
     form = OutsideScoresForm(initial={"source": stored.source if stored else ""})
@@ -187,14 +208,15 @@ def _outside_scores_checked(request: Request, found: Collection) -> HttpResponse
                 return see_other("pools:outside_scores", found.pk)
     context: dict[str, Any] = {"collection": found, "form": form, "stored": stored}
     if stored is not None:
-        listing = Listing(request, sorted(stored.scores.items(), key=lambda entry: (-entry[1][0], entry[0])))
+        scores = sorted(stored.scores.items(), key=lambda entry: (-entry[1][0], entry[0]))
+        listing = Listing(request, scores, columns=pool_lists.SCORE_COLUMNS)
         names = [run for run, _score in listing.page]
         keys = dict(found.runs.filter(name__in=names).values_list("name", "id"))
         context |= {
             "listing": listing,
             "rows": [(run, score, rank, keys.get(run)) for run, (score, rank) in listing.page],
         }
-    return render(request, "pools/outside_scores.html", context, status=status)
+    return render_lists(request, "pools/outside_scores.html", context, status=status)
 
 
 def _foreign_in_words(count: int) -> str:
@@ -274,19 +296,25 @@ def preferences_delete(request: Request, pk: int, import_pk: int) -> HttpRespons
 
 @login_required
 @require_GET
-def runs(request: Request) -> HttpResponse:
+def runs(request: Request) -> HttpResponseBase:
     """Every run of the user's labs."""
     runs = pool_selectors.runs_of(request.user)
     context = {
-        "listing": Listing(request, runs, sorts=pool_lists.RUN_SORTS, narrow=pool_lists.RunFilter),
+        "listing": Listing(
+            request,
+            runs,
+            sorts=pool_lists.RUN_SORTS,
+            narrow=pool_lists.RunFilter,
+            columns=pool_lists.RUN_COLUMNS,
+        ),
         "jobs": _jobs_shown(request, kind=Job.Kind.RUN),
     }
-    return render(request, "pools/runs.html", context)
+    return render_lists(request, "pools/runs.html", context)
 
 
 @login_required
 @require_GET
-def run(request: Request, pk: int) -> HttpResponse:
+def run(request: Request, pk: int) -> HttpResponseBase:
     """One run and its census."""
     run = run_of(request, pk)
     context = {
@@ -297,7 +325,7 @@ def run(request: Request, pk: int) -> HttpResponse:
         "file_name": str(run.original.name).rpartition("/")[2],
         "file_size": pool_selectors.file_size(run),
     }
-    return render(request, "pools/run.html", context)
+    return render_lists(request, "pools/run.html", context)
 
 
 @login_required
@@ -501,17 +529,17 @@ def added_in_words(counts: Mapping[str, int]) -> str:
 
 @login_required
 @require_GET
-def campaigns(request: Request) -> HttpResponse:
+def campaigns(request: Request) -> HttpResponseBase:
     """Every campaign of the user's labs."""
     campaigns = pool_selectors.campaigns_of(request.user)
-    listing = Listing(request, campaigns, sorts=pool_lists.CAMPAIGN_SORTS, narrow=pool_lists.CampaignFilter)
+    listing = _campaign_listing(request, campaigns)
     context = {
         "listing": listing,
         "rows": pool_selectors.campaign_rows(listing.page.object_list),
         "labs": first_labs(request),
         "jobs": _jobs_shown(request, kind=Job.Kind.CAMPAIGN),
     }
-    return render(request, "pools/campaigns.html", context)
+    return render_lists(request, "pools/campaigns.html", context)
 
 
 @login_required

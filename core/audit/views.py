@@ -16,7 +16,7 @@ from core.audit.lists import AuditFilter
 from core.audit.selectors import Line
 from core.audit.services import entry_note
 from core.http import Request
-from core.lists import Listing
+from core.lists import Lines, Listing, no_formula
 from core.models import AuditEntry
 
 BATCH = 500  # entries of a file that are read and written at once
@@ -77,22 +77,12 @@ def _row(line: Line) -> dict[str, Any]:
     return dict(zip(COLUMNS, values, strict=True))
 
 
-class _Echo:
-    def write(self, text: str) -> str:
-        return text
-
-
 def _csv(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
-    writer = csv.writer(_Echo())
+    writer = csv.writer(Lines())
     yield writer.writerow(COLUMNS)
     for row in rows:
         row["changes"] = json.dumps(row["changes"], ensure_ascii=False)
-        yield writer.writerow([_harmless(value) for value in row.values()])
-
-
-def _harmless(value: Any) -> Any:
-    """A text that a spreadsheet would take for a formula, with an apostrophe before it."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t")) else value
+        yield writer.writerow([no_formula(value) if isinstance(value, str) else value for value in row.values()])
 
 
 def _json(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
