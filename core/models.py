@@ -14,6 +14,8 @@ class User(AbstractUser):
 
     # As SessionsEnd renews log-ins: some minutes behind.
     last_seen_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # Since when nothing says any more who it was (judgments/closing.py).
+    closed_at = models.DateTimeField(null=True, blank=True, editable=False)
 
 
 class Lab(models.Model):

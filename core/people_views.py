@@ -5,6 +5,7 @@ from typing import Any
 from allauth.account.utils import perform_login
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.adapter import get_adapter as get_social_adapter
+from allauth.usersessions.models import UserSession
 from django import forms
 from django.conf import settings
 from django.contrib import messages
@@ -88,7 +89,8 @@ def lab_of(request: Request, pk: int) -> Lab:
     return lab
 
 
-def _membership_of(request: Request, pk: int, membership_pk: int) -> Membership:
+def membership_of(request: Request, pk: int, membership_pk: int) -> Membership:
+    """The membership, if the user has the right that the address needs. Raises NotYours and NotAllowed."""
     found = lab_of(request, pk).memberships.select_related("lab", "user").filter(pk=membership_pk).first()
     if found is None:
         raise NotYours(_("The lab has no such member."))
@@ -163,7 +165,7 @@ def invitation_revoke(request: Request, pk: int, invitation_pk: int) -> HttpResp
 @require_POST
 def role(request: Request, pk: int, membership_pk: int) -> HttpResponse:
     """Give a member another role."""
-    membership = _membership_of(request, pk, membership_pk)
+    membership = membership_of(request, pk, membership_pk)
     wanted = request.POST.get("role", "")
     if wanted not in Membership.Role.values:
         raise Refused(_("Choose one of the four roles."))
@@ -176,7 +178,7 @@ def role(request: Request, pk: int, membership_pk: int) -> HttpResponse:
 @require_POST
 def remove(request: Request, pk: int, membership_pk: int) -> HttpResponse:
     """Take a member out of the lab."""
-    membership = _membership_of(request, pk, membership_pk)
+    membership = membership_of(request, pk, membership_pk)
     lab_people.membership_end(membership=membership)
     messages.success(request, _("%(name)s is no longer a member of this lab.") % {"name": membership.user})
     return see_other("core:people", pk)
@@ -185,7 +187,7 @@ def remove(request: Request, pk: int, membership_pk: int) -> HttpResponse:
 @require_POST
 def disable(request: Request, pk: int, membership_pk: int) -> HttpResponse:
     """Keep somebody from logging in, or let them again; for admins of the site."""
-    user = _membership_of(request, pk, membership_pk).user
+    user = membership_of(request, pk, membership_pk).user
     if user.is_active:
         lab_people.user_disable(user=user)
         messages.success(request, _("%(name)s can no longer log in.") % {"name": user})
@@ -198,7 +200,7 @@ def disable(request: Request, pk: int, membership_pk: int) -> HttpResponse:
 @require_POST
 def reset_link(request: Request, pk: int, membership_pk: int) -> HttpResponse:
     """A link with which a member chooses a new password; for admins of the site."""
-    membership = _membership_of(request, pk, membership_pk)
+    membership = membership_of(request, pk, membership_pk)
     address = lab_people.reset_address(membership.user)
     entry_note(subject="session", action="reset-link", key=membership.user.pk)
     context = {"lab": membership.lab, "person": membership.user, "address": address}
@@ -257,6 +259,18 @@ def account(request: Request) -> HttpResponse:
         "has_oidc": bool(get_social_adapter().list_apps(request)),
     }
     return render(request, "core/account.html", context)
+
+
+@require_POST
+def session_end(request: Request, pk: int) -> HttpResponse:
+    """End one of one's own sessions elsewhere: that browser is logged out with its next request."""
+    session = UserSession.objects.filter(user=request.user, pk=pk).first()
+    if session is None:
+        raise NotYours(_("There is no such session, or it has ended."))
+    session.end()
+    entry_note(subject="session", action="ended", key=request.user.pk)
+    messages.success(request, _("The session has ended. That browser is no longer logged in."))
+    return see_other("usersessions_list")
 
 
 @require_POST

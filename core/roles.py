@@ -103,6 +103,7 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "usersessions_list": R.SIGNED_IN,
     "socialaccount_connections": R.SIGNED_IN,
     "core:account": R.SIGNED_IN,
+    "core:session_end": R.SIGNED_IN,
     "core:test_mail": R.SITE,
     # a lab's people
     "core:labs": R.SIGNED_IN,
@@ -277,6 +278,9 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "judgments:protection_lab": R.MANAGE,
     "judgments:protection_campaign": R.EXPORT,
     "judgments:protection_erase": R.MANAGE,
+    "judgments:campaign_erase": R.MANAGE,
+    "judgments:account_close": R.SIGNED_IN,
+    "judgments:member_close": R.SITE,
     "judgments:bundle_make": R.EXPORT,
     "judgments:bundle": R.EXPORT,
 }

@@ -10,6 +10,7 @@ from core.login import LimitedLogin
 app_name = "core"
 urlpatterns = [
     path("account/", views.account, name="account"),
+    path("account/sessions/<int:pk>/end/", views.session_end, name="session_end"),
     path("account/test-mail/", views.test_mail, name="test_mail"),
     path("invited/<str:token>/", views.invited, name="invited"),
     path("labs/", views.labs, name="labs"),

@@ -341,13 +341,21 @@ def retention_set(*, lab: Lab, worker_days: int | None, audit_days: int | None) 
     return retention
 
 
-def retention_keep(*, lab: Lab, days: int, at: datetime) -> Erased:
-    """Erase a lab's workers whose last work, or invitation, was so many days ago. What stands in the way is skipped."""
+def retention_due(*, lab: Lab, days: int, at: datetime) -> QuerySet[Worker]:
+    """The lab's workers whose last work, or invitation, was so many days ago."""
     before = at - timedelta(days=days)
     known = Worker.objects.filter(lab=lab, erased_at=None, came_at__lt=before).select_related("lab")
     last = known.annotate(last=Max("assignments__taken_at"), invited=Max("invitations__created_at"))
-    due = last.filter(Q(last=None) | Q(last__lt=before), Q(invited=None) | Q(invited__lt=before)).order_by("pk")
-    return _erase_each(due, at=at, why=_("The lab keeps such data for %(days)d days.") % {"days": days})
+    return last.filter(Q(last=None) | Q(last__lt=before), Q(invited=None) | Q(invited__lt=before)).order_by("pk")
+
+
+def retention_keep(*, lab: Lab, days: int, at: datetime) -> Erased:
+    """Erase a lab's workers whose last work, or invitation, was so many days ago. What stands in the way is skipped."""
+    return _erase_each(
+        retention_due(lab=lab, days=days, at=at),
+        at=at,
+        why=_("The lab keeps such data for %(days)d days.") % {"days": days},
+    )
 
 
 def _erase_each(workers: Iterable[Worker], *, at: datetime, why: str) -> Erased:

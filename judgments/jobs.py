@@ -8,11 +8,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core.audit.services import entries_expire
-from core.errors import Refused
+from core.errors import NotNow, Refused
 from core.locks import alone
 from judgments import (
     alarm_checks,
     alarm_mails,
+    campaign_erasing,
     deciding,
     erasing,
     refreshing,
@@ -155,6 +156,20 @@ def erase_campaign(campaign_id: int, why: str = "") -> str:
     campaign = Campaign.objects.get(pk=campaign_id)
     erased, kept = erasing.campaign_erase(campaign=campaign, at=timezone.now(), why=why)
     return f"workers erased: {erased}, kept: {len(kept)}"
+
+
+@shared_task
+def erase_whole_campaign(campaign_id: int, why: str = "") -> str:
+    """Delete a closed campaign, in one transaction. Safe to run twice, and to be killed."""
+    campaign = Campaign.objects.filter(pk=campaign_id).first()
+    if campaign is None:
+        return "nothing to erase"
+    try:
+        campaign_erasing.whole_erase(campaign=campaign, at=timezone.now(), why=why)
+    except NotNow as error:  # its page says the same
+        log.warning("Campaign %s was not erased: %s", campaign_id, error)
+        return "not erased"
+    return "erased"
 
 
 @shared_task

@@ -48,11 +48,7 @@ def bundle_make(*, campaign: Campaign, at: datetime) -> StoredFile:
     """Write the bundle, search it, and offer it. Raises IdentityFound, which names the file and not the person."""
     with TemporaryDirectory(prefix="bestknown-") as name:
         folder = Path(name)
-        with one_moment():
-            revision = Campaign.objects.values_list("revision", flat=True).get(pk=campaign.pk)
-            about = exports.write_whole(folder / README, [_ABOUT.format(name=campaign.name).encode()])
-            paths = [about, *exports.export_to(campaign, folder)]
-        bundle_check(campaign, paths)
+        paths, revision = bundle_write(campaign, folder)
         archive = folder / NAME
         exports.write_zip({path.name: path for path in paths}, archive)
         kind = StoredFile.Kind.BUNDLE
@@ -68,6 +64,16 @@ def bundle_make(*, campaign: Campaign, at: datetime) -> StoredFile:
         campaign=campaign.name,
     )
     return rows[0]
+
+
+def bundle_write(campaign: Campaign, folder: Path) -> tuple[list[Path], int]:
+    """Write the files of a bundle and search them: their paths, and the campaign's revision. Raises IdentityFound."""
+    with one_moment():
+        revision = Campaign.objects.values_list("revision", flat=True).get(pk=campaign.pk)
+        about = exports.write_whole(folder / README, [_ABOUT.format(name=campaign.name).encode()])
+        paths = [about, *exports.export_to(campaign, folder)]
+    bundle_check(campaign, paths)
+    return paths, revision
 
 
 def bundle_check(campaign: Campaign, paths: list[Path]) -> None:

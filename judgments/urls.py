@@ -5,6 +5,7 @@ from django.urls import path
 from judgments import (
     adjudication_views,
     alarm_views,
+    erasing_views,
     ethics_views,
     importing_views,
     pilot_views,
@@ -24,6 +25,9 @@ urlpatterns = [
     path("labs/<int:pk>/protection/", protection_views.protection_lab, name="protection_lab"),
     path("campaigns/<int:pk>/protection/", protection_views.protection_campaign, name="protection_campaign"),
     path("campaigns/<int:pk>/protection/erase/", protection_views.protection_campaign_erase, name="protection_erase"),
+    path("campaigns/<int:pk>/protection/whole/", erasing_views.campaign_erase, name="campaign_erase"),
+    path("account/close/", erasing_views.account_close, name="account_close"),
+    path("labs/<int:pk>/people/<int:membership_pk>/close/", erasing_views.member_close, name="member_close"),
     path("campaigns/<int:pk>/protection/bundle/", protection_views.bundle_make, name="bundle_make"),
     path("campaigns/<int:pk>/protection/release.zip", protection_views.bundle, name="bundle"),
     path("collections/<int:pk>/judgments/new/", importing_views.judgments_import, name="judgments_import"),

@@ -160,6 +160,7 @@ OTHER_PAGES = {
     *("tasks:trial", "api:reference"),
     "core:account",
     *("judgments:protection_worker", "judgments:protection_lab", "judgments:protection_campaign"),
+    "judgments:campaign_erase",
 }
 # Addresses that answer with a redirect, a file or one thing, take forms alone, or belong to a worker's task.
 NOT_PAGES = {
@@ -173,6 +174,8 @@ NOT_PAGES = {
         "audit:csv",
         "audit:json",
         "judgments:protection_erase",
+        "judgments:account_close",  # asks for the password first
+        "judgments:member_close",  # for admins of the site
         "judgments:protection_data",
         "judgments:bundle_make",
         "judgments:bundle",
@@ -238,6 +241,7 @@ NOT_PAGES = {
         "core:disable",
         "core:reset_link",
         "core:test_mail",
+        "core:session_end",
     ),
     *(name for name in ADDRESSES if ":" not in name),  # logging in, one's own account, and whether the site is well
 }

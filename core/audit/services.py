@@ -69,3 +69,9 @@ def worker_forget(*, worker_id: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute("SELECT core_audit_forget(%s)", [worker_id])
         return int(cursor.fetchone()[0])
+
+
+def person_forget(*, person_id: int) -> None:
+    """Empty the networks that somebody acted from, and the names of their tokens; what they did and when stays."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT core_audit_forget_person(%s)", [person_id])
