@@ -166,6 +166,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Limits, which all web processes count together: see services.limits
 RATE_LIMITS = env.bool("MARKETPLACE_RATE_LIMITS", default=True)
 API_RATE = env.int("MARKETPLACE_API_RATE", default=200)
+# After how many days without a log-in or a task it is erased who a worker is to whom nothing is owed; 0 keeps them.
+WORKER_DAYS = env.int("MARKETPLACE_WORKER_DAYS", default=0)
 CLIENT_ADDRESS_HEADER = env.str("MARKETPLACE_CLIENT_ADDRESS_HEADER", default="REMOTE_ADDR")
 
 # Notifications: where requesters may have them sent. In development, anywhere near.

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db import connection, transaction
 from django.db.models import Model, QuerySet
@@ -14,6 +15,7 @@ from marketplace import clock
 from marketplace.models import ApiCall, DailyRun, Notification
 from marketplace.selectors import books
 from marketplace.selectors.books import FeeMonth, Totals
+from marketplace.services.erasing import workers_erase_idle
 
 EVERY = timedelta(days=1)
 RETRY = timedelta(hours=1)
@@ -71,7 +73,9 @@ def daily() -> int:
 
 
 def forget() -> dict[str, int]:
-    """Forget sessions that are over, notifications that were dealt with, and old API calls. How many of each."""
+    """Forget sessions that are over, notifications that were dealt with, old API calls, and who workers were who have
+    not been seen for as long as is set. How many of each.
+    """
     at = clock.now()
     report = {
         "sessions": _delete(Session.objects.filter(expire_date__lt=timezone.now())),
@@ -79,6 +83,7 @@ def forget() -> dict[str, int]:
             Notification.objects.filter(next_try_at=None, made_at__lt=at - NOTIFICATIONS_KEPT),
         ),
         "api_calls": _delete(ApiCall.objects.filter(at__lt=at - CALLS_KEPT)),
+        "workers": workers_erase_idle(days=settings.WORKER_DAYS) if settings.WORKER_DAYS else 0,
     }
     _note(DailyRun.Name.FORGET, True, report)
     return report

@@ -3,9 +3,11 @@
 The worker id stays: it is the pseudonym under which the ledger, and each requester's work, is kept.
 """
 
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 from django.db import transaction
+from django.db.models import Max, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -141,6 +143,23 @@ def worker_erase(*, worker: Worker, actor: Account | str, reason: str) -> Plan:
         model._default_manager.filter(worker=worker).update(reason="")
     audit_note(actor=actor, action=AuditEvent.Action.ERASE_WORKER, subject=worker.worker_id, reason=reason)
     return plan
+
+
+def workers_erase_idle(*, days: int) -> int:
+    """Erase workers who have neither logged in nor taken a task for so many days. Those with open work or money wait.
+
+    How many were erased.
+    """
+    before, erased = clock.now() - timedelta(days=days), 0
+    idle = Worker.objects.filter(erased_at=None, registered_at__lt=before, account__is_operator=False)
+    idle = idle.annotate(last=Max("assignments__accepted_at")).filter(Q(last=None) | Q(last__lt=before))
+    for worker in idle.exclude(account__last_login__gte=before).order_by("pk"):
+        try:
+            worker_erase(worker=worker, actor="retention", reason=f"Not seen for {days} days")
+        except NotAllowed:
+            continue
+        erased += 1
+    return erased
 
 
 @transaction.atomic

@@ -60,3 +60,30 @@ def test_a_worker_who_is_at_work_or_owed_money_is_not_erased_and_the_reason_is_s
         wanda.id,
     )
     assert email.endswith("@erased.invalid") and not active
+
+
+def test_who_has_not_been_seen_for_as_long_as_is_set_is_erased_once_nothing_is_open(people: Marketplace) -> None:
+    rosa = people.requester()
+    gone, working, here = people.worker(), people.worker(), people.worker()
+    working.accept(str(rosa.hit()["HITId"]))
+    past = "now() - interval '400 days'"
+    for worker in (gone, working):
+        people.sql(f"UPDATE marketplace_worker SET registered_at = {past} WHERE worker_id = %s", worker.id)
+        people.sql(
+            f"UPDATE marketplace_account SET last_login = {past} WHERE id = "
+            "(SELECT account_id FROM marketplace_worker WHERE worker_id = %s)",
+            worker.id,
+        )
+    people.sql(
+        f"UPDATE marketplace_assignment SET accepted_at = {past} WHERE worker_id IN (SELECT id FROM "
+        "marketplace_worker WHERE worker_id = %s)",
+        working.id,
+    )
+    forget = "from marketplace.services.daily import forget; print(forget()['workers'])"
+    assert people.run("shell", "-v", "0", "-c", forget) == "0"  # nothing is set at first
+    assert (
+        people.run("shell", "-v", "0", "-c", f"from django.conf import settings; settings.WORKER_DAYS = 365; {forget}")
+        == "1"
+    )
+    erased = {row[0] for row in people.sql("SELECT worker_id FROM marketplace_worker WHERE erased_at IS NOT NULL")}
+    assert gone.id in erased and not {working.id, here.id} & erased
