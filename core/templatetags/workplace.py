@@ -120,6 +120,12 @@ def show_if_allowed(context: template.Context, content: str, address: str, lab: 
     return content if may_change(context["request"].user, lab, address) else ""
 
 
+@register.simple_tag(takes_context=True)
+def allowed(context: template.Context, address: str, lab: Lab | None = None) -> bool:
+    """`{% allowed "tasks:tests" campaign.lab as may_design %}`, where those who may not see something else."""
+    return may_change(context["request"].user, lab, address)
+
+
 @register.simple_tag
 def sort_head(listing: Listing, column: str, label: str, kind: str = "") -> str:
     """The head of a column that a list can be sorted by. `kind` is `number` for a column of numbers."""
