@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal import auth
 from allauth.usersessions.models import UserSession
 from django.core import mail
@@ -236,15 +237,24 @@ def test_a_forgotten_password_is_reset_by_mail_and_no_answer_tells_who_has_an_ac
     assert rita.check_password(PASSWORD)
 
 
-def test_a_new_password_and_one_button_end_other_sessions(rita: User) -> None:
+def test_sessions_are_ended_one_alone_all_others_at_once_and_by_a_new_password(rita: User) -> None:
     here, there, elsewhere = Client(), Client(), Client()
     for client in (here, there, elsewhere):
         client.post("/login/", {"username": "rita", "password": "rita"})
     assert UserSession.objects.filter(user=rita).count() == 3
-    assert "Sign Out Other Sessions" in here.get(reverse("usersessions_list")).text
+    listed = here.get(reverse("usersessions_list")).text
+    assert "End all others" in listed and listed.count("/end/") == 2
 
-    here.post(reverse("usersessions_list"))
+    ended = UserSession.objects.get(session_key=there.session.session_key)
+    other = of(factories.user("other"))
+    assert other.post(reverse("core:session_end", args=[ended.pk])).status_code == 404
+    assert there.get("/campaigns/").status_code == 200
+    here.post(reverse("core:session_end", args=[ended.pk]))
     assert there.get("/campaigns/").status_code == 302
+    assert elsewhere.get("/campaigns/").status_code == 200
+    here.post(reverse("usersessions_list"))
+    assert elsewhere.get("/campaigns/").status_code == 302
+    assert here.get(reverse("usersessions_list")).text.count("/end/") == 0
     elsewhere.post("/login/", {"username": "rita", "password": "rita"})
     changed = {"oldpassword": "rita", "password1": PASSWORD, "password2": PASSWORD}
     assert here.post(reverse("account_change_password"), changed).status_code == 302
@@ -318,12 +328,12 @@ def test_somebody_who_is_invited_joins_sets_up_codes_and_logs_in_with_one(page: 
     page.get_by_label("Password").fill(PASSWORD)  # who is logged in is asked again, before anything of this
     looks_right(page)
     page.get_by_role("button", name="Confirm").click()
-    expect(page.get_by_text("Authenticator secret")).to_be_visible()
+    expect(page.get_by_label("Secret, to type instead of scanning")).to_be_visible()
     looks_right(page)
     secret = page.locator("#authenticator_secret").input_value()
     page.locator("[name=code]").fill(code_of(secret))
     page.get_by_role("button", name="Activate").click()
-    expect(page.get_by_role("heading", name="Recovery Codes")).to_be_visible()
+    expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
     looks_right(page)
 
     page.get_by_role("button", name="Log out").click()
@@ -344,3 +354,51 @@ def test_somebody_who_is_invited_joins_sets_up_codes_and_logs_in_with_one(page: 
     for path in ("account/sessions", "account/password", "account/email", "account/factors/webauthn/add", "labs"):
         page.goto(f"/{path}/")
         looks_right(page)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_passkey_is_registered_logs_in_alone_and_no_longer_once_it_is_removed(page: Page) -> None:
+    rita = factories.user("rita")
+    rita.set_password(PASSWORD)
+    rita.save()
+    device = page.context.new_cdp_session(page)
+    device.send("WebAuthn.enable")
+    traits = {"hasResidentKey": True, "hasUserVerification": True, "isUserVerified": True}
+    traits |= {"protocol": "ctap2", "transport": "internal", "automaticPresenceSimulation": True}
+    key = device.send("WebAuthn.addVirtualAuthenticator", {"options": traits})["authenticatorId"]
+
+    def stored() -> list[Any]:
+        credentials: list[Any] = device.send("WebAuthn.getCredentials", {"authenticatorId": key})["credentials"]
+        return credentials
+
+    page.goto("/login/")
+    page.fill("#id_username", "rita")
+    page.fill("#id_password", PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/campaigns/")
+    page.goto("/account/factors/webauthn/add/")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Confirm").click()
+    page.locator("#id_name").fill("Rita's phone")
+    page.locator("#id_passwordless").check()
+    page.get_by_role("button", name="Add").click()
+    expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
+    assert len(stored()) == 1
+
+    page.get_by_role("button", name="Log out").click()
+    page.wait_for_url("**/login/**")
+    page.get_by_role("button", name="Log in with a passkey").click()
+    page.wait_for_url("**/campaigns/")
+    page.goto("/account/factors/")
+    expect(page.get_by_text("You have added 1 passkey.")).to_be_visible()
+    looks_right(page)
+    page.goto("/account/factors/webauthn/")
+    looks_right(page)
+
+    Authenticator.objects.filter(type="webauthn").delete()
+    page.get_by_role("button", name="Log out").click()
+    page.wait_for_url("**/login/**")
+    page.get_by_role("button", name="Log in with a passkey").click()
+    expect(page.locator("[role=alert], .errorlist").first).to_be_visible()
+    page.goto("/campaigns/")
+    expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
