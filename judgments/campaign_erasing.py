@@ -60,6 +60,7 @@ def whole_plan(campaign: Campaign, *, at: datetime) -> CampaignPlan:
     """What erasing the whole campaign would do now, and what stands in the way."""
     assignments = Assignment.objects.filter(campaign=campaign)
     goes = [
+        (_("the campaign, with its settings and wording"), 1),
         (_("judgments"), Judgment.objects.filter(assignment__campaign=campaign).count()),
         (_("assignments"), assignments.count()),
         (_("decisions on work and workers"), Decision.objects.filter(campaign=campaign).count()),

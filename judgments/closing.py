@@ -79,7 +79,7 @@ def closing_plan(user: User) -> Plan:
     goes.append((_("addresses in invitations"), _invitations_to(user).exclude(email="").count()))
     acted = AuditEntry.objects.filter(actor_id=user.pk)
     goes.append((_("networks in the audit that something was done from"), acted.exclude(address="").count()))
-    theirs = _("They are the lab's, and rest on somebody's having decided; they name the number of the account.")
+    theirs = _("They belong to the lab, and show the number of the account instead of a name.")
     stays = [(name, count, theirs) for name, count in _counted(user, is_own=False).items()]
     known = _("What was done, and when, stays known, under the number of the account.")
     stays.append((_("entries of the audit"), acted.count(), known))

@@ -29,6 +29,8 @@ _AREAS = {
     "platforms:": "campaigns",
     "judgments:protection_campaign": "campaigns",
     "judgments:protection": "protection",
+    "judgments:account_close": "",
+    "judgments:member_close": "people",
     "judgments:": "campaigns",
     "results:": "campaigns",
 }
