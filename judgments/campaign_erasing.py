@@ -30,7 +30,7 @@ from judgments.models import (
 )
 from platforms.models import Publication, TermsVersion
 from pools.models import Campaign, Pair
-from tasks.models import Assignment, Consent, Hit, Invitation, Item, TestPair, Worker
+from tasks.models import Assignment, Consent, Hit, Invitation, Item, Practice, TestPair, Worker
 
 NAMED = 5  # of what stands in the way, by name
 
@@ -129,7 +129,7 @@ def _only_here(campaign: Campaign) -> QuerySet[Worker]:
         Consent.objects.exclude(text__campaign=campaign),
         Decision.objects.exclude(campaign=campaign),
     ):
-        workers = workers.exclude(pk__in=elsewhere.values("worker"))
+        workers = workers.exclude(pk__in=elsewhere.values_list("worker_id", flat=True))
     return workers.filter(operations=None, messages=None)
 
 
@@ -160,6 +160,7 @@ def whole_erase(*, campaign: Campaign, at: datetime, why: str = "") -> CampaignP
         _notes(campaign).delete()
         with connection.cursor() as cursor:
             cursor.execute("SELECT judgments_erase_campaign(%s)", [campaign.pk])
+        Practice.objects.filter(campaign=campaign).delete()
         Assignment.objects.filter(campaign=campaign).delete()
         Item.objects.filter(hit__campaign=campaign).delete()
         Consent.objects.filter(text__campaign=campaign).delete()

@@ -1,6 +1,7 @@
 """The pages on which an account is closed, and a whole campaign erased."""
 
 import logging
+from typing import Any
 
 from allauth.account.decorators import reauthentication_required
 from django import forms
@@ -34,7 +35,7 @@ class EraseForm(WhyForm):
     name = forms.CharField(label=gettext_lazy("The campaign's name, to confirm"), max_length=100)
     field_order = ("name", "why")
 
-    def __init__(self, *args: object, campaign: Campaign) -> None:
+    def __init__(self, *args: Any, campaign: Campaign) -> None:
         super().__init__(*args)
         self.campaign = campaign
 
@@ -46,7 +47,7 @@ class EraseForm(WhyForm):
 
 
 @login_required
-@reauthentication_required
+@reauthentication_required  # type: ignore[untyped-decorator]  # allauth has no types
 @require_http_methods(["GET", "POST"])
 def account_close(request: Request) -> HttpResponse:
     """What closing one's own account would do; POST does it, and logs out."""

@@ -137,6 +137,7 @@ JOBS: dict[str, Promise] = {
     "platforms.jobs.reconcile": gettext_lazy("the job that compares the ledgers"),
     "platforms.jobs.compare": gettext_lazy("the job that compares a ledger"),
     "platforms.jobs.messages": gettext_lazy("the job that sends and collects messages"),
+    "pools.jobs.fetch_dataset": gettext_lazy("the job that fetches public collections"),
     "pools.jobs.work": gettext_lazy("the job that reads files and draws up campaigns"),
     "results.jobs.compute_results": gettext_lazy("the job that computes results"),
     "results.jobs.score_versions": gettext_lazy("the job that scores runs"),

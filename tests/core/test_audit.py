@@ -64,7 +64,8 @@ def browser_of(person: User) -> Client:
 # Why a table is not recorded, and which these are.
 NOT_RECORDED = {
     "what workers do: append-only rows, or rows that say themselves what became of them": {
-        *("tasks_assignment", "tasks_consent", "judgments_judgment", "judgments_pairreport", "judgments_workernote"),
+        *("tasks_assignment", "tasks_practice", "tasks_consent", "judgments_judgment", "judgments_pairreport"),
+        "judgments_workernote",
     },
     "rows of something that is recorded itself": {
         *("pools_query", "pools_passage", "pools_qrel", "pools_importedpreference", "pools_versionquery"),

@@ -42,8 +42,8 @@ class Command(BaseCommand):
         try:
             retention.full_clean()
         except ValidationError as error:
-            said = "; ".join(f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items())
-            raise CommandError(f"{said} Nothing was changed.") from error
+            wrong = "; ".join(f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items())
+            raise CommandError(f"{wrong} Nothing was changed.") from error
         at, workers, entries = timezone.now(), 0, 0
         if retention.worker_days:
             workers = retention_due(lab=lab, days=retention.worker_days, at=at).count()
