@@ -136,6 +136,7 @@ JOBS: dict[str, Promise] = {
     "platforms.jobs.requeue": gettext_lazy("the job that puts HITs back"),
     "platforms.jobs.reconcile": gettext_lazy("the job that compares the ledgers"),
     "platforms.jobs.compare": gettext_lazy("the job that compares a ledger"),
+    "platforms.jobs.watch_balances": gettext_lazy("the job that watches balances at platforms"),
     "platforms.jobs.messages": gettext_lazy("the job that sends and collects messages"),
     "pools.jobs.fetch_dataset": gettext_lazy("the job that fetches public collections"),
     "pools.jobs.work": gettext_lazy("the job that reads files and draws up campaigns"),

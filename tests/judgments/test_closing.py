@@ -140,7 +140,13 @@ def test_every_relation_to_a_person_is_thought_of() -> None:
         "pools.CampaignTemplate",
         *("pools.QrelsVersion", "pools.Job", "tasks.TestPair", "platforms.TermsVersion", "platforms.Submission"),
         *("platforms.Payment", "platforms.Message", "judgments.WorkerNote", "judgments.PairDecision"),
-        *("judgments.Decision", "judgments.BulkDecision", "judgments.Adjudication", "results.VersionRequest"),
+        *(
+            "judgments.Decision",
+            "judgments.BulkDecision",
+            "judgments.Adjudication",
+            "api.Webhook",
+            "results.VersionRequest",
+        ),
     }
     found: dict[bool, set[str]] = {True: set(), False: set()}
     for relation in User._meta.get_fields(include_hidden=True):
