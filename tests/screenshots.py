@@ -145,7 +145,7 @@ def _judged_demo(url: str) -> Demo:
     collection = demonstration.load(folder, _quiet)
     runs = collection.runs.order_by("name")
     draft = pool_services.campaign_create(
-        lab=collection.lab, collection=collection, runs=runs, name="My first campaign"
+        lab=collection.lab, collection=collection, runs=runs, name="My first campaign", reuse="nothing"
     )
     task_services.test_pairs_suggest(campaign=draft, count=12, seed=task_services.next_test_seed(draft))
     unjudged = demonstration.open_campaign(collection, folder, "Everyday questions, judged by people", _quiet)
