@@ -17,7 +17,7 @@ PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python3.1
 
 export PORT MARKETPLACE_PORT COMPOSE
 .DEFAULT_GOAL := help
-.PHONY: help run test storm check bench backup restore requirements screenshots translations architecture clean environment environment-dev python \
+.PHONY: help run test storm fuzz check bench backup restore requirements screenshots translations architecture commands clean environment environment-dev python \
 	check-lint check-format check-hosts check-types check-imports check-migrations check-deploy
 
 help: ## Show this list
@@ -34,6 +34,9 @@ test: environment-dev ## Run all tests, in a real browser too; installs one if i
 
 storm: environment-dev ## Run the storm at its full size: 2,000 HITs, faults of every kind, killed processes
 	@DEVELOPMENT=1 STORM_HITS=2000 .venv/bin/python -m pytest -n 0 -s tests/storm/test_storm.py
+
+fuzz: environment-dev ## Send the API a hundred made-up requests of each operation (FUZZ_EXAMPLES=1000)
+	@DEVELOPMENT=1 FUZZ_EXAMPLES=$(or $(FUZZ_EXAMPLES),100) .venv/bin/python -m pytest -n 0 tests/api/test_fuzz.py
 
 check: check-lint check-format check-hosts check-types check-imports check-migrations check-deploy ## Look over code and settings
 	@echo "All checks passed."
@@ -82,6 +85,9 @@ screenshots: environment-dev ## Draw the pictures of the docs anew
 
 translations: ## Compile the catalogues of both programs (needs msgfmt, of GNU gettext)
 	for language in locale/* marketplace/locale/*; do msgfmt -c -o $$language/LC_MESSAGES/django.mo $$language/LC_MESSAGES/django.po || exit 1; done
+
+commands: environment-dev ## Write the page of the site's commands anew
+	@DEVELOPMENT=1 DJANGO_SETTINGS_MODULE=config.settings .venv/bin/python -m tests.commands
 
 architecture: environment-dev ## Draw the diagram of the packages anew
 	@.venv/bin/python -m tests.architecture

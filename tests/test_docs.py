@@ -25,11 +25,12 @@ from evaluation.judging.tournament import Judged, best_known, most_wins
 from judgments import exports
 from pools.forms import LABELS
 from tests import architecture, factories, screenshots
+from tests import commands as commands_page
+from tests.commands import our_commands
 
 REPOSITORY = Path(__file__).parent.parent
 PAGES = [REPOSITORY / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md", "demo/README.md")]
 PAGES += sorted((REPOSITORY / "docs").glob("*.md"))
-OURS = ("core", "pools", "tasks", "platforms", "judgments", "results", "api", "simulation", "local", "config")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 MAKE = re.compile(r"\bmake ([a-z][a-z-]*)")
@@ -87,10 +88,6 @@ def options_of(parser: argparse.ArgumentParser) -> set[str]:
             for child in action.choices.values():
                 found |= options_of(child)
     return found
-
-
-def our_commands() -> list[str]:
-    return sorted(name for name, app in get_commands().items() if app in OURS)
 
 
 # --- commands
@@ -158,6 +155,10 @@ def test_every_management_command_has_help_and_is_written_about(name: str) -> No
     command = load_command_class(get_commands()[name], name)
     assert len(command.help) > 20
     assert any(re.search(rf"manage\.py {name}\b", code(page)) for page in PAGES)
+
+
+def test_the_page_of_commands_is_what_their_own_help_says() -> None:
+    assert commands_page.PAGE.read_text() == commands_page.page(), "write it again: make commands"
 
 
 def test_every_option_that_is_named_exists() -> None:

@@ -15,7 +15,7 @@ from api import review_shapes, shapes
 from api.frame import Endpoint, Pages, checked, operation, user_of
 from api.resources.publications import DRAFT, publication_of
 from api.resources.work import worker_named
-from core.errors import NotNow, NotYours
+from core.errors import NotYours
 from core.roles import Right
 from platforms import messaging, publishing, reviewing
 from platforms import status as platform_status
@@ -31,7 +31,7 @@ class _AtPlatform(Endpoint):
         """The campaign's publication, once it is published."""
         publication = publication_of(campaign)
         if publication.state == DRAFT:
-            raise NotNow(_("The campaign is not published at a platform yet."))
+            raise NotYours(_("The campaign is not published at a platform yet."))
         return publication
 
 

@@ -153,7 +153,7 @@ def test_what_waits_for_a_person_at_a_platform(campaign: Campaign, program: Prog
     base = f"campaigns/{campaign.pk}/"
     assert_problem(program.get(f"{base}messages/"), 404)
     publication = Publication.objects.create(campaign=campaign, title="Mine", description="Mine")
-    assert_problem(program.get(f"{base}messages/"), 409, says="not published")
+    assert_problem(program.get(f"{base}messages/"), 404, says="not published")
     at = timezone.now()
     Publication.objects.filter(pk=publication.pk).update(state="open", published_at=at)
     work, other = campaign.assignments.order_by("pk")[:2]

@@ -4,15 +4,17 @@ import getpass
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
+from core.management.command import SiteCommand
 from platforms.publishing import publications_stop
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """Stop every publication."""
 
+    writes_rows = True
     help = (
         "Stop every publication, so that nothing is published, approved or paid until each is "
         "resumed. Nothing is sent to the platforms, so HITs that are open there stay open. Use it "
@@ -20,19 +22,20 @@ class Command(BaseCommand):
         "restoring a backup. Each publication's alarm says who stopped it, and why."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_options(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("--reason", required=True, help="the reason, shown to the person who resumes them")
-        parser.add_argument("--by", default=_user(), help="who is stopping them (default: %(default)s)")
+        parser.add_argument("--by", default=_user(), help="who is stopping them (default: your account here)")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self, **options: Any) -> dict[str, Any]:
         """Stop them, and name them."""
         if not options["reason"].strip():
             raise CommandError("Say why, with --reason.")
         stopped = publications_stop(reason=options["reason"].strip().rstrip("."), by=options["by"], at=timezone.now())
         for publication in stopped:
-            self.stdout.write(f"{publication.campaign.name} is stopped.")
-        self.stdout.write(f"{len(stopped):,} publications are stopped.")
+            self.say(f"{publication.campaign.name} is stopped.")
+        self.say(f"{len(stopped):,} publications are stopped.")
+        return {"stopped": [publication.campaign_id for publication in stopped]}
 
 
 def _user() -> str:

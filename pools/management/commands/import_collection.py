@@ -3,19 +3,21 @@
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import transaction
 from django.utils import timezone
 
-from core.management.files import input_path, refusals_as_errors, reporting_to
+from core.management.command import SiteCommand
+from core.management.files import input_path, reporting_to
 from core.models import Lab
 from evaluation.files.textfiles import counted
 from pools.services import KEEP_DEPTH, collection_import, outside_scores_set
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """Make a collection from files, or add to one."""
 
+    writes_rows = True
     help = (
         "Create a collection from files, or add files to one. Files may be plain, gz, bz2 or zst; queries and "
         "passages "
@@ -23,7 +25,7 @@ class Command(BaseCommand):
         "Either everything is stored or nothing."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_options(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = (
@@ -53,11 +55,11 @@ class Command(BaseCommand):
         )
         parser.add_argument("--depth", type=int, default=KEEP_DEPTH, help=f"what the top of a run is ({KEEP_DEPTH})")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self, **options: Any) -> dict[str, Any]:
         """Import, and say what is there now."""
         if bool(options["outside"]) != bool(options["outside_source"]):
             raise CommandError("Give --outside and --outside-source together.")
-        with refusals_as_errors(), reporting_to(self.stderr) as report, transaction.atomic():
+        with reporting_to(self.stderr) as report, transaction.atomic():
             lab, _new = Lab.objects.get_or_create(name=options["lab"])
             imported = collection_import(
                 lab=lab,
@@ -80,12 +82,19 @@ class Command(BaseCommand):
                     at=timezone.now(),
                 )
                 scores = counted(len(stored.outside.scores), "outside score")
-                self.stdout.write(f"{scores} stored, {stored.foreign:,} for runs that are not in the collection.")
-        self.stdout.write(
+                self.say(f"{scores} stored, {stored.foreign:,} for runs that are not in the collection.")
+        self.say(
             f"{imported.collection.name}: {imported.queries:,} queries, {imported.qrels:,} qrels and "
             f"{imported.passages:,} passages imported."
         )
         if imported.missing:
             shown = ", ".join(imported.missing[:20])
             more = f" and {len(imported.missing) - 20:,} more" if len(imported.missing) > 20 else ""
-            self.stdout.write(f"{len(imported.missing):,} passages have no text yet: {shown}{more}.")
+            self.say(f"{len(imported.missing):,} passages have no text yet: {shown}{more}.")
+        return {
+            "collection": imported.collection.pk,
+            "queries": imported.queries,
+            "qrels": imported.qrels,
+            "passages": imported.passages,
+            "without_text": len(imported.missing),
+        }

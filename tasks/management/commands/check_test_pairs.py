@@ -3,14 +3,12 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
-from core.management.files import refusals_as_errors
+from core.management.command import SiteCommand
 from pools.management.lookup import campaign_called
 from tasks.selectors import measure_tests
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """Measure test pairs."""
 
     help = (
@@ -19,22 +17,29 @@ class Command(BaseCommand):
         "HITs each test pair is shown."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_options(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self, **options: Any) -> dict[str, Any]:
         """Measure, and print."""
-        with refusals_as_errors():
-            measure = measure_tests(campaign_called(options["campaign"], options["lab"]))
+        measure = measure_tests(campaign_called(options["campaign"], options["lab"]))
+        facts: dict[str, Any] = {
+            "test_pairs": measure.tests,
+            "hits": measure.hits,
+            "least": measure.least,
+            "most": measure.most,
+        }
+        facts["told_apart"] = {name: feature._asdict() for name, feature in measure.rows}
         if not measure.features:
-            self.stdout.write(
+            self.say(
                 "There is nothing to measure yet: the campaign needs test pairs, and pairs whose passages have texts."
             )
-            return
+            return facts
         times = f"{measure.least}" if measure.least == measure.most else f"{measure.least} to {measure.most}"
-        self.stdout.write(f"{measure.tests} test pairs in {measure.hits} HITs; HITs that show each: {times}.")
-        self.stdout.write("told apart   test pairs       pairs   what a program counts")
+        self.say(f"{measure.tests} test pairs in {measure.hits} HITs; HITs that show each: {times}.")
+        self.say("told apart   test pairs       pairs   what a program counts")
         for name, feature in measure.rows:
-            self.stdout.write(f"{feature.auc:10.2f}{feature.tests:13.2f}{feature.pairs:12.2f}   {name}")
+            self.say(f"{feature.auc:10.2f}{feature.tests:13.2f}{feature.pairs:12.2f}   {name}")
+        return facts

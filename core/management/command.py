@@ -1,0 +1,64 @@
+"""What commands share: `--json`, `--dry-run`, sentences for people, refusals in words."""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import transaction
+
+from core.management.files import refusals_as_errors
+
+
+class SiteCommand(BaseCommand):
+    """A command that people and programs use.
+
+    A subclass adds its arguments in `add_options`, and does its work in `work`: that says sentences with `self.say`,
+    reports progress to `self.stderr` (`reporting_to`), and returns the facts that `--json` prints. Sentences are on
+    standard output, or with `--json` on standard error, so that standard output is JSON and nothing else. One that
+    writes nothing but rows sets `writes_rows`, and gets `--dry-run`: all is done in a transaction that is taken back.
+    """
+
+    writes_rows = False
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The command's own arguments, and those that all have."""
+        self.add_options(parser)
+        parser.add_argument(
+            "--json", action="store_true", help="print what came of it as JSON; sentences go to standard error"
+        )
+        if self.writes_rows:
+            parser.add_argument(
+                "--dry-run", action="store_true", help="do it, print what came of it, and take it all back"
+            )
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """The command's own arguments."""
+
+    def work(self, **options: Any) -> Mapping[str, Any]:
+        """Do it. What came of it, by name."""
+        raise NotImplementedError
+
+    def say(self, sentence: str) -> None:
+        """Tell people."""
+        (self.stderr if self._as_json else self.stdout).write(sentence)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do it, and print what came of it."""
+        self._as_json = options["json"]
+        dry = options.get("dry_run", False)
+        with refusals_as_errors():
+            if dry:
+                with transaction.atomic():
+                    facts = self.work(**options)
+                    transaction.set_rollback(True)
+            else:
+                facts = self.work(**options)
+        if dry:
+            self.say("This was a dry run: nothing has been changed.")
+        if self._as_json:
+            self.stdout.write(
+                json.dumps({**facts, "dry_run": dry}, cls=DjangoJSONEncoder, ensure_ascii=False, indent=2)
+            )
