@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
         jobs = _jobs(campaign)
         with own_site() as (port, site):
             pages = _pages(port, site.pids()["web"], User.objects.get(pk=user.pk), campaign)
-        return jobs or pages or _last_jobs(campaign)
+        return max(jobs, pages, _last_jobs(campaign))
 
 
 def _more(campaign: "Campaign") -> "User":
