@@ -1,7 +1,8 @@
 """Telling webhooks what waits for them: rows are the queue.
 
 One is claimed with its next try already written, posted on a thread that touches no database, and recorded. A sender
-that dies in between leaves a row that is tried again, with the same id. Several senders may run.
+that dies in between leaves a row that is tried again, with the same id. Several senders may run, but the job lets one
+run at a time, so that silent addresses never take more than one worker's time.
 """
 
 import base64
@@ -16,13 +17,14 @@ from typing import NamedTuple
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db import connection, transaction
-from django.db.models import Count, F, Q
+from django.db.models import Count, F, OuterRef, Q, Subquery
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from api import webhooks
 from api.models import Delivery, Event, Webhook, WorkTold
+from core.locks import alone
 from core.models import Membership
 from core.sealing import SealedOtherwise, unseal
 from outbound import NotDelivered, Reach, post
@@ -35,6 +37,7 @@ AT_ONCE = 16  # claimed together: two turns of the threads
 MOST_OF_ONE = 4  # of one webhook, among these; of one that fails, a single one
 FIRST_PAUSE, MOST_TRIES = timedelta(seconds=30), 13  # doubling, to six hours at most: a little more than a day
 LONGEST_PAUSE = timedelta(hours=6)
+AFTER_ALL = timedelta(days=1)  # for which the work of a campaign that has finished is counted still
 log = logging.getLogger(__name__)
 
 # What works goes before what fails, so that nobody waits for the silent. Rows that another sender claims at this moment
@@ -63,10 +66,10 @@ class Message(NamedTuple):
 
 
 def deliveries_send(*, until: float) -> int:
-    """Try what is due until the clock (time.monotonic) says so. How many were taken."""
+    """Try what is due until the clock (time.monotonic) says so, unless another does. How many were taken."""
     taken, may_call = 0, webhooks.reach()
-    with ThreadPoolExecutor(THREADS) as pool:
-        while time.monotonic() < until and (claimed := _claim(timezone.now())):
+    with alone("deliveries_send") as mine, ThreadPoolExecutor(THREADS) as pool:
+        while mine and time.monotonic() < until and (claimed := _claim(timezone.now())):
             messages, problems = [], {}
             for delivery in claimed:
                 try:
@@ -130,10 +133,11 @@ def submitted_count(*, at: datetime) -> int:
 
 def _count(webhook: Webhook, at: datetime) -> int:
     known = dict(WorkTold.objects.filter(webhook=webhook).values_list("campaign", "submitted"))
-    unfinished = Campaign.objects.filter(lab=webhook.lab_id).exclude(
-        finished_revision=F("revision"), finished_revision__isnull=False
-    )
-    of_it = Assignment.objects.filter(campaign__in=unfinished).exclude(state=Assignment.State.ACTIVE)
+    newest = Assignment.objects.filter(campaign=OuterRef("pk")).order_by("-id").values("finished_at")[:1]
+    is_finished = Q(finished_revision=F("revision"), finished_revision__isnull=False)
+    campaigns_of_it = Campaign.objects.filter(lab=webhook.lab_id).alias(newest=Subquery(newest))
+    counting = campaigns_of_it.filter(~is_finished | Q(newest__gte=at - AFTER_ALL))
+    of_it = Assignment.objects.filter(campaign__in=counting, state=Assignment.State.SUBMITTED)
     before = Count("id", filter=Q(finished_at__lt=webhook.created_at))
     counted = of_it.values_list("campaign").annotate(all=Count("id"), before=before).order_by("campaign")
     more = {key: (total, total - known.get(key, old)) for key, total, old in counted if total > known.get(key, old)}
@@ -180,10 +184,14 @@ def _record(delivery: Delivery, problem: str, *, at: datetime) -> None:
     hook = Webhook.objects.filter(pk=delivery.webhook_id)
     if not problem:
         row.update(delivered_at=at, next_try_at=None, problem="")
-        hook.filter(failing_since__isnull=False).update(failing_since=None)
+        if hook.filter(failing_since__isnull=False).update(failing_since=None):
+            Delivery.objects.filter(webhook=delivery.webhook_id, next_try_at__gt=at).update(next_try_at=at)
         return
     row.update(problem=problem[:500])
     hook.filter(failing_since=None).update(failing_since=at)
+    # What else waits for this address waits as long: one try at a time is enough to find out.
+    waiting = Delivery.objects.filter(webhook=delivery.webhook_id, next_try_at__lt=delivery.next_try_at)
+    waiting.exclude(event=webhooks.TEST).update(next_try_at=delivery.next_try_at)
     if pause_after(delivery.tries) is not None:
         return
     row.update(next_try_at=None)

@@ -241,6 +241,13 @@ def user_of(request: Request) -> User:
     return request.user
 
 
+def may_spend_too(request: Request, lab: Lab) -> None:
+    """For a decision about money, which needs the right to spend besides. Raises PermissionDenied without it."""
+    require(user_of(request), lab, Right.SPEND)
+    if Scope.SPEND not in token_of(request).scopes:
+        raise exceptions.PermissionDenied(_("This token lacks the scope “%(scope)s”.") % {"scope": Scope.SPEND})
+
+
 def tag_of(content: Any) -> str:
     """The entity tag of what is shown."""
     return f'"{hashlib.sha256(JSONRenderer().render(content)).hexdigest()[:32]}"'
@@ -253,8 +260,12 @@ def _tags(header: str) -> set[str]:
 def _match(endpoint: Endpoint, request: Request, do: Callable[[], Response], *args: Any, **kwargs: Any) -> Response:
     """Do it if the thing still is what If-Match says, and let nobody with the same header come in between."""
     header = request.headers.get("If-Match")
-    if header is None or not hasattr(endpoint, "get"):
+    if header is None:
         return do()
+    if not hasattr(endpoint, "get"):
+        raise exceptions.ValidationError(
+            {"If-Match": [_("This address has nothing to read, so nothing to compare: leave it out.")]}
+        )
     with transaction.atomic():
         answers.hold(f"change {request.path}")
         if header.strip() != "*" and tag_of(endpoint.get(request, *args, **kwargs).data) not in _tags(header):

@@ -42,7 +42,10 @@ class RoleChange(serializers.Serializer[Any]):
 class InvitationShape(serializers.ModelSerializer[MemberInvitation]):
     """An offer to join a lab, which its link takes once."""
 
-    link = serializers.SerializerMethodField(help_text="Hand it over: whoever opens it first joins the lab.")
+    link = serializers.SerializerMethodField(
+        help_text="Hand it over: whoever opens it first joins the lab. Null in an answer that is repeated for its "
+        "Idempotency-Key."
+    )
 
     class Meta:
         model = MemberInvitation

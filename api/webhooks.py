@@ -100,8 +100,10 @@ def webhook_renew(*, webhook: Webhook) -> str:
     return secret
 
 
+@transaction.atomic
 def webhook_delete(*, webhook: Webhook) -> None:
-    """Remove it, with what it was told."""
+    """Remove it, with what it was told. Waits for who tells it something at this moment."""
+    Webhook.objects.select_for_update().get(pk=webhook.pk)
     webhook.delete()
 
 

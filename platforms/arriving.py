@@ -80,14 +80,14 @@ def leaves_alarm(*, publication: Publication, worker: Worker, came_from: str, at
     if not counts.reaches(campaign):
         return False
     text = _(
-        "Worker %(id)s has begun and left %(left)d tasks, and finished %(finished)d. They get no "
-        "more tasks of this campaign."
+        "A worker has begun and left %(left)d tasks, and finished %(finished)d. They get no more tasks of this "
+        "campaign."
     )
     alarm_raise(
         publication=publication,
         kind=Alarm.Kind.LEAVES,
         worker=worker,
-        text=text % {"id": worker.external_id, "left": counts.left, "finished": counts.finished},
+        text=text % {"left": counts.left, "finished": counts.finished},
         at=at,
     )
     return True

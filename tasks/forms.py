@@ -99,7 +99,7 @@ class PracticePairForm(forms.Form):
     question = forms.CharField(label=_("Question"), widget=forms.TextInput(attrs={"dir": "auto"}))
     better = forms.CharField(label=_("Better passage"), widget=_PASSAGE)
     worse = forms.CharField(label=_("Worse passage"), widget=_PASSAGE)
-    why = forms.CharField(
+    explanation = forms.CharField(
         label=_("Why it is better"),
         help_text=_("One or two sentences to the worker, shown after they have chosen. Name no letter."),
         widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),

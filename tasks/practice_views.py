@@ -37,7 +37,9 @@ def practice(request: Request, pk: int) -> HttpResponse:
             return _take_test(request, campaign)
         form, status = PracticePairForm(request.POST), 400
         if form.is_valid():
-            pairs = [*read_practice_pairs(campaign.practice_pairs), PracticePair(**form.cleaned_data)]
+            words = form.cleaned_data
+            pair = PracticePair(words["question"], words["better"], words["worse"], words["explanation"])
+            pairs = [*read_practice_pairs(campaign.practice_pairs), pair]
             try:
                 task_services.practice_write(campaign=campaign, pairs=pairs)
             except Refused as error:
@@ -60,7 +62,7 @@ def _remove(request: Request, campaign: Campaign) -> HttpResponse:
 
 
 def _take_test(request: Request, campaign: Campaign) -> HttpResponse:
-    key, why = request.POST["test"][:18], request.POST.get("why", "").strip()
+    key, why = request.POST["test"][:18], request.POST.get("explanation", "").strip()
     test = campaign.test_pairs.filter(pk=int(key)).first() if key.isdecimal() else None
     if test is None:
         raise NotYours(_("This campaign has no such test pair."))

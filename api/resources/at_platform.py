@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api import review_shapes, shapes
-from api.frame import Endpoint, Pages, checked, operation, user_of
+from api.frame import Endpoint, Pages, checked, may_spend_too, operation, user_of
 from api.resources.publications import DRAFT, publication_of
 from api.resources.work import worker_named
 from core.errors import NotYours
@@ -94,6 +94,7 @@ class _Submission(_AtPlatform):
         submission = platform_status.submissions_of(publication).filter(pk=key).first()
         if submission is None:
             raise NotYours(_("This publication has no such submission."))
+        may_spend_too(request, publication.campaign.lab)
         submission.publication = publication
         decided = service(submission=submission, by=user_of(request), at=timezone.now(), **sent)
         return Response(review_shapes.SubmissionShape(decided).data)

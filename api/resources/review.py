@@ -8,16 +8,15 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters import BooleanFilter, FilterSet
-from rest_framework.exceptions import PermissionDenied, ValidationError
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api import review_shapes
-from api.frame import Endpoint, Pages, checked, operation, token_of, user_of
-from api.models import Scope
+from api.frame import Endpoint, Pages, checked, may_spend_too, operation, user_of
 from api.resources.campaigns import soon
 from core.errors import NotYours
-from core.roles import Right, require
+from core.roles import Right
 from judgments import deciding, reported, reports
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
@@ -39,9 +38,7 @@ class _Bulk(Endpoint):
         """What was sent, with the assignments that it chooses. Decisions about money need the right to spend too."""
         sent = dict(checked(review_shapes.NewBulk, request))
         if sent["action"] in deciding.OF_MONEY:
-            require(user_of(request), campaign.lab, Right.SPEND)
-            if Scope.SPEND not in token_of(request).scopes:
-                raise PermissionDenied(_("This token lacks the scope “%(scope)s”.") % {"scope": Scope.SPEND})
+            may_spend_too(request, campaign.lab)
         return {
             "campaign": campaign,
             "action": sent["action"],

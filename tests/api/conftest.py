@@ -23,6 +23,7 @@ class Program:
     def __init__(self, user: User, *scopes: str, days: int = 1) -> None:
         at = timezone.now() - timedelta(hours=1)
         given = {"user": user, "name": "tests", "scopes": scopes or EVERYTHING, "days": days, "at": at}
+        self.user = user
         self.token, self.text = tokens.token_create(**given)
         self.client = Client(raise_request_exception=False)
 

@@ -210,6 +210,8 @@ def test_nobody_overwrites_what_they_have_not_seen(program: Program, campaign: C
 
     assert_problem(program.patch(address, {"name": "second"}, If_Match=tag), 412, says="changed")
 
+    nowhere = program.patch(f"{address}settings/", {"reward": "1.00"}, If_Match=tag)
+    assert_problem(nowhere, 400, field="If-Match")  # it cannot be read, so it would not be compared
     campaign.refresh_from_db()
     assert campaign.name == "first"
     assert program.patch(address, {"name": "third"}, If_Match=program.get(address)["ETag"]).status_code == 200

@@ -1,5 +1,6 @@
 """Through the API: people, the audit, review, pilots, drafts, and what waits for a person at a platform."""
 
+import json
 from decimal import Decimal
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from api.models import StoredAnswer
 from core.models import Lab, User
 from judgments import jobs as judgment_jobs
 from judgments.exports import pseudonym
@@ -42,7 +44,8 @@ def test_an_admins_program_manages_the_labs_people_and_reads_its_audit(lab: Lab,
 
     asked = {"role": "researcher", "email": "new@example.org"}
     invited = anna.post(f"labs/{lab.pk}/invitations/", asked, Idempotency_Key="new").json()
-    assert anna.post(f"labs/{lab.pk}/invitations/", asked, Idempotency_Key="new").json() == invited
+    assert anna.post(f"labs/{lab.pk}/invitations/", asked, Idempotency_Key="new").json() == invited | {"link": None}
+    assert invited["link"] not in json.dumps(list(StoredAnswer.objects.values("content")))
     path = invited["link"].partition("/invited/")[2]
     assert Client().get(f"/invited/{path}").status_code == 200
     assert [row["email"] for row in results(anna.get(f"labs/{lab.pk}/invitations/"))] == ["new@example.org"]
@@ -177,6 +180,9 @@ def test_what_waits_for_a_person_at_a_platform(campaign: Campaign, program: Prog
     assert (told["assignment"], told["decision"]) == (work.pk, "")
     address = f"{base}publication/submissions/{submission.pk}/"
     assert_problem(program.post(f"{address}reject/", {}), 400, field="why")
+    decider = Program(program.user, "read", "decide")
+    assert_problem(decider.post(f"{address}approve/", {"why": "Fine work."}), 403, says="spend")
+    assert not Operation.objects.exists()
     assert program.post(f"{address}approve/", {"why": "Fine work."}).json()["decision"] == "approve"
     assert_problem(program.post(f"{address}reject/", {"why": "On second thought."}), 409)
     assert Operation.objects.filter(submission=submission, kind="approve").count() == 1

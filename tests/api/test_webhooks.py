@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from django.core import mail
 from django.db import connection, transaction
+from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 
@@ -21,6 +23,7 @@ from api import delivering, jobs, webhooks
 from api.models import Delivery, Event, StoredAnswer, Webhook
 from core.models import AuditEntry, Lab, User
 from judgments.models import AlarmEpisode
+from judgments.services import assignment_leave
 from platforms.models import Publication
 from platforms.publishing import campaign_move
 from pools.models import Campaign, Collection, Job, QrelsVersion
@@ -174,8 +177,10 @@ def test_submitted_work_is_counted_once_for_each_campaign(campaign: Campaign, la
     jobs.count_submitted()
     assert not webhook.deliveries.exists()  # that was before
 
+    assignment_leave(assignment=factories.take(factories.worker(campaign, "leaver"), campaign), at=timezone.now())
     judge_all(campaign)
-    submitted = campaign.assignments.exclude(state="active").count()
+    submitted = campaign.assignments.filter(state="submitted").count()
+    Campaign.objects.filter(pk=campaign.pk).update(finished_revision=F("revision"))  # it ends with its last work
     assert jobs.count_submitted() == "campaigns told of: 1"
     assert jobs.count_submitted() == "campaigns told of: 0"
 
@@ -213,6 +218,65 @@ def test_what_fails_is_tried_again_with_growing_pauses_under_one_id(
     webhook.refresh_from_db()
     assert (webhook.failing_since, webhook.deliveries.get().tries) == (None, 4)
     assert len({headers["webhook-id"] for headers, _body in ear.heard}) == 1
+
+
+def test_a_silent_address_is_tried_once_at_a_time_and_told_everything_when_it_answers(
+    campaign: Campaign, lab: Lab, ear: Ear
+) -> None:
+    ear.status = 503
+    webhook, _secret = hook(lab, ear.url)
+    for _time in range(30):
+        webhooks.webhook_test(webhook=webhook, at=timezone.now())
+    Delivery.objects.update(event=Event.JOB_FAILED)
+    assert send() == 0
+    assert len(ear.heard) <= delivering.MOST_OF_ONE
+    assert not Delivery.objects.filter(next_try_at__lte=timezone.now()).exists()
+
+    ear.status, ear.heard = 204, []
+    Delivery.objects.filter(pk=Delivery.objects.earliest("next_try_at").pk).update(next_try_at=timezone.now())
+    assert delivering.deliveries_send(until=time.monotonic() + 20) == 30
+    assert len(ear.heard) == 30
+
+
+def test_one_sender_works_at_a_time(campaign: Campaign, lab: Lab, ear: Ear) -> None:
+    hook(lab, ear.url)
+    pause(campaign)
+    other = connection.copy()
+    with other.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(hashtextextended('deliveries_send', 0))")
+    assert send() == 0
+    assert ear.heard == []
+    other.close()
+    assert send() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_deletes_a_webhook_waits_for_what_it_is_told_and_stops_nobody(campaign: Campaign, lab: Lab) -> None:
+    webhook, _secret = hook(lab, "https://hooks.example.org/")
+    waits = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+    with ThreadPoolExecutor(1) as beside:
+        with transaction.atomic():
+            pause(campaign)
+            deleted = beside.submit(_delete, webhook)
+            with connection.cursor() as cursor:
+                for _time in range(200):
+                    cursor.execute(waits)
+                    if cursor.fetchone()[0]:
+                        break
+                    time.sleep(0.05)
+                else:
+                    pytest.fail("Nobody waits.")
+        deleted.result()
+    campaign.refresh_from_db()
+    assert campaign.state == Campaign.State.PAUSED
+    assert not Webhook.objects.exists() and not Delivery.objects.exists()
+
+
+def _delete(webhook: Webhook) -> None:
+    try:
+        webhooks.webhook_delete(webhook=webhook)
+    finally:
+        connection.close()
 
 
 def test_a_worker_that_dies_before_it_records_has_it_sent_again_with_the_same_id(

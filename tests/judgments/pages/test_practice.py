@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.errors import Refused
-from core.models import User
+from core.models import AuditEntry, User
 from judgments.erasing import personal_data
 from judgments.ethics import ethics_summary
 from judgments.models import Judgment
@@ -170,10 +170,11 @@ def test_a_test_pair_that_is_practised_is_in_no_hit(client: Client, rita: User, 
     with pytest.raises(Refused, match="no practice pairs"):
         task_services.campaign_launch(campaign=draft)
     test = draft.test_pairs.order_by("id").first()
-    assert client.post(address, {"test": test.pk, "why": ""}).status_code == 400
-    assert client.post(address, {"test": test.pk, "why": "Only one is about it."}).status_code == 303
-    own = {"question": "q", "better": "good\nand long", "worse": "bad", "why": "because"}
+    assert client.post(address, {"test": test.pk, "explanation": ""}).status_code == 400
+    assert client.post(address, {"test": test.pk, "explanation": "Only one is about it."}).status_code == 303
+    own = {"question": "q", "better": "good\nand long", "worse": "bad", "explanation": "because"}
     assert client.post(address, own).status_code == 303
+    assert not AuditEntry.objects.filter(why__in=["Only one is about it.", "because"]).exists()
     assert client.post(address, own | {"worse": "good and long"}).status_code == 409
     draft.refresh_from_db()
     assert [pair.better for pair in read_practice_pairs(draft.practice_pairs)] == [test.relevant_text, "good and long"]
