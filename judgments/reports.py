@@ -14,6 +14,7 @@ from judgments.models import PairDecision, PairReport, WorkerNote
 from pools import services as pool_services
 from pools.models import Campaign, Pair
 from tasks.models import Assignment
+from tasks.practice import must_have_practised
 
 LONGEST_NOTE = 2_000  # characters
 MOST_NOTES = 5  # from one receipt
@@ -35,6 +36,7 @@ def pair_report(*, assignment_id: int, position: int, reason: str, note: str, at
     assignment = Assignment.objects.get(pk=assignment_id)
     if assignment.state != Assignment.State.ACTIVE:
         raise NotNow(_("You have already finished this task, so its answers can no longer be changed."))
+    must_have_practised(assignment)
     item = assignment.items.filter(position=position).first()
     if item is None:
         raise NotYours(_("This task has no question %(position)d.") % {"position": position})

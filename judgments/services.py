@@ -27,6 +27,7 @@ from pools.models import Campaign, Pair
 from tasks import campaign_alarms
 from tasks import services as task_services
 from tasks.models import Assignment, Hit, Item, Worker
+from tasks.practice import must_have_practised
 
 log = logging.getLogger(__name__)
 
@@ -106,6 +107,7 @@ def assignment_finish(*, assignment: Assignment, at: datetime) -> Assignment:
     assignment = _lock(assignment)
     if assignment.state != Assignment.State.ACTIVE:
         return assignment
+    must_have_practised(assignment)
     missing = judgment_selectors.unanswered_positions(assignment)
     if missing:
         raise NotNow(

@@ -11,7 +11,9 @@ from statistics import median
 from typing import NamedTuple
 
 from django.db.models import Count, F, Q, QuerySet, Sum
+from django.utils.translation import gettext as _
 
+from core.errors import NotNow
 from evaluation.judging.reading import reading_minutes
 from pools.models import Campaign
 from pools.practice import PracticePair, practice_pairs_of, right_needed
@@ -173,6 +175,14 @@ def standing_of(worker: Worker, campaign: Campaign, came_from: str = "") -> Stan
     pairs = practice_pairs_of(campaign)
     goes = [go_of(row) for row in rows_of(worker, campaign, came_from)] if pairs else []
     return Standing(campaign, pairs, goes)
+
+
+def must_have_practised(assignment: Assignment) -> None:
+    """Raise NotNow while practice waits for the worker of an assignment."""
+    if assignment.campaign.practice == Campaign.Practice.NOTHING:
+        return
+    if not standing_of(assignment.worker, assignment.campaign, assignment.came_from).is_open:
+        raise NotNow(_("Practice comes first: open the task again to go on with it."))
 
 
 def without_failed(assignments: QuerySet[Assignment]) -> QuerySet[Assignment]:

@@ -1,6 +1,6 @@
 """Reading test pairs, HITs, workers and assignments."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from decimal import ROUND_CEILING, Decimal
 from math import ceil
@@ -70,13 +70,34 @@ def launch_obstacles(
 
 
 def _given_away(campaign: Campaign) -> list[str]:
-    """A sentence if practice shows the answer of a test pair."""
-    practised = {pair[:3] for pair in practice_pairs_of(campaign)}
-    for test in confirmed_tests(campaign) if practised else ():
-        if practice_of_test(test, "")[:3] in practised:
-            text = _("“%(question)s” is a practice pair and a test pair. Remove it from one of them.")
-            return [text % {"question": test.question}]
+    """A sentence if practice shows the answer of a test pair, here or in another campaign of the lab, or the answer to
+    a query that workers are asked about.
+    """
+    practised = {pair[:2] for pair in practice_pairs_of(campaign)}
+    if practised:
+        about = asked_about(campaign, {question for question, _better in practised})
+        if about:
+            text = _(
+                "“%(question)s” is a practice pair, and the campaign asks about the same query: workers would have "
+                "read which passage is better. Remove it."
+            )
+            return [text % {"question": min(about)}]
+    live = Campaign.objects.filter(lab=campaign.lab_id).exclude(state=Campaign.State.CLOSED).exclude(pk=campaign.pk)
+    elsewhere = {pair[:2] for other in live.exclude(practice_pairs="") for pair in practice_pairs_of(other)}
+    of_lab = TestPair.objects.filter(state=TestPair.State.CONFIRMED, campaign__in=live)
+    for tests, shown in ((confirmed_tests(campaign), practised | elsewhere), (of_lab, practised)):
+        for test in tests if shown else ():
+            if practice_of_test(test, "")[:2] in shown:
+                text = _("“%(question)s” is a practice pair and a test pair. Remove it from one of them.")
+                return [text % {"question": test.question}]
     return []
+
+
+def asked_about(campaign: Campaign, questions: Collection[str]) -> set[str]:
+    """Which of these questions (with runs of white space as one space) are queries whose pairs workers judge."""
+    pools = campaign.pools.filter(Exists(Pair.objects.filter(pool=OuterRef("pk"), is_reused=False)))
+    texts = pools.order_by().values_list("query__text", flat=True)
+    return {" ".join(text.split()) for text in texts.iterator(chunk_size=2_000)} & set(questions)
 
 
 def practice_of_test(test: TestPair, why: str) -> PracticePair:
@@ -122,9 +143,16 @@ def lacking_pay(campaign: Campaign) -> list[str]:
         "A HIT takes about %(minutes)d min and pays %(reward)s, which is %(hourly)s an hour. The lab's floor is "
         "%(floor)s an hour: pay at least %(least)s a HIT, or make HITs shorter."
     )
-    least = (campaign.lab.pay_floor * pace.minutes / 60).quantize(CENT, ROUND_CEILING)
-    figures = {"reward": pace.reward, "hourly": pace.hourly, "floor": campaign.lab.pay_floor, "least": least}
-    return [text % {"minutes": pace.minutes, **{name: dollars(figure) for name, figure in figures.items()}}]
+    if pace.practice:
+        text = _(
+            "With practice, a worker's first HIT takes about %(minutes)d min and pays %(reward)s, which is %(hourly)s "
+            "an hour. The lab's floor is %(floor)s an hour: pay at least %(least)s a HIT, or make practice or HITs "
+            "shorter."
+        )
+    minutes = pace.minutes + pace.practice
+    least = (campaign.lab.pay_floor * minutes / 60).quantize(CENT, ROUND_CEILING)
+    figures = {"reward": pace.reward, "hourly": pace.first_hourly, "floor": campaign.lab.pay_floor, "least": least}
+    return [text % {"minutes": minutes, **{name: dollars(figure) for name, figure in figures.items()}}]
 
 
 def packing_key(campaign_id: int) -> str:
@@ -173,7 +201,7 @@ class Pace(NamedTuple):
     @property
     def is_refused(self) -> bool:
         """Whether the campaign cannot be started, as the pay an hour is below the lab's floor."""
-        return self.lab_floor is not None and self.reward * 60 < self.lab_floor * self.minutes
+        return self.lab_floor is not None and self.reward * 60 < self.lab_floor * (self.minutes + self.practice)
 
 
 def expected_pace(

@@ -594,6 +594,8 @@ def practice_take_test(*, test_pair: TestPair, why: str, by: User | None, at: da
     if test_pair.state != TestPair.State.CONFIRMED:
         raise NotNow(_("Only a confirmed test pair can be used for practice."))
     pair = task_selectors.practice_of_test(test_pair, why)
+    if task_selectors.asked_about(campaign, {pair.question}):
+        raise NotNow(_("The campaign asks about the same query: practice would tell workers which passage is better."))
     practice_write(campaign=campaign, pairs=[*read_practice_pairs(campaign.practice_pairs), pair])
     test_pair_decide(test_pair=test_pair, confirm=False, by=by, at=at)
     return campaign

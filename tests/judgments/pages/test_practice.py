@@ -9,10 +9,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.errors import Refused
-from core.models import AuditEntry, User
+from core.models import AuditEntry, Lab, User
 from judgments.erasing import personal_data
 from judgments.ethics import ethics_summary
-from judgments.models import Judgment
+from judgments.models import Judgment, PairReport
 from judgments.practising import practice_answer
 from pools.forms import CampaignForm
 from pools.models import Campaign, Collection
@@ -217,6 +217,43 @@ def test_time_and_pay_count_practice_and_measured_times_leave_it_out(collection:
         )
     Assignment.objects.update(state="submitted", verdict="accepted", taken_at=at, finished_at=at + timedelta(minutes=8))
     assert task_selectors._seconds_taken(campaign) == [3 * 60]
+
+
+def test_who_has_not_practised_can_hand_in_nothing(collection: Collection) -> None:
+    campaign = practised(collection, "check")
+    assignment, token = begin(campaign)
+    browser = Client()
+    for item in assignment.items:
+        address = reverse("judging:report", args=[token, item.position])
+        assert browser.post(address, {"reason": "broken"}).status_code == 409
+    assert browser.post(reverse("judging:finish", args=[token])).status_code == 409
+    assignment.refresh_from_db()
+    assert (assignment.state, assignment.owed) == ("active", 0)
+    assert not PairReport.objects.exists()
+    for position in (1, 2):
+        answer(browser, token, position, right=True)
+    assert browser.post(reverse("judging:report", args=[token, 1]), {"reason": "broken"}).status_code == 303
+
+
+def test_practice_never_tells_the_answer_of_what_is_asked(collection: Collection) -> None:
+    query = collection.queries.get(qid="q1")
+    lines = f"{query.text}\tIt is here.\tIt is a thing.\tOnly one says where."
+    with pytest.raises(Refused, match="asks about the same query"):
+        practised(collection, "required", practice_pairs=lines)
+
+    first = practised(collection, "optional")
+    test = first.test_pairs.filter(state=TestPair.State.CONFIRMED).earliest("pk")
+    shown = f"{test.question}\t{test.relevant_text}\tanother\tIt is so."
+    with pytest.raises(Refused, match="is a practice pair and a test pair"):
+        practised(collection, "check", practice_pairs=shown)
+
+
+def test_the_labs_floor_counts_practice(collection: Collection) -> None:
+    draft = factories.campaign(collection, "draft", start=False, practice="required", practice_pairs=PAIRS)
+    pace = task_selectors.expected_pace(draft)
+    Lab.objects.filter(pk=draft.lab_id).update(pay_floor=pace.hourly)  # what a HIT without practice pays
+    draft.lab.refresh_from_db()
+    assert ["With practice" in text for text in task_selectors.lacking_pay(draft)] == [True]
 
 
 def test_a_trial_shows_practice_and_stores_nothing(collection: Collection) -> None:
