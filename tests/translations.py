@@ -14,6 +14,7 @@ NOT_READ = {"api.py"}  # what it refuses, no page of ours sends
 # Of modules that speak to researchers too, the functions and classes that speak to workers.
 PARTS = {
     "tasks/default_texts.py": {"default_words", "_consent"},
+    "tasks/practice.py": {"must_have_practised"},
     "tasks/services.py": {"may_take", "_closed_reason", "nothing_left_reason"},
     "judgments/reports.py": {"pair_report", "note_write"},
     "judgments/services.py": {"judgment_save", "assignment_finish"},
