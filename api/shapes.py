@@ -852,6 +852,7 @@ VERSION_EXAMPLE = {
     "changed": 0,
     "unchanged": 0,
     "unsettled": 0,
+    "adjudicated": 0,
     "qrels": 55,
     "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 }
@@ -864,7 +865,8 @@ class VersionShape(serializers.ModelSerializer[QrelsVersion]):
     class Meta:
         model = QrelsVersion
         fields = [
-            *("number", "campaign", "made_at", "why", "added", "changed", "unchanged", "unsettled", "qrels", "sha256"),
+            *("number", "campaign", "made_at", "why", "added", "changed", "unchanged", "unsettled", "adjudicated"),
+            *("qrels", "sha256"),
         ]
 
 

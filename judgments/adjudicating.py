@@ -138,10 +138,13 @@ def pair_case(campaign: Campaign, pair: Pair) -> PairCase:
 
 @transaction.atomic
 def pair_adjudicate(
-    *, campaign: Campaign, pair: Pair, choice: str, note: str = "", by: User, at: datetime
+    *, campaign: Campaign, pair: Pair, choice: str, note: str = "", seen: int, by: User, at: datetime
 ) -> Adjudication:
     """A person decides on a pair whose judgments disagree. The judgments stay as they are; what was decided before is
     taken back. The same again changes nothing.
+
+    `seen` is the key of the decision that the person saw stand, 0 for none. Raises NotNow if that has changed, and if
+    the judgments do not disagree.
     """
     if choice not in Choice.values:
         raise BadRequest(_("Choose which passage is better, or that neither is, or that you cannot say."))
@@ -151,6 +154,7 @@ def pair_adjudicate(
     standing = _lock(campaign, pair)
     if standing is not None and (standing.choice, standing.note) == (choice, note):
         return standing
+    _must_be_as_seen(standing, seen)
     case = pair_case(campaign, pair_of(campaign, pair.pk))
     if not case.disagrees:
         raise NotNow(_("The judgments on this pair do not disagree, so there is nothing to settle."))
@@ -162,10 +166,14 @@ def pair_adjudicate(
 
 
 @transaction.atomic
-def adjudication_undo(*, campaign: Campaign, pair: Pair, by: User, at: datetime) -> None:
-    """Take back what was decided on a pair: its judgments count again. Again is not an error."""
+def adjudication_undo(*, campaign: Campaign, pair: Pair, seen: int, by: User, at: datetime) -> None:
+    """Take back what was decided on a pair: its judgments count again. Again is not an error.
+
+    `seen` is the key of the decision that the person saw stand. Raises NotNow if another one stands.
+    """
     standing = _lock(campaign, pair)
     if standing is not None:
+        _must_be_as_seen(standing, seen)
         _take_back(standing, by, at)
         pool_services.campaign_mark_changed(campaign_id=campaign.pk)
 
@@ -176,6 +184,16 @@ def _lock(campaign: Campaign, pair: Pair) -> Adjudication | None:
     if pairs.select_for_update(of=("self",), no_key=True).first() is None:
         raise NotYours(_("This campaign has no such pair."))
     return Adjudication.objects.filter(pair=pair, undone_at=None).first()
+
+
+def _must_be_as_seen(standing: Adjudication | None, seen: int) -> None:
+    if standing is None and seen:
+        raise NotNow(_("The decision on this pair has been taken back in the meantime. Look at the pair again."))
+    if standing is not None and standing.pk != seen:
+        raise NotNow(
+            _("This pair has been decided in the meantime by %(who)s: %(choice)s. Look at the pair again.")
+            % {"who": standing.by, "choice": standing.get_choice_display()}
+        )
 
 
 def _take_back(standing: Adjudication, by: User, at: datetime) -> None:

@@ -55,13 +55,14 @@ def disagreement(request: Request, pk: int, pair_pk: int) -> HttpResponse:
     campaign = campaign_of(request, pk)
     pair, worker = adjudicating.pair_of(campaign, pair_pk), _worker(request, campaign)
     if request.method == "POST":
-        by, at = request.user, timezone.now()
+        by, at, seen = request.user, timezone.now(), request.POST.get("seen", "")
+        shown = int(seen[:18]) if seen.isdecimal() else 0
         if "undo" in request.POST:
-            adjudicating.adjudication_undo(campaign=campaign, pair=pair, by=by, at=at)
+            adjudicating.adjudication_undo(campaign=campaign, pair=pair, seen=shown, by=by, at=at)
             messages.success(request, _("The decision is taken back: the judgments count again."))
             return _go(campaign, pair.pk, worker)
         choice, note = request.POST.get("choice", ""), request.POST.get("note", "")
-        adjudicating.pair_adjudicate(campaign=campaign, pair=pair, choice=choice, note=note, by=by, at=at)
+        adjudicating.pair_adjudicate(campaign=campaign, pair=pair, choice=choice, note=note, seen=shown, by=by, at=at)
         following = adjudicating.next_waiting(campaign, after=pair.pk, worker=worker)
         if following is None:
             messages.success(request, _("Every disagreement is settled."))

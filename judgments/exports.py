@@ -71,6 +71,7 @@ NAMES = {
     "preference-qrels.csv": "preference qrels (PyTerrier: qid, docno, label)",
     "original-and-preference-qrels.txt": "original and preference qrels together (TREC)",
     "preferences.txt": "every judgment that counts: query, a, b, preferred",
+    "counted-preferences.txt": "the same as the tournament counts them: with what people decided on adjudicated pairs",
     "pairs.tsv": "every pair with its outcome",
     "pairs.jsonl": "every pair with its outcome",
     "judged-pairs.tsv": "every judged pair with its texts, and which passage is the qrel",
@@ -279,8 +280,8 @@ def _merged(source: Source) -> Iterator[bytes]:
     return _lines(f"{query} 0 {pid} {grade}" for (query, pid), grade in grades.items())
 
 
-def _preferences(source: Source) -> Iterator[bytes]:
-    rows = (row for row in source.counted if source.may_leave(row.query, row.a, row.b))
+def _preferences(source: Source, preferences: Iterable[Preference]) -> Iterator[bytes]:
+    rows = (row for row in preferences if source.may_leave(row.query, row.a, row.b))
     return _lines(f"{query} {a} {b} {TIE if preferred is None else preferred}" for query, a, b, preferred in rows)
 
 
@@ -534,7 +535,8 @@ _MAKE: dict[str, Callable[[Source], Iterator[bytes]]] = {
     "preference-qrels.tsv": lambda source: _qrels(source, "\t"),
     "preference-qrels.csv": _labelled,
     "original-and-preference-qrels.txt": _merged,
-    "preferences.txt": _preferences,
+    "preferences.txt": lambda source: _preferences(source, source.preferences),
+    "counted-preferences.txt": lambda source: _preferences(source, source.counted),
     "pairs.tsv": lambda source: _tsv(_of_pairs(source, PAIR_COLUMNS), _pair_records(source)),
     "pairs.jsonl": lambda source: _jsonl(_pair_records(source)),
     "judged-pairs.tsv": lambda source: _tsv(

@@ -56,7 +56,7 @@ from pools.selectors import base_answers, twins_of
 from tasks.models import Assignment, Platform, Worker
 
 # What the export files hold. A new one makes all of them again.
-FORMAT = 7
+FORMAT = 8
 SOFTWARE = f"{VERSION}/{FORMAT}"
 
 
@@ -196,10 +196,21 @@ def counted_preferences(
 
 
 def decided_pairs(campaign: Campaign, pool: Pool | None = None) -> dict[tuple[str, str, str], str | None]:
-    """The better passage, or None for a tie, by `(query, a, b)`, of the pairs that count as somebody decided."""
+    """The better passage, or None for a tie, by `(query, a, b)`, of the pairs that count as somebody decided: those
+    whose judgments disagree now.
+    """
     deciding = adjudications_of(campaign, pool).exclude(choice=Adjudication.Choice.UNSURE).order_by()
+    deciding = deciding.filter(_has_judgment(for_a=True), _has_judgment(for_a=False))
     rows = deciding.values_list("pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "choice")
     return {(qid, a, b): {"a": a, "b": b}.get(choice) for qid, a, b, choice in rows}
+
+
+def _has_judgment(*, for_a: bool) -> Q:
+    """Whether one of the judgments that count on the `pair` of a row prefers this passage."""
+    left, right = Q(judgment__preferred=Judgment.Side.LEFT), Q(judgment__preferred=Judgment.Side.RIGHT)
+    side = left & Q(judgment__item__a_left=for_a) | right & Q(judgment__item__a_left=not for_a)
+    own = Acceptance.objects.filter(side, pair=OuterRef("pair"))
+    return Q(Exists(own)) | Q(Exists(ReusedJudgment.objects.filter(pair=OuterRef("pair"), prefers_a=for_a)))
 
 
 class ReusedRow(NamedTuple):

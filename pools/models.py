@@ -667,6 +667,11 @@ class QrelsVersion(models.Model):
     held_back = models.PositiveIntegerField(
         help_text=_("Queries left as they were, as only a run that is not for release brought an answer.")
     )
+    adjudicated = models.PositiveIntegerField(
+        default=0,
+        db_default=0,
+        help_text=_("Pairs that a person decided, since their judgments disagreed, of the queries that it settles."),
+    )
     qrels = models.PositiveIntegerField(help_text=_("Lines of its qrels file."))
     sha256 = models.CharField(max_length=64, help_text=_("Of its qrels file in TREC format."))
 

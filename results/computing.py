@@ -332,11 +332,12 @@ def _certainty(
     inputs: Inputs,
     board: Board,
     pools: Mapping[str, tuple[str, ...]],
-    judgments: Sequence[Preference],
+    counted: Sequence[Preference],
     runs: Sequence[str],
     seed: int,
 ) -> Json:
-    """How certain ranks and best known answers are; only known for the tournament.
+    """How certain ranks and best known answers are; only known for the tournament. What varies is what workers judged,
+    on adjudicated pairs too: one person's decision says nothing of how sure people are.
 
     Where each pair was judged once, judgments vary by a rate of error: the campaign's, or an assumed one.
     """
@@ -344,7 +345,8 @@ def _certainty(
         return {"error_rate": None, "ranks": None, "stability": None, "resampled": None}
     entered = inputs.campaign.error_rate
     rate = None if inputs.campaign.overlap > 1 else ASSUMED if entered is None else float(entered)
-    found = certainty(pools, judgments, board=board, error_rate=rate, seed=seed)
+    judgments = [row for row in inputs.preferences if row.query not in inputs.waiting]
+    found = certainty(pools, judgments, board=board, error_rate=rate, seed=seed, counted=counted)
     judged = Counter(row.query for row in judgments)
     stability: list[Json] = [
         {"qid": query, "best": sorted(shares), "share": min(shares.values())}

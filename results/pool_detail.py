@@ -38,7 +38,7 @@ class PairDetail:
     """A pair (the lower number first), its outcome, and every judgment behind it, oldest first.
 
     `for_a` and `for_b` count judgments. `adjudicated` is what a person decided, if that stands, and `better` the
-    passage that it prefers.
+    passage that it prefers; it counts while judgments are for both.
     """
 
     pk: int

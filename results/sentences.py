@@ -505,10 +505,10 @@ def _crowd(data: Data) -> Iterator[str]:
         ) % {"share": percent(agreement["raw"]), "pairs": f"{agreement['pairs']:,}", "alpha": alpha}
     if data["adjudicated"]:
         yield ngettext(
-            "%(count)s pair whose judgments disagreed was adjudicated by a person. It counts as decided; agreement is "
-            "about the workers' judgments alone.",
+            "%(count)s pair whose judgments disagreed was adjudicated by a person. It counts as decided; agreement and "
+            "certainty are about the workers' judgments alone.",
             "%(count)s pairs whose judgments disagreed were adjudicated by a person. They count as decided; agreement "
-            "is about the workers' judgments alone.",
+            "and certainty are about the workers' judgments alone.",
             data["adjudicated"],
         ) % {"count": f"{data['adjudicated']:,}"}
     triples = data["triples"]

@@ -31,13 +31,14 @@ class Settled(NamedTuple):
     An answer whose text has other ids in the collection is there by each that may leave. Every other query of the
     campaign is in one of the sets: in `overtaken` if another campaign replaced the answers that it challenged, in
     `unsettled` if it lacks judgments or another round, in `held_back` if only a run that is not for release brought
-    its best known answer.
+    its best known answer. On `adjudicated` pairs of the answered queries, what a person decided counts.
     """
 
     answers: Answers
     overtaken: frozenset[str]
     unsettled: frozenset[str]
     held_back: frozenset[str]
+    adjudicated: int
 
 
 def settled_by(campaign: Campaign, newest: QrelsVersion | None) -> Settled:
@@ -63,11 +64,13 @@ def settled_by(campaign: Campaign, newest: QrelsVersion | None) -> Settled:
         answers[query] = tuple(sorted({*answers.get(query, ()), *ids}))
     held_back = {query for query, passage in derived.qrels if (query, passage) in withheld}
     left = held_back | overtaken
+    settled = {query: passages for query, passages in answers.items() if query not in left}
     return Settled(
-        {query: passages for query, passages in answers.items() if query not in left},
+        settled,
         frozenset(overtaken.intersection({*answers, *derived.incomplete})),
         frozenset({*derived.incomplete} - overtaken),
         frozenset(held_back - overtaken),
+        sum(query in settled for query, _a, _b in judgment_selectors.decided_pairs(campaign)),
     )
 
 
@@ -130,6 +133,7 @@ def version_add(
             overtaken=len(settled.overtaken),
             unsettled=len(settled.unsettled),
             held_back=len(settled.held_back),
+            adjudicated=settled.adjudicated,
             qrels=sum(map(len, after.values())),
             sha256=hashlib.sha256("".join(qrels_lines(after)).encode()).hexdigest(),
         )

@@ -51,8 +51,12 @@ def certainty(
     seed: int = 0,
     confidence: float = CONFIDENCE,
     allow_incomplete: bool = False,
+    counted: Iterable[Preference] | None = None,
 ) -> Certainty:
     """Over resamples of the judgments and, for the runs of a board, of the queries too.
+
+    The answers are those of the judgments, or of `counted`: the same with what was decided on adjudicated pairs. What
+    is drawn again is what people judged.
 
     Without an error rate, each pair's judgments are drawn again from its own. A pair that was judged once would then
     never vary: such judgments need the rate at which people err, by which each is turned round. No judgment is ever
@@ -66,7 +70,7 @@ def certainty(
     if error_rate is not None and not 0 <= error_rate <= 0.5:
         raise ValueError(f"error rate {error_rate} where 0 to 0.5 is needed")
     judgments = list(preferences)
-    sized, best = _playable(pools, judgments, allow_incomplete)
+    sized, best = _playable(pools, judgments, judgments if counted is None else counted, allow_incomplete)
     of_judgments, of_queries = np.random.default_rng(seed).spawn(2)
     standing = None
     if board is not None:
@@ -148,11 +152,14 @@ class _Standing:
 
 
 def _playable(
-    pools: Mapping[str, Collection[str]], judgments: list[Preference], allow_incomplete: bool
+    pools: Mapping[str, Collection[str]],
+    judgments: list[Preference],
+    counted: Iterable[Preference],
+    allow_incomplete: bool,
 ) -> tuple[list[SizedPools], dict[str, set[str]]]:
     """The pools that give qrels, by size, and their best known answers."""
     best: dict[str, set[str]] = {}
-    for query, passage in derive(pools, judgments, allow_incomplete=allow_incomplete).qrels:
+    for query, passage in derive(pools, counted, allow_incomplete=allow_incomplete).qrels:
         best.setdefault(query, set()).add(passage)
     own = [preference for preference in judgments if preference.query in best]
     return by_size({query: pools[query] for query in best}, own), best

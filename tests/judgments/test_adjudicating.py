@@ -4,6 +4,7 @@ taken back.
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from pools.models import Campaign, Pair
 from results.computing import compute
 from results.inputs import inputs_of
 from results.sentences import findings
+from results.versions import version_add
 from tasks.models import Worker
 from tests import browser, factories
 from tests.looking import looks_right
@@ -51,6 +53,12 @@ def pair_on(campaign: Campaign, qid: str) -> Pair:
 
 def page_of(pair: Pair) -> str:
     return reverse("judgments:disagreement", args=[pair.pool.campaign_id, pair.pk])
+
+
+def seen_on(client: Client, pair: Pair) -> dict[str, str]:
+    """What the form on a pair's page says of the decision that it was shown with."""
+    (seen,) = set(re.findall(r'name="seen" value="(\d+)"', client.get(page_of(pair)).text))
+    return {"seen": seen}
 
 
 def rows(content: bytes) -> list[dict[str, str]]:
@@ -98,11 +106,11 @@ def test_a_decision_is_taken_back_and_decided_anew_and_every_step_is_kept(
     client.force_login(rita)
     pair, before = pair_on(split, "q1"), Campaign.objects.get(pk=split.pk).revision
     for given in ({"choice": "a", "note": "First."}, {"choice": "a", "note": "First."}, {"undo": "yes"}):
-        assert client.post(page_of(pair), given).status_code == 303
+        assert client.post(page_of(pair), given | seen_on(client, pair)).status_code == 303
     assert Campaign.objects.get(pk=split.pk).revision == before + 2
     assert judgment_selectors.derived(split).qrels == (("q1", "p2"), ("q2", "p4"))
-    client.post(page_of(pair), {"choice": "a"})
-    client.post(page_of(pair), {"choice": "tie"})
+    client.post(page_of(pair), {"choice": "a"} | seen_on(client, pair))
+    client.post(page_of(pair), {"choice": "tie"} | seen_on(client, pair))
     kept = list(Adjudication.objects.order_by("id").values_list("choice", "note", "undone_by"))
     assert kept == [("a", "First.", rita.pk), ("a", "", rita.pk), ("tie", "", None)]
     assert judgment_selectors.derived(split).qrels == (("q1", "p1"), ("q1", "p2"), ("q2", "p4"))
@@ -115,6 +123,32 @@ def test_a_decision_is_taken_back_and_decided_anew_and_every_step_is_kept(
             cursor.execute(statement)
 
 
+def test_a_decision_that_somebody_else_made_meanwhile_is_neither_replaced_nor_taken_back_unseen(
+    client: Client, split: Campaign, rita: User
+) -> None:
+    pair = pair_on(split, "q1")
+    client.force_login(rita)
+    unsettled = seen_on(client, pair)
+    sam = factories.member(split.lab, "researcher")
+    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice="b", seen=0, by=sam, at=timezone.now())
+    refused = client.post(page_of(pair), {"choice": "a"} | unsettled)
+    assert refused.status_code == 409 and f"by {sam}" in refused.text
+    assert client.post(page_of(pair), {"choice": "b"} | unsettled).status_code == 303  # the same: nothing is lost
+
+    earlier = seen_on(client, pair)
+    standing = Adjudication.objects.get()
+    assert (standing.choice, standing.by, standing.undone_at) == ("b", sam, None)
+    anew = {"choice": "tie", "seen": standing.pk, "by": sam, "at": timezone.now()}
+    adjudicating.pair_adjudicate(campaign=split, pair=pair, **anew)
+    assert client.post(page_of(pair), {"undo": "yes"} | earlier).status_code == 409
+    assert Adjudication.objects.get(undone_at=None).choice == "tie"
+    adjudicating.adjudication_undo(
+        campaign=split, pair=pair, seen=Adjudication.objects.get(undone_at=None).pk, by=sam, at=timezone.now()
+    )
+    assert client.post(page_of(pair), {"choice": "b"} | earlier).status_code == 409
+    assert not Adjudication.objects.filter(undone_at=None).exists()
+
+
 def test_only_a_pair_whose_judgments_disagree_is_settled_and_only_by_who_may(
     client: Client, split: Campaign, campaign: Campaign, alice: Worker, rita: User
 ) -> None:
@@ -122,7 +156,7 @@ def test_only_a_pair_whose_judgments_disagree_is_settled_and_only_by_who_may(
     factories.do(alice, campaign)
     agreed = Pair.objects.filter(acceptances__assignment__worker=alice).first()
     assert agreed is not None
-    given: dict[str, Any] = {"choice": "a", "by": rita, "at": timezone.now()}
+    given: dict[str, Any] = {"choice": "a", "seen": 0, "by": rita, "at": timezone.now()}
     with pytest.raises(NotNow):
         adjudicating.pair_adjudicate(campaign=campaign, pair=agreed, **given)
     with pytest.raises(NotYours):
@@ -136,7 +170,7 @@ def test_only_a_pair_whose_judgments_disagree_is_settled_and_only_by_who_may(
 
 
 @pytest.mark.parametrize("choice", ["a", "tie"])
-def test_exports_say_what_was_settled_and_their_qrels_follow_from_their_preferences(
+def test_exports_say_what_was_settled_and_keep_what_workers_said_apart_from_what_the_qrels_follow_from(
     split: Campaign, rita: User, tmp_path: Path, choice: str
 ) -> None:
     plain = factories.exported(split)
@@ -145,7 +179,7 @@ def test_exports_say_what_was_settled_and_their_qrels_follow_from_their_preferen
         and "pairs adjudicated" not in json.loads(plain["manifest.json"])["counts"]
     )
     pair, at = pair_on(split, "q1"), timezone.now()
-    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice=choice, note="Why\tnot.", by=rita, at=at)
+    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice=choice, note="Why\tnot.", seen=0, by=rita, at=at)
     files = factories.exported(split)
     (row,) = rows(files["adjudications.tsv"])
     assert (row["query"], row["choice"], row["a_preferred"], row["b_preferred"]) == ("q1", choice, "1", "2")
@@ -159,8 +193,9 @@ def test_exports_say_what_was_settled_and_their_qrels_follow_from_their_preferen
     assert (counts["judgments accepted"], counts["pairs adjudicated"]) == (6, 1)
     assert files["judgments.tsv"] == plain["judgments.tsv"]
 
-    played = tmp_path / "preferences.txt"
-    played.write_bytes(files["preferences.txt"])
+    assert files["preferences.txt"] == plain["preferences.txt"] == plain["counted-preferences.txt"]
+    played = tmp_path / "counted-preferences.txt"
+    played.write_bytes(files["counted-preferences.txt"])
     pools = {"q1": ("p1", "p2"), "q2": ("p3", "p4")}
     qrels = derive(pools, read_preferences(played, ties=True)).qrels
     assert [f"{query} 0 {pid} 1" for query, pid in qrels] == files["preference-qrels.txt"].decode().splitlines()
@@ -169,13 +204,50 @@ def test_exports_say_what_was_settled_and_their_qrels_follow_from_their_preferen
 def test_results_say_how_many_were_settled_and_agreement_is_the_workers_alone(split: Campaign, rita: User) -> None:
     before = compute(inputs_of(split))
     pair, at = pair_on(split, "q1"), timezone.now()
-    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice="a", by=rita, at=at)
+    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice="a", seen=0, by=rita, at=at)
     after = compute(inputs_of(split))
     assert (before["adjudicated"], after["adjudicated"]) == (0, 1)
     assert after["agreement"] == before["agreement"] and after["judgments"] == before["judgments"] == 6
     assert (before["changed"], after["changed"]) == (2, 1)
     said = " ".join(sentence for finding in findings(after) for sentence in finding.sentences)
     assert "1 pair whose judgments disagreed was adjudicated by a person" in said
+
+
+def test_how_certain_an_answer_is_follows_from_the_workers_judgments_not_from_one_decision(
+    split: Campaign, rita: User
+) -> None:
+    by_query = {answer["qid"]: answer for answer in compute(inputs_of(split))["stability"]}
+    pair, at = pair_on(split, "q1"), timezone.now()
+    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice="a", seen=0, by=rita, at=at)
+    settled = {answer["qid"]: answer for answer in compute(inputs_of(split))["stability"]}
+    assert (by_query["q1"]["best"], settled["q1"]["best"]) == (["p2"], ["p1"])
+    assert settled["q1"]["share"] == pytest.approx(1 - by_query["q1"]["share"])  # three judgments cannot tie
+    assert settled["q2"] == by_query["q2"]
+
+
+def test_a_decision_counts_only_while_the_judgments_disagree(client: Client, split: Campaign, rita: User) -> None:
+    pair = pair_on(split, "q1")
+    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice="a", seen=0, by=rita, at=timezone.now())
+    version = version_add(campaign=split, why="Settled.", by=rita, at=timezone.now())
+    assert version.adjudicated == 1
+    client.force_login(rita)
+    version_page = reverse("results:version", args=[split.collection_id, version.number])
+    assert "1 pair whose judgments disagreed was decided by a person" in client.get(version_page).text
+
+    work = Worker.objects.get(label="Ann").assignments.get()
+    judgment_services.assignment_exclude(assignment=work, why="Careless.", by=rita, at=timezone.now())
+    factories.do(factories.worker(split, "Dan"), split, prefer="b")
+    assert judgment_selectors.derived(split).qrels == (("q1", "p2"), ("q2", "p4"))
+    files = factories.exported(split)
+    assert b"q1 0 p2 1" in files["preference-qrels.txt"] and b"adjudicated" not in files["pairs.tsv"]
+    assert files["counted-preferences.txt"] == files["preferences.txt"]
+    assert compute(inputs_of(split))["adjudicated"] == 0
+    assert version_add(campaign=split, why="Redone.", by=rita, at=timezone.now()).adjudicated == 0
+    page, query = (
+        client.get(address).text for address in (page_of(pair), reverse("results:query", args=[split.pk, pair.pool_id]))
+    )
+    assert "so they count, and what was decided does not" in page and "Settled:" not in page
+    assert "decided, but not counted: the judgments do not disagree" in query and "settled: passage" not in query
 
 
 def test_disagreements_are_counted_anew_when_work_is_excluded_and_narrowed_to_a_worker(

@@ -95,10 +95,10 @@ def test_a_replaced_file_can_be_read_to_its_end_and_is_deleted_an_hour_later(cam
     assert stored_files.replaced_delete(at=timezone.now()) == 0
     assert default_storage.exists(before.file.name)
     later = timezone.now() + stored_files.GRACE + timedelta(minutes=1)
-    assert stored_files.replaced_delete(at=later) == 20
+    assert stored_files.replaced_delete(at=later) == 21
     assert not default_storage.exists(before.file.name)
     assert default_storage.exists(current(campaign).file.name)
-    assert StoredFile.objects.count() == 20
+    assert StoredFile.objects.count() == 21
 
 
 def test_what_a_killed_job_left_in_storage_is_deleted_a_day_later(
@@ -114,7 +114,7 @@ def test_what_a_killed_job_left_in_storage_is_deleted_a_day_later(
     assert left.state == StoredFile.State.WRITING and default_storage.exists(left.file.name)
     assert judgment_selectors.stored_file(campaign, StoredFile.Kind.EXPORT, QRELS) is None
     assert stored_files.replaced_delete(at=timezone.now() + timedelta(hours=1)) == 0
-    assert stored_files.replaced_delete(at=timezone.now() + timedelta(hours=25)) == 20
+    assert stored_files.replaced_delete(at=timezone.now() + timedelta(hours=25)) == 21
     assert not default_storage.exists(left.file.name)
 
 

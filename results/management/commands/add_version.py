@@ -39,7 +39,8 @@ class Command(SiteCommand):
             f"Version {version.number} of {version.collection.name}: {version.queries:,} queries, {version.added:,} "
             f"added, {version.changed:,} changed, {version.unchanged:,} unchanged. SHA-256 {version.sha256}"
         )
-        names = ("number", "queries", "added", "changed", "unchanged", "overtaken", "unsettled", "held_back", "sha256")
+        counts = ("added", "changed", "unchanged", "overtaken", "unsettled", "held_back", "adjudicated")
+        names = ("number", "queries", *counts, "sha256")
         return {"collection": version.collection_id, **{name: getattr(version, name) for name in names}}
 
 
