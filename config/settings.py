@@ -262,6 +262,7 @@ CELERY_TASK_ANNOTATIONS = {
         "results.jobs.compute_results",
         "results.jobs.add_versions",
         "results.jobs.score_versions",
+        "results.jobs.compare_machines",
     )
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -279,6 +280,7 @@ CELERY_BEAT_SCHEDULE = {
     "compute results": {"task": "results.jobs.compute_results", "schedule": 60.0},
     "make versions that were asked for": {"task": "results.jobs.add_versions", "schedule": 30.0},
     "score runs on versions of the preference qrels": {"task": "results.jobs.score_versions", "schedule": 60.0},
+    "compare machine judges with people": {"task": "results.jobs.compare_machines", "schedule": 60.0},
     "decide on submitted work and pay": {"task": "platforms.jobs.settle", "schedule": 60.0},
     "ask for more work where it is needed": {"task": "platforms.jobs.requeue", "schedule": 120.0},
     "look whether the money will last": {"task": "platforms.jobs.watch_balances", "schedule": 600.0},

@@ -6,7 +6,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from core.models import Lab
-from pools.models import Campaign, ImportedPreference, Pair, PreferenceImport
+from pools.models import Campaign, Collection, ImportedPreference, Pair, PreferenceImport
 from tasks.models import Assignment, Item, Worker
 
 
@@ -530,6 +530,52 @@ class AlarmMail(models.Model):
 
     def __str__(self) -> str:
         return f"{self.episode_id} to {self.user_id}"
+
+
+class MachineJudge(models.Model):
+    """A machine that was asked about pairs of a collection elsewhere, such as a language model.
+
+    Its answers have tables of their own, which nothing reads but the comparison with people: they are no judgments.
+    `sha256` is that of its lines, `query a b said` with tabs between, however they were written or compressed.
+    """
+
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="machine_judges")
+    name = models.CharField(max_length=100)
+    model = models.CharField(max_length=200)
+    prompt = models.TextField(max_length=20_000)
+    sha256 = models.CharField(max_length=64)
+    answer_count = models.PositiveIntegerField()
+    pair_count = models.PositiveIntegerField()
+    imported_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    imported_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["collection", "name"], name="machine_judge_name_once"),
+            models.UniqueConstraint(fields=["collection", "sha256"], name="machine_judge_file_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class MachineAnswer(models.Model):
+    """One line of a machine's answers, by ids: `said` is `a`, which it was shown first, `b`, = or !, as in the file."""
+
+    judge = models.ForeignKey(MachineJudge, on_delete=models.CASCADE, related_name="answers", db_index=False)
+    line = models.PositiveIntegerField()
+    query = models.TextField()
+    a = models.TextField()
+    b = models.TextField()
+    said = models.TextField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["judge", "line"], name="machine_answer_once_per_line")]
+
+    def __str__(self) -> str:
+        return f"line {self.line} of {self.judge_id}"
 
 
 class Retention(models.Model):

@@ -94,6 +94,15 @@ def judgments_ask(
     return _ask(job, {Part.JUDGMENTS: file}, by, at)
 
 
+def machine_ask(
+    *, collection: Collection, file: Sent, name: str, model: str, prompt: str, by: User | None, at: datetime
+) -> Job:
+    """Store a file of a machine's answers, and ask for it to be imported. Raises FileAway if it cannot be stored."""
+    request = {"model": model, "prompt": prompt}
+    job = Job(lab=collection.lab, kind=Job.Kind.MACHINE, name=name, collection=collection, request=request)
+    return _ask(job, {Part.MACHINE: file}, by, at)
+
+
 def campaign_ask(
     *,
     collection: Collection,

@@ -207,7 +207,26 @@ class RunUploadForm(forms.Form):
         return upload
 
 
-class PreferencesForm(forms.Form):
+class AnswersForm(forms.Form):
+    """A file of what somebody preferred, and a name for it."""
+
+    file = forms.FileField()
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=100,
+        required=False,
+        help_text=gettext_lazy("Leave empty to use the file's name without its extensions."),
+    )
+
+    def clean_file(self) -> object:
+        """Refuse what is larger than an upload can be."""
+        upload = self.cleaned_data["file"]
+        if upload.size > settings.UPLOAD_MEGABYTES * MEGABYTE:
+            raise forms.ValidationError(too_large())
+        return upload
+
+
+class PreferencesForm(AnswersForm):
     """A file of judgments that were made elsewhere."""
 
     file = forms.FileField(
@@ -218,12 +237,6 @@ class PreferencesForm(forms.Form):
         )
         % {"megabytes": f"{settings.UPLOAD_MEGABYTES:,}"},
     )
-    name = forms.CharField(
-        label=gettext_lazy("Name"),
-        max_length=100,
-        required=False,
-        help_text=gettext_lazy("Leave empty to use the file's name without its extensions."),
-    )
     note = forms.CharField(
         label=gettext_lazy("Where they come from"),
         max_length=2000,
@@ -232,13 +245,6 @@ class PreferencesForm(forms.Form):
             "Who judged, and what they were asked. Shown by every campaign that reuses the judgments."
         ),
     )
-
-    def clean_file(self) -> object:
-        """Refuse what is larger than an upload can be."""
-        upload = self.cleaned_data["file"]
-        if upload.size > settings.UPLOAD_MEGABYTES * MEGABYTE:
-            raise forms.ValidationError(too_large())
-        return upload
 
 
 class JudgmentsForm(PreferencesForm):
@@ -273,6 +279,32 @@ class JudgmentsForm(PreferencesForm):
         help_text=gettext_lazy("Who judged, when, and how they were paid. The campaign shows it."),
     )
     field_order = ("file", "name", "question", "note")
+
+
+class MachineForm(AnswersForm):
+    """A machine's answers, and which machine it was."""
+
+    file = forms.FileField(
+        label=gettext_lazy("Answers"),
+        help_text=gettext_lazy(
+            "Ids in four columns: query, passage a, passage b (in the order in which the machine was shown them), and "
+            "whichever of the two it preferred, = for a tie, or ! for no answer; plain, gz, bz2 or zst; at most "
+            "%(megabytes)s MB. A pair may be there in both orders."
+        )
+        % {"megabytes": f"{settings.UPLOAD_MEGABYTES:,}"},
+    )
+    model = forms.CharField(
+        label=gettext_lazy("Model"),
+        max_length=200,
+        help_text=gettext_lazy("Exactly which one, with its version or date."),
+    )
+    prompt = forms.CharField(
+        label=gettext_lazy("Prompt"),
+        max_length=20_000,
+        widget=forms.Textarea(attrs={"rows": 6, "dir": "auto"}),
+        help_text=gettext_lazy("What it was told, word for word, with the settings that it was asked with."),
+    )
+    field_order = ("file", "name", "model", "prompt")
 
 
 class CollectionForm(forms.Form):

@@ -726,6 +726,7 @@ class Job(models.Model):
         CAMPAIGN = "campaign", _("a campaign")
         PREFERENCES = "preference", _("imported preferences")
         JUDGMENTS = "judgments", _("imported judgments")
+        MACHINE = "machine", _("a machine judge")
 
     class State(models.TextChoices):
         RECEIVING = "receiving", _("being received")
@@ -799,6 +800,7 @@ class Upload(models.Model):
         PASSAGES = "passages", _("passages")
         PREFERENCES = "preference", _("preferences")
         JUDGMENTS = "judgments", _("judgments")
+        MACHINE = "machine", _("a machine's answers")
         NONE = "none", _("leave out")
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="uploads")

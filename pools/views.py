@@ -504,6 +504,9 @@ def _lead_on(request: Request, done: Job) -> HttpResponse:
             return see_other("pools:job", done.pk)
         messages.success(request, added_in_words(done.counts))
         return see_other("pools:collection", done.collection_id)
+    if done.kind == Job.Kind.MACHINE and done.collection_id:
+        messages.success(request, _("The answers of “%(name)s” have been imported.") % name)
+        return see_other("judgments:machines", done.collection_id)
     if done.kind == Job.Kind.PREFERENCES and done.collection_id:
         stored = _("%(judgments)s judgments on %(pairs)s pairs have been imported.")
         messages.success(request, stored % {name: f"{count:,}" for name, count in done.counts.items()})

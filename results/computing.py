@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from evaluation.files.artifact import Order
 from evaluation.files.preferences import Preference
@@ -52,19 +52,32 @@ SLICES = ("they differ, the run's passage", "they differ, the qrel", "they agree
 Json = dict[str, Any]
 
 
-def compute(inputs: Inputs) -> Json:
-    """Everything of the results, ready for JSON. The same inputs give the same."""
+class People(NamedTuple):
+    """What people said: the pools and judgments of the queries that wait for nothing, and the winners by these."""
+
+    pools: dict[str, tuple[str, ...]]
+    judgments: list[Preference]
+    derived: Derived
+
+
+def derive_answers(inputs: Inputs) -> People:
+    """The best known answers, as the campaign's design and settings have it."""
     settled = {query: pool for query, pool in inputs.pools.items() if query not in inputs.waiting}
     judgments = [row for row in inputs.counted if row.query not in inputs.waiting]
     if inputs.campaign.design == Campaign.Design.CHALLENGERS:
-        derived = derived_from(inputs.challenges, inputs.waiting)
-    else:
-        derived = derive(
-            settled,
-            judgments,
-            method=cast(Method, inputs.campaign.method),
-            allow_incomplete=inputs.campaign.is_imported,
-        )
+        return People(settled, judgments, derived_from(inputs.challenges, inputs.waiting))
+    derived = derive(
+        settled,
+        judgments,
+        method=cast(Method, inputs.campaign.method),
+        allow_incomplete=inputs.campaign.is_imported,
+    )
+    return People(settled, judgments, derived)
+
+
+def compute(inputs: Inputs) -> Json:
+    """Everything of the results, ready for JSON. The same inputs give the same."""
+    settled, judgments, derived = derive_answers(inputs)
     # By candidates. Original qrels and runs may name the same texts by other ids.
     preference = Qrels.of(Entry(query, passage, 1) for query, passage in derived.qrels)
     data = _counts(inputs, derived, preference) | {"quality": _quality(inputs.behaviour)}

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from core.errors import FileAway
 from evaluation.errors import BadInput
 from pools.models import Campaign
-from results import finishing, refreshing, scoring, version_requests
+from results import finishing, machines, refreshing, scoring, version_requests
 from tasks import campaign_alarms
 
 log = logging.getLogger(__name__)
@@ -58,6 +58,29 @@ def score_versions(collection_id: int | None = None) -> str:
     if failed is not None:
         raise failed  # the others are scored; the checks of health name the job
     return f"runs scored: {scored}"
+
+
+@shared_task
+def compare_machines(campaign_id: int | None = None) -> str:
+    """Compare machine judges with people, in a campaign or in all where that is to be done; in step with its results.
+
+    Safe to run many at once, and to be killed.
+    """
+    ends, compared, failed = time.monotonic() + SECONDS, 0, None
+    campaigns = machines.campaigns_to_compare()
+    if campaign_id is not None:
+        campaigns = campaigns.filter(pk=campaign_id)
+    for campaign in campaigns.select_related("collection"):
+        try:
+            compared += machines.comparisons_refresh(campaign=campaign)
+        except Exception as error:
+            log.exception("The machine judges beside campaign %s", campaign.pk)
+            failed = error
+        if time.monotonic() > ends:
+            break
+    if failed is not None:
+        raise failed  # the others are compared; the checks of health name the job
+    return f"machine judges compared: {compared}"
 
 
 @shared_task

@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from judgments.models import MachineJudge
 from pools.models import Campaign, QrelsVersion, Run
 
 
@@ -41,6 +42,29 @@ class ResultList(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.result_id}"
+
+
+class MachineComparison(models.Model):
+    """A machine's answers beside what people preferred in a campaign: derived, and made again at any time.
+
+    `data` is what `results.machines` counts, `runs` the mean RR of each run by people and by the machine, and `qrels`
+    the winners by the machine's answers alone, as TREC qrels: empty where the campaign's design has no such winners.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="machine_comparisons")
+    judge = models.ForeignKey(MachineJudge, on_delete=models.CASCADE, related_name="comparisons")
+    revision = models.PositiveBigIntegerField(help_text=_("The campaign's at that moment."))
+    software = models.CharField(max_length=50)
+    computed_at = models.DateTimeField()
+    data = models.JSONField()
+    runs = models.JSONField()
+    qrels = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["campaign", "judge"], name="machine_comparison_once")]
+
+    def __str__(self) -> str:
+        return f"{self.judge_id} beside {self.campaign_id}"
 
 
 class VersionRequest(models.Model):

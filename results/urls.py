@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from results import version_views, views
+from results import machine_views, version_views, views
 
 app_name = "results"
 VERSION = "collections/<int:pk>/versions/<int:number>"
@@ -19,6 +19,9 @@ urlpatterns = [
     path("campaigns/<int:pk>/results/tables/<slug:name>/", views.table, name="table"),
     path("campaigns/<int:pk>/results/tables/<slug:name>.<slug:form>", views.table_file, name="file"),
     path("campaigns/<int:pk>/results/figures/<slug:name>.<slug:form>", views.figure, name="figure"),
+    path("campaigns/<int:pk>/machines/", machine_views.machines, name="machines"),
+    path("campaigns/<int:pk>/machines.<slug:form>", machine_views.machines_file, name="machines_file"),
+    path("campaigns/<int:pk>/machines/<int:judge_pk>/<slug:what>.txt", machine_views.machine_file, name="machine_file"),
     path(f"{VERSION}/", version_views.version, name="version"),
     path(f"{VERSION}/preference-qrels.<slug:form>", version_views.version_file, name="version_file"),
     path(f"{VERSION}/scores/", version_views.version_scores_page, name="version_scores"),

@@ -34,6 +34,7 @@ from judgments.models import (
     Disagreement,
     Export,
     Judgment,
+    MachineJudge,
     PairReport,
     WorkerNote,
     WorkerSummary,
@@ -62,7 +63,7 @@ from pools.models import (
 from pools.receiving import FILES
 from results.apart import take_apart
 from results.inputs import SOFTWARE
-from results.models import Result, ResultList, VersionRequest, VersionScore
+from results.models import MachineComparison, Result, ResultList, VersionRequest, VersionScore
 from tasks import links
 from tasks.models import (
     Assignment,
@@ -116,6 +117,8 @@ LISTS: dict[str, tuple[str, ...]] = {
     "judgments:disagreements": ("",),
     "judgments:workers": ("",),
     "judgments:bulk": ("",),
+    "judgments:machines": ("",),
+    "results:machines": ("",),
     "results:query": ("passages", "judgments"),
     "results:table": ("",),
     "results:version": ("changes",),
@@ -137,7 +140,7 @@ MOST_VISITED = (
     *("pools:campaigns", "pools:collection", "pools:runs", "tasks:tests", "judgments:campaign", "judgments:queries"),
     *("judgments:work", "judgments:worker", "judgments:progress", "platforms:publication", "platforms:submissions"),
     *("platforms:ledger", "results:query", "results:results", "judging:home"),
-    *("results:version", "results:version_scores"),
+    *("results:version", "results:version_scores", "results:machines"),
 )
 # Pages without a list of rows: they must be small all the same.
 OTHER_PAGES = {
@@ -152,7 +155,7 @@ OTHER_PAGES = {
         "pools:job",
         "pools:job_progress",
     ),
-    *("platforms:conversation", "judgments:alarm_choice", "judgments:judgments_import"),
+    *("platforms:conversation", "judgments:alarm_choice", "judgments:judgments_import", "judgments:machine_import"),
     *("judgments:pilot", "judgments:ethics", "judgments:disagreement"),
     *("pools:campaign_edit", "platforms:draft_reach"),
     *("platforms:template", "platforms:template_save", "platforms:template_terms", "platforms:pay_floor"),
@@ -226,6 +229,7 @@ NOT_PAGES = {
         "platforms:notifications",
     ),
     *("results:compute", "results:report", "results:file", "results:figure"),
+    *("judgments:machine_delete", "results:machines_file", "results:machine_file"),
     *("results:version_file", "results:version_scores_file"),
     *("judging:language", "judging:practice", "judging:practice_pair"),
     *("judging:preview", "judging:join", "judging:declined", "judging:declined_in_frame", "judging:arrive"),
@@ -298,6 +302,8 @@ class World(NamedTuple):
             "core:people": [campaign.lab_id],
             "pools:preferences_import": [self.collection.pk],
             "judgments:judgments_import": [self.collection.pk],
+            "judgments:machines": [self.collection.pk],
+            "judgments:machine_import": [self.collection.pk],
             "pools:missing_texts": [self.collection.pk],
             "pools:files": [self.tray.pk],
             "pools:job": [self.job.pk],
@@ -385,6 +391,11 @@ def make(count: int) -> World:
         collection=collection, name="old", note="Elsewhere.", sha256="0", judgment_count=9, pair_count=9, imported_at=at
     )
     multiply(imported, count, name="'old ' || n", sha256="n")
+    judge = MachineJudge.objects.create(
+        collection=collection, name="judge", model="a model", prompt="Which is better? " * 40, sha256="0",
+        answer_count=9, pair_count=9, imported_at=at,
+    )  # fmt: skip
+    multiply(judge, count, name="'judge ' || n", model="'model ' || n", sha256="n")
     for kind in Job.Kind:
         job = Job.objects.create(lab=lab, kind=kind, name="job", collection=collection, asked_at=at)
         multiply(job, count)
@@ -488,6 +499,15 @@ def make(count: int) -> World:
     change = VersionQuery.objects.create(version=version, query=query, kind="changed", before=["p"], after=["p1"])
     multiply(change, count, query=f"{query.pk} + n")
     scores = dict.fromkeys(("rr", "low", "high", "original", "original_low", "original_high"), 0.5)
+    beside: dict[str, Any] = dict.fromkeys(("answers", "answered", "pairs", "decisive", "agree", "ties", "missing"), 9)
+    beside |= {"share": 0.5, "interval": [0.4, 0.6], "people": {"pairs": 9, "compared": 9, "raw": 0.6, "alpha": 0.1}}
+    beside |= {"first": {"left": 9, "right": 9, "left_share": 0.5, "p": 1.0}, "orders": {"tau": 0.5, "tau_first": 0.5}}
+    beside["longer"] = {"judgments": 9, "machine": 5, "people": 4, "machine_share": 0.6, "people_share": 0.5}
+    comparison = MachineComparison.objects.create(
+        campaign=campaign, judge=judge, revision=0, software=VERSION, computed_at=at, data=beside, runs={},
+        qrels="q 0 p 1\n",
+    )  # fmt: skip
+    multiply(comparison, count, judge=f"{judge.pk} + n")
     score = VersionScore.objects.create(version=version, run=run, software=VERSION, scored_at=at, found=1, **scores)
     multiply(score, count, run=f"{run.pk} + n", rr="n::float / 10000")
     judging = {"pairs": 5_050, "done": 5_000, "accepted": 5_000, "unused": 0}

@@ -66,6 +66,7 @@ TABLES: dict[str, str] = {
     "judgments_pairdecision": Group.DECISIONS,
     "judgments_adjudication": Group.DECISIONS,
     "judgments_retention": Group.PROTECTION,
+    "judgments_machinejudge": Group.DATA,
     "api_webhook": Group.WEBHOOKS,
 }
 # Those whose entries name the person as what they are about.

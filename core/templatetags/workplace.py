@@ -29,6 +29,7 @@ _AREAS = {
     "platforms:": "campaigns",
     "judgments:protection_campaign": "campaigns",
     "judgments:protection": "protection",
+    "judgments:machine": "collections",
     "judgments:account_close": "",
     "judgments:member_close": "people",
     "judgments:": "campaigns",

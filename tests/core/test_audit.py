@@ -69,7 +69,7 @@ NOT_RECORDED = {
     },
     "rows of something that is recorded itself": {
         *("pools_query", "pools_passage", "pools_qrel", "pools_importedpreference", "pools_versionquery"),
-        *("judgments_bulkrow", "tasks_invitation"),
+        *("judgments_bulkrow", "tasks_invitation", "judgments_machineanswer"),
     },
     "follows from a campaign's settings, which are recorded, and stays as it was made when the campaign started": {
         *("pools_campaign_runs", "pools_pool", "pools_candidate", "pools_twin", "pools_alikepair", "pools_pair"),
@@ -84,6 +84,7 @@ NOT_RECORDED = {
         *(
             "judgments_disagreement",
             "results_versionscore",
+            "results_machinecomparison",
             "platforms_ledgercomparison",
             "platforms_runningcomparison",
         ),

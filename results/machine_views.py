@@ -1,0 +1,88 @@
+"""The page of a campaign on which machine judges are shown beside people, and its files."""
+
+import json
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from core.errors import NotYours
+from core.http import Request
+from core.lists import Listing
+from judgments.machines import answers_of
+from pools.models import Campaign
+from pools.views import campaign_of
+from results.machine_tables import judges_beside, machine_data, machine_table
+from results.models import MachineComparison
+from results.presentation import cells
+from results.writing import as_csv
+
+SORTS = {"name": "name", "model": "model", "imported": "imported_at"}
+
+
+@login_required
+@require_GET
+def machines(request: Request, pk: int) -> HttpResponse:
+    """Each machine judge of the campaign's collection beside its people, as last compared."""
+    campaign = campaign_of(request, pk)
+    listing = Listing(request, judges_beside(campaign), sorts=SORTS)
+    judges = list(listing.page.object_list)
+    table = machine_table(judges)
+    compared = [one for judge in judges for one in judge.compared]
+    context = {
+        "campaign": campaign,
+        "listing": listing,
+        "table": table,
+        "rows": list(zip(judges, cells(table, table.rows, {}), strict=True)),
+        "people": next((one.data["people"] for one in compared), None),
+        "waiting": len(judges) - len(compared),
+        "changed": any(one.revision < campaign.revision for one in compared),
+        "has_winners": campaign.design == Campaign.Design.ALL_PAIRS,
+    }
+    return render(request, "results/machines.html", context)
+
+
+@login_required
+@require_GET
+def machines_file(request: Request, pk: int, form: str) -> HttpResponse:
+    """The same as CSV, or all that was counted as JSON."""
+    campaign = campaign_of(request, pk)
+    if form not in ("csv", "json"):
+        raise NotYours(_("The comparison is available as a .csv and a .json file."))
+    if form == "csv":
+        body, kind = as_csv(machine_table(judges_beside(campaign))), "text/csv; charset=utf-8"
+    else:
+        data = {"campaign": campaign.name, "judges": machine_data(judges_beside(campaign, whole=True))}
+        body, kind = json.dumps(data, indent=2, ensure_ascii=False) + "\n", "application/json"
+    response = HttpResponse(body.encode(), content_type=kind)
+    response["Content-Disposition"] = f'attachment; filename="{_base(campaign)}-machines.{form}"'
+    return response
+
+
+@login_required
+@require_GET
+def machine_file(request: Request, pk: int, judge_pk: int, what: str) -> HttpResponseBase:
+    """A machine's answers as they were imported, or the winners by its answers alone, in a file of its own."""
+    campaign = campaign_of(request, pk)
+    judge = campaign.collection.machine_judges.filter(pk=judge_pk).first()
+    if judge is None or what not in ("answers", "qrels"):
+        raise NotYours(_("This collection has no such machine judge."))
+    kind = "text/plain; charset=utf-8"
+    response: HttpResponseBase
+    if what == "answers":
+        response = StreamingHttpResponse((" ".join(answer) + "\n" for answer in answers_of(judge)), content_type=kind)
+    else:
+        found = MachineComparison.objects.filter(campaign=campaign, judge=judge).values_list("qrels", flat=True).first()
+        if not found:
+            raise NotYours(_("There are no winners by this machine judge in this campaign, or not yet."))
+        response = HttpResponse(found.encode(), content_type=kind)
+    name = f"machine-{slugify(judge.name) or judge.pk}-{what}.txt"
+    response["Content-Disposition"] = f'attachment; filename="{_base(campaign)}-{name}"'
+    return response
+
+
+def _base(campaign: Campaign) -> str:
+    return slugify(campaign.name) or str(campaign.pk)

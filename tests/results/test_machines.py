@@ -1,0 +1,156 @@
+"""Machine judges beside a campaign's people: compared by a job, shown on a page of their own, and in nothing else."""
+
+import csv
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from evaluation.cli.main import main
+from evaluation.files.preferences import Preference
+from judgments import exports, releasing
+from judgments import selectors as judgment_selectors
+from judgments.machines import machine_judge_import
+from judgments.models import MachineJudge, StoredFile
+from pools.models import Campaign
+from results import jobs as result_jobs
+from results import refreshing
+from results.computing import compute
+from results.inputs import inputs_of
+from results.models import MachineComparison
+
+
+def people_of(campaign: Campaign) -> list[Preference]:
+    return sorted(judgment_selectors.accepted_preferences(campaign))
+
+
+def answers(campaign: Campaign) -> str:
+    """Agrees with people but for the first pair, on which it disagrees, the second, which it ties by answering both
+    ways, the third, where it finds both equal, and the fourth, which it does not answer.
+    """
+    lines = []
+    for number, (query, a, b, preferred) in enumerate(people_of(campaign)):
+        other = a if preferred == b else b
+        match number:
+            case 0:
+                lines.append(f"{query} {b} {a} {other}")
+            case 1:
+                lines += [f"{query} {a} {b} {a}", f"{query} {b} {a} {b}"]
+            case 2:
+                lines.append(f"{query} {a} {b} =")
+            case 3:
+                lines.append(f"{query} {a} {b} !")
+            case _:
+                lines += [f"{query} {a} {b} {preferred}", f"{query} {b} {a} !"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def store(campaign: Campaign, name: str = "gpt", content: str = "") -> MachineJudge:
+    source = io.BytesIO((content or answers(campaign)).encode())
+    return machine_judge_import(
+        collection=campaign.collection, name=name, source=source, filename=f"{name}.txt", model="=gpt", prompt="Which?",
+        by=None, at=timezone.now(),
+    )  # fmt: skip
+
+
+def test_a_machine_is_compared_once_by_a_job_and_again_once_judgments_have_changed(judged: Campaign) -> None:
+    store(judged)
+    assert result_jobs.compare_machines() == "machine judges compared: 1"
+    assert result_jobs.compare_machines() == "machine judges compared: 0"
+    comparison = MachineComparison.objects.get()
+    data = comparison.data
+    assert {name: data[name] for name in ("pairs", "decisive", "agree", "ties", "missing")} == {
+        "pairs": 7, "decisive": 4, "agree": 3, "ties": 2, "missing": 1
+    }  # fmt: skip
+    assert data["share"] == 0.75
+    assert data["interval"] == pytest.approx([0.3006, 0.9544], abs=1e-4)
+    assert data["first"]["left"] + data["first"]["right"] == 6
+    assert set(comparison.runs) == {"red", "green", "blue"}
+    store(judged, "second", "q1 p1 p2 p1\n")
+    assert result_jobs.compare_machines() == "machine judges compared: 1"
+    Campaign.objects.filter(pk=judged.pk).update(revision=judged.revision + 1)
+    assert result_jobs.compare_machines() == "machine judges compared: 0"  # the results have not followed yet
+    refreshing.result_refresh(campaign=judged)
+    assert result_jobs.compare_machines() == "machine judges compared: 2"
+
+
+def test_the_command_line_counts_the_same(judged: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store(judged)
+    result_jobs.compare_machines()
+    people, machine = tmp_path / "people.txt", tmp_path / "machine.txt"
+    people.write_text("".join(f"{' '.join(map(str, one))}\n" for one in people_of(judged)))
+    machine.write_text(answers(judged))
+    runs = []
+    for run in judged.runs.order_by("name"):
+        runs.append(str(tmp_path / f"{run.name}.txt"))
+        Path(runs[-1]).write_bytes(run.original.read())
+    assert main(["agreement", "--human", str(people), "--machine", str(machine), "--json", *runs]) == 0
+    found = json.loads(capsys.readouterr().out)
+    comparison = MachineComparison.objects.get()
+    assert {**comparison.data["orders"], "queries": found["orders"]["queries"]} == {
+        name: value for name, value in found.pop("orders").items() if name != "runs"
+    }
+    assert found.items() <= comparison.data.items()
+
+
+def test_what_people_judged_gives_the_same_bytes_with_and_without_machines(judged: Campaign, tmp_path: Path) -> None:
+    def everything(folder: Path) -> dict[str, bytes]:
+        folder.mkdir()
+        exports.write_files(exports.Source(judged), folder)
+        kept = {path.name: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+        kept["results"] = json.dumps(compute(inputs_of(judged)), sort_keys=True).encode()
+        releasing.bundle_make(campaign=judged, at=at)
+        bundle = StoredFile.objects.get(campaign=judged, kind=StoredFile.Kind.BUNDLE, state=StoredFile.State.CURRENT)
+        with bundle.file.open() as file, zipfile.ZipFile(file) as archive:
+            kept |= {f"bundle/{name}": archive.read(name) for name in archive.namelist()}
+        return kept
+
+    at = judged.created_at
+    before = everything(tmp_path / "before")
+    store(judged, "unmistakable")
+    result_jobs.compare_machines()
+    after = everything(tmp_path / "after")
+    assert after == before
+    assert "bundle/preferences.txt" in before
+    assert not any(b"unmistakable" in content for content in after.values())
+
+
+def test_the_page_shows_each_machine_beside_people_and_its_files_name_it(member: Client, judged: Campaign) -> None:
+    page = reverse("results:machines", args=[judged.pk])
+    assert "The collection has no machine judges." in member.get(page).content.decode()
+    judge = store(judged)
+    assert "Not all of these have been compared yet." in member.get(page).content.decode()
+    result_jobs.compare_machines()
+    seen = member.get(page).content.decode()
+    assert "75.0 %" in seen and "30.1 to 95.4 %" in seen
+    assert "Not all of these" not in seen
+    assert page in member.get(reverse("results:results", args=[judged.pk])).content.decode()
+
+    rows = list(csv.DictReader(io.StringIO(member.get(page[:-1] + ".csv").content.decode())))
+    assert [(row["judge"], row["model"], row["agree"], row["missing"]) for row in rows] == [("gpt", "'=gpt", "3", "1")]
+    told = member.get(page[:-1] + ".json").json()
+    assert told["judges"][0]["prompt"] == "Which?"
+    assert set(told["judges"][0]["runs"]) == {"red", "green", "blue"}
+    assert member.get(page[:-1] + ".tex").status_code == 404
+
+    answer = member.get(f"{page}{judge.pk}/answers.txt")
+    assert b"".join(answer).decode() == answers(judged)  # type: ignore[arg-type]
+    assert 'machine-gpt-answers.txt"' in answer["Content-Disposition"]
+    qrels = member.get(f"{page}{judge.pk}/qrels.txt").content.decode().splitlines()
+    assert qrels == sorted(qrels) and all(line.endswith(" 1") for line in qrels)
+    assert member.get(f"{page}{judge.pk}/other.txt").status_code == 404
+    assert member.get(f"{page}{judge.pk + 1}/qrels.txt").status_code == 404
+
+
+def test_another_design_has_no_winners_to_order_runs_by(judged: Campaign) -> None:
+    Campaign.objects.filter(pk=judged.pk).update(design=Campaign.Design.CHAMPION_CHECK)
+    store(judged)
+    result_jobs.compare_machines()
+    comparison = MachineComparison.objects.get()
+    assert comparison.data["pairs"] == 7
+    assert (comparison.data["orders"], comparison.runs, comparison.qrels) == (None, {}, "")
