@@ -5,9 +5,10 @@ from typing import Any
 from rest_framework import serializers
 
 from api.shapes import Key, Money, example
+from judgments.adjudicating import LONGEST_NOTE
 from judgments.deciding import row_counts
 from judgments.exports import pseudonym
-from judgments.models import BulkDecision, PairDecision, WorkerNote
+from judgments.models import Adjudication, BulkDecision, PairDecision, WorkerNote
 from platforms.messaging import MOST_SUBJECT, MOST_TEXT
 from platforms.models import Alarm, Message, Submission
 from tasks.models import CampaignAlarm
@@ -108,6 +109,62 @@ class PairRuling(serializers.Serializer[Any]):
 
     decision = serializers.ChoiceField(choices=PairDecision.Kind.choices)
     why = serializers.CharField(max_length=2000)
+
+
+ADJUDICATED = {
+    "id": 9,
+    "pair": 12,
+    "choice": "a",
+    "note": "Only this one names the year.",
+    "by": "rita",
+    "at": "2026-11-22T12:00:00Z",
+    "undone_by": None,
+    "undone_at": None,
+}
+
+
+@example(ADJUDICATED)
+class AdjudicationShape(serializers.ModelSerializer[Adjudication]):
+    """What a person decided on a pair whose judgments disagree."""
+
+    by = serializers.CharField(source="by.username")
+    undone_by = serializers.CharField(source="undone_by.username", allow_null=True, default=None)
+
+    class Meta:
+        model = Adjudication
+        fields = ["id", "pair", "choice", "note", "by", "at", "undone_by", "undone_at"]
+
+
+@example({"pair": 12, "query": "q7", "a": "p1", "b": "p9", "for_a": 2, "for_b": 1, "decision": ADJUDICATED})
+class DisagreementShape(serializers.Serializer[Any]):
+    """A pair, how many accepted judgments are for each of its passages, and the decision that stands."""
+
+    pair = serializers.IntegerField()
+    query = serializers.CharField()
+    a = serializers.CharField()
+    b = serializers.CharField()
+    for_a = serializers.IntegerField()
+    for_b = serializers.IntegerField()
+    decision = AdjudicationShape(allow_null=True)
+
+
+SEEN = "The `id` of the decision that you saw stand. Refused (409) if another one stands, or it was taken back."
+
+
+@example({"choice": "a", "note": "Only this one names the year.", "seen": None})
+class NewAdjudication(serializers.Serializer[Any]):
+    """What is decided on a pair, and which decision it replaces."""
+
+    choice = serializers.ChoiceField(choices=Adjudication.Choice.choices)
+    note = serializers.CharField(max_length=LONGEST_NOTE, allow_blank=True, default="")
+    seen = Key(allow_null=True, default=None, help_text=SEEN + " Null if there was none.")
+
+
+@example({"seen": 9})
+class AdjudicationUndo(serializers.Serializer[Any]):
+    """Which decision is taken back."""
+
+    seen = Key(help_text=SEEN)
 
 
 @example(

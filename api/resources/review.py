@@ -17,11 +17,11 @@ from api.frame import Endpoint, Pages, checked, may_spend_too, operation, user_o
 from api.resources.campaigns import soon
 from core.errors import NotYours
 from core.roles import Right
-from judgments import deciding, reported, reports
+from judgments import adjudicating, deciding, reported, reports
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments.exports import pseudonym
-from judgments.models import BulkDecision, PairDecision
+from judgments.models import Adjudication, BulkDecision, Disagreement, PairDecision
 from judgments.piloting import pilot_lessons
 from pools.models import Campaign, Pair
 from tasks import pilots
@@ -135,6 +135,116 @@ class BulkUndo(_OneBulk):
         bulk = deciding.bulk_undo(bulk=self.bulk(pk, bulk_pk), by=user_of(request), at=timezone.now())
         transaction.on_commit(soon(judgment_jobs.decide, bulk.pk))
         return Response(review_shapes.BulkShape(bulk).data, status=202)
+
+
+# --- pairs whose judgments disagree
+
+
+class DisagreementFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
+    """By whether a decision stands."""
+
+    is_decided = BooleanFilter(method="by_decision")
+
+    def by_decision(self, rows: QuerySet[Any], _name: str, wanted: bool) -> QuerySet[Any]:
+        """Those with a decision, or without."""
+        return rows.filter(decided__isnull=not wanted)
+
+
+class Disagreements(Endpoint):
+    """Pairs whose judgments disagree."""
+
+    pagination_class = Pages
+    filterset_class = DisagreementFilter
+
+    @operation("disagreements", answer=review_shapes.DisagreementShape(many=True), tags=TAGS)
+    def get(self, request: Request, pk: int) -> Response:
+        """The pairs whose judgments disagreed when they were counted last, each with the decision that stands."""
+        found = adjudicating.disagreements(self.campaign(pk))
+        return self.page_of(found, review_shapes.DisagreementShape, _disagreements)
+
+
+def _disagreements(page: list[Any]) -> list[dict[str, Any]]:
+    return [_settled(row.pair, row, decision) for row, decision in adjudicating.disagreement_rows(page)]
+
+
+def _settled(
+    pair: Pair, counted: Disagreement | adjudicating.PairCase, decision: Adjudication | None
+) -> dict[str, Any]:
+    return {
+        "pair": pair.pk,
+        "query": pair.pool.query.qid,
+        "a": pair.a.pid,
+        "b": pair.b.pid,
+        "for_a": counted.for_a,
+        "for_b": counted.for_b,
+        "decision": decision,
+    }
+
+
+class _OneDisagreement(Endpoint):
+    def answer(self, campaign: Campaign, pair: Pair) -> Response:
+        """The pair as it is now."""
+        case = adjudicating.pair_case(campaign, pair)
+        return Response(review_shapes.DisagreementShape(_settled(pair, case, case.standing)).data)
+
+
+class DisagreementOne(_OneDisagreement):
+    """One pair."""
+
+    @operation("disagreement", answer=review_shapes.DisagreementShape, tags=TAGS)
+    def get(self, request: Request, pk: int, pair_pk: int) -> Response:
+        """One pair: how many judgments are for each passage now, and the decision that stands."""
+        campaign = self.campaign(pk)
+        return self.answer(campaign, adjudicating.pair_of(campaign, pair_pk))
+
+
+class Adjudicate(_OneDisagreement):
+    """Settling a disagreement."""
+
+    @operation(
+        "disagreement_decide",
+        takes=review_shapes.NewAdjudication,
+        answer=review_shapes.DisagreementShape,
+        right=Right.DECIDE,
+        tags=TAGS,
+    )
+    def post(self, request: Request, pk: int, pair_pk: int) -> Response:
+        """Decide on a pair whose judgments disagree. The judgments stay; what was decided before is taken back."""
+        campaign, sent = self.campaign(pk), checked(review_shapes.NewAdjudication, request)
+        pair = adjudicating.pair_of(campaign, pair_pk)
+        decided = {"choice": sent["choice"], "note": sent["note"], "seen": sent["seen"] or 0}
+        adjudicating.pair_adjudicate(campaign=campaign, pair=pair, by=user_of(request), at=timezone.now(), **decided)
+        return self.answer(campaign, pair)
+
+
+class AdjudicationUndo(_OneDisagreement):
+    """Taking a decision back."""
+
+    @operation(
+        "disagreement_undo",
+        takes=review_shapes.AdjudicationUndo,
+        answer=review_shapes.DisagreementShape,
+        right=Right.DECIDE,
+        tags=TAGS,
+    )
+    def post(self, request: Request, pk: int, pair_pk: int) -> Response:
+        """Take the decision on a pair back: its judgments count again. Again is not an error."""
+        campaign, sent = self.campaign(pk), checked(review_shapes.AdjudicationUndo, request)
+        pair, at = adjudicating.pair_of(campaign, pair_pk), timezone.now()
+        adjudicating.adjudication_undo(campaign=campaign, pair=pair, seen=sent["seen"], by=user_of(request), at=at)
+        return self.answer(campaign, pair)
+
+
+class Adjudications(Endpoint):
+    """What was decided on disagreements."""
+
+    pagination_class = Pages
+
+    @operation("adjudications", answer=review_shapes.AdjudicationShape(many=True), tags=TAGS)
+    def get(self, request: Request, pk: int) -> Response:
+        """Every decision on a pair whose judgments disagree, newest first; those taken back too."""
+        found = self.campaign(pk).adjudications.select_related("by", "undone_by")
+        return self.page_of(found, review_shapes.AdjudicationShape)
 
 
 # --- what workers told

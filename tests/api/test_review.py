@@ -2,6 +2,7 @@
 
 import json
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from django.utils import timezone
 from api.models import StoredAnswer
 from core.models import Lab, User
 from judgments import jobs as judgment_jobs
+from judgments import summarizing
 from judgments.exports import pseudonym
 from judgments.models import PairReport, WorkerNote
 from platforms.models import Alarm, Message, Operation, Payment, Publication, PublishedHit, Submission
@@ -112,6 +114,50 @@ def test_reports_notes_and_alarms_are_read_and_decided_on(campaign: Campaign, pr
     assert program.post(f"{base}notes/{note.pk}/read/").status_code == 204
     assert results(program.get(f"{base}notes/?is_read=false")) == []
     assert [row["kind"] for row in results(program.get(f"{base}alarms/"))] == ["stalled"]
+
+
+@pytest.fixture
+def split(lab: Lab, tmp_path: Path) -> Campaign:
+    """A campaign over a pair of one query, which Ann judged for a, and Ben for b."""
+    collection = factories.collection(
+        tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops={"red": {"q1": ["p1"]}, "green": {"q1": ["p2"]}}, name="split"
+    )
+    made = factories.campaign(collection, "split", overlap=2, pairs_per_hit=1, tests_per_hit=2)
+    for name, prefers in (("Ann", "a"), ("Ben", "b")):
+        factories.do(factories.worker(made, name), made, prefer=prefers)
+    summarizing.campaign_summarize(campaign=made)
+    return made
+
+
+def test_a_disagreement_is_settled_and_taken_back_but_not_over_what_nobody_saw(
+    split: Campaign, program: Program, viewer: Program, stranger: Program
+) -> None:
+    base = f"campaigns/{split.pk}/"
+    (told,) = results(program.get(f"{base}disagreements/?is_decided=false"))
+    assert (told["query"], told["for_a"], told["for_b"], told["decision"]) == ("q1", 1, 1, None)
+    pair = f"{base}disagreements/{told['pair']}/"
+    asked = {"choice": "a", "note": "It names the year."}
+    assert_problem(program.post(f"{pair}decide/", {"choice": "king"}), 400, field="choice")
+    assert_problem(viewer.post(f"{pair}decide/", asked), 403)
+    assert_problem(stranger.post(f"{pair}decide/", asked), 404)
+    assert_problem(program.post(f"{base}disagreements/{10**9}/decide/", asked), 404)
+    assert not split.adjudications.exists()
+
+    decision = program.post(f"{pair}decide/", asked, Idempotency_Key="once").json()["decision"]
+    assert (decision["choice"], decision["by"], decision["undone_at"]) == ("a", "rita", None)
+    assert program.post(f"{pair}decide/", asked, Idempotency_Key="once").json()["decision"] == decision
+    assert_problem(program.post(f"{pair}decide/", {"choice": "b"}), 409, says="in the meantime")
+    assert [row["decision"] for row in results(program.get(f"{base}disagreements/?is_decided=true"))] == [decision]
+    assert results(program.get(f"{base}disagreements/?is_decided=false")) == []
+    other = program.post(f"{pair}decide/", {"choice": "b", "seen": decision["id"]}).json()["decision"]
+
+    assert_problem(program.post(f"{pair}undo/", {"seen": decision["id"]}), 409, says="in the meantime")
+    assert program.post(f"{pair}undo/", {"seen": other["id"]}).json()["decision"] is None
+    content = viewer.get(pair).json()
+    assert (content["for_a"], content["for_b"], content["decision"]) == (1, 1, None)
+    kept = results(viewer.get(f"{base}adjudications/"))
+    assert [(row["id"], row["undone_by"]) for row in kept] == [(other["id"], "rita"), (decision["id"], "rita")]
+    assert_problem(stranger.get(f"{base}adjudications/"), 404)
 
 
 def test_a_draft_is_counted_before_it_is_made_and_changed_after(collection: Collection, program: Program) -> None:
