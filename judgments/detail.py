@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from judgments import selectors as judgment_selectors
 from judgments.models import Judgment, PairReport
-from tasks.models import Assignment, Item
+from tasks.models import Assignment, Item, TestPair
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,7 @@ def _item(item: Item, judgments: Sequence[Judgment], accepted: set[int], report:
     left, right = texts if item.a_left else texts[::-1]
     left_name, right_name = names if item.a_left else names[::-1]
     last = judgments[-1] if judgments else None
+    dropped = item.test is not None and item.test.state == TestPair.State.DROPPED
     return ItemDetail(
         position=item.position,
         question=question,
@@ -70,7 +71,7 @@ def _item(item: Item, judgments: Sequence[Judgment], accepted: set[int], report:
         judgment=last,
         seconds=judgment_selectors.duration_of(last) if last else None,
         changes=max(0, len(judgments) - 1),
-        passed=last.prefers_a if last and item.pair is None and report is None else None,
+        passed=last.prefers_a if last and item.test is not None and report is None and not dropped else None,
         accepted=last is not None and last.pk in accepted,
         report=report,
         is_set_aside=item.pair is not None and item.pair.is_set_aside,

@@ -11,7 +11,7 @@ from judgments.models import Acceptance, BulkRow, Decision, WorkerNote
 from judgments.selectors import FLAGS, PAY_STATES, flagged
 from platforms.models import Payment, Submission
 from pools.models import Pair, Pool
-from tasks.models import Assignment, Platform, Worker
+from tasks.models import Assignment, Platform, TestPair, Worker
 
 
 class QueryFilter(ListFilter):
@@ -204,6 +204,16 @@ DISAGREEMENT_SORTS: dict[str, Sort] = {
     "split": Abs(F("for_a") - F("for_b")) * 1.0 / (F("for_a") + F("for_b")),
     "decided": "decided__at",
 }
+
+
+class TestReportFilter(ListFilter):
+    """Reported test pairs by whether somebody has dropped them."""
+
+    __test__ = False  # not a class of tests, whatever pytest thinks of its name
+    state = choice_filter(
+        gettext_lazy("State"),
+        [(TestPair.State.CONFIRMED, gettext_lazy("used")), (TestPair.State.DROPPED, gettext_lazy("dropped"))],
+    )
 
 
 class NoteFilter(ListFilter):

@@ -1,5 +1,7 @@
 """What workers reported and wrote, for the researcher: pairs with which something is wrong, and notes."""
 
+import logging
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -7,10 +9,12 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
+from kombu.exceptions import OperationalError
 
 from core.errors import BadRequest, NotYours
 from core.http import Request, see_other
 from core.lists import Listing
+from judgments import jobs as judgment_jobs
 from judgments import lists as judgment_lists
 from judgments import reported
 from judgments import reports as report_services
@@ -19,21 +23,29 @@ from pools.models import Campaign, Pair
 from pools.views import campaign_of
 
 SHOWN = 20  # pairs, with both passages, or notes, on a page
+log = logging.getLogger(__name__)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def reports(request: Request, pk: int) -> HttpResponse:
-    """Reported pairs and workers' notes; POST decides about a pair, or marks a note as read."""
+    """Reported pairs, test pairs and workers' notes; POST decides about a pair, or marks a note as read."""
     campaign = campaign_of(request, pk)
     if request.method == "POST":
+        if "test" in request.POST:
+            return _drop(request, campaign)
         return _read(request, campaign) if "note" in request.POST else _decide(request, campaign)
     pairs = Listing(request, reported.reported_pairs(campaign), narrow=judgment_lists.ReportFilter, size=SHOWN)
+    tests = Listing(
+        request, reported.reported_tests(campaign), narrow=judgment_lists.TestReportFilter, key="tests", size=SHOWN
+    )
     notes = reported.notes_of(campaign)
     context = {
         "campaign": campaign,
         "listing": pairs,
         "rows": reported.reported_rows(campaign, list(pairs.page)),
+        "tests": tests,
+        "test_rows": reported.reported_test_rows(campaign, list(tests.page)),
         "notes": Listing(request, notes, narrow=judgment_lists.NoteFilter, key="notes", size=SHOWN),
         "lang": campaign.collection.language,
     }
@@ -51,6 +63,24 @@ def _decide(request: Request, campaign: Campaign) -> HttpResponse:
     else:
         messages.success(request, _("The reports are dismissed: workers are asked about the pair where it needs it."))
     return see_other("judgments:reports", campaign.pk)
+
+
+def _drop(request: Request, campaign: Campaign) -> HttpResponse:
+    test = campaign.test_pairs.filter(pk=_key(request, "test")).first()
+    if test is None:
+        raise NotYours(_("This campaign has no such test pair."))
+    why, at = request.POST.get("why", ""), timezone.now()
+    bulks = report_services.test_drop(campaign=campaign, test=test, why=why, by=request.user, at=at)
+    for bulk in bulks:
+        try:
+            judgment_jobs.decide.delay(bulk.pk)
+        except OperationalError as error:
+            log.warning("Decision %s waits for the next round: %s", bulk.pk, error)
+    messages.success(request, _("The test pair is dropped: it says nothing about workers any more."))
+    if bulks:
+        messages.info(request, _("Work that was excluded for it alone is being used again. You can undo that here."))
+        return see_other("judgments:bulk", campaign.pk, bulks[0].pk)
+    return see_other("judgments:reports", campaign.pk, fragment="tests")
 
 
 def _read(request: Request, campaign: Campaign) -> HttpResponse:

@@ -8,7 +8,9 @@ from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, 
 from judgments import selectors as judgment_selectors
 from judgments.models import PairDecision, PairReport, WorkerNote
 from pools.models import Campaign, Pair
-from tasks.models import Assignment
+from tasks.models import Assignment, TestPair
+
+MOST_REPORTS = 200  # of all test pairs of a page, that are shown
 
 
 class ReportedPair(NamedTuple):
@@ -66,6 +68,25 @@ def reported_rows(campaign: Campaign, pairs: Sequence[Any]) -> list[ReportedPair
     for decision in PairDecision.objects.filter(pair__in=rows).select_related("by").order_by("-id"):
         rows[decision.pair_id].decisions.append(decision)
     return list(rows.values())
+
+
+def reported_tests(campaign: Campaign) -> QuerySet[TestPair]:
+    """The test pairs that workers reported in work that has ended, those that are still used first."""
+    standing = PairReport.objects.filter(item__test=OuterRef("pk"), withdrawn_at=None)
+    found = TestPair.objects.filter(Exists(standing.filter(assignment__finished_at__isnull=False)), campaign=campaign)
+    return found.select_related("decided_by").order_by("state", "-pk")  # confirmed before dropped
+
+
+def reported_test_rows(campaign: Campaign, tests: Sequence[TestPair]) -> list[tuple[TestPair, list[PairReport]]]:
+    """Some reported test pairs with the newest of their reports."""
+    rows: dict[int, list[PairReport]] = {test.pk: [] for test in tests}
+    reports = judgment_selectors.pair_reports(campaign).filter(
+        item__test__in=tests, withdrawn_at=None, assignment__finished_at__isnull=False
+    )
+    for report in reports[:MOST_REPORTS]:
+        assert report.item.test_id is not None
+        rows[report.item.test_id].append(report)
+    return [(test, rows[test.pk]) for test in tests]
 
 
 def pairs_to_decide(campaign: Campaign) -> QuerySet[Any]:

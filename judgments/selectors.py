@@ -53,7 +53,7 @@ from platforms.models import Payment, Publication, Submission, listed_reward
 from pools.models import Campaign, Candidate, Collection, ImportedPreference, Pair, Pool, Query
 from pools.reuse import known_preferences
 from pools.selectors import base_answers, twins_of
-from tasks.models import Assignment, Platform, Worker
+from tasks.models import Assignment, Platform, TestPair, Worker
 
 # What the export files hold. A new one makes all of them again.
 FORMAT = 8
@@ -84,16 +84,19 @@ def exceeds_reports(assignment: Assignment) -> bool:
     """
     reported = standing_reports(assignment)
     tests = assignment.items.filter(test__isnull=False)
+    showing = tests.exclude(test__state=TestPair.State.DROPPED)
     allowed = max(Decimal(1), assignment.campaign.report_share * assignment.items.count())
     if reported.count() > allowed:
         return True
-    return tests.exists() and not tests.exclude(id__in=reported.values("item")).exists()
+    return tests.exists() and not showing.exclude(id__in=reported.values("item")).exists()
 
 
 def failed_tests(assignment: Assignment) -> list[Judgment]:
-    """The test pairs of an assignment on which the off-topic passage was preferred."""
+    """The test pairs of an assignment on which the off-topic passage was preferred, but for those that were dropped."""
     judgments = effective(assignment).values()
-    return [judgment for judgment in judgments if judgment.item.test_id is not None and not judgment.prefers_a]
+    dropped = set(assignment.items.filter(test__state=TestPair.State.DROPPED).values_list("id", flat=True))
+    tested = [judgment for judgment in judgments if judgment.item.test_id is not None]
+    return [judgment for judgment in tested if judgment.item_id not in dropped and not judgment.prefers_a]
 
 
 def all_tests_answered(assignment: Assignment) -> bool:
@@ -684,7 +687,7 @@ def report_rows(campaign: Campaign) -> Iterator[ReportRow]:
 
 
 # The newest judgment of each item of the campaign's assignments (of some workers, or all): what was done last counts,
-# unless the item was reported.
+# unless the item was reported, or is a test pair that was dropped.
 NEWEST = """
 SELECT DISTINCT ON (judgment.assignment_id, judgment.item_id)
   judgment.assignment_id, assignment.worker_id, assignment.verdict, item.position, item.pair_id,
@@ -694,7 +697,8 @@ SELECT DISTINCT ON (judgment.assignment_id, judgment.item_id)
 FROM judgments_judgment judgment
   JOIN tasks_assignment assignment ON assignment.id = judgment.assignment_id
   JOIN tasks_item item ON item.id = judgment.item_id
-WHERE assignment.campaign_id = %(campaign)s
+  LEFT JOIN tasks_testpair test ON test.id = item.test_id
+WHERE assignment.campaign_id = %(campaign)s AND test.state IS DISTINCT FROM 'dropped'
   AND (%(workers)s::bigint[] IS NULL OR assignment.worker_id = ANY(%(workers)s::bigint[]))
   AND NOT EXISTS (
     SELECT 1 FROM judgments_pairreport report
@@ -703,6 +707,16 @@ ORDER BY judgment.assignment_id, judgment.item_id, judgment.id DESC
 """
 # Over pairs alone: a test pair has an obvious answer, and is answered faster.
 MEDIAN_SECONDS = "percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)"
+
+
+def workers_who_fail(campaign: Campaign, workers: Iterable[int]) -> set[int]:
+    """Those of some workers who preferred the off-topic passage of a test pair of the campaign that was not dropped."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT DISTINCT worker_id FROM ({NEWEST}) done WHERE is_test AND NOT prefers_a",  # noqa: S608
+            {"campaign": campaign.pk, "workers": list(workers)},
+        )
+        return {worker for (worker,) in cursor.fetchall()}
 
 
 # What is worth a look, of work or a worker: a median time below FAST of the campaign's; a share of the left side

@@ -23,6 +23,7 @@ class TestPair(models.Model):
         SUGGESTED = "suggested", _("suggested")
         CONFIRMED = "confirmed", _("confirmed")
         DECLINED = "declined", _("declined")
+        DROPPED = "dropped", _("dropped: it says nothing about workers")
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="test_pairs")
     question = models.TextField()
@@ -36,6 +37,7 @@ class TestPair(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     decided_at = models.DateTimeField(null=True, blank=True)
+    why_dropped = models.TextField(blank=True, default="")
 
     class Meta:
         constraints = [

@@ -229,6 +229,15 @@ def test_pairs_decide(*, test_pairs: Iterable[TestPair], confirm: bool, by: User
 
 
 @transaction.atomic
+def test_pair_drop(*, test_pair: TestPair, why: str, by: User, at: datetime) -> bool:
+    """Have a confirmed test pair say nothing about workers any more. It stays where it was packed. Returns whether it
+    was confirmed before.
+    """
+    confirmed = TestPair.objects.filter(pk=test_pair.pk, state=TestPair.State.CONFIRMED)
+    dropped = confirmed.update(state=TestPair.State.DROPPED, why_dropped=why, decided_by=by, decided_at=at)
+    return bool(dropped)
+
+
 def consent_write(*, campaign: Campaign, text: str) -> ConsentText:
     """Put a consent text in force, as a new version unless it is the current one already.
 

@@ -180,7 +180,9 @@ def trial_items(campaign: Campaign) -> list[PackedItem]:
 
 
 def _tests(campaign: Campaign) -> Sequence[int]:
-    usable = campaign.test_pairs.exclude(state=TestPair.State.DECLINED).order_by("state", "id")
+    usable = campaign.test_pairs.exclude(state__in=[TestPair.State.DECLINED, TestPair.State.DROPPED]).order_by(
+        "state", "id"
+    )
     rows = usable.values_list("id", "relevant_text", "off_topic_text")[: 20 * campaign.tests_per_hit]
     passages = {key: texts for key, *texts in rows}
     return pick_apart(list(passages), passages)[: campaign.tests_per_hit]

@@ -113,7 +113,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "judgments:work": ("", "workers", "decisions"),
     "judgments:assignment": ("decisions",),
     "judgments:worker": ("", "decisions"),
-    "judgments:reports": ("", "notes"),
+    "judgments:reports": ("", "tests", "notes"),
     "judgments:disagreements": ("",),
     "judgments:workers": ("",),
     "judgments:bulk": ("",),
@@ -467,6 +467,18 @@ def make(count: int) -> World:
     multiply(Decision.objects.create(**about, kind="restored", why="It was fine after all."), count)
     report = PairReport.objects.create(assignment=assignment, item=item, reason="broken", note="Cut off.", made_at=at)
     multiply(report, count, assignment=f"{assignment.pk} + n", item=f"{item.pk} + n")
+    about_test = {
+        "question": "test",
+        "relevant_text": passage_text,
+        "off_topic_text": passage_text,
+        "state": "confirmed",
+    }
+    used = TestPair.objects.create(campaign=campaign, **about_test)
+    multiply(used, count, question="'test ' || n")
+    tested = Item.objects.create(hit=hit, position=2, test=used, a_left=True)
+    multiply(tested, count, hit=f"{hit.pk} + n", test=f"{used.pk} + n")
+    wrong = PairReport.objects.create(assignment=assignment, item=tested, reason="broken", made_at=at)
+    multiply(wrong, count, assignment=f"{assignment.pk} + n", item=f"{tested.pk} + n")
     note = WorkerNote.objects.create(assignment=assignment, text="I was careful.", made_at=at)
     multiply(note, count, assignment=f"{assignment.pk} + n")
     submission = _publish(campaign, count, hit, assignment, unique)

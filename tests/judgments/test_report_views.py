@@ -8,8 +8,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.models import User
+from judgments import jobs as judgment_jobs
 from judgments import reports, watching
 from judgments import selectors as judgment_selectors
+from judgments import services as judgment_services
 from judgments.exports import pseudonym
 from judgments.models import PairDecision, WorkerNote
 from pools.models import Campaign, Pair
@@ -122,3 +124,49 @@ def test_a_viewer_looks_and_cannot_decide_and_another_lab_sees_nothing(
     elsewhere = factories.campaign(factories.small(tmp_path, outsider.memberships.get().lab), "theirs", start=False)
     assert [client.post(page_of(elsewhere), data).status_code for data in given] == [404, 404]
     assert not PairDecision.objects.exists() and not WorkerNote.objects.exclude(read_at=None).exists()
+
+
+def test_a_reported_test_pair_is_dropped_and_who_failed_it_alone_is_welcome_again(
+    client: Client, campaign: Campaign, alice: Worker, bob: Worker, carol: Worker, rita: User
+) -> None:
+    client.force_login(rita)
+    Campaign.objects.update(report_share="0.4")
+    reporting = factories.take(alice, campaign)
+    first, second = items_of(reporting, tests=True)
+    report(reporting, first, note="Both are about it.")
+    factories.judge(reporting, only={item.position for item in reporting.items} - {first.position})
+    assert finish(reporting).verdict == Assignment.Verdict.ACCEPTED
+    test = first.test
+    assert test is not None and second.test is not None
+
+    page = client.get(page_of(campaign)).text
+    for shown in (test.question, test.relevant_text, test.off_topic_text, "Both are about it."):
+        assert shown in page
+    assert second.test.question not in page and "Alice" not in page
+
+    def fail(worker: Worker, tests: set[int]) -> Assignment:
+        """Take the HIT with both test pairs, and fail these."""
+        judgment_services.assignment_exclude(assignment=reporting, why="Again.", by=rita, at=timezone.now())
+        assignment = Assignment.objects.create(
+            campaign=campaign, hit=reporting.hit, worker=worker, taken_at=timezone.now(), leased_until=timezone.now()
+        )
+        for item in assignment.items:
+            factories.judge(assignment, only=[item.position], fail_tests=item.test_id in tests)
+        return finish(assignment)
+
+    wronged, careless = fail(bob, {test.pk}), fail(carol, {test.pk, second.test.pk})
+    assert wronged.verdict == careless.verdict == Assignment.Verdict.EXCLUDED
+    given = {"test": test.pk, "why": " "}
+    assert client.post(page_of(campaign), given).status_code == 400
+    said = client.post(page_of(campaign), given | {"why": "Both answer it."}, follow=True)
+    assert "The test pair is dropped" in said.text
+    judgment_jobs.decide()
+    for row in (wronged, careless, bob, carol):
+        row.refresh_from_db()
+    assert (wronged.verdict, bob.barred_at) == (Assignment.Verdict.ACCEPTED, None)
+    assert careless.verdict == Assignment.Verdict.EXCLUDED and carol.barred_at is not None
+    assert judgment_selectors.failed_tests(wronged) == []
+    settled = client.get(page_of(campaign), {"tests-state": "dropped"}).text
+    assert "Both answer it." in settled and "Drop this test pair" not in settled
+    assert client.post(page_of(campaign), {"test": test.pk, "why": "Again."}).status_code == 303
+    assert campaign.bulk_decisions.count() == 2
