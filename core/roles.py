@@ -195,6 +195,7 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "judgments:ethics_file": R.SEE,
     "judgments:pilot": R.SEE,
     "judgments:rest_launch": R.SPEND,
+    "judgments:rest_repay": R.DESIGN,
     "tasks:tests": (R.SEE, R.DESIGN),
     "tasks:tests_suggest": R.DESIGN,
     "tasks:tests_copy": R.DESIGN,

@@ -1,20 +1,34 @@
 """The researcher's page about a campaign's pilot: what it taught, and what comes next."""
 
+from decimal import Decimal
+
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_POST
 
+from core.errors import BadRequest
 from core.http import Request, see_other
 from judgments.piloting import pilot_lessons
 from platforms.bills import campaign_bill, remaining_bill
 from platforms.publishing import publication_likely
+from platforms.repaying import rest_copy
 from pools.views import campaign_of
 from tasks import pilots
 from tasks import selectors as task_selectors
+
+
+class PayForm(forms.Form):
+    """What a HIT of the rest pays."""
+
+    reward = forms.DecimalField(
+        label=gettext_lazy("Reward per HIT, in dollars"), min_value=Decimal("0.00"), max_digits=8, decimal_places=2
+    )
 
 
 @login_required
@@ -27,6 +41,7 @@ def pilot(request: Request, pk: int) -> HttpResponse:
         "campaign": campaign,
         "lessons": lessons,
         "pace": task_selectors.expected_pace(campaign),
+        "pay_form": PayForm(initial={"reward": campaign.reward}),
         "pilot_bill": remaining_bill(publication),
         "rest_bill": campaign_bill(publication, pairs=lessons.held * campaign.pairs_per_hit) if lessons.held else None,
     }
@@ -44,3 +59,18 @@ def rest_launch(request: Request, pk: int) -> HttpResponse:
     else:
         messages.info(request, _("No HITs are held back: the rest was launched before."))
     return see_other("judgments:pilot", pk)
+
+
+@login_required
+@require_POST
+def rest_repay(request: Request, pk: int) -> HttpResponse:
+    """End the pilot, and go on with a copy at another pay."""
+    campaign, form = campaign_of(request, pk), PayForm(request.POST)
+    if not form.is_valid():
+        raise BadRequest(_("Enter what a HIT of the rest pays, in dollars and cents."))
+    draft = rest_copy(campaign=campaign, reward=form.cleaned_data["reward"], by=request.user, at=timezone.now())
+    text = _(
+        "The pilot is closed. This copy reuses what it judged, and asks about the rest at the new pay. Start it here."
+    )
+    messages.success(request, text)
+    return see_other("judgments:campaign", draft.pk)

@@ -41,6 +41,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/ethics/summary.pdf", ethics_views.ethics_file, name="ethics_file"),
     path("campaigns/<int:pk>/pilot/", pilot_views.pilot, name="pilot"),
     path("campaigns/<int:pk>/pilot/launch/", pilot_views.rest_launch, name="rest_launch"),
+    path("campaigns/<int:pk>/pilot/pay/", pilot_views.rest_repay, name="rest_repay"),
     path("campaigns/<int:pk>/queries/", views.queries, name="queries"),
     path("campaigns/<int:pk>/work/", views.work, name="work"),
     path("campaigns/<int:pk>/work/<int:assignment_pk>/", views.assignment, name="assignment"),

@@ -192,6 +192,7 @@ NOT_PAGES = {
         "tasks:trial_of_wording",
         "tasks:trials_revoke",
         "judgments:rest_launch",
+        "judgments:rest_repay",
         "judgments:ethics_file",
         "platforms:consequences",
         "tasks:panel_links",

@@ -1,5 +1,7 @@
 """A pilot: a few HITs first, the rest held back until somebody launches it."""
 
+from decimal import Decimal
+
 import pytest
 from django.core.management import call_command
 from django.db import IntegrityError, transaction
@@ -196,3 +198,30 @@ def test_a_pilot_is_asked_for_at_the_start(
     assert pilots.held_back(other) == 4
     with pytest.raises(Refused):
         task_services.campaign_launch(campaign=factories.campaign(collection, "no", start=False), pilot_hits=0)
+
+
+def test_the_rest_goes_on_at_another_pay_with_one_click(client: Client, rita: User, piloted: Campaign) -> None:
+    client.force_login(rita)
+    publication_write(
+        campaign=piloted, platform="marketplace", pay="base-and-bonus", base=Decimal("1.50"), title="Compare"
+    )
+    for name in ("ann", "ben"):
+        for _turn in range(3):
+            factories.do(factories.worker(piloted, name), piloted)
+    address = reverse("judgments:rest_repay", args=[piloted.pk])
+    assert f'action="{address}"' in client.get(reverse("judgments:pilot", args=[piloted.pk])).text
+    assert client.post(address, {"reward": "much"}).status_code == 400
+    said = client.post(address, {"reward": "1.20"}, follow=True)
+    assert "asks about the rest at the new pay" in said.text
+    draft = Campaign.objects.get(name="pilot, the rest")
+    assert (draft.state, draft.reward, draft.question) == ("draft", Decimal("1.20"), piloted.question)
+    assert (draft.publication.title, draft.publication.base) == ("Compare", Decimal("1.20"))
+    assert task_selectors.confirmed_tests(draft).count() == task_selectors.confirmed_tests(piloted).count()
+    piloted.refresh_from_db()
+    assert (piloted.state, piloted.reward) == ("closed", Decimal("2.00"))
+    assert set(piloted.assignments.values_list("owed", flat=True)) == {Decimal("2.00")}
+    assert client.post(address, {"reward": "1.20"}).status_code == 409
+    factories.begin(draft)
+    assert (draft.reused_pair_count, draft.hits.count()) == (3, 4)
+    done = factories.do(factories.worker(draft, "cat"), draft)
+    assert done.owed == Decimal("1.20")

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tasks', '0010_held_work_index'),
+        ('tasks', '0012_held_work_waits'),
     ]
 
     operations = [

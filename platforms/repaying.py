@@ -1,0 +1,67 @@
+"""Going on after a pilot at another pay: the pilot ends, and a copy of it reuses what it judged."""
+
+from datetime import datetime
+from decimal import Decimal
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from core.errors import NotNow, Refused
+from core.models import User
+from platforms.models import Publication
+from platforms.publishing import TERMS, campaign_move, publication_write
+from pools import services as pool_services
+from pools.models import Campaign
+from pools.templating import KEPT
+from tasks import selectors as task_selectors
+from tasks import services as task_services
+from tasks.pilots import held_back
+
+SETTINGS = (*KEPT, "query_list", "base_version", "baseline", "compared_pairs")
+MOST_PAIRS = 20_000  # that are dealt with at once; a larger campaign is copied on the page for new ones
+
+
+@transaction.atomic
+def rest_copy(*, campaign: Campaign, reward: Decimal, by: User, at: datetime) -> Campaign:
+    """End a pilot, and return a draft like it at another pay: with its settings, runs, wording, consent text, test
+    pairs and terms. It asks only about pairs that the pilot did not finish.
+
+    Raises NotNow unless HITs are held back and the campaign is open or paused.
+    """
+    campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+    if campaign.state not in (Campaign.State.OPEN, Campaign.State.PAUSED) or not held_back(campaign):
+        raise NotNow(_("No HITs are held back, so there is nothing to launch at another pay."))
+    if campaign.pair_count > MOST_PAIRS:
+        raise Refused(
+            _(
+                "The campaign is too large to be copied at once. Close it, and then copy it with “Copy it with other "
+                "settings”."
+            )
+        )
+    settings = {name: getattr(campaign, name) for name in SETTINGS} | {"reward": reward}
+    if campaign.reuse == Campaign.Reuse.NOTHING:
+        settings["reuse"] = Campaign.Reuse.CAMPAIGNS
+    draft = pool_services.campaign_create(
+        lab=campaign.lab,
+        collection=campaign.collection,
+        runs=campaign.runs.order_by("name"),
+        name=_free_name(campaign),
+        created_by=by,
+        **settings,
+    )
+    consent = task_selectors.current_consent(campaign)
+    if consent is not None:
+        task_services.consent_write(campaign=draft, text=consent.text)
+    task_services.test_pairs_copy(campaign=draft, source=campaign, by=by, at=at)
+    publication = Publication.objects.filter(campaign=campaign).first()
+    if publication is not None:
+        terms = {name: getattr(publication, name) for name in TERMS}
+        publication_write(campaign=draft, **terms | {"base": min(publication.base, reward)})
+    campaign_move(campaign=campaign, to=Campaign.State.CLOSED, at=at)
+    return draft
+
+
+def _free_name(campaign: Campaign) -> str:
+    name = _("%(name)s, the rest") % {"name": campaign.name}
+    number = Campaign.objects.filter(lab=campaign.lab_id, name__startswith=name).count()
+    return f"{name} {number + 1}" if number else name
