@@ -37,7 +37,7 @@ class TestPair(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     decided_at = models.DateTimeField(null=True, blank=True)
-    why_dropped = models.TextField(blank=True, default="")
+    why_dropped = models.TextField(blank=True, default="", db_default="")
 
     class Meta:
         constraints = [
