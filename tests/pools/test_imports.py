@@ -2,7 +2,10 @@
 
 import bz2
 import gzip
+import tarfile
+import zipfile
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import pytest
 import zstandard
@@ -170,6 +173,48 @@ def test_the_commands_import_and_complain_without_a_traceback(
         call_command("import_run", "theirs", str(good))
     with pytest.raises(CommandError, match="nowhere"):
         call_command("import_collection", "mine", lab="ours", passages=tmp_path / "nowhere.tsv")
+
+
+def test_the_command_takes_runs_from_archives_within_the_bounds_of_an_upload(
+    bare: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = "q1 Q0 p2 1 1.0 g\n"
+    packed = tmp_path / "runs.zip"
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(60):
+            archive.writestr(f"runs/r{number:02}.txt", line.replace("1.0", f"{number}.5"))
+        archive.writestr("runs/broken.txt", line + "q1 Q0 p3 2 x g\n")
+        archive.writestr("README.md", "About these runs.\n")
+    with pytest.raises(CommandError, match="1 of 61 files refused"):
+        call_command("import_run", bare.name, str(packed))
+    told = capsys.readouterr()
+    assert "r59: stored." in told.out and "runs.zip, README.md: left out" in told.out
+    assert "broken.txt, line 2:" in told.err
+    assert bare.runs.count() == 60
+    with pytest.raises(CommandError, match=r"runs\.zip is an archive"):
+        call_command("import_run", bare.name, str(packed), name="all")
+
+    bomb = tmp_path / "bomb.tar.gz"
+    with tarfile.open(bomb, "w:gz") as tar:
+        head = tarfile.TarInfo("run.txt")
+        head.size = 200 << 20
+        tar.addfile(head, cast(BinaryIO, Zeros(head.size)))
+    with pytest.raises(CommandError, match=r"bomb\.tar\.gz: .*times"):
+        call_command("import_run", bare.name, str(bomb))
+    assert bare.runs.count() == 60
+
+
+class Zeros:
+    """A file of nothing but noughts."""
+
+    def __init__(self, size: int) -> None:
+        self.left = size
+
+    def read(self, size: int) -> bytes:
+        """Some of them."""
+        size = min(size, self.left)
+        self.left -= size
+        return bytes(size)
 
 
 def test_another_labs_collection_may_have_the_same_name(lab: Lab, tmp_path: Path) -> None:
