@@ -16,6 +16,7 @@ from api.models import Token
 from api.urls import routes
 from core.models import User
 from core.roles import Right
+from platforms.templating import template_save
 from pools import services as pool_services
 from pools.models import Campaign, Collection
 from tests import factories
@@ -128,6 +129,7 @@ def test_a_token_does_no_more_than_its_scopes(rita: User, campaign: Campaign) ->
 def test_a_viewer_changes_nothing_whatever_the_token(viewer: Program, campaign: Campaign) -> None:
     """Every operation that changes something, by walking the addresses."""
     key = campaign.pk
+    template = template_save(campaign=campaign, name="ours", by=None, at=timezone.now())
     refused = 0
     for route in routes:
         view = route.callback.view_class
@@ -139,6 +141,7 @@ def test_a_viewer_changes_nothing_whatever_the_token(viewer: Program, campaign: 
                 "collections": campaign.collection_id,
                 "runs": campaign.runs.first().pk,  # type: ignore[union-attr]
                 "labs": campaign.lab_id,
+                "templates": template.pk,
             }
             kind = str(route.pattern).partition("/")[0]
             address = str(route.pattern).replace("<int:pk>", str(of.get(kind, key)))
