@@ -26,6 +26,7 @@
 | OIDC_URL | an OpenID Connect provider that people may log in with | none |
 | OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, OIDC_NAME | this site's id and secret there, and what its button says | none |
 | AUDIT_KEEP_DAYS | after how many days entries of the audit are removed, at least 30; 0 keeps them | 1095 |
+| DATASET_DOWNLOAD_BYTES | how much a public collection may have to download to be fetched from a page | 2000000000 |
 | WEBHOOK_PORTS | ports of the addresses that webhooks may call | 443; in development any |
 | WEBHOOK_NETWORKS | networks that webhooks may call beside the internet, as 10.1.0.0/16 | none; development: nearby |
 | METRICS_TOKEN | who sends it may read /metrics; at least 16 characters | none: nothing is measured |
@@ -112,6 +113,8 @@ if 0 < AUDIT_KEEP_DAYS < 30:
     raise ImproperlyConfigured(
         f"AUDIT_KEEP_DAYS is {AUDIT_KEEP_DAYS}: entries are kept for 30 days at least, or (0) all."
     )
+
+DATASET_DOWNLOAD_BYTES = int(env.str("DATASET_DOWNLOAD_BYTES", default="") or 2_000_000_000)
 
 # Dollars an hour below which researchers are warned.
 HOURLY_FLOOR = Decimal(env.str("HOURLY_FLOOR", default="") or "8.00")
@@ -256,7 +259,6 @@ CELERY_TASK_ANNOTATIONS = {
     name: {"soft_time_limit": 90 * 60, "time_limit": 91 * 60}
     for name in (
         "pools.jobs.work",
-        "pools.jobs.fetch_dataset",
         "tasks.jobs.pack_waiting_campaigns",
         "judgments.jobs.make_exports",
         "results.jobs.compute_results",

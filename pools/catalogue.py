@@ -6,22 +6,27 @@ nobody: it knows its catalogue by heart.
 
 import json
 import shutil
+import signal
 import threading
+import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 
 from core.errors import FileAway, Refused
-from core.progress import Report
+from core.progress import Cancelled, Report
 
 HUGE = 1_000_000_000  # bytes to fetch that somebody must have seen before
 UNPACKED = 3  # times the size of a download: itself, unpacked, and its index
+RESERVE, RESERVED_PART = 10_000_000_000, 10  # bytes of the disk that stay free, or this part of it if that is less
 EVERY = 1.0  # seconds between two looks at how much of a download is there
+AGAIN = 10.0  # seconds that a download has to end in before it is told once more
 AT_ONCE = 1_000  # passages
 NAMED = 10  # ids that a message suggests
 
@@ -32,9 +37,14 @@ class NotInstalled(Refused):
     title = "Not installed"
 
 
+class _Stopped(BaseException):
+    """A download has to end. ir_datasets takes an Exception for a mirror that fails, and tries the next."""
+
+
 class Offer(NamedTuple):
     """What a dataset has, and what fetching it takes: bytes that are not here yet (of files whose size is known), bytes
-    of the disk that this may need, and those that are free. `agreement`: what its publisher asks of its users.
+    of the disk that this may need, and those that are free beside what is kept free. `agreement`: what its publisher
+    asks of its users. `is_licensed`: whether its publisher gives some of its files to nobody without a licence.
     """
 
     id: str
@@ -46,6 +56,7 @@ class Offer(NamedTuple):
     needed: int
     free: int
     agreement: str
+    is_licensed: bool
 
     @property
     def is_huge(self) -> bool:
@@ -111,11 +122,12 @@ def look(dataset_id: str, *, queries: bool = True, passages: bool) -> Offer:
     sizes = [file._size_hint for file in files]
     size = sum(size or 0 for size in sizes)
     home = Path(_library().util.home_path())
-    free = shutil.disk_usage(next(folder for folder in (home, *home.parents) if folder.exists())).free
+    disk = shutil.disk_usage(next(folder for folder in (home, *home.parents) if folder.exists()))
+    free = max(disk.free - min(RESERVE, disk.total // RESERVED_PART), 0)
     if size * UNPACKED > free:
         text = _(
             "Fetching “%(id)s” downloads %(size)s, which can take %(needed)s of the disk once it is unpacked and "
-            "indexed. Only %(free)s are free at %(home)s."
+            "indexed. Only %(free)s are free at %(home)s, beside what is kept free."
         )
         sizes_said = {"size": size, "needed": size * UNPACKED, "free": free}
         said = {name: filesizeformat(value) for name, value in sizes_said.items()}
@@ -127,11 +139,43 @@ def look(dataset_id: str, *, queries: bool = True, passages: bool) -> Offer:
         dataset.has_docs(),
         str(dataset.queries_lang() or ""),
         size,
-        all(sizes),
+        all(sizes) and all(_walk([handler]) for handler in _handlers(dataset, queries, passages)),
         size * UNPACKED,
         free,
         "\n".join(agreements),
+        any(map(_is_licensed, _walk(_handlers(dataset, queries, passages)))),
     )
+
+
+def look_for_page(dataset_id: str, *, queries: bool = True, passages: bool) -> Offer:
+    """As `look`, for whoever asks on a page: raises Refused, too, for what only the person who runs the site may fetch:
+    more than DATASET_DOWNLOAD_BYTES, an unknown amount, or files that somebody has by a licence.
+    """
+    offer = look(dataset_id, queries=queries, passages=passages)
+    said = {
+        "id": dataset_id,
+        "size": filesizeformat(offer.size),
+        "limit": filesizeformat(settings.DATASET_DOWNLOAD_BYTES),
+        "command": f"manage.py import_dataset {dataset_id}{' --passages' if passages else ''}",
+    }
+    if offer.is_licensed:
+        text = _(
+            "“%(id)s” has files that its publisher gives only to those who have a licence, so it is not fetched from "
+            "a page. The person who runs this site can import it on the server: %(command)s"
+        )
+    elif not offer.is_size_known:
+        text = _(
+            "How much has to be downloaded for “%(id)s” is not known in full (%(size)s at least). From a page, "
+            "%(limit)s can be fetched. The person who runs this site can import it on the server: %(command)s"
+        )
+    elif offer.size > settings.DATASET_DOWNLOAD_BYTES:
+        text = _(
+            "For “%(id)s”, %(size)s have to be downloaded. From a page, %(limit)s can be fetched. The person who runs "
+            "this site can import it on the server: %(command)s"
+        )
+    else:
+        return offer
+    raise Refused(text % said)
 
 
 # What follows reads attributes of ir_datasets that begin with an underscore: it has no other way to say what a download
@@ -140,24 +184,37 @@ def look(dataset_id: str, *, queries: bool = True, passages: bool) -> Offer:
 
 def _files(dataset: Any, queries: bool, passages: bool) -> list[Any]:
     """The downloads that a dataset is made of and that are not here yet (ir_datasets.util.Download)."""
+    handlers = _handlers(dataset, queries, passages and not _is_indexed(dataset))
+    return [file for file in _walk(handlers, past_caches=False) if not _is_here(file)]
+
+
+def _handlers(dataset: Any, queries: bool, passages: bool) -> list[Any]:
     handlers = []
     if queries:
         handlers.append(dataset.queries_handler())
         if dataset.has_qrels():
             handlers.append(dataset.qrels_handler())
-    if passages and not _is_indexed(dataset):
+    if passages:
         handlers.append(dataset.docs_handler())
+    return handlers
+
+
+def _is_here(file: Any) -> bool:
+    return file._cache_path is not None and Path(file._cache_path).exists()
+
+
+def _walk(handlers: list[Any], *, past_caches: bool = True) -> list[Any]:
+    """All downloads below some handlers, or those that are not needed for what is unpacked already."""
     download, cache = _library().util.Download, _library().util.Cache
-    found, seen, waiting = [], set(), handlers
+    found, seen, waiting = [], set(), [*handlers]
     while waiting:
         part = waiting.pop()
         if id(part) in seen:
             continue
         seen.add(id(part))
         if isinstance(part, download):
-            if part._cache_path is None or not Path(part._cache_path).exists():
-                found.append(part)
-        elif isinstance(part, cache) and part.path(force=False).exists():
+            found.append(part)
+        elif not past_caches and isinstance(part, cache) and part.path(force=False).exists():
             continue
         elif isinstance(part, list | tuple):
             waiting += part
@@ -176,32 +233,46 @@ def _is_indexed(dataset: Any) -> bool:
 
 def _instructions(file: Any) -> str:
     """How somebody gets a file that cannot be downloaded; empty if it can be, or is here."""
-    local = _library().util.LocalDownload
-    if all(isinstance(mirror, local) and mirror._message and not mirror._path.exists() for mirror in file.mirrors):
+    if _is_licensed(file) and not any(mirror._path.exists() for mirror in file.mirrors):
         return " ".join(str(file.mirrors[0]._message).split())
     return ""
 
 
+def _is_licensed(file: Any) -> bool:
+    """Whether somebody has to put a file there. One that can also be downloaded has a mirror for that."""
+    local = _library().util.LocalDownload
+    return all(isinstance(mirror, local) and mirror._message for mirror in file.mirrors)
+
+
 def fetch(
-    dataset_id: str, folder: Path, *, queries: bool, passages: bool, wanted: Collection[str], report: Report
+    dataset_id: str,
+    folder: Path,
+    *,
+    queries: bool,
+    passages: bool,
+    wanted: Collection[str],
+    report: Report,
+    seconds: float | None = None,
 ) -> Fetched:
     """Fetch a dataset, and write its queries and qrels, and the passages that these name or that are wanted, as files.
 
-    Raises Refused as `look` does, and FileAway where the network, the publisher or the disk fails.
+    Raises Refused as `look` does, Cancelled (at once, also in the midst of a download) as the report does, and FileAway
+    where the network, the publisher or the disk fails, or where downloading and indexing take more than `seconds`.
     """
+    ends = None if seconds is None else time.monotonic() + seconds
     look(dataset_id, queries=queries, passages=passages)
     dataset, pids = _dataset(dataset_id), set(wanted)
     written: dict[str, Path | None] = dict.fromkeys(Fetched._fields)
     try:
         if queries:
             step = _("Fetching the queries")
-            with _told(_files(dataset, queries=True, passages=False), step, report):
+            with _told(_files(dataset, queries=True, passages=False), step, report, ends):
                 written["queries"] = _write(folder / "queries.jsonl", _queries(dataset))
             if dataset.has_qrels():
                 written["qrels"] = _write(folder / "qrels.txt", _qrels(dataset, pids))
         if passages and pids:
             step = _("Fetching the passages")
-            with _told(_files(dataset, queries=False, passages=True), step, report):
+            with _told(_files(dataset, queries=False, passages=True), step, report, ends):
                 store = dataset.docs_store()
                 next(iter(store.get_many_iter(sorted(pids)[:1])), None)  # fetches and indexes all that there is
             written["passages"] = _write(folder / "passages.jsonl", _passages(store, sorted(pids), report))
@@ -259,25 +330,44 @@ def _text_of(thing: Any) -> str:
 
 
 @contextmanager
-def _told(files: list[Any], step: str, report: Report) -> Iterator[None]:
-    """Tell how much of some downloads is there, while the block fetches them."""
+def _told(files: list[Any], step: str, report: Report, ends: float | None) -> Iterator[None]:
+    """Tell how much of some downloads is there, while the block fetches them; end the block if the report is cancelled,
+    or once its time is over. Only for the main thread, which alone can be interrupted.
+    """
     total, ended = sum(file._size_hint or 0 for file in files), threading.Event()
+    main, why = threading.main_thread().ident, list[Exception]()
+    assert main is not None
+    late = _("Fetching took longer than it may from a page. Import it on the server, with manage.py import_dataset.")
     report(step, 0, total, "bytes")
 
+    def stop(_signal: int, _frame: object) -> None:
+        if not ended.is_set():
+            raise _Stopped
+
     def look_on() -> None:
-        while not ended.wait(EVERY):
+        while not ended.wait(AGAIN if why else EVERY):
             try:
                 report(step, sum(map(_size_here, files)), total, "bytes")
-            except Refused:  # somebody has cancelled it: the next step will say so
-                return
+                if ends is not None and time.monotonic() > ends:
+                    why.append(FileAway(late))
+            except Cancelled as cancelled:
+                why.append(cancelled)
+            if why:
+                signal.pthread_kill(main, signal.SIGALRM)
 
+    before = signal.signal(signal.SIGALRM, stop)
     onlooker = threading.Thread(target=look_on, daemon=True)
     onlooker.start()
     try:
-        yield
+        try:
+            yield
+        finally:
+            ended.set()
+    except _Stopped:
+        raise why[0] from None
     finally:
-        ended.set()
         onlooker.join()
+        signal.signal(signal.SIGALRM, before)
 
 
 def _size_here(file: Any) -> int:

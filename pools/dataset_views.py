@@ -35,7 +35,7 @@ def dataset_new(request: Request) -> HttpResponse:
         try:
             if "seen" in request.POST:
                 return _ask(request, data["lab"], data["name"], data["dataset"], passages=data["passages"])
-            offer, status = catalogue.look(data["dataset"], passages=data["passages"]), 200
+            offer, status = catalogue.look_for_page(data["dataset"], passages=data["passages"]), 200
         except Refused as error:
             status = refuse_in(form, error)
     return render(request, "pools/dataset.html", {"form": form, "offer": offer}, status=status)
@@ -50,7 +50,7 @@ def dataset_texts(request: Request, pk: int) -> HttpResponse:
         return see_other("pools:missing_texts", pk)
     if request.method == "POST":
         return _ask(request, found.lab, found.name, found.dataset, passages=True, collection=found)
-    offer = catalogue.look(found.dataset, queries=False, passages=True)
+    offer = catalogue.look_for_page(found.dataset, queries=False, passages=True)
     return render(request, "pools/dataset.html", {"collection": found, "offer": offer})
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import tempfile
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from celery.exceptions import SoftTimeLimitExceeded
@@ -24,6 +24,8 @@ from pools.models import Collection, Job, Passage, Upload
 from pools.services import KEEP_DEPTH, Imported
 
 log = logging.getLogger(__name__)
+SECONDS = 15 * 60.0  # that fetching may take: others wait for the process that does it
+PENDING = timedelta(hours=1)  # in which a fetch that has been asked for keeps others from being asked for
 State, Part = Job.State, Upload.Part
 
 
@@ -38,9 +40,13 @@ def dataset_ask(
     collection: Collection | None = None,
 ) -> Job:
     """Ask for a collection from a dataset, with the passages that its qrels name or without any; or, for a collection
-    that is there, for the passages that it lacks. Raises Refused as pools.catalogue.look does.
+    that is there, for the passages that it lacks. Raises Refused as pools.catalogue.look_for_page does, and while
+    another is being fetched on this site.
     """
-    offer = catalogue.look(dataset, queries=collection is None, passages=passages)
+    offer = catalogue.look_for_page(dataset, queries=collection is None, passages=passages)
+    asked = Job.objects.filter(state=State.RECEIVING, request__has_key="dataset", asked_at__gt=at - PENDING)
+    if asked.exists():
+        raise Refused(_busy())
     return Job.objects.create(
         lab=lab,
         kind=Job.Kind.COLLECTION,
@@ -58,6 +64,10 @@ def dataset_ask(
     )
 
 
+def _busy() -> str:
+    return _("Another public collection is being fetched, and there is one at a time. Ask again in some minutes.")
+
+
 def dataset_fetch(*, job_id: int) -> bool:
     """Fetch what a job asks for, and have it read. False if it has ended, or another process is at it.
 
@@ -68,7 +78,10 @@ def dataset_fetch(*, job_id: int) -> bool:
         if job is None or not got:
             return False
         try:
-            _fetch(job, progress.report_on(background.progress_key(job)))
+            with alone("fetching a public collection") as is_first:
+                if not is_first:
+                    raise Refused(_busy())
+                _fetch(job, progress.report_on(background.progress_key(job)))
         except FileAway as error:
             _end(job, State.FAILED, str(error))
         except (Refused, BadInput) as error:
@@ -95,6 +108,7 @@ def _end(job: Job, state: Job.State, error: str) -> None:
 
 
 def _fetch(job: Job, report: Report) -> None:
+    catalogue.look_for_page(job.request["dataset"], queries=job.request["queries"], passages=job.request["passages"])
     background.uploads_delete(job=job)  # of an attempt that was killed
     job.uploads.all().delete()
     with tempfile.TemporaryDirectory(prefix="dataset-") as folder:
@@ -105,6 +119,7 @@ def _fetch(job: Job, report: Report) -> None:
             passages=job.request["passages"],
             wanted=_lacking(job.collection),
             report=report,
+            seconds=SECONDS,
         )
         for part, path in zip((Part.QUERIES, Part.QRELS, Part.PASSAGES), files, strict=True):
             if path is not None:

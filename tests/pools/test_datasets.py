@@ -1,7 +1,10 @@
 """Public collections by their ids in ir_datasets. Nothing here asks the network: the datasets are local ones."""
 
+import io
+import shutil
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from functools import partial
 from hashlib import md5
@@ -19,7 +22,7 @@ from ir_datasets import util
 
 from core.errors import FileAway, Refused
 from core.models import Lab, User
-from core.progress import silent
+from core.progress import Cancelled, Report, silent
 from pools import background, catalogue, fetching
 from pools import jobs as pool_jobs
 from pools.models import Collection, Job, Passage
@@ -168,6 +171,123 @@ def test_a_disk_that_is_too_small_is_said_before_anything_begins(
     with pytest.raises(Refused, match=r"downloads 888\.2\sPB.*Only .* are free at"):
         catalogue.look(dataset, passages=True)
     assert publisher[1] == []
+
+
+def test_what_is_large_or_of_unknown_size_is_left_to_the_command(
+    page: Client,
+    lab: Lab,
+    dataset: str,
+    publisher: tuple[str, list[str]],
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address, entered = reverse("pools:dataset_new"), {"lab": lab.pk, "dataset": dataset, "passages": "on", "seen": "1"}
+    settings.DATASET_DOWNLOAD_BYTES = 283
+    answer = page.post(address, entered)
+    assert answer.status_code == 409
+    assert "284\xa0bytes have to be downloaded. From a page, 283\xa0bytes can" in answer.text
+    assert f"manage.py import_dataset {dataset} --passages" in answer.text
+    assert catalogue.look(dataset, passages=True).size == 284
+    settings.DATASET_DOWNLOAD_BYTES = 284
+    [corpus] = catalogue._files(ir_datasets.load(dataset), queries=False, passages=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(corpus, "_size_hint", None)
+        assert "is not known in full" in page.post(address, entered).text
+    assert not Job.objects.exists() and publisher[1] == []
+    assert page.post(address, entered).status_code == 303
+
+
+def test_what_a_licence_has_put_on_the_server_is_refused_on_pages_also_once_it_is_unpacked(
+    page: Client, lab: Lab, dataset: str, source: Path, tmp_path: Path
+) -> None:
+    linked = util.LocalDownload(source / "docs.tsv", "Ask the LDC for it.")
+    gated = util.Download([linked], str(tmp_path / "home" / "gated"), size_hint=10)
+    docs = ir_datasets.formats.TsvDocs(util.Cache(gated, tmp_path / "home" / "unpacked"), namespace="linked")
+    made = ir_datasets.Dataset(docs, ir_datasets.load(dataset).queries_handler())
+    ir_datasets.registry.register("bestknown-test/linked", made)
+    asking = {"lab": lab.pk, "dataset": "bestknown-test/linked", "passages": "on", "seen": "1"}
+    try:
+        for qid, pid in (("q1", "p7"), ("q2", "p8")):
+            answer = page.post(reverse("pools:dataset_new"), asking)
+            assert answer.status_code == 409 and "only to those who have a licence" in answer.text
+            imported = fetching.dataset_import(
+                lab=lab, name="l", dataset="bestknown-test/linked", passages=True, report=silent()
+            )
+            factories.run(imported.collection, f"run-{pid}", {qid: [pid]})
+        assert Passage.objects.get(pid="p7").text == "The text of passage 7."
+    finally:
+        del ir_datasets.registry._registered["bestknown-test/linked"]
+    assert not Job.objects.exists()
+
+
+def test_a_file_that_can_be_linked_and_downloaded_is_not_licensed(dataset: str, tmp_path: Path) -> None:
+    [corpus] = catalogue._files(ir_datasets.load(dataset), queries=False, passages=True)
+    corpus.mirrors.insert(0, util.LocalDownload(tmp_path / "none", "If you have a copy, link it here."))
+    assert not catalogue.look_for_page(dataset, passages=True).is_licensed
+
+
+def test_some_of_the_disk_stays_free(dataset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue.shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(10**12, 0, 10**10 + 851))
+    with pytest.raises(Refused, match="beside what is kept free"):
+        catalogue.look(dataset, passages=True)
+    monkeypatch.setattr(catalogue.shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(10**12, 0, 10**10 + 852))
+    assert catalogue.look(dataset, passages=True).free == 852
+
+
+def test_one_collection_is_fetched_at_a_time(page: Client, lab: Lab, rita: User, dataset: str) -> None:
+    asking = {"lab": lab.pk, "dataset": dataset, "seen": "yes"}
+    assert page.post(reverse("pools:dataset_new"), asking).status_code == 303
+    answer = page.post(reverse("pools:dataset_new"), asking | {"name": "second"})
+    assert answer.status_code == 409 and "there is one at a time" in answer.text
+    background.job_cancel(job=Job.objects.get(), by=rita)
+    assert page.post(reverse("pools:dataset_new"), asking | {"name": "second"}).status_code == 303
+
+
+@pytest.mark.parametrize("over", ["cancelled", "time"])
+def test_a_download_ends_in_its_midst_and_leaves_nothing_half_written(
+    over: str, dataset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "EVERY", 0.05)
+    begun, ended = threading.Event(), threading.Event()
+
+    class Stalled(util.BaseDownload):  # type: ignore[misc]
+        """A publisher that sends some, and then nothing for a minute."""
+
+        def stream(self) -> Any:
+            """What it sends."""
+
+            def sent() -> Iterator[bytes]:
+                yield b"q1\twhat"
+                begun.set()
+                ended.wait(60)
+
+            return io.BufferedReader(util.IterStream(sent()))
+
+    [queries, _qrels] = sorted(
+        catalogue._files(ir_datasets.load(dataset), queries=True, passages=False),
+        key=lambda file: file._cache_path,
+        reverse=True,
+    )
+    queries.mirrors = [Stalled(), Stalled()]
+
+    def tell(_progress: Any) -> None:
+        if over == "cancelled" and begun.is_set():
+            raise Cancelled("rita cancelled it.")
+
+    expected = (Cancelled, "rita cancelled") if over == "cancelled" else (FileAway, "longer than it may")
+    started = time.monotonic()
+    with pytest.raises(expected[0], match=expected[1]):
+        catalogue.fetch(
+            dataset,
+            tmp_path,
+            queries=True,
+            passages=False,
+            wanted=(),
+            report=Report(tell, 0),
+            seconds=0.2 if over == "time" else None,
+        )
+    assert time.monotonic() - started < 30
+    assert list(tmp_path.joinpath("home").glob("queries*")) == []
 
 
 def test_a_download_that_fails_ends_the_job_with_words_and_nothing_is_stored(
