@@ -1,11 +1,58 @@
-"""What a lab sets for itself."""
+"""Making and renaming labs, and what a lab sets for itself."""
 
+from datetime import datetime
 from decimal import Decimal
+from typing import NamedTuple
 
 from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from core.errors import Refused
-from core.models import Lab
+from core.models import Lab, MemberInvitation, Membership, User
+from core.people import invitation_add
+
+
+class NewLab(NamedTuple):
+    """A lab, and the invitation of its first admin if that is not the person who made it."""
+
+    lab: Lab
+    invitation: MemberInvitation | None
+
+
+@transaction.atomic
+def lab_create(*, name: str, by: User, invited: str | None, at: datetime) -> NewLab:
+    """Make a lab. Its first admin is the person who makes it, or else whoever is `invited` (an e-mail address).
+
+    Sends nothing. Raises Refused without a name, and for a name that another lab has.
+    """
+    lab = _named(Lab(), name)
+    if invited is not None:
+        return NewLab(lab, invitation_add(lab=lab, role=Membership.Role.ADMIN, email=invited, by=by, at=at))
+    Membership.objects.create(lab=lab, user=by, role=Membership.Role.ADMIN)
+    return NewLab(lab, None)
+
+
+def lab_rename(*, lab: Lab, name: str) -> Lab:
+    """Give a lab another name. Raises Refused without a name, and for a name that another lab has."""
+    return _named(lab, name)
+
+
+def _named(lab: Lab, name: str) -> Lab:
+    lab.name = name.strip()
+    taken = Refused(_("There is already a lab called “%(name)s”. Choose another name.") % {"name": lab.name})
+    if Lab.objects.filter(name__iexact=lab.name).exclude(pk=lab.pk).exists():
+        raise taken
+    try:
+        lab.clean_fields(exclude=["pay_floor"])
+    except ValidationError as error:
+        raise Refused(" ".join(error.messages)) from error
+    try:
+        with transaction.atomic():
+            lab.save(update_fields=["name"] if lab.pk else None)
+    except IntegrityError as error:  # somebody was faster
+        raise taken from error
+    return lab
 
 
 def pay_floor_set(*, lab: Lab, pay_floor: Decimal | None) -> Lab:

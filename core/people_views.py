@@ -28,7 +28,7 @@ from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.login import TooManyTries
-from core.models import Lab, Membership, User
+from core.models import Lab, MemberInvitation, Membership, User
 from core.roles import Right, labs_of, may, require, right_of
 
 SORTS = {"name": "user__username", "role": "role", "seen": "user__last_seen_at"}
@@ -99,9 +99,9 @@ def membership_of(request: Request, pk: int, membership_pk: int) -> Membership:
 
 @require_GET
 def labs(request: Request) -> HttpResponse:
-    """The labs whose people somebody may see; where there is one, its people."""
+    """The labs whose people somebody may see; where there is one, its people, but for whoever may make others."""
     listing = Listing(request, labs_of(request.user).order_by("name"))
-    if listing.page.paginator.count == 1:
+    if listing.page.paginator.count == 1 and not may(request.user, None, Right.SITE):
         return see_other("core:people", listing.page.object_list[0].pk)
     return render(request, "core/labs.html", {"listing": listing})
 
@@ -113,7 +113,8 @@ def people(request: Request, pk: int) -> HttpResponseBase:
     if request.method == "POST":
         form, status = InviteForm(request.POST), 400
         if form.is_valid():
-            _invite(request, lab, form.cleaned_data["email"], form.cleaned_data["role"])
+            invitation = lab_people.invitation_add(lab=lab, by=request.user, at=timezone.now(), **form.cleaned_data)
+            invitation_send(request, invitation)
             return see_other("core:people", pk, fragment="invitations")
     at = timezone.now()
     manages = may(request.user, lab, Right.MANAGE)
@@ -137,8 +138,9 @@ def people(request: Request, pk: int) -> HttpResponseBase:
     return render_lists(request, "core/people.html", context, status=status)
 
 
-def _invite(request: Request, lab: Lab, email: str, role: str) -> None:
-    invitation = lab_people.invitation_add(lab=lab, role=role, email=email, by=request.user, at=timezone.now())
+def invitation_send(request: Request, invitation: MemberInvitation) -> None:
+    """Mail an invitation where that is possible, and say what is to be done."""
+    email = invitation.email
     if not email or not settings.HAS_MAIL:
         messages.success(request, _("The invitation is ready. Copy its link below and send it."))
         return

@@ -54,7 +54,7 @@ WORDS: dict[Right, Promise] = {
     R.DESIGN: gettext_lazy("create and change collections, campaigns, test pairs, wording and panels"),
     R.SPEND: gettext_lazy("set terms, publish and pay"),
     R.DECIDE: gettext_lazy("decide about work and workers"),
-    R.MANAGE: gettext_lazy("manage the lab's people, its pay floor, its webhooks and its data protection"),
+    R.MANAGE: gettext_lazy("manage the lab's name and people, its pay floor, its webhooks and its data protection"),
     R.SITE: gettext_lazy("administer this site"),
 }
 
@@ -105,8 +105,10 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "core:account": R.SIGNED_IN,
     "core:session_end": R.SIGNED_IN,
     "core:test_mail": R.SITE,
-    # a lab's people
+    # labs and their people
     "core:labs": R.SIGNED_IN,
+    "core:lab_new": R.SITE,
+    "core:lab_rename": R.MANAGE,
     "core:people": (R.SEE, R.MANAGE),
     "core:revoke": R.MANAGE,
     "core:role": R.MANAGE,

@@ -4,6 +4,7 @@ from allauth.account import views as accounts
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path, re_path
 
+from core import lab_views
 from core import people_views as views
 from core.login import LimitedLogin
 
@@ -14,6 +15,8 @@ urlpatterns = [
     path("account/test-mail/", views.test_mail, name="test_mail"),
     path("invited/<str:token>/", views.invited, name="invited"),
     path("labs/", views.labs, name="labs"),
+    path("labs/new/", lab_views.lab_new, name="lab_new"),
+    path("labs/<int:pk>/name/", lab_views.rename, name="lab_rename"),
     path("labs/<int:pk>/people/", views.people, name="people"),
     path("labs/<int:pk>/people/invitations/<int:invitation_pk>/revoke/", views.invitation_revoke, name="revoke"),
     path("labs/<int:pk>/people/<int:membership_pk>/role/", views.role, name="role"),

@@ -161,7 +161,7 @@ OTHER_PAGES = {
     *("platforms:template", "platforms:template_save", "platforms:template_terms", "platforms:pay_floor"),
     *("results:settings", "results:version_new", "results:version_asked"),
     *("tasks:trial", "api:reference"),
-    "core:account",
+    *("core:account", "core:lab_new", "core:lab_rename"),
     *("judgments:protection_worker", "judgments:protection_lab", "judgments:protection_campaign"),
     "judgments:campaign_erase",
 }
@@ -300,6 +300,8 @@ class World(NamedTuple):
             "platforms:costs": [],
             "core:account": [],
             "core:labs": [],
+            "core:lab_new": [],
+            "core:lab_rename": [campaign.lab_id],
             "core:people": [campaign.lab_id],
             "pools:preferences_import": [self.collection.pk],
             "judgments:judgments_import": [self.collection.pk],

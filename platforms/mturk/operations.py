@@ -82,10 +82,16 @@ class ExclusionType(MTurkHandler):
     runs_while_stopped = False
 
     def request(self, operation: Operation) -> Answer:
-        """CreateQualificationType, under a name by which it is found again."""
-        campaign = operation.publication.campaign
+        """CreateQualificationType, under a name by which it is found again, also after the lab was renamed."""
+        campaign, platform = operation.publication.campaign, operation.publication.platform
+        asked = Operation.objects.filter(
+            kind=self.kind, publication__campaign__lab=campaign.lab_id, publication__platform=platform
+        )
+        first = asked.filter(request__has_key="Name").order_by("pk").first()
         return {
-            "Name": f"No further tasks of {campaign.lab.name[:100]} ({campaign.lab_id})",
+            "Name": first.request["Name"]
+            if first
+            else f"No further tasks of {campaign.lab.name[:100]} ({campaign.lab_id})",
             "Description": EXCLUSION_DESCRIPTION,
             "QualificationTypeStatus": "Active",
         }

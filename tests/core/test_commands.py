@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import Client
 
-from core.models import Lab
+from core.models import Lab, User
 from pools.models import Collection
 from tests import factories
 
@@ -37,6 +38,18 @@ def test_a_dry_run_says_what_would_come_of_it_and_changes_nothing(collection: Co
     assert facts["dry_run"] is False
     assert Collection.objects.get(name="another").pk == facts["collection"]
     assert "dry run" not in said
+
+
+def test_a_lab_is_made_with_its_first_admin_or_a_link_for_them(ada: User) -> None:
+    facts, _said = run("create_lab", "Sounds", ada.username, "--dry-run")
+    assert facts["dry_run"] is True and not Lab.objects.filter(name="Sounds").exists()
+
+    facts, _said = run("create_lab", "Sounds", ada.username)
+    assert Lab.objects.get(pk=facts["lab"]).memberships.get().role == "admin" and facts["invitation"] is None
+    facts, said = run("create_lab", "Images", ada.username, "--invite", "nora@example.org")
+    assert facts["invitation"] in said and Client().get("/" + facts["invitation"].split("/", 3)[3]).status_code == 200
+    with pytest.raises(CommandError, match="already a lab called “Images”"):
+        call_command("create_lab", "Images", ada.username)
 
 
 def test_a_campaign_is_started_for_a_program_after_a_dry_run(collection: Collection) -> None:

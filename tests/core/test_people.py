@@ -50,6 +50,48 @@ def of(user: User) -> Client:
     return client
 
 
+# --- labs
+
+
+def test_an_admin_of_the_site_makes_labs_as_their_first_admin_or_by_inviting_one(
+    lab: Lab, ada: User, settings: Any
+) -> None:
+    settings.HAS_MAIL = True
+    client, page = of(ada), reverse("core:lab_new")
+    assert page in client.get(reverse("core:labs")).text
+
+    client.post(page, {"name": " Sounds ", "admin": "me", "email": ""})
+    own = Lab.objects.get(name="Sounds")
+    assert [(row.user, row.role) for row in own.memberships.all()] == [(ada, "admin")] and not mail.outbox
+    client.post(page, {"name": "Images", "admin": "invited", "email": "nora@example.org"})
+    (letter,), invitation = mail.outbox, MemberInvitation.objects.get()
+    assert letter.to == ["nora@example.org"] and "join the lab “Images” at Bestknown, as admin" in letter.body
+    assert (invitation.lab.name, invitation.role) == ("Images", "admin") and not invitation.lab.memberships.exists()
+    entries = AuditEntry.objects.filter(subject="core_lab", action="insert", actor_id=ada.pk).order_by("pk")
+    assert [entry.thing for entry in entries] == ["Sounds", "Images"]
+
+    count = Lab.objects.count()
+    again = client.post(page, {"name": "sounds", "admin": "invited", "email": "ben@example.org"})
+    assert again.status_code == 409 and "There is already a lab called “sounds”" in again.text
+    unclear = client.post(page, {"name": "Films", "admin": "me", "email": "ben@example.org"})
+    assert unclear.status_code == 400 and "Choose that you invite somebody" in unclear.text
+    assert (Lab.objects.count(), MemberInvitation.objects.count(), len(mail.outbox)) == (count, 1, 1)
+
+
+def test_an_admin_renames_the_lab_to_a_name_that_no_other_has(lab: Lab, agnes: User) -> None:
+    factories.lab("Elsewhere")
+    client, page = of(agnes), reverse("core:lab_rename", args=[lab.pk])
+    assert page in client.get(reverse("core:people", args=[lab.pk])).text
+
+    taken = client.post(page, {"name": "elsewhere"})
+    assert taken.status_code == 409 and "There is already a lab called “elsewhere”" in taken.text
+    lab.refresh_from_db()
+    assert lab.name == "Rita's lab"
+    assert client.post(page, {"name": "RITA'S LAB"}).status_code == 303  # its own name, written otherwise
+    lab.refresh_from_db()
+    assert lab.name == "RITA'S LAB"
+
+
 # --- invitations
 
 

@@ -12,6 +12,7 @@ from django.core.management.base import SystemCheckError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from core.labs import lab_rename
 from platforms import checks, outbox
 from platforms.adapter import Handler
 from platforms.alarms import alarm_raise
@@ -280,3 +281,13 @@ def test_an_alarm_is_raised_once_for_each_thing_and_is_about_one(
         said = refuse(lambda: Alarm.objects.create(**alarm | {"kind": "job"}, **chosen, **{beside: things[beside]}))
         assert "alarm_about_one_thing" in said
     assert Alarm.objects.count() == 1
+
+
+def test_a_renamed_lab_keeps_the_exclusion_that_the_platform_knows_by_name(publication: Publication) -> None:
+    handler = handler_of(publication, Kind.EXCLUSION_TYPE)
+    asked = operation_plan(publication=publication, kind=Kind.EXCLUSION_TYPE, at=timezone.now()).request
+
+    lab_rename(lab=publication.campaign.lab, name="Sounds")
+
+    assert "Sounds" not in asked["Name"]
+    assert handler.request(Operation(publication=publication, kind=Kind.EXCLUSION_TYPE)) == asked
