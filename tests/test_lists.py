@@ -134,8 +134,8 @@ LISTS: dict[str, tuple[str, ...]] = {
 }
 # Lists whose rows are few by their nature are looked at for their size alone.
 FEW = {("results:query", "passages")}
-# What shows a member few rows, and an admin of the site many.
-OF_ALL_LABS = {"judgments:protection", "platforms:templates"}
+# What shows a member few rows or nothing, and an admin of the site many.
+OF_ALL_LABS = {"core:lab_new", "judgments:protection", "platforms:templates"}
 MOST_VISITED = (
     *("pools:campaigns", "pools:collection", "pools:runs", "tasks:tests", "judgments:campaign", "judgments:queries"),
     *("judgments:work", "judgments:worker", "judgments:progress", "platforms:publication", "platforms:submissions"),
