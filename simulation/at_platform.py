@@ -18,7 +18,7 @@ from evaluation.files.preferences import Preference
 from platforms.models import Operation, Publication, PublishedHit, Submission
 from platforms.mturk.client import client_for, listed
 from platforms.mturk.endpoints import endpoint_of
-from simulation.browser import GIVE_UP_SECONDS, Page, WrongPage
+from simulation.browser import ANSWERED, GIVE_UP_SECONDS, Page, WrongPage
 from simulation.people import Answers, End, Habits, Person, Tally, on_thread
 from tasks.models import Assignment, Hit
 
@@ -238,7 +238,7 @@ class _Worker(Person):
         frame = page.html.css_first("iframe")
         if frame is not None:
             shown = self.browser.get(frame.attributes["src"] or "")
-            if shown.maybe_form("main form") is not None:
+            if shown.maybe_form(ANSWERED) is not None:
                 raise WrongPage(f"{link}: the preview asks for an answer")
             self.tally.add("previews")
 

@@ -13,6 +13,7 @@ from tasks.models import Item
 
 GIVE_UP_SECONDS = 120.0
 LONGEST_WAIT = 2.0
+ANSWERED = "main form:not(.languages)"  # what a page asks for, beside the choice of its language
 
 
 class WrongPage(Exception):
@@ -34,7 +35,7 @@ class Page:
         self.path = response.url.path
         self.html = LexborHTMLParser(response.text)
 
-    def form(self, selector: str = "main form") -> Form:
+    def form(self, selector: str = ANSWERED) -> Form:
         """A form that must be there."""
         form = self.maybe_form(selector)
         if form is None:
