@@ -301,6 +301,12 @@ ADVICE = {
         ),
         may_be_set_aside=True,
     ),
+    Alarm.Kind.LOW: Advice(
+        gettext_lazy(
+            "Add money to the account before it is used up: calls that it cannot pay wait until it can. The alarm "
+            "disappears within ten minutes."
+        )
+    ),
     Alarm.Kind.ACCOUNT: Advice(
         gettext_lazy("Set the access key where this site runs. The calls then continue automatically."),
         may_be_set_aside=True,
