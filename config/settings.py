@@ -237,6 +237,7 @@ CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in 
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {
     "platforms.jobs.reconcile": {"queue": "default"},  # it asks about every HIT that can still change
+    "platforms.jobs.watch_balances": {"queue": "default"},
     "platforms.jobs.compare": {"queue": "default"},
     "platforms.jobs.messages": {"queue": "default"},
     "platforms.jobs.*": {"queue": "money"},

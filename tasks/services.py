@@ -225,9 +225,6 @@ def test_pairs_decide(*, test_pairs: Iterable[TestPair], confirm: bool, by: User
         test_pair_decide(test_pair=test_pair, confirm=confirm, by=by, at=at)
 
 
-# --- a campaign's start, pause and end
-
-
 @transaction.atomic
 def test_pair_drop(*, test_pair: TestPair, why: str, by: User, at: datetime) -> bool:
     """Have a confirmed test pair say nothing about workers any more. It stays where it was packed. Returns whether it
@@ -238,6 +235,10 @@ def test_pair_drop(*, test_pair: TestPair, why: str, by: User, at: datetime) -> 
     return bool(dropped)
 
 
+# --- a campaign's start, pause and end
+
+
+@transaction.atomic
 def consent_write(*, campaign: Campaign, text: str) -> ConsentText:
     """Put a consent text in force, as a new version unless it is the current one already.
 

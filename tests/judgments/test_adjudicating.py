@@ -287,6 +287,7 @@ def test_disagreements_are_settled_with_the_keyboard_alone_and_the_pages_fit(
         looks_right(page)
         page.screenshot(path=tmp_path / "disagreements.png", full_page=True)
         page.get_by_role("link", name="Settle them one by one").click()
+        page.wait_for_url(lambda url: page_of(first) in url)
         page.keyboard.press("n")
         page.wait_for_url(lambda url: page_of(second) in url)
         page.keyboard.press("2")

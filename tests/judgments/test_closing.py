@@ -144,6 +144,7 @@ def test_every_relation_to_a_person_is_thought_of() -> None:
             "judgments.Decision",
             "judgments.BulkDecision",
             "judgments.Adjudication",
+            "judgments.MachineJudge",
             "api.Webhook",
             "results.VersionRequest",
         ),

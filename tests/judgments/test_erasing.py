@@ -255,6 +255,7 @@ def test_every_relation_to_a_worker_is_thought_of() -> None:
         "judgments.AssignmentSummary",
         "judgments.WorkerSummary",
         "judgments.BulkRow",
+        "tasks.Practice",
     }  # fmt: skip
     about = {
         relation.related_model._meta.label
