@@ -18,15 +18,17 @@ RUN_BY = {"gunicorn", "psycopg2-binary", "tzdata", "whitenoise"}
 
 
 def imported() -> set[str]:
-    """The top-level modules that the marketplace imports, beside itself and the standard library."""
+    """The top-level modules that the marketplace imports, with what it shares with the site: beside these two and the
+    standard library.
+    """
     names = set()
-    for path in PROGRAM.rglob("*.py"):
+    for path in (*PROGRAM.rglob("*.py"), *(REPOSITORY / "outbound").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 names |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 names.add(str(node.module).partition(".")[0])
-    return names - set(sys.stdlib_module_names) - {"marketplace"}
+    return names - set(sys.stdlib_module_names) - {"marketplace", "outbound"}
 
 
 def pins(name: str) -> dict[str, str]:
