@@ -59,6 +59,7 @@ def is_page(answer: Any) -> bool:
     return is_text and not answer.streaming and b"<html" in answer.content
 
 
+@pytest.mark.timeout(900)  # some ninety pages, each at many sizes
 def test_every_page_of_the_researcher_is_well(
     researcher: User, chromium: Browser, live_server: Any, settings: Any
 ) -> None:
@@ -86,6 +87,7 @@ def test_every_page_of_the_researcher_is_well(
     assert found == []
 
 
+@pytest.mark.timeout(900)
 def test_a_viewer_opens_every_page_and_can_change_nothing(
     researcher: User, chromium: Browser, live_server: Any, settings: Any
 ) -> None:
