@@ -26,6 +26,7 @@ from evaluation.cli.leaderboard import add_leaderboard
 from evaluation.cli.pool import add_pool
 from evaluation.cli.qrels import add_qrels
 from evaluation.cli.score import add_score
+from evaluation.cli.upkeep import add_upkeep
 from evaluation.cli.wins import add_wins
 from evaluation.errors import BadInput
 
@@ -85,5 +86,6 @@ def _parser() -> argparse.ArgumentParser:
     add_certainty(commands)
     add_champion(commands)
     add_challenge(commands)
+    add_upkeep(commands)
     add_agreement(commands)
     return parser

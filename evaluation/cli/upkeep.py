@@ -1,0 +1,241 @@
+"""`python -m evaluation upkeep`: best known answers kept current, submission by submission, and what a year costs."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from evaluation.cli.common import (
+    BAD,
+    OK,
+    ORDER_HELP,
+    add_command,
+    add_seed,
+    is_same_file,
+    positive,
+    print_json,
+    read_judged,
+    read_runs,
+    table,
+    tell,
+    write_whole,
+)
+from evaluation.errors import BadInput
+from evaluation.files.artifact import ORDERS
+from evaluation.files.preferences import Pair, read_preferences
+from evaluation.files.qrels import POLICIES, Qrels
+from evaluation.files.textfiles import counted
+from evaluation.judging.challengers import OUTCOMES
+from evaluation.judging.pooling import Tops, all_pairs, canonical, pool_queries
+from evaluation.judging.tournament import derive
+from evaluation.judging.upkeep import Expected, Judge, Prices, Step, Upkeep, Year, judge_by, replay, year_of
+
+_ORDERS = 100  # random orders of the runs
+
+
+def add_upkeep(commands: Any) -> None:
+    """The command's options and help."""
+    command = add_command(
+        commands,
+        "upkeep",
+        _upkeep,
+        "replay the upkeep of a leaderboard's preference qrels, and simulate what a year of it would cost",
+        """The first runs (--first) make pools with the qrels, and a tournament finds the best known answers. Then the
+other runs are submitted one by one, in the order of the command line. What a submission ranks first, and nobody has
+considered before, challenges the best known answers of its query. --preferences takes the place of the people who
+judge: it needs a judgment of every pair that is asked about, and the command says how many it lacks.
+
+After every submission, it prints how many challengers there were, how many pairs were judged for them, how many have
+been judged so far, how many a tournament of all passages would take, and on how many queries the best known answers
+are those of such a tournament, held from scratch. They are whenever the preferences of a query are transitive.
+
+With --year, it simulates a year: the upkeep is replayed in random orders of the runs, and from how the number of pairs
+falls as entries become more, the cost is drawn for so many submissions. --new-qrels writes the last preference qrels.
+
+--json prints one object:
+
+  {"start": {"runs", "queries", "pairs"}, "steps": [{"name", "challengers", "pairs", "rounds", "outcomes": {"won",
+   "tied", "lost", "open"}, "changed", "total", "all_pairs", "share", "as_from_scratch", "queries"}], "year": {"pairs",
+   "assignments", "dollars", "dollars_per_submission", "a", "b"}}
+
+`as_from_scratch` counts the `queries` whose best known answers are those of the tournament held from scratch; `year` is
+null without --year, and its numbers are {"mean", "low", "high"} (5% and 95% of the simulated years are below).""",
+        [
+            "python -m evaluation upkeep --qrels qrels.txt --preferences oracle.txt --first 4 a.txt b.txt c.txt d.txt "
+            "e.txt f.txt",
+            "python -m evaluation upkeep --qrels qrels.txt --preferences oracle.txt --first 4 --year 24 --queries 6980 "
+            "--overlap 3 --dollars 2.40 runs/*.gz",
+        ],
+    )
+    command.add_argument("files", metavar="RUN", nargs="+", help="the run files, in the order of submission")
+    command.add_argument("--qrels", metavar="FILE", required=True, help="the original qrels (query 0 passage grade)")
+    command.add_argument("--preferences", metavar="FILE", required=True, help="what is preferred (query a b preferred)")
+    command.add_argument("--first", metavar="N", type=positive, default=1, help="runs to start from; default: 1")
+    command.add_argument("--order", choices=ORDERS, default="score", help=ORDER_HELP)
+    command.add_argument(
+        "--qrel", choices=POLICIES, default="first", help="which original qrels join the pools; default: first"
+    )
+    command.add_argument("--new-qrels", metavar="OUT.txt", help="write the last preference qrels there")
+    year = command.add_argument_group("a simulated year")
+    year.add_argument("--year", metavar="SUBMISSIONS", type=positive, help="how many submissions the year has")
+    year.add_argument("--queries", metavar="N", type=positive, help="of the leaderboard; default: those of the qrels")
+    year.add_argument("--entries", metavar="N", type=positive, help="before the year; default: as many as runs given")
+    year.add_argument("--campaigns", metavar="N", type=positive, default=12, help="in the year; default: 12")
+    year.add_argument("--overlap", metavar="N", type=positive, default=1, help="judgments of each pair; default: 1")
+    year.add_argument("--pairs-per-hit", metavar="N", type=positive, default=10, help="default: 10")
+    year.add_argument(
+        "--dollars",
+        metavar="N.NN",
+        type=_dollars,
+        default=Decimal("2.40"),
+        help="of one assignment, with the platform's fee; default: 2.40",
+    )
+    year.add_argument(
+        "--redone", metavar="SHARE", type=_share, default=0.0, help="of assignments that are done again; default: 0"
+    )
+    add_seed(command)
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _upkeep(options: argparse.Namespace) -> int:
+    if options.first >= len(options.files):
+        options.command.error(f"--first {options.first} of {counted(len(options.files), 'run')} leaves none to submit")
+    _check_target(options)
+    qrels = read_judged(options.qrels, 1)
+    preferences = list(read_preferences(options.preferences, name=options.preferences, ties=True))
+    runs = read_runs(options.files, 1)
+    if runs is None:
+        return BAD
+    tops: dict[str, Tops] = {name: run.top(options.order) for name, run in runs.items()}
+    knows, lacked = judge_by(preferences), set[Pair]()
+
+    def judge(pairs: Any) -> Any:
+        judgments = knows(pairs)
+        lacked.update({*pairs} - {Pair(own.query, *canonical(own.a, own.b)) for own in judgments})
+        return judgments
+
+    names = list(tops)
+    upkeep = Upkeep.start([tops[name] for name in names[: options.first]], qrels, judge, options.qrel)
+    started = {"runs": options.first, "queries": len(upkeep.answers), "pairs": upkeep.total}
+    steps = []
+    for number, name in enumerate(names[options.first :], options.first + 1):
+        step = upkeep.submit(name, tops[name], judge)
+        steps.append((step, *_compare(upkeep, [tops[name] for name in names[:number]], qrels, knows, options)))
+    year = _simulate(list(tops.values()), qrels, knows, options) if options.year else None
+    if lacked:
+        tell(
+            f"{options.preferences} lacks {counted(len(lacked), 'pair')} that would be judged, such as "
+            f"{' '.join(min(lacked))}: their challengers stay open."
+        )
+    if options.new_qrels:
+        with write_whole(options.new_qrels) as out:
+            out.writelines(f"{query} 0 {pid} 1\n" for query, own in sorted(upkeep.answers.items()) for pid in own)
+    if options.json:
+        print_json(
+            {
+                "start": started,
+                "steps": [_as_dict(*row) for row in steps],
+                "year": year and {name: _plain(value) for name, value in year._asdict().items()},
+            }
+        )
+    else:
+        print("\n".join(_report(started, steps, year, options)))
+    return OK
+
+
+def _compare(
+    upkeep: Upkeep, tops: list[Tops], qrels: Qrels, judge: Judge, options: argparse.Namespace
+) -> tuple[int, int]:
+    """On how many queries the answers are those of a tournament held from scratch, of how many that can be played."""
+    pools = {query: pool for query, pool in pool_queries(tops, qrels, options.qrel).items() if query in upkeep.answers}
+    scratch: dict[str, list[str]] = {}
+    for query, passage in derive(
+        pools, judge([pair for q, pool in pools.items() for pair in all_pairs(q, pool)])
+    ).qrels:
+        scratch.setdefault(query, []).append(passage)
+    return sum(upkeep.answers[query] == tuple(own) for query, own in scratch.items()), len(scratch)
+
+
+def _simulate(tops: list[Tops], qrels: Qrels, judge: Judge, options: argparse.Namespace) -> Year:
+    submitted = replay(tops, qrels, judge, first=options.first, orders=_ORDERS, seed=options.seed, policy=options.qrel)
+    return year_of(
+        submitted,
+        Prices(options.overlap, options.pairs_per_hit, options.dollars, options.redone),
+        replayed_queries=len(qrels.queries),
+        queries=options.queries or len(qrels.queries),
+        entries=options.entries or len(tops),
+        submissions=options.year,
+        campaigns=options.campaigns,
+        seed=options.seed,
+    )
+
+
+def _check_target(options: argparse.Namespace) -> None:
+    if options.new_qrels and any(
+        is_same_file(options.new_qrels, path) for path in (options.qrels, options.preferences, *options.files)
+    ):
+        raise BadInput(options.new_qrels, None, "is one of the input files, and would be overwritten.")
+
+
+def _as_dict(step: Step, alike: int, queries: int) -> dict[str, Any]:
+    return step._asdict() | {
+        "changed": len(step.changed),
+        "share": step.share,
+        "as_from_scratch": alike,
+        "queries": queries,
+    }
+
+
+def _plain(value: Any) -> Any:
+    return value._asdict() if isinstance(value, Expected) else value
+
+
+def _report(
+    started: dict[str, int], steps: list[tuple[Step, int, int]], year: Year | None, options: argparse.Namespace
+) -> Iterator[str]:
+    yield (
+        f"The tournament of {counted(started['runs'], 'run')} took {counted(started['pairs'], 'pair')} and found best "
+        f"known answers to {counted(started['queries'], 'query', 'queries')}."
+    )
+    yield ""
+    rows = [["submission", "challengers", *OUTCOMES, "pairs", "so far", "of all", "share", "as from scratch"]]
+    for step, alike, queries in steps:
+        counts = step.challengers, *(step.outcomes[outcome] for outcome in OUTCOMES), step.pairs, step.total
+        rows.append(
+            [
+                step.name,
+                *(f"{count:,}" for count in (*counts, step.all_pairs)),
+                f"{step.share:.1%}",
+                f"{alike:,} of {queries:,}",
+            ]
+        )
+    yield from table(rows)
+    if year is not None:
+        yield ""
+        yield (
+            f"A year with {counted(options.year, 'submission')}, in {counted(options.campaigns, 'campaign')} "
+            "(5% of the simulated years are below the range, and 5% above):"
+        )
+        yield f"  {_range(year.pairs)} pairs, {_range(year.assignments)} assignments"
+        yield f"  {_range(year.dollars, '$')} in all, {_range(year.dollars_per_submission, '$')} a submission"
+
+
+def _range(expected: Expected, unit: str = "") -> str:
+    places = 2 if unit else 0
+    mean, low, high = (f"{unit}{value:,.{places}f}" for value in expected)
+    return f"{mean} ({low} to {high})"
+
+
+def _dollars(text: str) -> Decimal:
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,4})?", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{text!r} where an amount is needed, as in 2.40")
+    return Decimal(text)
+
+
+def _share(text: str) -> float:
+    if not re.fullmatch(r"0?\.[0-9]{1,9}|[01](\.0{1,9})?", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{text!r} where a share from 0 to 1 is needed, as in 0.15")
+    return float(text)
