@@ -27,6 +27,7 @@ class Ranked:
     `tied`, `top_tie`, `conflict`: by query, hits that share a score; whether the best two do; whether the two orders
     put another passage first. `rank_ties`, `out_of_order`: hits with the rank of another; lines whose rank is lower
     than that of the query's line before. `duplicates`: (line, message) of the first of them, `duplicate_count` of all.
+    `same_rank`, `same_score`: (line, message) of the first hits that share a rank, or a score, with one before.
     """
 
     sizes: Ints
@@ -42,6 +43,8 @@ class Ranked:
     out_of_order: int
     duplicates: list[tuple[int, str]]
     duplicate_count: int
+    same_rank: list[tuple[int, str]]
+    same_score: list[tuple[int, str]]
 
 
 def starts_of(queries: Any) -> Ints:
@@ -61,7 +64,9 @@ def rank_queries(rows: Rows, starts: Ints, form: Format, depth: int) -> Ranked:
     kept_up = rows.ranks[1:] >= rows.ranks[:-1]
     by_rank = None if (kept_up | ~same_query).all() else np.lexsort((rows.ranks, query))
     ranks = rows.ranks if by_rank is None else rows.ranks[by_rank]
-    rank_ties = _in_ties((ranks[1:] == ranks[:-1]) & same_query)
+    same_rank = (ranks[1:] == ranks[:-1]) & same_query
+    rank_ties = _in_ties(same_rank)
+    told_scores: list[tuple[int, str]] = []
 
     if form is TREC:
         fallen = rows.scores[1:] <= rows.scores[:-1]
@@ -69,6 +74,7 @@ def rank_queries(rows: Rows, starts: Ints, form: Format, depth: int) -> Ranked:
         scores = rows.scores if by_score is None else rows.scores[by_score]
         level = (scores[1:] == scores[:-1]) & same_query
         tied = _in_ties(level)
+        told_scores = _told_ties(rows, by_score, level, "score")
         by_score = _ties_by_id(rows.passages, by_score, level, tied, within, depth)
         top_tie = np.zeros(len(starts), bool)
         several = sizes > 1
@@ -100,6 +106,8 @@ def rank_queries(rows: Rows, starts: Ints, form: Format, depth: int) -> Ranked:
         out_of_order=int(np.count_nonzero((rows.ranks[1:] < rows.ranks[:-1]) & same_query)),
         duplicates=[_told(rows, row, first) for row, first in duplicates[:NAMED_LINES]],
         duplicate_count=len(duplicates),
+        same_rank=_told_ties(rows, by_rank, same_rank, "rank"),
+        same_score=told_scores,
     )
 
 
@@ -156,6 +164,18 @@ def _duplicates(rows: Rows, query: Ints) -> list[tuple[int, int]]:
 def _told(rows: Rows, row: int, first: int) -> tuple[int, str]:
     passage, query = (quote_value(ids[row].as_py().decode()) for ids in (rows.passages, rows.queries))
     return int(rows.lines[row]), f"passage {passage} a second time for query {query} (first on line {first:,})."
+
+
+def _told_ties(rows: Rows, order: Ints | None, level: Bools, what: str) -> list[tuple[int, str]]:
+    """The first hits that are level with the one before them in this order, and with which line."""
+    told = []
+    for place in np.flatnonzero(level)[:NAMED_LINES].tolist():
+        one, other = (place, place + 1) if order is None else (int(order[place]), int(order[place + 1]))
+        first, line = sorted((int(rows.lines[one]), int(rows.lines[other])))
+        value = str(rows.ranks[one]) if what == "rank" else f"{rows.scores[one]:.10g}"
+        query = quote_value(rows.queries[one].as_py().decode())
+        told.append((line, f"{what} {value} a second time for query {query} (also on line {first:,})."))
+    return told
 
 
 def _sharing_a_slot(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:

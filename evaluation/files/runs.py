@@ -101,7 +101,8 @@ class RunCheck:
 
     `errors`: the first 100, in line order. `error_count`: how many there are; at least, if `stopped`, which says that
     the file was not read to its end. `metadata`: what an ir_metadata header says, as plain JSON values; empty without
-    one, or if there are errors. `artifact`: None if there are errors.
+    one, or if there are errors. `artifact`: None if there are errors. `same_rank`, `same_score`: the first 100
+    hits that share a rank, or a score, with another of their query.
     """
 
     name: str
@@ -111,6 +112,8 @@ class RunCheck:
     census: Census
     metadata: dict[str, Any]
     artifact: RunArtifact | None
+    same_rank: list[LineError]
+    same_score: list[LineError]
 
     @property
     def ok(self) -> bool:
@@ -319,6 +322,8 @@ class _Check:
             census=census,
             metadata={} if errors else self.metadata,
             artifact=None if errors else self._artifact(ids, order, sizes),
+            same_rank=_first_lines(ranked.same_rank for ranked in self.ranked),
+            same_score=_first_lines(ranked.same_score for ranked in self.ranked),
         )
 
     def _artifact(self, ids: tuple[str, ...], order: Ints, sizes: Ints) -> RunArtifact:
@@ -340,6 +345,10 @@ class _Check:
             flat.append(moved)
         passages = encoded.dictionary.cast(pa.string())
         return RunArtifact(self.depth, ids, passages, starts, flat[0], flat[1], sizes)
+
+
+def _first_lines(told: Iterable[list[tuple[int, str]]]) -> list[LineError]:
+    return [LineError(*one) for one in sorted(one for some in told for one in some)[:NAMED_LINES]]
 
 
 def _in_file_order(batches: Iterable[Rows], queries: _Queries) -> Iterator[tuple[Rows, Ints, Ints]]:

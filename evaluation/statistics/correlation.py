@@ -25,6 +25,15 @@ def kendall_tau(a: Sequence[float], b: Sequence[float]) -> float | None:
     return agreeing / (untied * other_untied) ** 0.5 if untied and other_untied else None
 
 
+def pearson(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Pearson's r of two lists of scores; None where a list has only one value, or less than two scores."""
+    one, other = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    if len(one) < 2 or (one == one[0]).all() or (other == other[0]).all():
+        return None
+    one, other = one - one.mean(), other - other.mean()
+    return float((one @ other) / ((one @ one) * (other @ other)) ** 0.5)
+
+
 def tau_ap(reference: Sequence[float], scores: Sequence[float]) -> float | None:
     """AP correlation (Yilmaz et al. 2008) of the order that `scores` make with that of `reference`, best first.
 

@@ -1,0 +1,331 @@
+"""What a submission has to be: its id, its metadata, its two runs."""
+
+import bz2
+import io
+import json
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluation.boards.checking import (
+    Diagnostics,
+    FileDiagnostics,
+    Metadata,
+    check_file,
+    check_metadata,
+    check_submission,
+    id_problem,
+    latest_embargo,
+    outside_candidates,
+    read_candidates,
+    tidy_link,
+)
+from evaluation.errors import BadInput
+
+ARRIVED = date(2020, 11, 1)
+GOOD = {"team": "Ours", "model_description": "BM25", "paper": "", "code": "", "type": "full ranking"}
+
+
+def metadata(**fields: object) -> bytes:
+    return json.dumps({**GOOD, **fields}, indent=1).encode()
+
+
+def problems(content: bytes) -> list[str]:
+    check = check_metadata(content, arrived=ARRIVED)
+    assert (check.metadata is None) is bool(check.errors)
+    return [f"{line}: {message}" for line, message in check.errors]
+
+
+@pytest.mark.parametrize(
+    "run_id", ["20201101-a", "20201031-A_b-9", "20201102-doc2query--", "20201101-" + "x" * 40, "20201101--"]
+)
+def test_ids_of_the_form_that_is_asked_for_are_taken(run_id: str) -> None:
+    assert id_problem(run_id, arrived=ARRIVED) == ""
+
+
+@pytest.mark.parametrize(
+    ("run_id", "why"),
+    [
+        ("", "is needed"),
+        ("20201101", "is needed"),
+        ("20201101a", "is needed"),
+        ("20201101-", "is needed"),
+        ("20201101-" + "x" * 41, "is needed"),
+        ("20201101-a b", "is needed"),
+        ("20201101-ä", "is needed"),
+        ("20201101-a\n", "is needed"),
+        ("٢٠٢٠١١٠١-a", "is needed"),
+        ("20201301-a", "which is no date"),
+        ("20210229-a", "which is no date"),
+        ("20201103-a", "has the date 2020-11-03, which is more than one day from today, 2020-11-01"),
+        ("20201030-a", "more than one day"),
+    ],
+)
+def test_other_ids_are_refused_with_what_is_wrong(run_id: str, why: str) -> None:
+    assert why in id_problem(run_id, arrived=ARRIVED)
+
+
+def test_without_a_date_of_arrival_the_date_of_an_id_is_left_alone() -> None:
+    assert id_problem("20100101-a") == ""
+
+
+@pytest.mark.parametrize(
+    ("arrived", "latest"),
+    [
+        (date(2020, 11, 1), date(2021, 7, 31)),
+        (date(2020, 5, 31), date(2021, 2, 27)),
+        (date(2020, 4, 1), date(2020, 12, 31)),
+        (date(2019, 5, 30), date(2020, 2, 28)),
+    ],
+)
+def test_an_embargo_ends_the_day_before_nine_months_are_over(arrived: date, latest: date) -> None:
+    assert latest_embargo(arrived, 9) == latest
+    taken, late = (metadata(embargo_until=f"{day:%Y/%m/%d}") for day in (latest, latest + timedelta(1)))
+    check = check_metadata(taken, arrived=arrived)
+    assert check.metadata is not None
+    assert check.metadata.embargo_until == latest
+    (error,) = check_metadata(late, arrived=arrived).errors
+    assert error.line == 7
+    assert f"{latest:%Y/%m/%d} is the latest" in error.message
+
+
+@given(st.dates(date(1990, 1, 1), date(2100, 1, 1)), st.integers(1, 36))
+def test_more_months_never_mean_an_earlier_end(arrived: date, months: int) -> None:
+    assert arrived <= latest_embargo(arrived, months) < latest_embargo(arrived, months + 1)
+
+
+def test_metadata_are_read_with_comments_and_what_was_mended_is_told() -> None:
+    content = b"""{
+  "team": "Ours, theirs", // the team
+  // "type": "reranking" of the template
+  "model_description": "see https://example.org // and more",
+  "paper": "arxiv.org/abs/2105.04021",
+  "code": "HTTP://example.org/code",
+  "type": "Full  Ranking",
+  "query_latency_ms": 12.5, "query_hardware": "one core",
+  "colour": {"team": ["x"]}
+}
+"""
+    check = check_metadata(content, arrived=ARRIVED)
+    assert check.errors == ()
+    assert check.metadata == Metadata(
+        team="Ours, theirs",
+        description="see https://example.org // and more",
+        type="full ranking",
+        paper="https://arxiv.org/abs/2105.04021",
+        code="HTTP://example.org/code",
+        costs={"query_latency_ms": 12.5, "query_hardware": "one core"},
+        extra={"colour": {"team": ["x"]}},
+    )
+    assert [(line, message.split()[0]) for line, message in check.notes] == [(5, "paper"), (9, "field")]
+
+
+def test_metadata_written_are_metadata_read() -> None:
+    first = check_metadata(metadata(embargo_until="2021-01-02", energy_kwh=3, mine=[1]), arrived=ARRIVED).metadata
+    assert first is not None
+    assert check_metadata(json.dumps(first.as_dict()).encode(), arrived=ARRIVED).metadata == first
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"team": "Anonymous"}, "2: team is Anonymous: name it."),
+        ({"team": " "}, "2: team is empty: name it."),
+        ({"model_description": "anonymous!"}, "3: model_description is anonymous!: name it."),
+        ({"team": 7}, "2: team is 7 where text in quotes is needed."),
+        ({"team": "a\u202eb"}, "2: team has a character that cannot be shown"),
+        ({"team": "x" * 301}, "2: team has 301 characters, where at most 300 are allowed."),
+        ({"type": "reraking"}, "6: type reraking where the board has full ranking, reranking."),
+        ({"type": ""}, "6: type  where the board has"),
+        ({"paper": "javascript:alert(1)"}, "4: paper: javascript:alert(1) where a link with http or https is needed."),
+        ({"code": "ftp://example.org"}, "5: code: ftp://example.org where a link with http or https"),
+        ({"code": "see the paper"}, "5: code: see the paper is not a link."),
+        ({"embargo_until": "soon"}, "7: embargo_until soon where a date yyyy/mm/dd is needed."),
+        ({"embargo_until": "2021/02/30"}, "7: embargo_until 2021/02/30 where a date"),
+        ({"parameters": -1}, "7: parameters is -1 where a number from 0 on is needed."),
+        ({"parameters": "110M"}, '7: parameters is "110M" where a number'),
+        ({"energy_kwh": True}, "7: energy_kwh is true where a number"),
+    ],
+)
+def test_wrong_metadata_are_refused_by_line(fields: dict[str, object], error: str) -> None:
+    (told,) = problems(metadata(**fields))
+    assert told.startswith(error)
+
+
+def test_all_errors_are_told_at_once() -> None:
+    assert problems(b'{"type": "x",\n "team": "anonymous"}') == [
+        "None: model_description is missing.",
+        "1: type x where the board has full ranking, reranking.",
+        "2: team is anonymous: name it. Under an embargo it is not shown before its date.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (b"", "1: not JSON here"),
+        (b'{\n "team": "a",\n}', "3: not JSON here"),
+        (b'{"team": "a",\n "team": "b"}', "2: field team a second time (first on line 1)."),
+        (b"[1]", "1: metadata are one object"),
+        (b'{"team":\n "\xff"}', "2: invalid UTF-8 (0xFF)."),
+        (b"[" * 60_000, "1: "),
+        (b" " * 70_000, "None: 70,000 bytes, where at most 65,536 are allowed."),
+    ],
+)
+def test_what_is_no_metadata_is_refused(content: bytes, error: str) -> None:
+    (told,) = problems(content)
+    assert told.startswith(error)
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_make_the_check_of_metadata_fail(content: bytes) -> None:
+    check = check_metadata(content, arrived=ARRIVED)
+    assert check.errors
+
+
+@pytest.mark.parametrize(
+    ("text", "link"),
+    [
+        ("", ""),
+        (" https://example.org/a?b=c#d ", "https://example.org/a?b=c#d"),
+        ("example.org:8080/x", "https://example.org:8080/x"),
+        ("//example.org", "https://example.org"),
+    ],
+)
+def test_links_get_https_where_the_scheme_lacks(text: str, link: str) -> None:
+    assert tidy_link(text) == link
+
+
+@pytest.mark.parametrize(
+    "text", ["data:text/html,x", "https://", "https://nowhere", "a b.org", 'x.org/"onload', "x.org:a/"]
+)
+def test_what_is_no_link_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is not a link|where a link"):
+        tidy_link(text)
+
+
+QUERIES = ["q1", "q2", "q3"]
+MARCO = "".join(f"{query}\t{query}p{rank}\t{rank}\n" for query in QUERIES for rank in (1, 2, 3))
+TREC = "".join(f"{query} Q0 {query}p{rank} {rank - 1} {9 - rank} ours\n" for query in QUERIES for rank in (1, 2, 3))
+
+
+def checked(content: str, **options: object) -> FileDiagnostics:
+    settings = {"name": "dev.txt", "queries": QUERIES, "hits": 3, **options}
+    return check_file(io.BytesIO(content.encode()), **settings)  # type: ignore[arg-type]
+
+
+def test_dev_and_eval_are_each_of_either_form_and_packed_or_plain() -> None:
+    told = check_submission(
+        io.BytesIO(bz2.compress(MARCO.encode())),
+        io.BytesIO(TREC.encode()),
+        dev_queries=QUERIES,
+        eval_queries=QUERIES,
+        hits=3,
+    )
+    assert told.ok
+    assert (told.dev.format, told.eval.format) == ("MS MARCO", "TREC")
+    assert [one.warnings for one in told] == [(), ()]
+    assert list(told.sentences()) == [
+        "dev.txt.bz2: MS MARCO, 9 lines, 3 of 3 queries, 3 to 3 hits a query (median 3).",
+        "eval.txt.bz2: TREC, 9 lines, 3 of 3 queries, 3 to 3 hits a query (median 3).",
+    ]
+    assert told.dev.artifact is not None
+    assert told.dev.artifact.top("rank")["q2"] == ("q2p1",)
+    assert json.loads(json.dumps(told.as_dict()))["dev"]["hits_max"] == 3
+
+
+def test_a_bad_eval_run_does_not_hide_the_good_dev_run() -> None:
+    told = check_submission(
+        io.BytesIO(MARCO.encode()), io.BytesIO(b"q1 p1\n"), dev_queries=QUERIES, eval_queries=QUERIES
+    )
+    assert isinstance(told, Diagnostics)
+    assert (told.ok, told.dev.ok, told.eval.ok, told.eval.artifact) == (False, True, False, None)
+    assert told.eval.errors[0].line == 1
+
+
+def test_missing_and_unknown_queries_and_short_and_long_lists_are_told_and_let_pass() -> None:
+    told = checked("q1 p1 1\nq1 p2 2\nq1 p3 3\nq1 p4 4\nq2 p1 1\nq9 p1 1\n")
+    assert told.ok
+    assert (told.found, told.missing_ids, told.unknown_ids, told.fewer, told.more) == (2, ("q3",), ("q9",), 1, 1)
+    assert [message for _, message in told.warnings] == [
+        "lacks 1 query (q3), which count as 0.",
+        "1 query (q9) left out: not among the board's.",
+        "1 query with fewer than 3 hits.",
+        "1 query with more than 3 hits: those below are cut.",
+    ]
+    assert told.artifact is not None
+    assert told.artifact.top("rank", 3)["q1"] == ("p1", "p2", "p3")
+
+
+def test_a_board_may_want_all_hits_of_all_queries() -> None:
+    told = checked("q1 p1 1\nq1 p2 2\nq1 p3 3\nq2 p1 1\n", fewer="refuse")
+    assert [message for _, message in told.errors] == [
+        "lacks 1 query (q3), and the board wants all of them.",
+        "1 query with fewer than 3 hits, which the board wants.",
+    ]
+    assert checked(MARCO, fewer="refuse").ok
+
+
+def test_a_run_for_other_queries_is_refused() -> None:
+    (error,) = checked("x p1 1\n").errors
+    assert error.message == "answers none of the 3 queries: is it a run for other queries?"
+
+
+def test_by_rank_two_hits_of_one_rank_are_an_error_with_their_lines() -> None:
+    run = "q1 p1 1\nq1 p3 3\nq1 p2 2\nq2 p1 0\nq2 p2 7\nq1 p4 3\n"
+    told = checked(run, hits=4)
+    assert told.errors == ((6, "rank 3 a second time for query q1 (also on line 2)."),)
+    assert (told.error_count, told.artifact) == (1, None)
+    # By score, ranks do not matter, and ties are told with a line.
+    trec = checked("q1 Q0 p1 1 5 t\nq1 Q0 p2 1 5 t\nq1 Q0 p3 1 4 t\n", order="score")
+    assert trec.ok
+    (line, message), *_ = [one for one in trec.warnings if "score" in one.message]
+    assert (line, message.split(" (")[0]) == (2, "score 5 a second time for query q1")
+
+
+def test_ranks_from_zero_and_gaps_are_closed() -> None:
+    told = checked("q1 p3 9\nq1 p1 0\nq1 p2 4\n")
+    assert told.artifact is not None
+    assert told.artifact.top("rank", 3)["q1"] == ("p1", "p2", "p3")
+
+
+def test_a_repeated_passage_is_refused_with_its_line() -> None:
+    told = checked("q1 p1 1\nq1 p1 2\n")
+    assert told.errors == ((2, "passage p1 a second time for query q1 (first on line 1)."),)
+
+
+def test_a_reranking_run_keeps_to_the_candidates() -> None:
+    candidates = read_candidates(io.BytesIO(MARCO.encode()), name="candidates.txt")
+    assert checked(TREC, candidates=candidates).ok
+    run = "q1 q1p2 1\nq1 q2p1 2\nq2 q2p1 1\nq2 new 2\nq4 q1p1 1\n"
+    told = checked(run, candidates=candidates)
+    assert [line for line, _ in told.errors] == [2, 4, 5]
+    assert told.errors[0].message == (
+        "passage q2p1 is not among the candidates of query q1, and this is a reranking run."
+    )
+    assert checked(run).ok
+    long = "".join(f"q1 x{rank} {rank}\n" for rank in range(1, 301))
+    told = checked(long, hits=300, candidates=candidates)
+    assert (told.error_count, len(told.errors)) == (300, 100)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("vwxyz")), min_size=1, unique=True))
+def test_what_is_outside_of_the_candidates_is_found_as_sets_find_it(hits: list[tuple[str, str]]) -> None:
+    lines = [f"{query} {passage} {rank}\n" for rank, (query, passage) in enumerate(sorted(hits), start=1)]
+    run = read_candidates(io.BytesIO("".join(lines).encode()), name="run")
+    allowed = {("a", "v"), ("a", "w"), ("b", "w"), ("b", "z")}
+    lines = [f"{query} {passage} {rank}\n" for rank, (query, passage) in enumerate(sorted(allowed))]
+    candidates = read_candidates(io.BytesIO("".join(lines).encode()), name="candidates")
+    assert {tuple(one) for one in outside_candidates(run, candidates)} == set(hits) - allowed
+
+
+def test_bad_candidate_lists_are_told_by_line() -> None:
+    with pytest.raises(BadInput, match=r"candidates\.txt, line 2: "):
+        read_candidates(io.BytesIO(b"q1 p1 1\nq1 p1 2\n"), name="candidates.txt")
+
+
+def test_a_table_is_no_run_of_a_board() -> None:
+    told = checked("qid,docno,rank\nq1,p1,0\n")
+    assert "a table of PyTerrier's" in told.errors[0].message
