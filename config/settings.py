@@ -143,6 +143,7 @@ INSTALLED_APPS = [
     "platforms",
     "judgments",
     "results",
+    "leaderboards",
     "api",
     "drf_spectacular",
     "simulation",

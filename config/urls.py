@@ -21,6 +21,7 @@ urlpatterns = [
     path("", include("platforms.urls")),
     path("", include("judgments.urls")),
     path("", include("results.urls")),
+    path("", include("leaderboards.urls")),
     path("", include("api.urls")),
 ]
 handler400 = "core.error_pages.bad_request"

@@ -32,6 +32,19 @@ def unseal(sealed: str) -> str:
         raise SealedOtherwise from None
 
 
+def seal_bytes(content: bytes) -> bytes:
+    """A file's content as it is stored."""
+    return _fernet(settings.SECRET_KEY).encrypt(content)
+
+
+def unseal_bytes(sealed: bytes) -> bytes:
+    """The content itself. Raises SealedOtherwise."""
+    try:
+        return _fernet(settings.SECRET_KEY).decrypt(sealed)
+    except InvalidToken:
+        raise SealedOtherwise from None
+
+
 @lru_cache(maxsize=4)
 def _fernet(text: str) -> Fernet:
     return Fernet(base64.urlsafe_b64encode(hmac.digest(text.encode(), _PURPOSE, hashlib.sha256)))

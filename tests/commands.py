@@ -9,7 +9,19 @@ from django.core.management import get_commands, load_command_class
 from django.core.management.base import DjangoHelpFormatter
 
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
-OURS = ("core", "pools", "tasks", "platforms", "judgments", "results", "api", "simulation", "local", "config")
+OURS = (
+    "core",
+    "pools",
+    "tasks",
+    "platforms",
+    "judgments",
+    "results",
+    "leaderboards",
+    "api",
+    "simulation",
+    "local",
+    "config",
+)
 BEGINNING = """# Commands
 
 Every command of the site with its options, as `manage.py help` has them; [the reference](researchers.md) and [running

@@ -18,6 +18,7 @@ class Group:
     LOGINS = "log-ins"
     PROTECTION = "protection"
     WEBHOOKS = "webhooks"
+    BOARDS = "leaderboards"
 
 
 GROUPS: dict[str, Promise] = {
@@ -32,6 +33,7 @@ GROUPS: dict[str, Promise] = {
     Group.LOGINS: _("log-ins"),
     Group.PROTECTION: _("data protection"),
     Group.WEBHOOKS: _("webhooks"),
+    Group.BOARDS: _("leaderboards"),
 }
 TABLES: dict[str, str] = {
     "core_user": Group.PEOPLE,
@@ -68,6 +70,17 @@ TABLES: dict[str, str] = {
     "judgments_retention": Group.PROTECTION,
     "judgments_machinejudge": Group.DATA,
     "api_webhook": Group.WEBHOOKS,
+    "leaderboards_board": Group.BOARDS,
+    "leaderboards_policyversion": Group.BOARDS,
+    "leaderboards_boardkey": Group.BOARDS,
+    "leaderboards_season": Group.BOARDS,
+    "leaderboards_seasonfile": Group.BOARDS,
+    "leaderboards_team": Group.BOARDS,
+    "leaderboards_teammember": Group.BOARDS,
+    "leaderboards_submission": Group.BOARDS,
+    "leaderboards_opening": Group.BOARDS,
+    "leaderboards_decision": Group.BOARDS,
+    "leaderboards_metadatarequest": Group.BOARDS,
 }
 # Those whose entries name the person as what they are about.
 OF_PEOPLE = {

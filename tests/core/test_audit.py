@@ -94,6 +94,11 @@ NOT_RECORDED = {
         *("pools_job", "pools_upload", "results_versionrequest", "api_storedanswer"),
         *("api_delivery", "api_worktold"),
     },
+    "what a submission's evaluation and its team's messages leave; openings and decisions are recorded": {
+        *("leaderboards_artifact", "leaderboards_score", "leaderboards_release", "leaderboards_look"),
+        *("leaderboards_submissionevent", "leaderboards_submissionmessage", "leaderboards_boardmail"),
+        *("leaderboards_devscoring", "leaderboards_teaminvitation"),
+    },
     "logging in is noted as such": {"django_session", "usersessions_usersession", "socialaccount_socialtoken"},
     "a link that was mailed, and expires": {"account_emailconfirmation"},
     "nothing here uses it": {"socialaccount_socialapp", "auth_group", "auth_group_permissions"},

@@ -134,6 +134,7 @@ def test_every_relation_to_a_person_is_thought_of() -> None:
         *("admin.LogEntry", "account.EmailAddress", "mfa.Authenticator", "usersessions.UserSession"),
         *("socialaccount.SocialAccount", "core.User_groups", "core.User_user_permissions", "core.Membership"),
         *("judgments.AlarmChoice", "judgments.AlarmMail", "api.Token", "api.StoredAnswer"),
+        *("leaderboards.TeamMember", "leaderboards.BoardMail", "leaderboards.DevScoring"),
     }
     stays = {
         *("core.MemberInvitation", "pools.PreferenceImport", "pools.OutsideScores", "pools.Campaign"),
@@ -147,6 +148,13 @@ def test_every_relation_to_a_person_is_thought_of() -> None:
             "judgments.MachineJudge",
             "api.Webhook",
             "results.VersionRequest",
+        ),
+        *(
+            f"leaderboards.{name}"
+            for name in (
+                *("Board", "PolicyVersion", "BoardKey", "Team", "TeamInvitation", "Submission", "Look", "Opening"),
+                *("SubmissionEvent", "Decision", "SubmissionMessage", "MetadataRequest"),
+            )
         ),
     }
     found: dict[bool, set[str]] = {True: set(), False: set()}

@@ -1,0 +1,664 @@
+"""Leaderboards: boards and their policies, seasons, keys, teams, submissions, scores, and who looked at what."""
+
+import secrets
+from datetime import UTC, datetime
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy as _
+
+from core.models import Lab
+from pools.models import Campaign, Collection, QrelsVersion
+
+PERSON = settings.AUTH_USER_MODEL
+
+
+def new_public_id() -> str:
+    """What a submission is called in addresses and files: 16 characters that say nothing about it (80 bits)."""
+    return secrets.token_hex(8)
+
+
+def part_path(row: "SeasonFile", filename: str) -> str:
+    """Files of a season lie under random names: whoever knows one knows no other."""
+    return f"boards/seasons/{secrets.token_hex(16)}/{filename}"
+
+
+def package_path(row: "Submission", filename: str) -> str:
+    """Sealed packages lie under random names."""
+    return f"boards/packages/{secrets.token_hex(16)}.sealed"
+
+
+def opened_path(row: models.Model, filename: str) -> str:
+    """What the evaluation keeps of a submission, sealed for this site."""
+    return f"boards/artifacts/{secrets.token_hex(16)}/{filename}"
+
+
+class Board(models.Model):
+    """A leaderboard over a collection. What it measures is fixed by its first entry; its policy has versions.
+
+    `measures` are names as ir_measures writes them, such as `RR@10`; the first ranks the entries.
+    """
+
+    lab = models.ForeignKey(Lab, on_delete=models.PROTECT, related_name="boards")
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="boards")
+    slug = models.SlugField(max_length=50, unique=True, help_text=_("Its name in addresses."))
+    name = models.CharField(max_length=100)
+    about = models.TextField(blank=True, help_text=_("What it measures, and what it does not."))
+    measures = models.JSONField()
+    hits = models.PositiveIntegerField(
+        validators=[MinValueValidator(1)], help_text=_("Passages for each query. What is beyond is cut.")
+    )
+    fewer_refused = models.BooleanField(
+        default=False, help_text=_("Whether a query with fewer passages is an error, and not only a warning.")
+    )
+    order = models.CharField(max_length=5, choices=Campaign.Order, default=Campaign.Order.RANK)
+    types = models.JSONField(help_text=_("What an entry's type may be."))
+    is_public = models.BooleanField(default=False, help_text=_("Whether everybody can see it."))
+    created_by = models.ForeignKey(PERSON, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["lab", "name"], name="board_name_once_per_lab")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def ranking_measure(self) -> str:
+        """The measure that orders the entries."""
+        return str(self.measures[0])
+
+    def policy_at(self, at: datetime) -> "PolicyVersion":
+        """The policy that holds at a time: before the first one begins, that one."""
+        held = self.policies.filter(begins_at__lte=at).order_by("-number").first()
+        return held or self.policies.earliest("number")
+
+
+class PolicyVersion(models.Model):
+    """A board's policy from a date on: its text and its numbers. Append-only, and never in force backwards.
+
+    A submission is judged by the version that it accepted.
+    """
+
+    class Rule(models.TextChoices):
+        PLAIN = "plain", _("every score")
+        LADDER = "ladder", _("Ladder: a score that improves on the team's best by more than a step")
+        BOOTSTRAP = "bootstrap", _("bootstrap Ladder: the same, on resampled queries")
+        TESTED = "tested", _("tested Ladder: the same, the stricter the more looks the team has had")
+
+    board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="policies")
+    number = models.PositiveIntegerField()
+    text = models.TextField()
+    begins_at = models.DateTimeField()
+    why = models.TextField(blank=True, help_text=_("What was changed, and why."))
+    quota_runs = models.PositiveIntegerField(validators=[MinValueValidator(1)], help_text=_("Runs of one team …"))
+    quota_days = models.PositiveIntegerField(validators=[MinValueValidator(1)], help_text=_("… in so many days."))
+    embargo_months = models.PositiveIntegerField(
+        validators=[MaxValueValidator(60)], help_text=_("How long an entry may be anonymous; 0: not at all.")
+    )
+    release_rule = models.CharField(max_length=9, choices=Rule, default=Rule.TESTED)
+    release_step = models.DecimalField(
+        max_digits=6,
+        decimal_places=5,
+        null=True,
+        blank=True,
+        help_text=_("By how much the Ladder asks for more. Empty: the standard error of the difference."),
+    )
+    auto_publish = models.BooleanField(default=False, help_text=_("Whether nobody looks at an entry first."))
+    promised_days = models.PositiveIntegerField(help_text=_("Within which a submission is decided on."))
+    alike_threshold = models.DecimalField(
+        max_digits=4,
+        decimal_places=3,
+        validators=[MinValueValidator(0), MaxValueValidator(1)],
+        help_text=_("Rank-biased overlap of the top 10 from which two entries are called alike."),
+    )
+    made_by = models.ForeignKey(PERSON, null=True, on_delete=models.PROTECT, related_name="+")
+    made_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["board", "number"], name="policy_number_once"),
+            models.CheckConstraint(condition=Q(begins_at__gte=F("made_at")), name="policy_acts_forward"),
+            models.CheckConstraint(
+                condition=Q(release_step__isnull=True) | Q(release_step__gt=0), name="policy_step_positive"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"policy {self.number} of {self.board_id}"
+
+
+class BoardKey(models.Model):
+    """A key pair that packages are sealed for. A retired one still opens what was sealed for it."""
+
+    board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="keys")
+    public_pem = models.TextField()
+    private_sealed = models.TextField(help_text=_("core.sealing"))
+    fingerprint = models.CharField(max_length=100, unique=True)
+    made_by = models.ForeignKey(PERSON, null=True, on_delete=models.PROTECT, related_name="+")
+    made_at = models.DateTimeField()
+    retired_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["board"], condition=Q(retired_at=None), name="board_key_one_in_use")
+        ]
+
+    def __str__(self) -> str:
+        return self.fingerprint
+
+
+class Season(models.Model):
+    """A period of a board with queries of its own. What comes after its end is listed apart, without ranks."""
+
+    board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="seasons")
+    number = models.PositiveIntegerField()
+    name = models.CharField(max_length=100)
+    opens_at = models.DateTimeField()
+    closes_at = models.DateTimeField(null=True, blank=True)
+    eval_qrels_published_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["board", "number"], name="season_number_once"),
+            models.UniqueConstraint(fields=["board", "name"], name="season_name_once"),
+            models.CheckConstraint(
+                condition=Q(closes_at__isnull=True) | Q(closes_at__gt=F("opens_at")), name="season_opens_before_closing"
+            ),
+            models.CheckConstraint(
+                condition=Q(eval_qrels_published_at__isnull=True)
+                | Q(closes_at__isnull=False, eval_qrels_published_at__gte=F("closes_at")),
+                name="season_closed_before_qrels_are_public",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def is_open(self, at: datetime) -> bool:
+        """Whether entries that come now get ranks."""
+        return self.opens_at <= at and (self.closes_at is None or at < self.closes_at)
+
+
+class SeasonFile(models.Model):
+    """A file of a season. The eval qrels are never served while the season's are not published."""
+
+    class Part(models.TextChoices):
+        DEV_QUERIES = "dev_queries", _("dev queries")
+        DEV_QRELS = "dev_qrels", _("dev qrels")
+        EVAL_QUERIES = "eval_queries", _("eval queries")
+        EVAL_QRELS = "eval_qrels", _("eval qrels")
+        DEV_CANDIDATES = "dev_candidates", _("candidates for reranking, dev")
+        EVAL_CANDIDATES = "eval_candidates", _("candidates for reranking, eval")
+
+    season = models.ForeignKey(Season, on_delete=models.PROTECT, related_name="files")
+    part = models.CharField(max_length=15, choices=Part)
+    file = models.FileField(upload_to=part_path, max_length=255)
+    name = models.CharField(max_length=255, help_text=_("As it is downloaded."))
+    size = models.PositiveBigIntegerField(help_text=_("In bytes."))
+    sha256 = models.CharField(max_length=64)
+    counts = models.JSONField(
+        default=dict, help_text=_("Queries and lines; of queries their words, of qrels the relevant ones.")
+    )
+    added_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["season", "part"], name="season_file_once_per_part")]
+
+    def __str__(self) -> str:
+        return f"{self.get_part_display()} of {self.season_id}"
+
+
+class Team(models.Model):
+    """A group of an organization that takes part in a lab's boards. Two groups of one organization are two teams."""
+
+    lab = models.ForeignKey(Lab, on_delete=models.PROTECT, related_name="teams")
+    public_id = models.CharField(max_length=16, unique=True, default=new_public_id)
+    organization = models.CharField(max_length=100)
+    group = models.CharField(max_length=100)
+    contributors = models.TextField(blank=True)
+    created_by = models.ForeignKey(PERSON, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField()
+    confirmed_at = models.DateTimeField(null=True, blank=True)
+    confirmed_by = models.ForeignKey(PERSON, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    merged_into = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="merged")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("lab", Lower("organization"), Lower("group"), name="team_once_per_lab"),
+            models.CheckConstraint(
+                condition=Q(merged_into__isnull=True) | ~Q(merged_into=F("id")), name="team_merged_into_another"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.group}, {self.organization}"
+
+
+class TeamMember(models.Model):
+    """Somebody who may submit for a team, and see what became of it."""
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="members")
+    user = models.ForeignKey(PERSON, on_delete=models.CASCADE, related_name="team_memberships")
+    joined_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "user"], name="team_member_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} of {self.team_id}"
+
+
+class TeamInvitation(models.Model):
+    """A link that lets somebody take part: into a team, or (without one) to found one. Once used, it has no address.
+
+    Without `invited_by`, somebody asked for it on the board's page.
+    """
+
+    board = models.ForeignKey(Board, on_delete=models.CASCADE, related_name="invitations")
+    team = models.ForeignKey(Team, null=True, blank=True, on_delete=models.CASCADE, related_name="invitations")
+    email = models.EmailField(blank=True)
+    invited_by = models.ForeignKey(PERSON, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    made_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    mailed_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    accepted_by = models.ForeignKey(PERSON, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(revoked_at=None) | Q(accepted_at=None), name="team_invitation_revoked_or_accepted"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"invitation {self.pk} to {self.board_id}"
+
+
+class Submission(models.Model):
+    """A run that a team sent to a board, or an entry of an imported board, which has no run.
+
+    It is an entry once it is published. Order, ties, trophies, quota and embargo go by `arrived_at`, then by key.
+    """
+
+    class State(models.TextChoices):
+        RECEIVED = "received", _("received")
+        CHECKED = "checked", _("checked")
+        REFUSED = "refused", _("refused by the check")
+        EVALUATING = "evaluating", _("being evaluated")
+        FAILED = "failed", _("evaluation failed")
+        WAITING = "waiting", _("waiting for the organizers")
+        PUBLISHED = "published", _("published")
+        REJECTED = "rejected", _("rejected")
+        WITHDRAWN = "withdrawn", _("withdrawn")
+        CANCELED = "canceled", _("canceled")
+
+    class Origin(models.TextChoices):
+        SITE = "site", _("submitted here")
+        IMPORTED = "imported", _("imported")
+
+    board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="submissions")
+    season = models.ForeignKey(Season, on_delete=models.PROTECT, related_name="submissions")
+    team = models.ForeignKey(Team, null=True, blank=True, on_delete=models.PROTECT, related_name="submissions")
+    public_id = models.CharField(max_length=16, unique=True, default=new_public_id)
+    run_id = models.CharField(max_length=60, help_text=_("yyyymmdd-name, once in each board, for ever."))
+    origin = models.CharField(max_length=8, choices=Origin, default=Origin.SITE)
+    state = models.CharField(max_length=10, choices=State, default=State.RECEIVED)
+    arrived_at = models.DateTimeField(help_text=_("By this server; of an imported entry its date, at midnight UTC."))
+    submitted_by = models.ForeignKey(PERSON, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    policy = models.ForeignKey(PolicyVersion, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+
+    # what it says about itself
+    type = models.CharField(max_length=50)
+    team_words = models.TextField(help_text=_("What the entry calls its team."))
+    description = models.TextField()
+    paper = models.TextField(blank=True)
+    code = models.TextField(blank=True)
+    link = models.TextField(blank=True, help_text=_("Of an imported entry: where it was announced."))
+    metadata = models.JSONField(default=dict, help_text=_("All that its metadata says, unknown fields too."))
+    embargo_until = models.DateField(null=True, blank=True, help_text=_("It is anonymous until 00:00 UTC of that day."))
+    is_baseline = models.BooleanField(default=False, help_text=_("The organizers' own; it gets no trophy."))
+    flag = models.TextField(blank=True, help_text=_("What the organizers say about a published entry, for everybody."))
+
+    # the package, and what was done with it
+    package = models.FileField(upload_to=package_path, max_length=255, blank=True)
+    package_size = models.PositiveBigIntegerField(default=0)
+    package_sha256 = models.CharField(max_length=64, blank=True)
+    key = models.ForeignKey(BoardKey, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    diagnostics = models.JSONField(default=dict, help_text=_("What the check said: evaluation.boards.checking."))
+    alike = models.JSONField(
+        default=list, help_text=_("Entries that it resembles, for organizers: evaluation.boards.alike.")
+    )
+    tries = models.PositiveSmallIntegerField(default=0, help_text=_("How often its evaluation was begun."))
+    begun_at = models.DateTimeField(null=True, blank=True, help_text=_("The last attempt."))
+    retry_at = models.DateTimeField(null=True, blank=True)
+    evaluated_at = models.DateTimeField(null=True, blank=True)
+    waiting_since = models.DateTimeField(null=True, blank=True)
+    published_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("board", Lower("run_id"), name="submission_id_once_for_ever"),
+            # the same bytes sent again, under whatever id
+            models.UniqueConstraint(
+                fields=["board", "package_sha256"], condition=~Q(package_sha256=""), name="submission_package_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(origin="imported") | Q(team__isnull=False, policy__isnull=False),
+                name="submission_has_team_and_policy",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="published") | Q(published_at__isnull=False), name="submission_published_at_a_time"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="withdrawn") | Q(withdrawn_at__isnull=False), name="submission_withdrawn_at_a_time"
+            ),
+        ]
+        indexes = [
+            # leaderboards.selectors.entries(): a board in order of arrival
+            models.Index(fields=["board", "arrived_at", "id"], name="submission_by_arrival"),
+            # leaderboards.jobs.evaluate
+            models.Index(
+                fields=["id"],
+                condition=Q(state__in=["received", "checked", "evaluating"]),
+                name="submission_to_evaluate",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.run_id
+
+    def is_hidden(self, at: datetime) -> bool:
+        """Whether it is under embargo: from 00:00 UTC of `embargo_until` on it is not."""
+        return self.embargo_until is not None and at.astimezone(UTC).date() < self.embargo_until
+
+
+class Part(models.TextChoices):
+    """Which queries a score or a file is about."""
+
+    DEV = "dev", _("dev")
+    EVAL = "eval", _("eval")
+
+
+class Artifact(models.Model):
+    """The top of a submission's run (evaluation.files.artifact), sealed for this site: leaderboards.artifacts."""
+
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="artifacts")
+    part = models.CharField(max_length=4, choices=Part)
+    file = models.FileField(upload_to=opened_path, max_length=255)
+    size = models.PositiveBigIntegerField(help_text=_("In bytes, sealed."))
+    sha256 = models.CharField(max_length=64, help_text=_("Of what is sealed in it."))
+    made_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["submission", "part"], name="artifact_once_per_part")]
+
+    def __str__(self) -> str:
+        return f"{self.part} of {self.submission_id}"
+
+
+class Score(models.Model):
+    """What a submission scores by one measure. Without a `version`, on the season's qrels.
+
+    `fraction` is the exact mean, as `numerator/denominator`; of an imported entry, the number as it was published.
+    `per_query` has a float for each query, sealed for this site, in the order of the season's queries.
+    """
+
+    class Origin(models.TextChoices):
+        COMPUTED = "computed", _("computed here")
+        PUBLISHED = "published", _("as published elsewhere")
+
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="scores")
+    part = models.CharField(max_length=4, choices=Part)
+    measure = models.CharField(max_length=50)
+    version = models.ForeignKey(
+        QrelsVersion, null=True, blank=True, on_delete=models.PROTECT, related_name="board_scores"
+    )
+    origin = models.CharField(max_length=9, choices=Origin, default=Origin.COMPUTED)
+    fraction = models.TextField()
+    value = models.FloatField(help_text=_("The same, to sort and to draw by."))
+    query_count = models.PositiveIntegerField(null=True, help_text=_("Of the mean; not known of imported ones."))
+    per_query = models.FileField(upload_to=opened_path, max_length=255, blank=True)
+    software = models.CharField(max_length=50, blank=True)
+    scored_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["submission", "part", "measure", "version", "origin"],
+                name="score_once",
+                nulls_distinct=False,
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.measure} ({self.part}) of {self.submission_id}"
+
+
+class Release(models.Model):
+    """What the release rule let be shown of a submission's eval score, and why. Append-only.
+
+    Not shown means: no gain over `reference`, the team's own last published best.
+    """
+
+    submission = models.OneToOneField(Submission, on_delete=models.PROTECT, related_name="release")
+    is_shown = models.BooleanField()
+    fraction = models.TextField(blank=True, help_text=_("What is shown, as Score has it; empty if nothing is."))
+    rule = models.CharField(max_length=9, choices=PolicyVersion.Rule)
+    why = models.TextField(help_text=_("evaluation.boards.ladder.Release"))
+    reference = models.ForeignKey(Submission, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    policy = models.ForeignKey(PolicyVersion, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(is_shown=True) & ~Q(fraction="") | Q(is_shown=False, fraction="", reference__isnull=False),
+                name="release_shows_a_score_or_names_a_reference",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"release of {self.submission_id}"
+
+
+class Look(models.Model):
+    """An answer of the release rule that was shown: it counts for person, team and organization. Append-only."""
+
+    board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="looks")
+    season = models.ForeignKey(Season, on_delete=models.PROTECT, related_name="+")
+    submission = models.OneToOneField(Submission, on_delete=models.PROTECT, related_name="look")
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="looks")
+    organization = models.CharField(max_length=100, help_text=_("The team's then, in lower case."))
+    person = models.ForeignKey(PERSON, null=True, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        # leaderboards.selectors.looks_of(): how many a person and an organization had
+        indexes = [
+            models.Index(fields=["board", "organization"], name="look_of_organization"),
+            models.Index(fields=["board", "person"], name="look_of_person"),
+        ]
+
+    def __str__(self) -> str:
+        return f"a look at {self.submission_id}"
+
+
+class Opening(models.Model):
+    """Somebody, or a job, opened something sealed of a submission. Append-only, and shown to its team."""
+
+    class What(models.TextChoices):
+        PACKAGE = "package", _("the sealed package")
+        ARTIFACT = "artifact", _("the top of the run")
+        PER_QUERY = "per_query", _("the scores of each query")
+        EXPORT = "export", _("everything, for an export")
+
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="openings")
+    what = models.CharField(max_length=9, choices=What)
+    by = models.ForeignKey(PERSON, null=True, on_delete=models.PROTECT, related_name="+")
+    job = models.CharField(max_length=100, blank=True, help_text=_("The job that did it, if no person."))
+    why = models.TextField()
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(by__isnull=False) | ~Q(job=""), name="opening_by_somebody"),
+            models.CheckConstraint(condition=~Q(why=""), name="opening_has_a_reason"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.what} of {self.submission_id}"
+
+
+class SubmissionEvent(models.Model):
+    """A submission came into a state. Append-only."""
+
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="events")
+    state = models.CharField(max_length=10, choices=Submission.State)
+    by = models.ForeignKey(PERSON, null=True, on_delete=models.PROTECT, related_name="+")
+    note = models.TextField(blank=True, help_text=_("What the participant is told about it."))
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.submission_id}: {self.state}"
+
+
+class Decision(models.Model):
+    """What an organizer ruled on a submission or a team, with a reason. Append-only."""
+
+    class Kind(models.TextChoices):
+        PUBLISH = "publish", _("published")
+        REJECT = "reject", _("rejected")
+        FLAG = "flag", _("flagged")
+        UNFLAG = "unflag", _("flag taken away")
+        BASELINE = "baseline", _("marked as the organizers' baseline")
+        REEVALUATE = "reevaluate", _("evaluated again")
+        EXTEND = "extend", _("embargo extended")
+        CONFIRM = "confirm", _("team confirmed")
+        MERGE = "merge", _("teams merged")
+        EXEMPT = "exempt", _("exempted from the quota")
+        METADATA = "metadata", _("metadata decided on")
+
+    board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="decisions")
+    submission = models.ForeignKey(
+        Submission, null=True, blank=True, on_delete=models.PROTECT, related_name="decisions"
+    )
+    team = models.ForeignKey(Team, null=True, blank=True, on_delete=models.PROTECT, related_name="decisions")
+    kind = models.CharField(max_length=10, choices=Kind)
+    details = models.JSONField(default=dict, help_text=_("What it changed, before and after."))
+    reason = models.TextField()
+    by = models.ForeignKey(PERSON, null=True, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~Q(reason=""), name="board_decision_has_a_reason"),
+            models.CheckConstraint(
+                condition=Q(submission__isnull=False) | Q(team__isnull=False), name="board_decision_about_something"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}: {self.submission_id or self.team_id}"
+
+
+class SubmissionMessage(models.Model):
+    """What a participant and the organizers wrote to each other at a submission. Append-only."""
+
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="messages")
+    by = models.ForeignKey(PERSON, null=True, on_delete=models.PROTECT, related_name="+")
+    is_organizers = models.BooleanField(help_text=_("Whether it is from the organizers."))
+    text = models.TextField()
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"message at {self.submission_id}"
+
+
+class BoardMail(models.Model):
+    """A mail about a submission that is to be sent to somebody. The row is the queue."""
+
+    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="mails")
+    to = models.ForeignKey(PERSON, on_delete=models.CASCADE, related_name="+")
+    subject = models.CharField(max_length=200)
+    text = models.TextField()
+    made_at = models.DateTimeField()
+    sent_at = models.DateTimeField(null=True, blank=True)
+    tries = models.PositiveSmallIntegerField(default=0)
+    retry_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["id"], condition=Q(sent_at=None), name="board_mail_to_send")]
+
+    def __str__(self) -> str:
+        return self.subject
+
+
+class MetadataRequest(models.Model):
+    """A team asks for other metadata of a submission: what it says now and what it is to say, side by side."""
+
+    class Kind(models.TextChoices):
+        LINKS = "links", _("links")
+        TYPO = "typo", _("a typo")
+        DESCRIPTION = "description", _("a clearer description")
+        TEAM = "team", _("the team's name")
+
+    class State(models.TextChoices):
+        OPEN = "open", _("open")
+        ACCEPTED = "accepted", _("accepted")
+        REFUSED = "refused", _("refused")
+        TAKEN_BACK = "taken_back", _("taken back")
+
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="metadata_requests")
+    kind = models.CharField(max_length=11, choices=Kind)
+    before = models.JSONField()
+    after = models.JSONField()
+    why = models.TextField()
+    state = models.CharField(max_length=10, choices=State, default=State.OPEN)
+    asked_by = models.ForeignKey(PERSON, null=True, on_delete=models.SET_NULL, related_name="+")
+    asked_at = models.DateTimeField()
+    decided_by = models.ForeignKey(PERSON, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    decided_at = models.DateTimeField(null=True, blank=True)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["submission"], condition=Q(state="open"), name="metadata_request_one_open")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} of {self.submission_id}"
+
+
+class DevScoring(models.Model):
+    """A run on the dev queries that a participant wants scored, at will: no entry comes of it."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("waiting")
+        DONE = "done", _("done")
+        REFUSED = "refused", _("refused by the check")
+        FAILED = "failed", _("failed")
+
+    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="dev_scorings")
+    asked_by = models.ForeignKey(PERSON, on_delete=models.CASCADE, related_name="dev_scorings")
+    asked_at = models.DateTimeField()
+    name = models.CharField(max_length=255, help_text=_("As the sender called the file."))
+    file = models.FileField(upload_to=opened_path, max_length=255, blank=True)
+    state = models.CharField(max_length=7, choices=State, default=State.WAITING)
+    diagnostics = models.JSONField(default=dict)
+    scores = models.JSONField(default=dict, help_text=_("By measure, the exact mean as numerator/denominator."))
+    tries = models.PositiveSmallIntegerField(default=0)
+    begun_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["id"], condition=Q(state="waiting"), name="dev_scoring_waiting")]
+
+    def __str__(self) -> str:
+        return self.name
