@@ -5,6 +5,7 @@ import sys
 
 PARTS = (
     "benchmarks.evaluation",
+    "benchmarks.upkeep",
     "benchmarks.comparing",
     "benchmarks.certainty",
     "benchmarks.packing",

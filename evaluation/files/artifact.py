@@ -60,6 +60,18 @@ class RunArtifact:
         spans = zip(self.queries, (ends - lengths).tolist(), ends.tolist(), strict=True)
         return {query: tuple(ids[start:end]) for query, start, end in spans}
 
+    def cut(self, depth: int) -> RunArtifact:
+        """The same with no more than the top `depth` of each query. Raises ValueError as `top` does."""
+        by_score, by_rank = self._flat("score", depth), self._flat("rank", depth)
+        lengths = np.minimum(np.diff(self.starts), depth)
+        ends = np.cumsum(lengths)
+        places = np.arange(int(lengths.sum())) + np.repeat(self.starts[:-1] - (ends - lengths), lengths)
+        kept, numbers = np.unique(np.concatenate([by_score[places], by_rank[places]]), return_inverse=True)
+        score, rank = np.split(numbers.astype(np.int32), [len(places)])
+        starts = np.concatenate([[0], ends]).astype(np.int64)
+        passages = self.passages.take(pa.array(kept))
+        return RunArtifact(min(depth, self.depth), self.queries, passages, starts, score, rank, self.hits)
+
     def matrix(self, order: Order, depth: int) -> NDArray[np.int32]:
         """[queries x depth] positions in `passages`, best first, -1 where the run has no more."""
         flat = self._flat(order, depth)

@@ -1,0 +1,65 @@
+"""Scoring stored runs on another version of the qrels: RR@k as array work, and exact."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as arrow_compute
+from numpy.typing import NDArray
+
+from evaluation.files.artifact import Order, RunArtifact
+
+
+class Rescoring:
+    """The relevant passages of each query, laid out to be looked for in the top k of many runs.
+
+    `queries`: their ids, in the order of the answers given; a query without a relevant passage is among them, and no
+    run finds anything there.
+    """
+
+    def __init__(self, answers: Mapping[str, Collection[str]], k: int) -> None:
+        if k < 1:
+            raise ValueError(f"k {k} where at least 1 is needed")
+        self.k = k
+        self.queries = tuple(answers)
+        self._columns = np.repeat(np.arange(len(answers)), [len(own) for own in answers.values()])
+        sought = pa.array([passage for own in answers.values() for passage in own], pa.string())
+        self._sought: Any = sought.take(pa.array(np.repeat(np.arange(len(sought)), k)))
+        self._rows: dict[tuple[str, ...], NDArray[np.int64]] = {}
+
+    def places(self, run: RunArtifact, order: Order) -> NDArray[np.int64]:
+        """Where the run has the first relevant passage of each query, from 1; 0 if not within k, or without the query.
+
+        Raises ValueError if the artifact keeps less than the top k.
+        """
+        top = run.matrix(order, self.k)
+        rows = self._rows_of(run.queries)[self._columns]
+        found = np.full(len(self.queries), self.k + 1, np.int64)
+        if len(rows) and len(run.passages):
+            listed = np.where(rows[:, None] >= 0, top[np.maximum(rows, 0)], -1)
+            passages = run.passages.take(pa.array(np.maximum(listed, 0).ravel()))
+            same = arrow_compute.equal(passages, self._sought).to_numpy(zero_copy_only=False).reshape(listed.shape)
+            same &= listed >= 0
+            np.minimum.at(found, self._columns, np.where(same.any(axis=1), same.argmax(axis=1) + 1, self.k + 1))
+        found[found > self.k] = 0
+        return found
+
+    def _rows_of(self, queries: tuple[str, ...]) -> NDArray[np.int64]:
+        """For each query, its row among a run's; -1 if the run lacks it. Runs mostly have the same queries."""
+        rows = self._rows.get(queries)
+        if rows is None:
+            at = {query: row for row, query in enumerate(queries)}
+            rows = self._rows[queries] = np.array([at.get(query, -1) for query in self.queries], np.int64)
+        return rows
+
+
+def mean_reciprocal(places: NDArray[np.int64]) -> Fraction:
+    """The exact mean of 1/place, where 0 counts as 0; of no query at all, 0."""
+    if not len(places):
+        return Fraction(0)
+    counts = np.bincount(places)
+    return sum((Fraction(int(counts[at]), int(at)) for at in np.flatnonzero(counts) if at), Fraction(0)) / len(places)
