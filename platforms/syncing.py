@@ -11,6 +11,7 @@ from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Least
 from django.utils.translation import gettext as _
 
+from core.progress import Report
 from platforms.adapter import Adapter, Trouble, Work
 from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.erased import erased_name
@@ -43,7 +44,20 @@ class Synced(NamedTuple):
     new: int
 
 
-def publication_sync(*, publication: Publication, at: datetime, limit: int = 2000, everything: bool = False) -> Synced:
+def sync_due(publication: Publication, at: datetime, *, everything: bool = False) -> int:
+    """How many HITs `publication_sync` would ask about, but for those that only the platform knows to have changed."""
+    there = publication.published_hits.exclude(platform_hit_id="")
+    return (there if everything else there.filter(next_poll_at__lte=at)).count()
+
+
+def publication_sync(
+    *,
+    publication: Publication,
+    at: datetime,
+    limit: int = 2000,
+    everything: bool = False,
+    report: Report | None = None,
+) -> Synced:
     """Ask about HITs whose time has come (or all), and store what was submitted. Safe to run many at once."""
     adapter = adapter_of(publication)
     client = adapter.client()
@@ -61,7 +75,10 @@ def publication_sync(*, publication: Publication, at: datetime, limit: int = 200
     raised = set(
         publication.alarms.filter(kind=Alarm.Kind.JOB, settled_at=None).values_list("published_hit", flat=True)
     )
+    due = 0 if report is None else sync_due(publication, at)
     while polled < limit:
+        if report is not None:
+            report(_("Asking about HITs"), polled, max(due, polled))
         published_hits = _take(publication, at)
         if not published_hits:
             break

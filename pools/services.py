@@ -515,6 +515,51 @@ def run_import(
     file, Refused if the name is taken.
     """
     report = report or silent()
+    run, artifact = run_check(
+        collection=collection, name=name, source=source, filename=filename, team=team, notes=notes, report=report
+    )
+    report(_("Storing %(name)s") % {"name": filename})
+    packed = io.BytesIO()
+    artifact.save(packed)
+    if stored:
+        beside = artifact_beside(stored)
+        default_storage.delete(beside)  # what an earlier attempt may have left
+        run.original.name, run.artifact.name = stored, default_storage.save(beside, ContentFile(packed.getvalue()))
+    else:
+        source.seek(0)
+        run.original.save(filename, File(source), save=False)
+        run.artifact.save(ARTIFACT, ContentFile(packed.getvalue()), save=False)
+    try:
+        with transaction.atomic():
+            Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
+            _must_be_free(collection, name, run.sha256)
+            run.save()
+            tops = (artifact.top(order, 1).values() for order in ("score", "rank"))
+            _keys(Passage, "pid", collection, {pid for top in tops for pids in top for pid in pids})
+            _mark_changed(collection)
+    except Exception:
+        if not stored:
+            run.original.delete(save=False)
+        run.artifact.delete(save=False)
+        raise
+    return run
+
+
+def run_check(
+    *,
+    collection: Collection,
+    name: str,
+    source: BinaryIO,
+    filename: str,
+    team: str = "",
+    notes: str = "",
+    report: Report | None = None,
+) -> tuple[Run, RunArtifact]:
+    """Check a run file as `run_import` does, and store nothing: the run, unsaved and without files, and its top.
+
+    Raises what `run_import` raises.
+    """
+    report = report or silent()
     digest = _digest(source, filename, report)
     run = Run(lab=collection.lab, collection=collection, name=name, team=team, notes=notes, sha256=digest)
     _must_be_free(collection, name, run.sha256)
@@ -529,31 +574,7 @@ def run_import(
         run.full_clean(exclude=["original", "artifact"])
     except ValidationError as error:
         raise Refused(" ".join(error.messages)) from error
-    report(_("Storing %(name)s") % {"name": filename})
-    packed = io.BytesIO()
-    check.artifact.save(packed)
-    if stored:
-        beside = artifact_beside(stored)
-        default_storage.delete(beside)  # what an earlier attempt may have left
-        run.original.name, run.artifact.name = stored, default_storage.save(beside, ContentFile(packed.getvalue()))
-    else:
-        source.seek(0)
-        run.original.save(filename, File(source), save=False)
-        run.artifact.save(ARTIFACT, ContentFile(packed.getvalue()), save=False)
-    try:
-        with transaction.atomic():
-            Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
-            _must_be_free(collection, name, run.sha256)
-            run.save()
-            tops = (check.artifact.top(order, 1).values() for order in ("score", "rank"))
-            _keys(Passage, "pid", collection, {pid for top in tops for pids in top for pid in pids})
-            _mark_changed(collection)
-    except Exception:
-        if not stored:
-            run.original.delete(save=False)
-        run.artifact.delete(save=False)
-        raise
-    return run
+    return run, check.artifact
 
 
 def _digest(source: BinaryIO, filename: str, report: Report) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from platforms.bills import Bill
 from platforms.demands import PAPER
 from platforms.models import Publication
 from platforms.registry import CALL_ERRORS, adapter_named
@@ -33,6 +34,20 @@ def platform_errors() -> Iterator[None]:
         yield
     except CALL_ERRORS as error:
         raise CommandError(f"The platform did not answer as it should: {error}") from error
+
+
+def bill_facts(bill: Bill) -> dict[str, Any]:
+    """A bill for a program: counts, and amounts in dollars."""
+    return {
+        "hits": bill.hits,
+        "assignments": bill.assignments,
+        "redone": bill.redone,
+        "rewards": bill.listed * bill.assignments,
+        "bonuses": bill.bonus * bill.assignments,
+        "fees": bill.fees,
+        "redone_cost": bill.redone_each * bill.redone,
+        "total": bill.total,
+    }
 
 
 def publication_of(name: str, lab: str | None) -> Publication:

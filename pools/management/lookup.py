@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from django.core.management.base import CommandError
 
-from core.models import Lab
+from core.models import Lab, User
 from pools.models import Campaign, Collection
 
 Row = TypeVar("Row", Lab, Collection, Campaign)
@@ -23,6 +23,14 @@ def collection_called(name: str, lab: str | None) -> Collection:
 def campaign_called(name: str, lab: str | None) -> Campaign:
     """The campaign of that name, of a lab where several have one."""
     return _the(Campaign, f"campaign called {name}", name=name, **({"lab__name": lab} if lab else {}))
+
+
+def user_called(name: str) -> User:
+    """The person of that user name."""
+    user = User.objects.filter(username=name, is_active=True).first()
+    if user is None:
+        raise CommandError(f"There is no user called {name}.")
+    return user
 
 
 def _the(model: type[Row], what: str, **by: str) -> Row:

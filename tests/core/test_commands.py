@@ -1,5 +1,6 @@
 """What commands share: `--json` and `--dry-run`."""
 
+import hashlib
 import io
 import json
 from pathlib import Path
@@ -10,7 +11,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from core.models import Lab, User
-from pools.models import Collection
+from pools.models import Campaign, Collection
+from tasks.models import Worker
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -64,6 +66,70 @@ def test_a_campaign_is_started_for_a_program_after_a_dry_run(collection: Collect
     draft.refresh_from_db()
     assert (facts["state"], draft.state, draft.hits.count()) == ("open", "open", facts["hits"])
     assert facts["link"].endswith(f"/{draft.link}/")
+
+
+def test_a_campaign_is_made_for_a_program_after_a_dry_run(collection: Collection) -> None:
+    asked = ("create_campaign", collection.name, "mine", "--reward", "1.50")
+    facts, said = run(*asked, "--dry-run")
+    assert not Campaign.objects.exists()
+    assert facts["bill"]["total"] == "3.60" and "$3.60" in said
+
+    made, _said = run(*asked)
+    assert Campaign.objects.get().pk == made["campaign"]
+    assert {**made, "campaign": 0, "dry_run": True} == {**facts, "campaign": 0}
+
+
+def test_runs_are_checked_by_a_dry_run_and_what_is_wrong_is_told_by_line(
+    collection: Collection, tmp_path: Path
+) -> None:
+    def file(name: str, content: str) -> str:
+        (tmp_path / name).write_text(content)
+        return str(tmp_path / name)
+
+    def say(*words: str) -> dict[str, Any]:
+        with pytest.raises(CommandError, match="2 of 3 files refused; the others"):
+            call_command("import_run", collection.name, *words, "--json", stdout=(out := io.StringIO()), stderr=err)
+        return dict(json.loads(out.getvalue()))
+
+    err, before = io.StringIO(), collection.runs.count()
+    good = file("good.txt", "q1 Q0 p2 1 1.0 g\n")
+    same, bad = file("same.txt", "q1 Q0 p2 1 1.0 g\n"), file("bad.txt", "q1 Q0 p2 1 x g\n")
+
+    dry = say(good, same, bad, "--dry-run")
+    assert collection.runs.count() == before
+    assert "bad.txt, line 1:" in err.getvalue()
+    facts = say(good, same, bad)
+    assert collection.runs.count() == before + 1
+    for told in (dry, facts):
+        assert [(row["name"], row["passed"]) for row in told["files"]] == [
+            ("good", True), ("same", False), ("bad", False)
+        ]  # fmt: skip
+        assert "called good, and it is this very file" in told["files"][1]["errors"][0]["message"]
+        assert told["files"][2]["errors"][0]["line"] == 1
+    assert dry["files"][0]["run"] is None
+    assert facts["files"][0]["run"] == collection.runs.get(name="good").pk
+
+
+def test_exports_say_what_they_wrote_and_a_dry_run_writes_nothing(
+    campaign: Campaign, alice: Worker, bob: Worker, carol: Worker, tmp_path: Path
+) -> None:
+    for worker in (alice, bob, carol):
+        factories.do(worker, campaign)
+    folder = tmp_path / "out"
+    facts, said = run("export_campaign", campaign.name, "--to", str(folder), "--dry-run")
+    assert not folder.exists() and "preference-qrels.txt" in said
+
+    made, _said = run("export_campaign", campaign.name, "--to", str(folder))
+    assert made["files"] == facts["files"]
+    assert {row["name"]: row["sha256"] for row in made["files"]} == {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()
+    }
+    report = tmp_path / "report"
+    facts, _said = run("report_campaign", campaign.name, "--to", str(report), "--dry-run")
+    assert not report.exists() and "index.html" in {row["name"] for row in facts["files"]}
+    for command in ("export_campaign", "report_campaign"):
+        with pytest.raises(CommandError, match="--to - and --json both write to standard output"):
+            run(command, campaign.name, "--to", "-")
 
 
 def test_without_json_people_are_told_and_a_refusal_is_one_sentence() -> None:

@@ -275,6 +275,34 @@ def test_the_command_prints_then_publishes_then_pauses(
         call_command("platform_ledger", "nobody")
 
 
+def test_for_programs_the_platform_commands_answer_in_json_and_dry_runs_send_nothing(
+    campaign: Campaign, requester: Requester, wanda: PlatformWorker
+) -> None:
+    def run(*words: str) -> dict[str, Any]:
+        out = StringIO()
+        call_command(words[0], campaign.name, *words[1:], "--json", stdout=out, stderr=StringIO())
+        return dict(json.loads(out.getvalue()))
+
+    facts = run("publish_campaign", "--dry-run", "--rate", "500")
+    assert (facts["state"], facts["bill"]["total"]) == ("draft", "9.60")
+    assert 1 <= facts["workers"]["qualified"] <= facts["workers"]["active"]
+    assert [row["operation"] for row in facts["requests"]].count("CreateHITWithHITType") == 3
+    assert not Publication.objects.exists() and not requester.client.list_hits()["HITs"]
+
+    facts = run("publish_campaign", "--rate", "500")
+    assert (facts["state"], facts["posted"], facts["to_go"], facts["refused"]) == ("open", 3, 0, 0)
+    assert run("publish_campaign", "--pause", "--dry-run")["state"] == "paused"
+    assert Publication.objects.get().state == "open"
+    assert requester.client.list_hits()["HITs"][0]["HITStatus"] == "Assignable"
+
+    assert run("sync_campaign", "--all", "--dry-run")["due"] == 3
+    facts = run("sync_campaign", "--all")
+    assert (facts["asked_about"], facts["new"], facts["alarms"]) == (3, 0, [])
+    assert run("platform_ledger")["agree"] is True
+    facts = run("settle_campaign", "--dry-run")
+    assert (facts["decided"], facts["calls"], facts["paid"], facts["dry_run"]) == (0, 0, "0.00", True)
+
+
 # --- arriving
 
 

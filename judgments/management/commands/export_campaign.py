@@ -6,22 +6,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
-from core.management.files import refusals_as_errors, write_output
+from core.management.command import SiteCommand
+from core.management.files import must_share_output, reporting_to, write_output
 from judgments.exports import export_to, write_zip
+from judgments.stored_files import sha256_of
 from pools.management.lookup import campaign_called
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """Write a campaign's export files into a folder."""
 
     help = (
         "Write a campaign's preference qrels, pairs, judgments (with pseudonyms) and manifest into a folder. "
         "The same judgments always give the same files."
     )
+    dry_run_help = "name the files that would be written, with their sizes and sums, and write none"
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_options(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument(
@@ -32,16 +33,21 @@ class Command(BaseCommand):
         )
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self, **options: Any) -> dict[str, Any]:
         """Write the files and name them."""
-        with refusals_as_errors():
-            campaign = campaign_called(options["campaign"], options["lab"])
-            if options["to"] == Path("-"):
-                with TemporaryDirectory(prefix="bestknown-") as folder:
-                    files = {path.name: path for path in export_to(campaign, Path(folder))}
-                    archive = io.BytesIO()
-                    write_zip(files, archive)
+        must_share_output(options["to"], options["json"])
+        campaign = campaign_called(options["campaign"], options["lab"])
+        to, archive = options["to"], io.BytesIO()
+        is_kept = to != Path("-") and not options["dry_run"]
+        with TemporaryDirectory(prefix="bestknown-") as folder:
+            with reporting_to(self.stderr) as report:
+                report("Writing the files")
+                paths = export_to(campaign, to if is_kept else Path(folder))
+            files = [{"name": path.name, "size": path.stat().st_size, "sha256": sha256_of(path)} for path in paths]
+            if to == Path("-") and not options["dry_run"]:
+                write_zip({path.name: path for path in paths}, archive)
                 write_output(archive.getvalue())
-                return
-            for path in export_to(campaign, options["to"]):
-                self.stdout.write(str(path))
+            else:
+                for path in paths:
+                    self.say(str(to / path.name))
+        return {"campaign": campaign.pk, "to": str(to), "files": files}

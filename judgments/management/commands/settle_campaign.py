@@ -3,25 +3,27 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from core.management.files import refusals_as_errors
+from core.management.command import SiteCommand
+from core.management.files import reporting_to
 from core.money import dollars
 from judgments.services import confirmed_check_all
 from platforms.ledger import totals
 from platforms.management.platforms import platform_errors, publication_of
-from platforms.models import Payment
-from platforms.outbox import operations_run
+from platforms.models import Operation, Payment
+from platforms.outbox import UNFINISHED, operations_run
 from platforms.reviewing import compensation_offer, publication_settle
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """Settle a campaign."""
 
+    writes_rows = True
+    dry_run_help = "decide and print the sums, send nothing, and take it all back"
     help = "Check submitted work, approve it, pay what is owed, and print what is left to do."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_options(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
@@ -31,21 +33,37 @@ class Command(BaseCommand):
             help="offer every compensation that is owed and has not been offered yet",
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self, **options: Any) -> dict[str, Any]:
         """Decide, pay, and print the sums."""
         at = timezone.now()
-        with refusals_as_errors(), platform_errors():
+        with platform_errors(), reporting_to(self.stderr) as report:
             publication = publication_of(options["campaign"], options["lab"])
+            report("Checking submitted work")
             checked = confirmed_check_all(at=at, campaign=publication.campaign)
+            report("Deciding")
             decided = publication_settle(publication=publication, at=at)
             if options["compensate"]:
                 compensation = Payment.Purpose.COMPENSATION
                 for payment in publication.payments.filter(purpose=compensation, state=Payment.State.OWED):
                     compensation_offer(payment=payment, at=at)
-            while operations_run(publication=publication):
-                pass
+            waiting = Operation.objects.filter(publication=publication, state__in=UNFINISHED)
+            calls, planned = 0, waiting.count()
+            while not options["dry_run"] and (made := operations_run(publication=publication)):
+                calls += made
+                report("Calling the platform", calls, max(calls, planned))
+            to_send = waiting.count()
         sums = totals(publication)
-        self.stdout.write(
+        self.say(
             f"{checked:,} checked, {decided:,} decided. Paid {dollars(sums.paid)} and fees of {dollars(sums.fees)}; "
             f"{dollars(sums.owed)} still owed, {dollars(sums.refused)} refused by the platform."
         )
+        if to_send:
+            self.say(f"{to_send:,} calls to the platform wait to be made.")
+        return {
+            "campaign": publication.campaign_id,
+            "checked": checked,
+            "decided": decided,
+            "calls": calls,
+            "calls_waiting": to_send,
+            **sums._asdict(),
+        }

@@ -5,13 +5,15 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db.models import BooleanField, DecimalField, Field, IntegerField
 
-from core.management.files import refusals_as_errors, reporting_to
+from core.management.command import SiteCommand
+from core.management.files import reporting_to
 from core.money import dollars
 from evaluation.files.textfiles import TextFile, counted
 from platforms.bills import campaign_bill
+from platforms.management.platforms import bill_facts
 from platforms.publishing import publication_likely
 from pools import selectors as pool_selectors
 from pools.forms import LABELS
@@ -29,16 +31,17 @@ SETTINGS = (
 ).split()
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """Make a draft campaign."""
 
+    writes_rows = True
     help = (
         "Create a draft campaign from a collection's runs and print its pools, pairs, HITs and cost. "
         "To start it, confirm test pairs on the campaign's page (or run manage.py "
         "import_test_pairs), then run manage.py start_campaign."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_options(self, parser: ArgumentParser) -> None:
         """The command line: one option for each setting of a campaign."""
         parser.add_argument("collection", help="the collection's name")
         parser.add_argument("name", help="the campaign's name")
@@ -73,68 +76,78 @@ class Command(BaseCommand):
             else:
                 parser.add_argument(flag, type=_type(field), help=text)
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self, **options: Any) -> dict[str, Any]:
         """Make it, and say what it amounts to."""
         chosen = {name: options[name] for name in SETTINGS if options[name] is not None}
-        with refusals_as_errors():
-            collection = collection_called(options["collection"], options["lab"])
-            if options["queries"]:
-                ids = [row.strip() for _line, row in TextFile(options["queries"]).rows()]
-                chosen |= {"selection": Campaign.Selection.LIST, "query_list": "\n".join(filter(None, ids))}
-            for name in ("compared_pairs", "practice_pairs"):
-                if options[name]:
-                    chosen[name] = options[name].read_bytes().decode(errors="replace")
-            if options["base_version"] is not None:
-                base = collection.versions.filter(number=options["base_version"]).first()
-                if base is None:
-                    raise CommandError(f"The collection has no version {options['base_version']}.")
-                chosen["base_version"] = base
-            runs = collection.runs.order_by("name")
-            if options["runs"]:
-                runs = runs.filter(name__in=options["runs"])
-                missing = set(options["runs"]) - {run.name for run in runs}
-                if missing:
-                    raise CommandError(f"The collection has no run called {', '.join(sorted(missing))}.")
-            with reporting_to(self.stderr) as report:
-                template = template_called(collection.lab, options["template"]) if options["template"] else None
-                campaign = campaign_create_from(
-                    template=template,
-                    lab=collection.lab,
-                    collection=collection,
-                    runs=runs,
-                    name=options["name"],
-                    report=report,
-                    **chosen,
-                )
+        collection = collection_called(options["collection"], options["lab"])
+        if options["queries"]:
+            ids = [row.strip() for _line, row in TextFile(options["queries"]).rows()]
+            chosen |= {"selection": Campaign.Selection.LIST, "query_list": "\n".join(filter(None, ids))}
+        for name in ("compared_pairs", "practice_pairs"):
+            if options[name]:
+                chosen[name] = options[name].read_bytes().decode(errors="replace")
+        if options["base_version"] is not None:
+            base = collection.versions.filter(number=options["base_version"]).first()
+            if base is None:
+                raise CommandError(f"The collection has no version {options['base_version']}.")
+            chosen["base_version"] = base
+        runs = collection.runs.order_by("name")
+        if options["runs"]:
+            runs = runs.filter(name__in=options["runs"])
+            missing = set(options["runs"]) - {run.name for run in runs}
+            if missing:
+                raise CommandError(f"The collection has no run called {', '.join(sorted(missing))}.")
+        with reporting_to(self.stderr) as report:
+            template = template_called(collection.lab, options["template"]) if options["template"] else None
+            campaign = campaign_create_from(
+                template=template,
+                lab=collection.lab,
+                collection=collection,
+                runs=runs,
+                name=options["name"],
+                report=report,
+                **chosen,
+            )
         sizes = pool_selectors.stored_sizes(campaign)
         pairs, reused = campaign.pair_count, reused_pairs(campaign)
         bill = campaign_bill(publication_likely(campaign), pairs=pairs - reused)
-        self.stdout.write(f"{campaign.name}: {sizes.queries:,} pools, {sizes.mean:.2f} passages on average.")
+        self.say(f"{campaign.name}: {sizes.queries:,} pools, {sizes.mean:.2f} passages on average.")
         for size, count in sizes.histogram.items():
-            self.stdout.write(f"  {count:>8,} of {size}")
+            self.say(f"  {count:>8,} of {size}")
         if campaign.champion_split:
             split = campaign.champion_split
-            self.stdout.write(
+            self.say(
                 f"Category A (the run's top passage is the qrel): {split['a']:,}; category B (it is not): "
                 f"{split['b']:,}."
             )
-        if alike := pool_selectors.alike_pairs(campaign).count():
-            self.stdout.write(f"{counted(alike, 'pair')} of nearly equal texts: see the campaign's page.")
+        alike = pool_selectors.alike_pairs(campaign).count()
+        if alike:
+            self.say(f"{counted(alike, 'pair')} of nearly equal texts: see the campaign's page.")
         if reused:
-            self.stdout.write(f"{pairs:,} pairs, {reused:,} of them already judged.")
-        self.stdout.write(
-            f"{pairs - reused:,} pairs in {counted(bill.hits, 'HIT')}, {counted(bill.assignments, 'assignment')}."
-        )
-        self.stdout.write(
+            self.say(f"{pairs:,} pairs, {reused:,} of them already judged.")
+        self.say(f"{pairs - reused:,} pairs in {counted(bill.hits, 'HIT')}, {counted(bill.assignments, 'assignment')}.")
+        self.say(
             f"{dollars(bill.total)}: "
             + ", ".join(f"{line.what.lower()} {dollars(line.amount)}" for line in bill.lines)
             + f" ({counted(bill.redone, 'assignment')}, an assumption)."
         )
         for line in pay_lines(campaign):
-            self.stdout.write(line)
+            self.say(line)
         missing_texts = pool_selectors.missing_texts(campaign)
         if missing_texts.passages or missing_texts.queries:
-            self.stdout.write(missing_texts.sentence())
+            self.say(missing_texts.sentence())
+        return {
+            "campaign": campaign.pk,
+            "pools": sizes.queries,
+            "passages_per_pool": sizes.mean,
+            "pools_by_size": sizes.histogram,
+            "categories": campaign.champion_split,
+            "pairs": pairs,
+            "reused": reused,
+            "alike": alike,
+            "bill": bill_facts(bill),
+            "without_text": {"queries": missing_texts.queries, "passages": missing_texts.passages},
+        }
 
 
 def _usual(field: Any) -> str:

@@ -6,13 +6,13 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from core.management.files import refusals_as_errors
+from core.management.command import SiteCommand
+from core.management.files import reporting_to
 from core.money import dollars
 from platforms.bills import remaining_bill
-from platforms.management.platforms import DEMANDED, platform_errors, requirements_read
+from platforms.management.platforms import DEMANDED, bill_facts, platform_errors, requirements_read
 from platforms.models import PUBLISHED_TO, Publication
 from platforms.outbox import operations_run
 from platforms.publishing import (
@@ -32,15 +32,17 @@ from tasks.management.pay import pay_lines
 from tasks.models import Platform
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """Publish a campaign."""
 
+    writes_rows = True
+    dry_run_help = "print the exact requests and the bill, or what else was asked for, send nothing, and change nothing"
     help = (
         "Publish an open campaign at a platform that speaks the Mechanical Turk API. If run again, it continues "
         "where it stopped. Access keys come from the environment or an AWS profile."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_options(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
@@ -60,16 +62,16 @@ class Command(BaseCommand):
         )
         parser.add_argument("--name", default="", help="the campaign's name again, to confirm publishing in production")
         what = parser.add_mutually_exclusive_group()
-        what.add_argument("--dry-run", action="store_true", help="print the exact requests and the bill, and stop")
         what.add_argument("--pause", action="store_true", help="publish nothing more, and end open HITs")
         what.add_argument("--stop", action="store_true", help="like --pause, and pay nothing until resumed")
         what.add_argument("--resume", action="store_true", help="continue after a pause or stop")
         what.add_argument("--extend-days", type=int, help="keep HITs that need work open for this many days from now")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self, **options: Any) -> dict[str, Any]:
         """Write the terms, then do what was asked for."""
-        at = timezone.now()
-        with refusals_as_errors(), platform_errors():
+        at, dry = timezone.now(), options["dry_run"]
+        facts: dict[str, Any] = {}
+        with platform_errors():
             campaign = campaign_called(options["campaign"], options["lab"])
             terms = {name: options[name] for name in ("platform", "pay", "base", "rate") if options[name] is not None}
             known = Publication.objects.filter(campaign=campaign).first()
@@ -78,11 +80,6 @@ class Command(BaseCommand):
                 terms["requirements"] = requirements_read(options["requirements"], platform)
             changes = known is None or known.state == Publication.State.DRAFT or terms
             publication = publication_write(campaign=campaign, **terms) if changes or known is None else known
-            if options["dry_run"]:
-                for operation, request in dry_run(publication):
-                    self.stdout.write(f"{operation} {json.dumps(request, ensure_ascii=False)}")
-                self._bill(publication)
-                return
             if options["pause"]:
                 publication = publication_pause(publication=publication, at=at)
             elif options["stop"]:
@@ -92,36 +89,57 @@ class Command(BaseCommand):
             elif options["extend_days"]:
                 until = at + timedelta(days=options["extend_days"])
                 publication_extend(publication=publication, until=until, at=at)
+            elif dry:
+                facts["requests"] = [{"operation": name, "request": request} for name, request in dry_run(publication)]
+                for request in facts["requests"]:
+                    self.say(f"{request['operation']} {json.dumps(request['request'], ensure_ascii=False)}")
+                facts |= self._bill(publication)
             else:
                 if publication.state == Publication.State.DRAFT:
-                    self._bill(publication)
+                    facts |= self._bill(publication)
                 publication = publication_publish(
                     publication=publication,
                     at=at,
                     typed_name=options["name"],
                     although_nobody_qualifies=options["although_nobody_qualifies"],
                 )
-            self._send(publication)
+            if not dry:
+                self._send(publication)
+            publication.refresh_from_db()
+        progress = publishing_progress(publication)
+        self.say(f"{publication.campaign.name} is {publication.get_state_display()}.")
+        return {
+            "campaign": campaign.pk,
+            "platform": publication.platform,
+            "state": publication.state,
+            "posted": progress.posted,
+            "to_go": progress.on_their_way + progress.unplanned,
+            "refused": progress.refused,
+            **facts,
+        }
 
-    def _bill(self, publication: Publication) -> None:
-        owed = remaining_bill(publication)
+    def _bill(self, publication: Publication) -> dict[str, Any]:
+        owed, reach = remaining_bill(publication), reach_look(publication)
         lines = ", ".join(f"{line.what.lower()} {dollars(line.amount)}" for line in owed.lines)
-        self.stdout.write(
+        self.say(
             f"{owed.hits:,} HITs, {owed.assignments:,} assignments: {dollars(owed.total)} if all is finished: {lines}."
         )
         for line in pay_lines(publication.campaign, publication.assignment_duration):
-            self.stdout.write(line)
-        self.stdout.write(reach_look(publication).sentence)
+            self.say(line)
+        self.say(reach.sentence)
+        return {"bill": bill_facts(owed), "workers": {"qualified": reach.qualified, "active": reach.active}}
 
     def _send(self, publication: Publication) -> None:
         """Make what is planned and due; what must wait is left to the background jobs."""
-        while True:
-            planned = publication_plan(publication_id=publication.pk, at=timezone.now())
-            calls = operations_run(publication=publication)
-            if not planned and not calls:
-                break
-            progress = publishing_progress(publication)
-            left = progress.on_their_way + progress.unplanned
-            self.stdout.write(f"{progress.posted:,} HITs published, {left:,} to go, {progress.refused:,} refused.")
-        publication.refresh_from_db()
-        self.stdout.write(f"{publication.campaign.name} is {publication.get_state_display()}.")
+        with reporting_to(self.stderr) as report:
+            while True:
+                planned = publication_plan(publication_id=publication.pk, at=timezone.now())
+                calls = operations_run(publication=publication)
+                if not planned and not calls:
+                    break
+                progress = publishing_progress(publication)
+                left = progress.on_their_way + progress.unplanned
+                report("Publishing HITs", progress.posted, progress.posted + left)
+        progress = publishing_progress(publication)
+        left = progress.on_their_way + progress.unplanned
+        self.say(f"{progress.posted:,} HITs published, {left:,} to go, {progress.refused:,} refused.")

@@ -4,29 +4,33 @@ import tempfile
 from argparse import ArgumentParser
 from typing import Any, BinaryIO, cast
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
-from core.management.files import STANDARD_INPUT, input_path, open_file, refusals_as_errors, reporting_to
+from core.errors import Refused
+from core.management.command import SiteCommand
+from core.management.files import STANDARD_INPUT, input_path, open_file, reporting_to
+from evaluation.errors import BadInput
 from evaluation.files.archives import Bounds, is_archive, members
 from evaluation.files.recognizing import recognize
 from evaluation.files.runs import run_name
 from pools.management.lookup import collection_called
-from pools.models import Collection
-from pools.services import BadRun, run_import, run_release
+from pools.models import Collection, Run
+from pools.services import AlreadyStored, BadRun, run_check, run_import, run_release
 
 COPIED = 1 << 20  # bytes of a file in an archive that are in memory
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """Check run files and store them."""
 
     help = (
         "Check run files (TREC or MS MARCO; plain, gz, bz2 or zst; also in a zip or tar archive) and store those "
         "without errors, each with its census. If a file has errors, none of it is stored, and its first hundred "
-        "errors are listed by line."
+        "errors are listed by line. The other files are stored all the same."
     )
+    dry_run_help = "check the files, and store none"
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_options(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("collection", help="the collection's name")
         parser.add_argument(
@@ -42,27 +46,32 @@ class Command(BaseCommand):
             help="hold back from every export what only this run brings into a pool",
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        """Import each file; report all bad ones, then fail."""
+    def work(self, **options: Any) -> dict[str, Any]:
+        """Import each file, and say of each what came of it."""
         if options["name"] and len(options["files"]) > 1:
             raise CommandError("--name is for one file.")
         if STANDARD_INPUT in options["files"] and not options["name"]:
             raise CommandError("A run from standard input needs a --name.")
-        self._count = self._bad = 0
-        with refusals_as_errors():
-            collection = collection_called(options["collection"], options["lab"])
-            for path in options["files"]:
-                with open_file(path) as source:
-                    if is_archive(source):
-                        if options["name"]:
-                            raise CommandError(f"--name is for one run, and {path.name} is an archive.")
-                        self._import_archive(collection, source, path.name, options)
-                    else:
-                        source.seek(0)
-                        name = options["name"] or run_name(str(path))
-                        self._import(collection, source, path.name, name, options)
-        if self._bad:
-            raise CommandError(f"{self._bad} of {self._count} files refused; the others are stored.")
+        self._files: list[dict[str, Any]] = []
+        self._left_out: list[dict[str, str]] = []
+        self._passed: dict[str, Run] = {}  # by the name and by the SHA-256 of what a dry run has checked
+        collection = collection_called(options["collection"], options["lab"])
+        for path in options["files"]:
+            with open_file(path) as source:
+                if is_archive(source):
+                    if options["name"]:
+                        raise CommandError(f"--name is for one run, and {path.name} is an archive.")
+                    self._import_archive(collection, source, path.name, options)
+                else:
+                    source.seek(0)
+                    name = options["name"] or run_name(str(path))
+                    self._import(collection, source, path.name, name, options)
+        refused = sum(not file["passed"] for file in self._files)
+        if refused:
+            others = "would be stored" if options["dry_run"] else "are stored"
+            more = f"; the others {others}." if refused < len(self._files) else "."
+            self.failure = f"{refused} of {len(self._files)} files refused{more}"
+        return {"collection": collection.pk, "files": self._files, "left_out": self._left_out}
 
     def _import_archive(self, collection: Collection, archive: BinaryIO, name: str, options: dict[str, Any]) -> None:
         """Import the runs of an archive, one after the other; what is no run is left out, and named."""
@@ -73,7 +82,8 @@ class Command(BaseCommand):
                 file = cast(BinaryIO, copy)
                 seen = recognize(file, member.name)
                 if seen.kind != "run":
-                    self.stdout.write(f"{name}, {member.name}: left out ({seen.why}).")
+                    self.say(f"{name}, {member.name}: left out ({seen.why}).")
+                    self._left_out.append({"file": member.name, "why": seen.why})
                     continue
                 copy.seek(0)
                 self._import(collection, file, member.name, run_name(member.name), options)
@@ -82,25 +92,41 @@ class Command(BaseCommand):
         self, collection: Collection, source: BinaryIO, filename: str, name: str, options: dict[str, Any]
     ) -> None:
         """Import one file, or list its errors by line."""
-        self._count += 1
+        facts: dict[str, Any] = {"file": filename, "name": name, "passed": False, "run": None, "errors": []}
+        self._files.append(facts)
+        about = {key: options[key] for key in ("team", "notes")}
         try:
             with reporting_to(self.stderr) as report:
-                run = run_import(
-                    collection=collection,
-                    name=name,
-                    source=source,
-                    filename=filename,
-                    team=options["team"],
-                    notes=options["notes"],
-                    report=report,
-                )
-            if options["not_for_release"]:
-                run_release(run=run, is_released=False)
+                if options["dry_run"]:
+                    run, _top = run_check(
+                        collection=collection, name=name, source=source, filename=filename, report=report, **about
+                    )
+                    self._must_differ(run)
+                else:
+                    run = run_import(
+                        collection=collection, name=name, source=source, filename=filename, report=report, **about
+                    )
+                    if options["not_for_release"]:
+                        run_release(run=run, is_released=False)
         except BadRun as error:
-            self._bad += 1
+            facts["errors"] = [{"line": line.line, "message": line.message} for line in error.check.errors]
+            facts["error_count"] = error.check.error_count
             for line in error.check.errors:
                 self.stderr.write(f"{filename}, line {line.line:,}: {line.message}")
             if error.check.error_count > len(error.check.errors):
                 self.stderr.write(f"{error.check.error_count - len(error.check.errors):,} more errors.")
+        except (BadInput, Refused) as error:
+            facts |= {"errors": [{"line": getattr(error, "line", None), "message": str(error)}], "error_count": 1}
+            self.stderr.write(str(error) if isinstance(error, BadInput) else f"{filename}: {error}")
         else:
-            self.stdout.write(f"{run.name}: stored.")
+            facts |= {"passed": True, "run": run.pk, "queries": run.census["queries"], "sha256": run.sha256}
+            self.say(f"{run.name}: {'would be stored' if options['dry_run'] else 'stored'}.")
+
+    def _must_differ(self, run: Run) -> None:
+        """Refuse, in a dry run, what the run before it would have kept from being stored."""
+        for key in (run.sha256, run.name):
+            if (earlier := self._passed.get(key)) is not None:
+                if key == run.sha256:
+                    raise AlreadyStored(earlier)
+                raise Refused(f"The collection would already have a run called {run.name}.")
+        self._passed |= {run.sha256: run, run.name: run}

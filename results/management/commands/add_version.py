@@ -3,12 +3,10 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import CommandError
 from django.utils import timezone
 
 from core.management.command import SiteCommand
-from core.models import User
-from pools.management.lookup import campaign_called
+from pools.management.lookup import campaign_called, user_called
 from results.scoring import scores_refresh
 from results.versions import version_add
 
@@ -32,7 +30,7 @@ class Command(SiteCommand):
     def work(self, **options: Any) -> dict[str, Any]:
         """Make, score, and say."""
         campaign = campaign_called(options["campaign"], options["lab"])
-        by = None if options["by"] is None else _user_called(options["by"])
+        by = None if options["by"] is None else user_called(options["by"])
         version = version_add(campaign=campaign, why=options["why"], by=by, at=timezone.now())
         scores_refresh(collection=version.collection)
         self.say(
@@ -42,10 +40,3 @@ class Command(SiteCommand):
         counts = ("added", "changed", "unchanged", "overtaken", "unsettled", "held_back", "adjudicated")
         names = ("number", "queries", *counts, "sha256")
         return {"collection": version.collection_id, **{name: getattr(version, name) for name in names}}
-
-
-def _user_called(name: str) -> User:
-    user = User.objects.filter(username=name).first()
-    if user is None:
-        raise CommandError(f"There is no user called {name}.")
-    return user

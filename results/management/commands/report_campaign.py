@@ -6,17 +6,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.utils.text import slugify
 
-from core.management.files import refusals_as_errors, write_output
+from core.management.command import SiteCommand
+from core.management.files import must_share_output, reporting_to, write_output
 from judgments.exports import write_zip
+from judgments.stored_files import sha256_of
 from pools.management.lookup import campaign_called
 from results.refreshing import result_refresh
 from results.report import report_to
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """Compute a campaign's results and write the report on them into a folder."""
 
     help = (
@@ -24,8 +25,11 @@ class Command(BaseCommand):
         "table, the exports and a manifest. Results that are out of date are computed again first. "
         "The same judgments always give the same files."
     )
+    dry_run_help = (
+        "compute the results, name the files that would be written, with their sizes and sums, and write none"
+    )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_options(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument(
@@ -36,17 +40,28 @@ class Command(BaseCommand):
         )
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self, **options: Any) -> dict[str, Any]:
         """Compute, write, and name the files."""
-        with refusals_as_errors():
-            campaign = campaign_called(options["campaign"], options["lab"])
-            result_refresh(campaign=campaign)
-            if options["to"] == Path("-"):
-                with TemporaryDirectory(prefix="bestknown-") as name:
-                    root, archive = Path(name), io.BytesIO()
-                    write_zip({str(path.relative_to(root)): path for path in report_to(campaign, root)}, archive)
+        must_share_output(options["to"], options["json"])
+        campaign = campaign_called(options["campaign"], options["lab"])
+        to = options["to"] or Path(f"report-{slugify(campaign.name) or campaign.pk}")
+        is_kept = to != Path("-") and not options["dry_run"]
+        with TemporaryDirectory(prefix="bestknown-") as name:
+            folder = to if is_kept else Path(name)
+            with reporting_to(self.stderr) as report:
+                report("Computing the results")
+                result_refresh(campaign=campaign)
+                report("Writing the report")
+                paths = {str(path.relative_to(folder)): path for path in report_to(campaign, folder)}
+            files = [
+                {"name": inside, "size": path.stat().st_size, "sha256": sha256_of(path)}
+                for inside, path in paths.items()
+            ]
+            if to == Path("-") and not options["dry_run"]:
+                archive = io.BytesIO()
+                write_zip(paths, archive)
                 write_output(archive.getvalue())
-                return
-            folder = options["to"] or Path(f"report-{slugify(campaign.name) or campaign.pk}")
-            for path in report_to(campaign, folder):
-                self.stdout.write(str(path))
+            else:
+                for inside in paths:
+                    self.say(str(to / inside))
+        return {"campaign": campaign.pk, "to": str(to), "files": files}
