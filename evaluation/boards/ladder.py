@@ -84,10 +84,7 @@ def release(
     if scores.shape != before.shape:
         raise ValueError(f"{before.size} reference scores and {scores.size} of the candidate")
     needed = _needed(rule, step, looks)
-    # In order of size, so that the outcome does not depend on the order of the queries.
-    differences = np.sort(scores - before)
-    gained = score - published > Fraction(repr(step or 0)) and _gains(rule, differences, step, looks, seed)
-    if gained:
+    if score - published > Fraction(repr(step or 0)) and gains(rule, scores - before, step, looks, seed):
         return Release(True, score, f"a gain over the last published best {needed}")
     return Release(False, None, f"no gain over the last published best {needed}")
 
@@ -118,7 +115,13 @@ def _needed(rule: Rule, step: float | None, looks: int) -> str:
     return f"{least}{' ' if least else ''}at p < {look_level(looks):.2g}, as look {looks + 1:,} needs"
 
 
-def _gains(rule: Rule, differences: Floats, step: float | None, looks: int, seed: int) -> bool:
+def gains(rule: Rule, differences: Floats, step: float | None = None, looks: int = 0, seed: int = 0) -> bool:
+    """Whether differences by query, candidate less reference, are a gain under the rule. Their mean has to be above
+    the step already; the order of the queries does not matter.
+    """
+    if rule == "plain":
+        return True
+    differences = np.sort(differences)
     count = len(differences)
     if rule == "ladder":
         if step is not None:
@@ -127,7 +130,12 @@ def _gains(rule: Rule, differences: Floats, step: float | None, looks: int, seed
         return float(differences.mean()) > error
     if rule == "bootstrap":
         return _bootstrap_share(differences.tobytes(), step or 0.0, seed) >= 1 - LEVEL
-    return chance_bound(differences) < look_level(looks)
+    return _chance(differences.tobytes()) < look_level(looks)
+
+
+@lru_cache(maxsize=4096)
+def _chance(differences: bytes) -> float:
+    return chance_bound(np.frombuffer(differences))
 
 
 @lru_cache(maxsize=4096)

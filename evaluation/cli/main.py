@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from evaluation.cli.agreement import add_agreement
+from evaluation.cli.board import add_board
 from evaluation.cli.certainty import add_certainty
 from evaluation.cli.challenge import add_challenge
 from evaluation.cli.champion import add_champion
@@ -22,6 +23,7 @@ from evaluation.cli.common import (
     OK,
 )
 from evaluation.cli.compare import add_compare
+from evaluation.cli.ladder import add_ladder
 from evaluation.cli.leaderboard import add_leaderboard
 from evaluation.cli.pool import add_pool
 from evaluation.cli.qrels import add_qrels
@@ -88,4 +90,6 @@ def _parser() -> argparse.ArgumentParser:
     add_challenge(commands)
     add_upkeep(commands)
     add_agreement(commands)
+    add_board(commands)
+    add_ladder(commands)
     return parser
