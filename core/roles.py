@@ -277,6 +277,18 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "results:version_file": R.EXPORT,
     "results:version_scores": R.SEE,
     "results:version_scores_file": R.SEE,
+    # public boards: one that is not public is there for the people of its lab alone
+    "boards:boards": R.PUBLIC,
+    "boards:board": R.PUBLIC,
+    "boards:entry": R.PUBLIC,
+    "boards:time": R.PUBLIC,
+    "boards:policy": R.PUBLIC,
+    "boards:files": R.PUBLIC,
+    "boards:file": R.PUBLIC,
+    "boards:everything": R.PUBLIC,
+    "boards:atom": R.PUBLIC,
+    "boards:embedding": R.PUBLIC,
+    "boards:embed": R.PUBLIC,
     # the audit and data protection
     "audit:entries": R.MANAGE,
     "audit:csv": R.MANAGE,

@@ -1,0 +1,1 @@
+../leaderboards/public/board_page.py

@@ -1,0 +1,196 @@
+"""A board's figures over time as SVG elements: small, without styles of their own, the same bytes for the same board.
+
+Classes take their ink from `static/css/boards.css`; every point has a title, and each figure has a table beside it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from html import escape
+
+from evaluation.boards.entries import rounded
+from leaderboards.public.reading import Shown
+
+WIDTH, HEIGHT = 640, 320  # in CSS pixels, of the whole figure
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 12, 40  # for the words at the edges
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Values between two ends, on a stretch of the figure."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        """Where a value is, in pixels to a tenth."""
+        share = (value - self.low) / (self.high - self.low)
+        return round(self.start + share * (self.end - self.start), 1)
+
+
+def over_time(entries: Sequence[Shown], word: str = "") -> str:
+    """Eval scores over time, the best so far as a line (Lin et al. 2022, figure 2). Empty without a score.
+
+    Entries whose description has the word, whatever its case, are squares, unless they are under embargo.
+    """
+    scored = sorted((entry for entry in entries if entry.eval is not None and not entry.withdrawn_on), key=_day)
+    if not scored:
+        return ""
+    days, scores = _days(scored), _scores([_value(entry.eval) for entry in scored])
+    drawn, path, best = [], "", -1.0
+    for entry in scored:
+        x, value = days.at(_day(entry)), _value(entry.eval)
+        if value > best:
+            path += f"M{x} {scores.at(value)}" if not path else f"H{x}V{scores.at(value)}"
+            best = value
+    path += f"H{WIDTH - _RIGHT}"
+    for entry in scored:
+        drawn.append(_point(entry, days.at(_day(entry)), scores.at(_value(entry.eval)), has_word(entry, word)))
+    best_entry = max(scored, key=lambda entry: _value(entry.eval))
+    text = f"{len(scored)} entries with an eval score by date; the best so far ends at {best_entry.printed_eval}."
+    return _figure(
+        "over-time",
+        "Scores over time",
+        text,
+        [_grid(scores, across=True), _years(days), f'<path class="best" d="{path}"/>', *drawn],
+    )
+
+
+def dev_against_eval(entries: Sequence[Shown]) -> str:
+    """Dev and eval score of each entry that shows both, and where they are equal (figure 3). Empty without one."""
+    both = [entry for entry in entries if entry.dev is not None and entry.eval is not None and not entry.withdrawn_on]
+    if not both:
+        return ""
+    values = [_value(score) for entry in both for score in (entry.dev, entry.eval)]
+    up = _scores(values)
+    across = Axis(up.low, up.high, _LEFT, WIDTH - _RIGHT)
+    diagonal = f'<path class="even" d="M{across.start} {up.start}L{across.end} {up.end}"/>'
+    points = [_point(entry, across.at(_value(entry.dev)), up.at(_value(entry.eval)), False) for entry in both]
+    text = f"Eval against dev score of {len(both)} entries; on the line the two are equal."
+    labels = _label(WIDTH / 2, HEIGHT - 4, "dev", "middle") + _label(4, _TOP + 4, "eval", "start")
+    return _figure(
+        "dev-eval",
+        "Dev against eval",
+        text,
+        [_grid(up, across=True), _grid(across, across=False), diagonal, labels, *points],
+    )
+
+
+def gaps(entries: Sequence[Shown]) -> str:
+    """Eval less dev score over time, with the line at no gap. Empty without an entry that shows both."""
+    both = [entry for entry in entries if entry.dev is not None and entry.eval is not None and not entry.withdrawn_on]
+    if not both:
+        return ""
+    differences = [_value(entry.eval) - _value(entry.dev) for entry in both]
+    days, up = _days(both), _scores([*differences, 0.0])
+    zero = f'<path class="even" d="M{_LEFT} {up.at(0)}H{WIDTH - _RIGHT}"/>'
+    points = [
+        _point(entry, days.at(_day(entry)), up.at(gap), False) for entry, gap in zip(both, differences, strict=True)
+    ]
+    text = (
+        f"Eval less dev score of {len(both)} entries by date, from {min(differences):+.3f} to {max(differences):+.3f}."
+    )
+    return _figure("gaps", "Eval less dev over time", text, [_grid(up, across=True), _years(days), zero, *points])
+
+
+def of_teams(entries: Iterable[Shown], most: int = 20) -> list[tuple[str, int, float]]:
+    """The teams with the most entries: name, entries, and the length of a bar in percent. None under embargo counts."""
+    names: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for entry in entries:
+        if not entry.is_hidden and not entry.withdrawn_on:
+            names.setdefault(entry.team.casefold(), entry.team)
+            counts[entry.team.casefold()] += 1
+    top = counts.most_common(most)
+    return [(names[key], count, round(100 * count / top[0][1], 1)) for key, count in top]
+
+
+def has_word(entry: Shown, word: str) -> bool:
+    """Whether an entry's description has a word; never under embargo."""
+    return bool(word) and not entry.is_hidden and word.casefold() in entry.description.casefold()
+
+
+def _value(score: Fraction | None) -> float:
+    """A score in its three printed places: what is drawn says no more than what is written."""
+    return float(rounded(score or 0))
+
+
+def _day(entry: Shown) -> float:
+    return float(entry.day.toordinal())
+
+
+def _days(entries: Sequence[Shown]) -> Axis:
+    days = [_day(entry) for entry in entries]
+    low, high = min(days), max(days)
+    room = max(15.0, (high - low) * 0.03)
+    return Axis(low - room, high + room, _LEFT, WIDTH - _RIGHT)
+
+
+def _scores(values: Sequence[float]) -> Axis:
+    low, high = min(values), max(values)
+    room = max(0.01, (high - low) * 0.06)
+    return Axis(low - room, high + room, HEIGHT - _BOTTOM, _TOP)
+
+
+def _steps(axis: Axis) -> list[float]:
+    """Round values along an axis: some four to eight."""
+    span = axis.high - axis.low
+    step = next(size for size in (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 10.0, 100.0, 1e9) if span / size <= 8)
+    first = int(axis.low / step) - 1
+    return [k * step for k in range(first, first + 12) if axis.low <= k * step <= axis.high]
+
+
+def _grid(axis: Axis, *, across: bool) -> str:
+    lines = ""
+    for value in _steps(axis):
+        at, text = axis.at(value), f"{value:.3f}".rstrip("0").rstrip(".") or "0"
+        if across:
+            lines += f'<path class="grid" d="M{_LEFT} {at}H{WIDTH - _RIGHT}"/>' + _label(_LEFT - 6, at + 4, text, "end")
+        else:
+            lines += f'<path class="grid" d="M{at} {_TOP}V{HEIGHT - _BOTTOM}"/>'
+            lines += _label(at, HEIGHT - _BOTTOM + 18, text, "middle")
+    return lines
+
+
+def _years(axis: Axis) -> str:
+    """Each year's first day; within a year the ends, as dates."""
+    first, last = date.fromordinal(int(axis.low)).year + 1, date.fromordinal(int(axis.high)).year
+    every = max(1, (last - first) // 8 + 1)
+    marks = [(date(year, 1, 1), str(year)) for year in range(first, last + 1, every)]
+    if len(marks) < 2:
+        ends = [date.fromordinal(round(axis.low + (axis.high - axis.low) * share)) for share in (0.12, 0.88)]
+        marks = [(day, day.isoformat()) for day in ends]
+    at: Callable[[date], float] = lambda day: axis.at(day.toordinal())  # noqa: E731
+    lines = (f'<path class="grid" d="M{at(day)} {_TOP}V{HEIGHT - _BOTTOM}"/>' for day, _text in marks)
+    return "".join(lines) + "".join(_label(at(day), HEIGHT - _BOTTOM + 18, text, "middle") for day, text in marks)
+
+
+def _label(x: float, y: float, text: str, anchor: str) -> str:
+    return f'<text x="{x}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _point(entry: Shown, x: float, y: float, is_marked: bool) -> str:
+    """A circle for an entry, a diamond for a baseline, a square for one with the word; filled if it was the best."""
+    kind = "baseline" if entry.mark == "baseline" else "trophy" if entry.mark == "trophy" else "other"
+    scores = f"dev {entry.printed_dev or '–'}, eval {entry.printed_eval or '–'}"
+    title = f"<title>{escape(entry.description)}, {entry.day}: {scores}</title>"
+    if is_marked:
+        return f'<rect class="point marked {kind}" x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8">{title}</rect>'
+    if kind == "baseline":
+        return f'<path class="point {kind}" d="M{x} {y - 5:.1f}l5 5l-5 5l-5-5z">{title}</path>'
+    return f'<circle class="point {kind}" cx="{x}" cy="{y}" r="4">{title}</circle>'
+
+
+def _figure(name: str, title: str, text: str, parts: Iterable[str]) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+        f'role="img" class="over" aria-labelledby="{name}-title {name}-text">'
+        f'<title id="{name}-title">{escape(title)}</title>'
+        f'<desc id="{name}-text">{escape(text)}</desc>{"".join(parts)}</svg>\n'
+    )

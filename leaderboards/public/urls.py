@@ -1,0 +1,20 @@
+"""Addresses of public boards."""
+
+from django.urls import path
+
+from leaderboards.public import views
+
+app_name = "boards"
+urlpatterns = [
+    path("", views.boards, name="boards"),
+    path("<slug:slug>/", views.board, name="board"),
+    path("<slug:slug>/e/<str:key>", views.entry, name="entry"),
+    path("<slug:slug>/time", views.time, name="time"),
+    path("<slug:slug>/policy", views.policy, name="policy"),
+    path("<slug:slug>/files", views.files, name="files"),
+    path("<slug:slug>/files/<int:number>/<slug:part>", views.file, name="file"),
+    path("<slug:slug>/board.zip", views.everything, name="everything"),
+    path("<slug:slug>/feed.atom", views.atom, name="atom"),
+    path("<slug:slug>/embedding", views.embedding, name="embedding"),
+    path("<slug:slug>/embed", views.embed, name="embed"),
+]

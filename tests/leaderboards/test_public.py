@@ -1,0 +1,321 @@
+"""Public boards: the page, its files, and what nobody may learn under an embargo."""
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from django.core.files.base import ContentFile
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from core.models import User
+from leaderboards.models import Board, Season, SeasonFile
+from leaderboards.public import figures
+from leaderboards.public.reading import published
+from pools.models import Collection
+from tests.conftest import REPOSITORY
+from tests.leaderboards.boards import NOW, OPENED, entry, filled, public_board, team
+
+pytestmark = pytest.mark.django_db
+SCRIPT = REPOSITORY / "docs" / "board_page.py"
+MOST_BYTES = 60_000
+MOST_QUERIES = 12
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+@pytest.fixture
+def board(collection: Collection) -> Board:
+    """A board with a baseline, a trophy, a tie, an entry without gain, one without a score, and one withdrawn."""
+    board = public_board(collection)
+    entry(board, "bm25", on=date(2026, 1, 5), dev="0.2", eval="1/5", is_baseline=True)
+    best = entry(board, "red", on=date(2026, 2, 5), dev="0.35", eval="1/3", description='A <b>red</b> "run" & more')
+    entry(board, "green", on=date(2026, 3, 5), dev="0.3", eval="333/1000", type="reranking", paper="", code="")
+    entry(board, "blue", on=date(2026, 4, 5), dev="0.36", eval="0.3331", gains=False, reference=best)
+    entry(board, "gray", on=date(2026, 5, 5), dev="0.31")
+    entry(
+        board, "gone", on=date(2026, 6, 5), dev="0.4", eval="0.4", state="withdrawn", withdrawn_at=NOW - timedelta(1)
+    )  # fmt: skip
+    return board
+
+
+def rows(page: bytes) -> list[list[str]]:
+    """The cells of the page's entries, as text, in order."""
+    body = page.decode().partition("<tbody>")[2].partition("</table>")[0]
+    return [
+        [re.sub(r"<[^>]*>", "", cell).strip() for cell in re.split(r"<t[dh][^>]*>", row)[1:]]
+        for row in body.split("<tr")[1:]
+    ]
+
+
+def address(name: str, board: Board, *more: object) -> str:
+    """Where a page of the board is."""
+    return reverse(f"boards:{name}", args=[board.slug, *more])
+
+
+def test_the_page_has_ranks_trophies_ties_and_what_gains_nothing_after_what_it_repeats(
+    board: Board, client: Client
+) -> None:
+    page = client.get(address("board", board))
+    found = rows(page.content)
+    assert [row[3].partition("no gain")[0].partition("withdrawn")[0] for row in found if len(row) > 1] == [
+        "A &lt;b&gt;red&lt;/b&gt; &quot;run&quot; &amp; more", "System blue", "System green", "System bm25",
+        "System gray", "System gone",
+    ]  # fmt: skip
+    assert [(row[0], row[1], row[8], row[9]) for row in found if len(row) > 1] == [
+        ("1=", "🏆", "0.350", "0.333"), ("", "", "0.360", ""), ("1=", "", "0.300", "0.333"),
+        ("3", "🏛", "0.200", "0.200"), ("", "", "0.310", ""), ("", "🏆", "0.400", "0.400"),
+    ]  # fmt: skip
+    assert "no gain over 20260205-red" in found[1][3]
+    assert ["Withdrawn"] in found and "withdrawn on 2026-10-31" in found[-1][3]
+    assert b"<b>red" not in page.content
+
+
+def test_the_script_in_the_docs_makes_the_same_page_byte_for_byte(board: Board, client: Client, tmp_path: Path) -> None:
+    archive = tmp_path / "board.zip"
+    archive.write_bytes(client.get(address("everything", board)).getvalue())
+    with zipfile.ZipFile(archive) as opened:
+        opened.extractall(tmp_path / "folder")
+    queries = ["", "sort=-dev", "sort=team&type=reranking", "q=RED", "mark=baseline", "season=none&sort=odd", 'q="><']
+    for query in queries:
+        page = client.get(f"{address('board', board)}?{query}", headers={"accept-encoding": "identity"}).content
+        for source in (archive, tmp_path / "folder"):
+            ran = subprocess.run([sys.executable, "-I", SCRIPT, source, query], capture_output=True, check=True)
+            assert ran.stdout == page, query
+    assert len(SCRIPT.read_text("utf-8").splitlines()) <= 100
+    assert (tmp_path / "folder" / "index.html").read_bytes() == client.get(address("board", board)).content
+
+
+def test_the_archive_is_complete_and_the_same_every_time(board: Board, client: Client) -> None:
+    season = board.seasons.get()
+    for part, text in (("dev_qrels", "1 0 a 1\n"), ("eval_qrels", "secret 0 answer 1\n"), ("dev_queries", "1\twhy\n")):
+        SeasonFile.objects.create(
+            season=season, part=part, file=ContentFile(text.encode(), part), name=f"{part}.txt", size=len(text),
+            sha256="0" * 64, added_at=NOW,
+        )  # fmt: skip
+    first, second = (client.get(address("everything", board)).getvalue() for _ in range(2))
+    assert first == second
+    opened = zipfile.ZipFile(io.BytesIO(first))
+    assert opened.testzip() is None
+    names = set(opened.namelist())
+    assert {"board.json", "entries.csv", "frame.html", "board_page.py", "policy/1.txt", "looks.csv"} <= names
+    assert opened.read("season-1/dev_qrels.txt") == b"1 0 a 1\n" and "season-1/dev_queries.txt" in names
+    assert not any(b"secret" in opened.read(name) for name in names)
+    assert opened.read("scores-eval.txt").decode().splitlines() == [
+        "20260205-red RR@10 all 0.333", "20260305-green RR@10 all 0.333", "20260105-bm25 RR@10 all 0.200",
+        "20260605-gone RR@10 all 0.400",
+    ]  # fmt: skip
+    assert len(list(csv.DictReader(io.StringIO(opened.read("entries.csv").decode())))) == 6
+    assert json.loads(opened.read("board.json"))["seasons"] == ["First"]
+    sums = dict(reversed(line.split("  ")) for line in opened.read("SHA256SUMS").decode().splitlines())
+    assert set(sums) == names - {"SHA256SUMS"}
+    assert client.get(address("file", board, 1, "dev_qrels")).getvalue() == b"1 0 a 1\n"
+    assert client.get(address("file", board, 1, "eval_qrels")).status_code == 404
+    assert b"eval_qrels" not in client.get(address("files", board)).content
+
+
+def test_sorting_and_filtering_happen_on_the_server(board: Board, client: Client) -> None:
+    def shown(query: str) -> list[str]:
+        found = rows(client.get(f"{address('board', board)}?{query}").content)
+        return [row[2] for row in found if len(row) > 1]
+
+    assert shown("sort=date") == [
+        "2026-01-05", "2026-02-05", "2026-03-05", "2026-04-05", "2026-05-05", "2026-06-05"
+    ]  # fmt: skip
+    assert shown("sort=-dev")[:2] == ["2026-04-05", "2026-02-05"]
+    assert shown("sort=eval")[-2] == "2026-05-05"  # nothing comes before a score, whichever way
+    assert shown("sort=-eval")[-2] == "2026-05-05"
+    assert shown("type=reranking") == ["2026-03-05"]
+    assert shown("mark=baseline") == ["2026-01-05"]
+    assert shown("q=GREEN") == ["2026-03-05"]
+    assert shown("q=nothing+like+it") == []
+    assert len(shown("sort=password&type=")) == 6
+
+
+def test_what_an_anonymous_visitor_learns_under_an_embargo(board: Board, client: Client) -> None:
+    hidden = {
+        "team_words": "Secretive Labs", "description": "Covert ranker", "paper": "https://secret.example/paper",
+        "code": "https://secret.example/code", "link": "https://secret.example/tweet", "flag": "Sneaky of Secretive",
+        "team": team(board, "Secretive"),
+    }  # fmt: skip
+    own = entry(board, "overt", on=date(2026, 7, 1), dev="0.5", eval="0.5", team_words="Overt name")
+    covert = entry(
+        board, "covert", on=date(2026, 8, 1), dev="0.51", eval="0.51", embargo_until=date(2099, 1, 1), **hidden
+    )
+    entry(
+        board, "covert2", on=date(2026, 8, 2), dev="0.52", eval="0.51", gains=False, reference=own,
+        embargo_until=date(2099, 1, 1), **hidden,
+    )  # fmt: skip
+    entry(board, "overt2", on=date(2026, 8, 3), dev="0.52", eval="0.51", gains=False, reference=covert)
+    answers = walk(board, client)
+    assert len(answers) > 25
+    for place, answer in answers.items():
+        text = answer.lower()
+        for word in (b"secret", b"covert ", b"covert\n", b"covert2", b"0801-covert", b"sneaky"):
+            assert word not in text, (place, word)
+    page = client.get(address("board", board)).content.decode()
+    assert page.count("no gain over its team’s best") == 2 and "no gain over 20260701-overt" not in page
+    assert page.count("<dt>Under embargo<dd>2<") == 1 and "<dt>Teams<dd>2<" in page
+    assert client.get(address("entry", board, covert.run_id)).status_code == 404
+    assert b"0.510" in client.get(address("entry", board, covert.public_id)).content
+
+
+def test_an_embargo_ends_by_itself_at_midnight_and_the_address_stays(board: Board, client: Client) -> None:
+    covert = entry(
+        board, "covert", on=date(2026, 8, 1), eval="0.51", embargo_until=date(2026, 12, 1), team_words="Covert Labs"
+    )  # fmt: skip
+    page = address("entry", board, covert.public_id)
+    midnight = datetime(2026, 12, 1, tzinfo=UTC)
+    before, after = published(board, midnight - timedelta(seconds=1)), published(board, midnight)
+    assert [one.entry(covert.public_id).team for one in (before, after)] == ["Anonymous", "Covert Labs"]  # type: ignore[union-attr]
+    assert after.entry(covert.public_id).changed_at == midnight  # type: ignore[union-attr]
+    assert client.get(page).status_code == 200
+
+
+def walk(board: Board, client: Client) -> dict[str, bytes]:
+    """Every public address of a board that is linked or that the router knows, with what it answers; zips unpacked."""
+    answers: dict[str, bytes] = {}
+    waiting = [reverse("boards:boards"), *(address(name, board) for name in PAGES)]
+    while waiting:
+        place = waiting.pop()
+        if place in answers or len(answers) > 150:
+            continue
+        answer = client.get(place)
+        assert answer.status_code == 200, place
+        body = answer.getvalue() if answer.streaming else answer.content
+        answers[place] = place.encode() + b"\n" + repr(sorted(answer.headers.items())).encode() + b"\n" + body
+        if place.endswith(".zip"):
+            opened = zipfile.ZipFile(io.BytesIO(body))
+            answers |= {f"{place}!{name}": name.encode() + b"\n" + opened.read(name) for name in opened.namelist()}
+        elif answer["Content-Type"].startswith("text/html"):
+            links = re.findall(rb'href="?([^"#> ]+)"?', body)
+            base = place.partition("?")[0]
+            found = [_resolved(base, link.decode().replace("&amp;", "&")) for link in links]
+            waiting += [one for one in found if one.startswith(f"/boards/{board.slug}/")]
+    return answers
+
+
+def _resolved(base: str, link: str) -> str:
+    if link.startswith("?"):
+        return base + link
+    return link if "://" in link or link.startswith("/") else base.rpartition("/")[0] + "/" + link
+
+
+PAGES = ("board", "time", "policy", "files", "everything", "atom", "embedding", "embed")
+
+
+def test_a_board_that_is_not_public_is_there_for_its_lab_alone(board: Board, client: Client, rita: User) -> None:
+    Board.objects.filter(pk=board.pk).update(is_public=False)
+    entry_id = board.submissions.earliest("pk").public_id
+    places = [*(address(name, board) for name in PAGES), address("entry", board, entry_id)]
+    assert {client.get(place).status_code for place in places} == {404}
+    assert board.name.encode() not in client.get(reverse("boards:boards")).content
+    client.force_login(rita)
+    answer = client.get(places[0])
+    assert answer.status_code == 200 and "no-store" in answer["Cache-Control"]
+
+
+def test_the_page_of_a_board_with_160_entries_is_small_and_asks_little(collection: Collection, client: Client) -> None:
+    board = filled(collection)
+    with CaptureQueriesContext(
+        connection,
+    ) as asked:
+        answer = client.get(address("board", board))
+    assert len(asked) <= MOST_QUERIES
+    assert len(rows(answer.content)) == 160
+    assert len(answer.content) < MOST_BYTES
+    again = client.get(address("board", board), headers={"if-none-match": answer["ETag"]})
+    assert (again.status_code, again.content, answer["Cache-Control"]) == (304, b"", "public, max-age=60")
+
+
+def test_the_feed_is_valid_atom(board: Board, client: Client) -> None:
+    answer = client.get(address("atom", board))
+    assert answer["Content-Type"].startswith("application/atom+xml")
+    root = ElementTree.fromstring(answer.content)
+    assert root.tag == f"{ATOM}feed"
+    entries = root.findall(f"{ATOM}entry")
+    for one in (root, *entries):
+        assert [len(one.findall(ATOM + name)) for name in ("id", "title", "updated")] == [1, 1, 1]
+        updated = one.findtext(f"{ATOM}updated") or ""
+        assert datetime.fromisoformat(updated).tzinfo is not None
+        assert re.match(r"https?://", one.findtext(f"{ATOM}id") or "")
+        assert one.findtext(f"{ATOM}author/{ATOM}name")
+    ids = [one.findtext(f"{ATOM}id") for one in entries]
+    assert len(set(ids)) == len(ids) == 6
+    assert root.find(f"{ATOM}link[@rel='self']") is not None
+    assert entries[0].findtext(f"{ATOM}title") == "Withdrawn: System gone (IR, Example University)"
+    assert client.get(address("atom", board)).content == answer.content
+
+
+def test_the_embedded_page_alone_may_be_framed(board: Board, client: Client) -> None:
+    frame, page = client.get(address("embed", board)), client.get(address("board", board))
+    assert "frame-ancestors *" in frame["Content-Security-Policy"] and "X-Frame-Options" not in frame
+    assert "frame-ancestors *" not in page["Content-Security-Policy"] and page["X-Frame-Options"] == "DENY"
+    assert b"<script" not in frame.content and b"A &lt;b&gt;red" in frame.content
+    assert b"/embed" in client.get(address("embedding", board)).content
+
+
+def test_entries_after_the_end_of_a_season_have_no_rank_and_no_trophy(board: Board, client: Client) -> None:
+    first = board.seasons.get()
+    Season.objects.filter(pk=first.pk).update(closes_at=datetime(2026, 9, 1, tzinfo=UTC))
+    second = Season.objects.create(board=board, number=2, name="Second", opens_at=datetime(2026, 9, 1, tzinfo=UTC))
+    late = entry(board, "late", on=date(2026, 9, 9), eval="0.9", season=first)
+    new = entry(board, "new", on=date(2026, 9, 9), eval="0.1", season=second)
+    shown = published(board, NOW)
+    assert [one.id for one in shown.of_season("Second")] == [new.public_id]
+    found = shown.entry(late.public_id)
+    assert found is not None and (found.rank, found.mark, found.section) == (0, "", "After the season ended")
+    page = client.get(address("board", board)).content
+    assert [row[3] for row in rows(page)] == ["System new"]
+    earlier = client.get(address("board", board) + "?season=First&sort=-eval").content
+    assert [row[0] for row in rows(earlier) if len(row) == 1] == ["After the season ended", "Withdrawn"]
+    assert b'<option value="First" selected>' in earlier
+
+
+def test_an_entry_has_an_address_to_cite_and_its_runs_id_leads_there(board: Board, client: Client) -> None:
+    row = board.submissions.get(run_id="20260205-red")
+    place = address("entry", board, row.public_id)
+    answer = client.get(address("entry", board, "20260205-RED"))
+    assert (answer.status_code, answer["Location"]) == (302, place)
+    page = client.get(place).content.decode()
+    assert "0.333" in page and "20260205-red" in page and "🏆" in page
+    assert client.get(address("entry", board, "nobody")).status_code == 404
+
+
+def test_the_figures_draw_every_entry_and_the_best_so_far(board: Board, client: Client) -> None:
+    entries = published(board, NOW).of_season("First")
+    drawing = figures.over_time(entries, "red")
+    ElementTree.fromstring(drawing)
+    assert drawing.count('class="point') == 3 and drawing.count("marked") == 1
+    assert drawing.count('class="best"') == 1 and drawing.count("point baseline") == 1
+    assert figures.dev_against_eval(entries).count('class="point') == 3
+    assert "<b>" not in drawing and figures.over_time([]) == figures.gaps([]) == ""
+    page = client.get(address("time", board) + "?word=red").content.decode()
+    assert "(1 of them)" in page and "Entries with both scores" in page
+    assert figures.of_teams(entries) == [("IR, Example University", 5, 100.0)]
+
+
+def test_figures_of_one_day_and_one_score_have_room(collection: Collection) -> None:
+    board = public_board(collection, slug="one")
+    entry(board, "only", on=date(2026, 2, 5), dev="1", eval="1")
+    entries = published(board, NOW).entries
+    for drawing in (figures.over_time(entries), figures.dev_against_eval(entries), figures.gaps(entries)):
+        ElementTree.fromstring(drawing)
+        assert "nan" not in drawing and "inf" not in drawing
+
+
+def test_an_empty_board_says_so(collection: Collection, client: Client) -> None:
+    board = public_board(collection, slug="new")
+    assert b"0 of 0 entries" in client.get(address("board", board)).content
+    for name in PAGES:
+        assert client.get(address(name, board)).status_code == 200
+    assert f"<dt>Open since<dd>{OPENED:%Y-%m-%d}<".encode() in client.get(address("board", board)).content
