@@ -182,12 +182,11 @@ def _pages(port: int, web: int, user: "User", campaign: "Campaign") -> int:
     client.force_login(user)
     name = settings.SESSION_COOKIE_NAME
     cookie = f"{name}={client.cookies[name].value}"
-    files = ("/exports/", "/figures/", ".csv", ".pdf", "/files/")
     pages = []
     for address in walk.addresses(user, campaign):
         answer = client.get(address)
         assert answer.status_code < 500, address
-        if answer.status_code == 200 and not answer.streaming and not any(part in address for part in files):
+        if answer.status_code == 200 and not answer.streaming and not any(part in address for part in walk.FILES):
             pages.append((address, len(answer.content)))
 
     def cost(path: str, count: int) -> float:
