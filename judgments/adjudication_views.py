@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -12,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
 from core.http import Request
-from core.lists import Listing
+from core.lists import Listing, render_lists
 from judgments import adjudicating
 from judgments import lists as judgment_lists
 from judgments import selectors as judgment_selectors
@@ -25,7 +26,7 @@ from tasks.models import Worker
 
 @login_required
 @require_GET
-def disagreements(request: Request, pk: int) -> HttpResponse:
+def disagreements(request: Request, pk: int) -> HttpResponseBase:
     """The pairs whose judgments disagree."""
     campaign = campaign_of(request, pk)
     worker = _worker(request, campaign)
@@ -34,6 +35,8 @@ def disagreements(request: Request, pk: int) -> HttpResponse:
         adjudicating.disagreements(campaign, worker),
         sorts=judgment_lists.DISAGREEMENT_SORTS,
         narrow=judgment_lists.DisagreementFilter,
+        columns=judgment_lists.DISAGREEMENT_COLUMNS,
+        lines=adjudicating.disagreement_rows,
     )
     context = {
         "campaign": campaign,
@@ -45,7 +48,7 @@ def disagreements(request: Request, pk: int) -> HttpResponse:
         "summary": judgment_selectors.summary_of(campaign),
         "lang": campaign.collection.language,
     }
-    return render(request, "judgments/disagreements.html", context)
+    return render_lists(request, "judgments/disagreements.html", context)
 
 
 @login_required

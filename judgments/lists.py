@@ -1,5 +1,7 @@
 """How the lists of a campaign's queries, work and decisions can be narrowed and sorted."""
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
@@ -7,7 +9,7 @@ from django.db.models.functions import Abs
 from django.utils.translation import gettext_lazy
 
 from core.lists import Columns, ListFilter, Sort, choice_filter, count_of, search_filter
-from judgments.models import Acceptance, BulkRow, Decision, WorkerNote
+from judgments.models import Acceptance, BulkRow, Decision, PairReport, WorkerNote
 from judgments.selectors import FLAGS, PAY_STATES, flagged
 from platforms.models import Payment, Submission
 from pools.models import Pair, Pool
@@ -231,6 +233,51 @@ class NoteFilter(ListFilter):
         return notes.filter(read_at__isnull=wanted == "unread")
 
 
+# Of what `adjudicating.disagreement_rows` makes.
+DISAGREEMENT_COLUMNS: Columns = {
+    "pair": lambda row: row[0].pair_id,
+    "query": lambda row: row[0].pair.pool.query.qid,
+    "a": lambda row: row[0].pair.a.pid,
+    "b": lambda row: row[0].pair.b.pid,
+    "for_a": lambda row: row[0].for_a,
+    "for_b": lambda row: row[0].for_b,
+    "decision": lambda row: row[1] and row[1].choice,
+    "note": lambda row: row[1] and row[1].note,
+    "decided_by": lambda row: row[1] and row[1].by,
+    "decided_at": lambda row: row[1] and row[1].at,
+}
+
+
+def _reasons(reports: Iterable[PairReport]) -> str:
+    counts = Counter(report.reason for report in reports)
+    return " ".join(f"{reason}:{count}" for reason, count in sorted(counts.items()))
+
+
+# Of `reported.ReportedPair`. What workers wrote in their own words leaves in no file, as it may name somebody.
+REPORT_COLUMNS: Columns = {
+    "pair": "pair.pk",
+    "query": "pair.pool.query.qid",
+    "a": "pair.a.pid",
+    "b": "pair.b.pid",
+    "workers": "workers",
+    "reasons": lambda row: _reasons(row.reports),
+    "waiting": "pair.is_open",
+    "set_aside": "pair.is_set_aside",
+    "decision": lambda row: row.decisions[0].kind if row.decisions else None,
+    "decided_by": lambda row: row.decisions[0].by if row.decisions else None,
+    "decided_at": lambda row: row.decisions[0].at if row.decisions else None,
+}
+# Of what `reported.reported_test_rows` makes.
+TEST_REPORT_COLUMNS: Columns = {
+    "test_pair": lambda row: row[0].pk,
+    "question": lambda row: row[0].question,
+    "state": lambda row: row[0].state,
+    "workers": lambda row: len({report.assignment.worker_id for report in row[1]}),
+    "reasons": lambda row: _reasons(row[1]),
+    "decided_by": lambda row: row[0].decided_by,
+    "decided_at": lambda row: row[0].decided_at,
+    "why_dropped": lambda row: row[0].why_dropped,
+}
 # Without names: those on a panel leave in no file.
 PERSON_COLUMNS: Columns = {
     "worker": "pk",

@@ -1,11 +1,12 @@
 """What workers reported and wrote, for the researcher: pairs with which something is wrong, and notes."""
 
 import logging
+from functools import partial
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
@@ -13,7 +14,7 @@ from kombu.exceptions import OperationalError
 
 from core.errors import BadRequest, NotYours
 from core.http import Request, see_other
-from core.lists import Listing
+from core.lists import Listing, render_lists
 from judgments import jobs as judgment_jobs
 from judgments import lists as judgment_lists
 from judgments import reported
@@ -28,16 +29,29 @@ log = logging.getLogger(__name__)
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def reports(request: Request, pk: int) -> HttpResponse:
+def reports(request: Request, pk: int) -> HttpResponseBase:
     """Reported pairs, test pairs and workers' notes; POST decides about a pair, or marks a note as read."""
     campaign = campaign_of(request, pk)
     if request.method == "POST":
         if "test" in request.POST:
             return _drop(request, campaign)
         return _read(request, campaign) if "note" in request.POST else _decide(request, campaign)
-    pairs = Listing(request, reported.reported_pairs(campaign), narrow=judgment_lists.ReportFilter, size=SHOWN)
+    pairs = Listing(
+        request,
+        reported.reported_pairs(campaign),
+        narrow=judgment_lists.ReportFilter,
+        size=SHOWN,
+        columns=judgment_lists.REPORT_COLUMNS,
+        lines=partial(reported.reported_rows, campaign),
+    )
     tests = Listing(
-        request, reported.reported_tests(campaign), narrow=judgment_lists.TestReportFilter, key="tests", size=SHOWN
+        request,
+        reported.reported_tests(campaign),
+        narrow=judgment_lists.TestReportFilter,
+        key="tests",
+        size=SHOWN,
+        columns=judgment_lists.TEST_REPORT_COLUMNS,
+        lines=partial(reported.reported_test_rows, campaign),
     )
     notes = reported.notes_of(campaign)
     context = {
@@ -49,7 +63,7 @@ def reports(request: Request, pk: int) -> HttpResponse:
         "notes": Listing(request, notes, narrow=judgment_lists.NoteFilter, key="notes", size=SHOWN),
         "lang": campaign.collection.language,
     }
-    return render(request, "judgments/reports.html", context)
+    return render_lists(request, "judgments/reports.html", context)
 
 
 def _decide(request: Request, campaign: Campaign) -> HttpResponse:

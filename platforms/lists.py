@@ -1,9 +1,11 @@
 """How the lists of a publication's submissions, payments, calls and problems can be narrowed and sorted."""
 
+import json
+
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy
 
-from core.lists import ListFilter, Sort, choice_filter, search_filter
+from core.lists import Columns, ListFilter, Sort, choice_filter, search_filter
 from platforms import status as platform_status
 from platforms.models import PUBLISHED_TO, Message, Operation, Payment, Submission
 
@@ -113,3 +115,49 @@ class MessageFilter(ListFilter):
 
 
 MESSAGE_SORTS: dict[str, Sort] = {"when": "at", "state": "state"}
+
+# What the lists' files hold. Workers are our own numbers of them, as in the ledger; the platform's ids leave in no
+# file, and what a message says does not either, as it may name somebody.
+SUBMISSION_COLUMNS: Columns = {
+    "submission": "pk",
+    "hit": "published_hit.hit.number",
+    "platform_assignment": "platform_assignment_id",
+    "assignment": "assignment_id",
+    "status": "status",
+    "why_unmatched": "why_unmatched",
+    "decision": "decision",
+    "decided_by": "decided_by",
+    "decided_at": "decided_at",
+    "reason": "reason",
+    "submitted": "submitted_at",
+    "automatic_approval": "auto_approval_at",
+}
+# Of platforms.status.CompensationRow.
+COMPENSATION_COLUMNS: Columns = {
+    "payment": "payment.pk",
+    "assignment": "payment.assignment_id",
+    "worker": lambda row: row.payment.assignment and row.payment.assignment.worker_id,
+    "judged": lambda row: row.payment.assignment and row.payment.assignment.judged,
+    "ended": lambda row: row.payment.assignment and row.payment.assignment.finished_at,
+    "amount": "payment.amount",
+    "fee": "payment.fee",
+    "state": "payment.state",
+    "offer": "state",
+    "owed": "payment.owed_at",
+    "paid": "payment.paid_at",
+}
+MESSAGE_COLUMNS: Columns = {
+    "message": "pk",
+    "when": "at",
+    "state": "state",
+    "worker": "worker_id",
+    "hit": lambda message: message.hit and message.hit.number,
+    "sent_by": "by",
+    "error": "error",
+}
+TERMS_COLUMNS: Columns = {
+    "version": "version",
+    "saved": "at",
+    "saved_by": "by",
+    "values": lambda version: json.dumps(version.values, ensure_ascii=False, sort_keys=True),
+}

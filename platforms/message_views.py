@@ -6,6 +6,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -14,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
-from core.lists import Listing
+from core.lists import Listing, render_lists
 from platforms import lists as platform_lists
 from platforms import messaging
 from platforms.models import Message, Publication
@@ -46,7 +47,7 @@ def _publication_of(campaign: Campaign) -> Publication:
 
 @login_required
 @require_GET
-def message_list(request: Request, pk: int) -> HttpResponse:
+def message_list(request: Request, pk: int) -> HttpResponseBase:
     """Every message of a publication: those that wait for an answer first."""
     campaign = campaign_of(request, pk)
     publication = _publication_of(campaign)
@@ -54,10 +55,12 @@ def message_list(request: Request, pk: int) -> HttpResponse:
     context = {
         "campaign": campaign,
         "publication": publication,
-        "listing": Listing(request, rows, narrow=narrow, sorts=platform_lists.MESSAGE_SORTS),
+        "listing": Listing(
+            request, rows, narrow=narrow, sorts=platform_lists.MESSAGE_SORTS, columns=platform_lists.MESSAGE_COLUMNS
+        ),
         "about_writing": adapter_of(publication).about_writing(),
     }
-    return render(request, "platforms/messages.html", context)
+    return render_lists(request, "platforms/messages.html", context)
 
 
 @login_required

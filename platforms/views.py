@@ -27,7 +27,7 @@ from kombu.exceptions import OperationalError
 
 from core.errors import BadRequest, NotNow, NotYours, Refused
 from core.http import Request, refuse_in, see_other
-from core.lists import Listing
+from core.lists import Listing, render_lists
 from core.money import dollars
 from core.roles import labs_of
 from platforms import jobs as platform_jobs
@@ -93,7 +93,7 @@ def move(request: Request, pk: int) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def terms(request: Request, pk: int) -> HttpResponse:
+def terms(request: Request, pk: int) -> HttpResponseBase:
     """The terms of a publication. POST saves them, which sends and spends nothing."""
     campaign = campaign_of(request, pk)
     stored = Publication.objects.filter(campaign=campaign).first()
@@ -122,7 +122,7 @@ def terms(request: Request, pk: int) -> HttpResponse:
                 )
                 return see_other("platforms:publish", pk)
     saved = TermsVersion.objects.filter(publication=stored).select_related("by").order_by("-version")
-    versions = Listing(request, saved, key="versions", size=VERSIONS)
+    versions = Listing(request, saved, key="versions", size=VERSIONS, columns=platform_lists.TERMS_COLUMNS)
     context = {
         "campaign": campaign,
         "publication": publication,
@@ -136,7 +136,7 @@ def terms(request: Request, pk: int) -> HttpResponse:
         "demands": adapter_of(publication).demands_of(requirements),
         "balance": balance_look(publication) if draft else None,
     }
-    return render(request, "platforms/terms.html", context, status=status)
+    return render_lists(request, "platforms/terms.html", context, status=status)
 
 
 def _replace(request: Request, publication: Publication, form: TermsForm) -> HttpResponse | None:
@@ -568,7 +568,7 @@ def listen(request: Request, pk: int) -> HttpResponse:
 
 @login_required
 @require_GET
-def submissions(request: Request, pk: int) -> HttpResponse:
+def submissions(request: Request, pk: int) -> HttpResponseBase:
     """What was submitted at the platform: what waits for a person, all, or what was rejected."""
     campaign = campaign_of(request, pk)
     publication = _publication_of(campaign)
@@ -577,10 +577,10 @@ def submissions(request: Request, pk: int) -> HttpResponse:
     context = {
         "campaign": campaign,
         "publication": publication,
-        "listing": Listing(request, submissions, sorts=sorts, narrow=narrow),
+        "listing": Listing(request, submissions, sorts=sorts, narrow=narrow, columns=platform_lists.SUBMISSION_COLUMNS),
         "waiting": platform_status.for_a_person(submissions).count(),
     }
-    return render(request, "platforms/submissions.html", context)
+    return render_lists(request, "platforms/submissions.html", context)
 
 
 @login_required
@@ -643,20 +643,27 @@ def _decide(request: Request, submission: Submission, form: DecideForm) -> None:
 
 @login_required
 @require_GET
-def compensations(request: Request, pk: int) -> HttpResponse:
+def compensations(request: Request, pk: int) -> HttpResponseBase:
     """Work that was done here and not submitted at the platform."""
     campaign = campaign_of(request, pk)
     publication = _publication_of(campaign)
     compensations = platform_status.compensations_of(publication)
     sorts, narrow = platform_lists.COMPENSATION_SORTS, platform_lists.CompensationFilter
-    listing = Listing(request, compensations, sorts=sorts, narrow=narrow)
+    listing = Listing(
+        request,
+        compensations,
+        sorts=sorts,
+        narrow=narrow,
+        columns=platform_lists.COMPENSATION_COLUMNS,
+        lines=lambda payments: platform_status.compensation_rows(list(payments)),
+    )
     context = {
         "campaign": campaign,
         "publication": publication,
         "listing": listing,
         "rows": platform_status.compensation_rows(list(listing.page)),
     }
-    return render(request, "platforms/compensations.html", context)
+    return render_lists(request, "platforms/compensations.html", context)
 
 
 @login_required

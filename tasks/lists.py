@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy
 
-from core.lists import ListFilter, Sort, choice_filter, search_filter
+from core.lists import Columns, ListFilter, Sort, choice_filter, search_filter
 from tasks.models import TestPair
 
 
@@ -23,3 +23,25 @@ class PanelFilter(ListFilter):
 
 
 PANEL_SORTS: dict[str, Sort] = {"person": "worker__label", "invited": "created_at"}
+
+TEST_PAIR_COLUMNS: Columns = {
+    "test_pair": "pk",
+    "question": "question",
+    "query": lambda test: test.query and test.query.qid,
+    "relevant": lambda test: test.relevant and test.relevant.pid,
+    "off_topic": lambda test: test.off_topic and test.off_topic.pid,
+    "relevant_text": "relevant_text",
+    "off_topic_text": "off_topic_text",
+    "state": "state",
+    "decided_by": "decided_by",
+    "decided_at": "decided_at",
+    "why_dropped": "why_dropped",
+}
+CONSENT_COLUMNS: Columns = {"version": "version", "saved": "created_at", "text": "text"}
+# Of tasks.selectors.PanelRow. Names and links leave in the file for whoever hands the links out, and in no other.
+PANEL_COLUMNS: Columns = {
+    "worker": "worker.pk",
+    "invited": "invited_at",
+    "consented": "consented",
+    "assignments": "assignments",
+}

@@ -1,12 +1,14 @@
 """The researcher's pages about test pairs, what workers read, the panel, and a campaign's start and end."""
 
 import logging
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.text import slugify
@@ -17,7 +19,7 @@ from kombu.exceptions import OperationalError
 
 from core.errors import BadRequest, NotYours, Refused
 from core.http import Request, refuse_in, see_other
-from core.lists import Listing
+from core.lists import Listing, render_lists
 from core.roles import Right, may_change
 from pools import services as pool_services
 from pools.models import Campaign
@@ -41,11 +43,12 @@ log = logging.getLogger(__name__)
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def tests(request: Request, pk: int) -> HttpResponse:
+def tests(request: Request, pk: int) -> HttpResponseBase:
     """A campaign's test pairs; POST adds one in the researcher's own words."""
     campaign = campaign_of(request, pk)
     if request.method == "GET":
-        return render(request, "tasks/tests.html", _tests_context(request, campaign, TestPairForm(), SuggestForm()))
+        context = _tests_context(request, campaign, TestPairForm(), SuggestForm())
+        return render_lists(request, "tasks/tests.html", context)
     form = TestPairForm(request.POST)
     status = 400
     if form.is_valid():
@@ -151,7 +154,13 @@ def test_decide(request: Request, pk: int, test_pk: int) -> HttpResponse:
 
 def _tests_context(request: Request, campaign: Campaign, form: TestPairForm, suggest: SuggestForm) -> dict[str, Any]:
     pairs = campaign.test_pairs.select_related("query", "relevant", "off_topic", "decided_by").order_by("id")
-    suggestions = Listing(request, pairs.filter(state=TestPair.State.SUGGESTED), key="suggested", size=SUGGESTIONS)
+    suggestions = Listing(
+        request,
+        pairs.filter(state=TestPair.State.SUGGESTED),
+        key="suggested",
+        size=SUGGESTIONS,
+        columns=task_lists.TEST_PAIR_COLUMNS,
+    )
     return {
         "campaign": campaign,
         "draft": campaign.state == Campaign.State.DRAFT,
@@ -166,6 +175,7 @@ def _tests_context(request: Request, campaign: Campaign, form: TestPairForm, sug
             narrow=task_lists.ReviewedFilter,
             key="reviewed",
             size=SUGGESTIONS,
+            columns=task_lists.TEST_PAIR_COLUMNS,
         ),
         "form": form,
         "suggest": suggest,
@@ -179,7 +189,7 @@ def _tests_context(request: Request, campaign: Campaign, form: TestPairForm, sug
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def wording(request: Request, pk: int) -> HttpResponse:
+def wording(request: Request, pk: int) -> HttpResponseBase:
     """Consent text, title, question and instructions."""
     campaign = campaign_of(request, pk)
     current = task_selectors.current_consent(campaign)
@@ -219,9 +229,15 @@ def wording(request: Request, pk: int) -> HttpResponse:
         "consent": consent,
         "words": words,
         "example": example,
-        "versions": Listing(request, campaign.consent_texts.order_by("-version"), key="versions", size=VERSIONS),
+        "versions": Listing(
+            request,
+            campaign.consent_texts.order_by("-version"),
+            key="versions",
+            size=VERSIONS,
+            columns=task_lists.CONSENT_COLUMNS,
+        ),
     }
-    return render(request, "tasks/wording.html", context, status=status)
+    return render_lists(request, "tasks/wording.html", context, status=status)
 
 
 # --- the panel
@@ -229,7 +245,7 @@ def wording(request: Request, pk: int) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def panel(request: Request, pk: int) -> HttpResponse:
+def panel(request: Request, pk: int) -> HttpResponseBase:
     """Personal links for an in-house panel."""
     campaign = campaign_of(request, pk)
     form = InviteForm()
@@ -245,6 +261,8 @@ def panel(request: Request, pk: int) -> HttpResponse:
         task_selectors.invitations_of(campaign),
         sorts=task_lists.PANEL_SORTS,
         narrow=task_lists.PanelFilter,
+        columns=task_lists.PANEL_COLUMNS,
+        lines=partial(task_selectors.panel_rows, campaign),
     )
     members = task_selectors.panel_rows(campaign, listing.page)
     context = {
@@ -254,7 +272,7 @@ def panel(request: Request, pk: int) -> HttpResponse:
         "members": [(row, links.home_address(row.worker, campaign)) for row in members],
         "listing": listing,
     }
-    return render(request, "tasks/panel.html", context, status=400 if form.errors else 200)
+    return render_lists(request, "tasks/panel.html", context, status=400 if form.errors else 200)
 
 
 @login_required

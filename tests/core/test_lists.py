@@ -2,15 +2,20 @@
 
 import csv
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from core.lists import BATCH
 from core.models import Lab, User
-from pools.models import Campaign, Collection, Query, Run
+from judgments import adjudicating, reports, summarizing
+from judgments import services as judgment_services
+from pools.models import Campaign, Collection, Pair, Query, Run
+from tasks.models import Worker
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -56,6 +61,56 @@ def test_lists_of_campaigns_runs_collections_and_queries_come_as_csv(page: Clien
     assert 'href="?csv=runs"' in shown and 'href="?csv=campaigns"' in shown
     missing = page.get(reverse("pools:campaigns"), {"csv": "nothing"})
     assert missing["Content-Type"].startswith("text/html")
+
+
+def test_lists_of_what_workers_meet_and_report_come_as_csv_without_a_name_or_word_of_theirs(
+    page: Client, campaign: Campaign, alice: Worker, bob: Worker
+) -> None:
+    assignment = factories.take(alice, campaign)
+    item = next(item for item in assignment.items.order_by("position") if item.pair_id)
+    asked = {"assignment_id": assignment.pk, "position": item.position, "at": timezone.now()}
+    reports.pair_report(reason="broken", note="Call me, Alice", **asked)
+    factories.judge(assignment, only={each.position for each in assignment.items} - {item.position})
+    judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+    assert item.pair is not None
+
+    def at(name: str) -> str:
+        return reverse(name, args=[campaign.pk])
+
+    [reported] = rows_of(page, at("judgments:reports"))
+    assert (
+        reported.items() >= {"pair": str(item.pair_id), "workers": "1", "reasons": "broken:1", "waiting": "yes"}.items()
+    )
+    assert reported["a"] == item.pair.a.pid and reported["query"] == item.pair.pool.query.qid
+    tests = rows_of(page, at("tasks:tests"), csv="reviewed")
+    assert len(tests) == campaign.test_pairs.count() and {row["state"] for row in tests} == {"confirmed"}
+    assert all(row["relevant_text"] and row["question"] for row in tests)
+    assert rows_of(page, at("tasks:tests"), csv="suggested") == []
+    panel = rows_of(page, at("tasks:panel"))
+    assert {row["worker"]: row["assignments"] for row in panel} == {str(alice.pk): "1", str(bob.pk): "0"}
+    assert {row["consented"] for row in panel} == {"yes"}
+    [consent] = rows_of(page, at("tasks:wording"), csv="versions")
+    assert consent["version"] == "1" and consent["text"] == campaign.consent_texts.get().text
+    everything = [*reported.values(), *(value for row in [*panel, *tests] for value in row.values())]
+    assert not any("Alice" in value or "Bob" in value for value in everything)
+
+
+def test_disagreements_come_as_csv_with_what_was_decided(page: Client, lab: Lab, rita: User, tmp_path: Path) -> None:
+    tops = {"red": {"q1": ["p1"], "q2": ["p3"]}, "green": {"q1": ["p2"], "q2": ["p4"]}}
+    collection = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"], "q2": ["p3"]}, tops=tops, name="split")
+    campaign = factories.campaign(collection, "split", overlap=2, pairs_per_hit=2, tests_per_hit=2)
+    for name, prefers in (("Ann", "a"), ("Ben", "b")):
+        factories.do(factories.worker(campaign, name), campaign, prefer=prefers)
+    summarizing.campaign_summarize(campaign=campaign)
+    pair = Pair.objects.get(pool__campaign=campaign, pool__query__qid="q1")
+    decided = {"campaign": campaign, "pair": pair, "seen": 0, "by": rita, "at": timezone.now()}
+    adjudicating.pair_adjudicate(choice="b", note="=2+2", **decided)
+
+    address = reverse("judgments:disagreements", args=[campaign.pk])
+    assert [row["query"] for row in rows_of(page, address)] == ["q2"]
+    [row] = rows_of(page, address, state="settled")
+    assert (row["a"], row["b"], row["for_a"], row["for_b"]) == ("p1", "p2", "1", "1")
+    assert (row["decision"], row["note"], row["decided_by"]) == ("b", "'=2+2", "rita")
 
 
 def test_a_file_has_every_row_that_the_filter_leaves_sorted_and_no_formula(

@@ -34,6 +34,7 @@ from platforms.reviewing import compensations_find, publication_settle
 from platforms.syncing import publication_sync
 from pools.models import Campaign, Collection
 from tests import factories
+from tests.core.test_lists import rows_of
 from tests.marketplace.server import Marketplace, Requester, Worker
 from tests.platforms.platforms import Clock, arrive, drain, finish, published_hit_of, work
 
@@ -630,6 +631,29 @@ def test_a_compensation_for_made_up_ids_is_declined_with_a_reason(
     assert page.post(at("compensate", campaign, payment.pk)).status_code == 409
     assert not published.alarms.filter(settled_at=None).exists()
     assert compensations_find(publication=published, at=later) == 0
+
+
+def test_lists_of_a_publication_come_as_csv_without_an_id_or_word_of_a_worker(
+    page: Client, published: Publication, wanda: Worker
+) -> None:
+    one, campaign = unmatched(published, wanda), published.campaign
+    assignment = campaign.assignments.get()
+    money = {"amount": Decimal("2.00"), "fee": Decimal("0.40"), "owed_at": timezone.now()}
+    Payment.objects.get_or_create(publication=published, assignment=assignment, purpose="compensation", defaults=money)
+    published.messages.create(
+        worker=assignment.worker, state="received", subject="From Wanda", text="I am Wanda", at=timezone.now()
+    )
+
+    files = {name: rows_of(page, at(name, campaign)) for name in ("submissions", "compensations", "messages")}
+    files["terms"] = rows_of(page, at("terms", campaign), csv="versions")
+
+    assert [row["submission"] for row in files["submissions"]] == [str(one.pk)]
+    [compensation] = files["compensations"]
+    assert (compensation["amount"], compensation["offer"]) == ("2.00", "not offered")
+    assert [(row["state"], row["worker"]) for row in files["messages"]] == [("received", str(assignment.worker_id))]
+    assert json.loads(files["terms"][0]["values"])["title"] == published.title
+    everything = [value for rows in files.values() for row in rows for value in row.values()]
+    assert not any("Wanda" in value or one.platform_worker_id in value for value in everything)
 
 
 def test_work_that_may_have_been_submitted_after_all_is_pointed_out(
