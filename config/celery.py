@@ -24,6 +24,7 @@ if not settings.configured:  # this is Celery itself, and not a web server or a 
 app = Celery("bestknown")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(related_name="jobs")
+app.autodiscover_tasks(["leaderboards.upkeep"], related_name="jobs")
 
 log = logging.getLogger(__name__)
 _state = {"is the clock": False, "worker reported": 0.0}

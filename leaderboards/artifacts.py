@@ -50,7 +50,7 @@ def load(submission: Submission, part: str) -> RunArtifact | None:
         return RunArtifact.load(io.BytesIO(unseal_bytes(file.read())))
 
 
-def per_query_file(values: NDArray[np.float64]) -> ContentFile[bytes]:
+def per_query_file(values: NDArray[np.float64]) -> "ContentFile[bytes]":
     """Scores of each query, as a Score keeps them: float64 in the order of the season's queries, sealed."""
     packed = io.BytesIO()
     np.save(packed, np.ascontiguousarray(values, dtype=np.float64), allow_pickle=False)

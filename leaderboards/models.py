@@ -662,3 +662,167 @@ class DevScoring(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Upkeep(models.Model):
+    """How a board's best known answers are kept current, if they are: what starts by itself, and what it may cost."""
+
+    board = models.OneToOneField(Board, on_delete=models.PROTECT, related_name="upkeep")
+    is_on = models.BooleanField(default=False)
+    runs_itself = models.BooleanField(
+        default=False, help_text=_("Whether campaigns start without anybody's approval, within the budget.")
+    )
+    covers_eval = models.BooleanField(
+        default=False, help_text=_("Whether workers also compare passages of the eval queries.")
+    )
+    template = models.ForeignKey(
+        "pools.CampaignTemplate",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text=_("Settings, wording and platform of the campaigns."),
+    )
+    tests_from = models.ForeignKey(
+        Campaign,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text=_("Whose confirmed test pairs the campaigns use."),
+    )
+    fewest = models.PositiveIntegerField(
+        default=10, validators=[MinValueValidator(1)], help_text=_("How many challengers a campaign waits for.")
+    )
+    every_days = models.PositiveIntegerField(
+        default=14, validators=[MaxValueValidator(366)], help_text=_("Least number of days between two campaigns.")
+    )
+    campaign_dollars = models.DecimalField(
+        max_digits=9, decimal_places=2, default=100, help_text=_("What one campaign may cost.")
+    )
+    year_dollars = models.DecimalField(
+        max_digits=9, decimal_places=2, default=1000, help_text=_("What the campaigns of 365 days may cost together.")
+    )
+    changed_by = models.ForeignKey(PERSON, null=True, on_delete=models.PROTECT, related_name="+")
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "upkeep"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(campaign_dollars__gte=0, year_dollars__gte=0), name="upkeep_budget_not_negative"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"upkeep of {self.board_id}"
+
+
+class VersionEntry(models.Model):
+    """That an entry was scored on a version of the preference qrels, and searched for challengers of it.
+
+    `error` is why it could not be, most likely since file storage was away: it is tried again.
+    """
+
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="version_entries")
+    version = models.ForeignKey(QrelsVersion, on_delete=models.PROTECT, related_name="board_entries")
+    error = models.TextField(blank=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "version entries"
+        constraints = [models.UniqueConstraint(fields=["submission", "version"], name="version_entry_once")]
+
+    def __str__(self) -> str:
+        return f"{self.submission_id} on {self.version_id}"
+
+
+class UpkeepRound(models.Model):
+    """One small campaign in which challengers are judged: proposed, approved, set up, judged, and what came of it.
+
+    `version` is what it made of the preference qrels, if anything changed.
+    """
+
+    class State(models.TextChoices):
+        PROPOSED = "proposed", _("waiting for approval")
+        APPROVED = "approved", _("being set up")
+        JUDGING = "judging", _("being judged")
+        DONE = "done", _("done")
+        DECLINED = "declined", _("ended without a version")
+
+    board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="upkeep_rounds")
+    number = models.PositiveIntegerField()
+    state = models.CharField(max_length=8, choices=State, default=State.PROPOSED)
+    dollars = models.DecimalField(max_digits=9, decimal_places=2, help_text=_("What it may cost, by its bill."))
+    spent = models.DecimalField(max_digits=9, decimal_places=2, null=True, help_text=_("What it cost."))
+    proposed_at = models.DateTimeField()
+    decided_by = models.ForeignKey(PERSON, null=True, on_delete=models.PROTECT, related_name="+")
+    decided_at = models.DateTimeField(null=True)
+    reason = models.TextField(blank=True, help_text=_("Why it was approved, or ended."))
+    campaign = models.OneToOneField(
+        Campaign, null=True, on_delete=models.SET_NULL, related_name="upkeep_round", help_text=_("Made when approved.")
+    )
+    version = models.ForeignKey(QrelsVersion, null=True, on_delete=models.PROTECT, related_name="upkeep_rounds")
+    obstacle = models.TextField(blank=True, help_text=_("Why it does not go on at the moment."))
+    tries = models.PositiveSmallIntegerField(default=0)
+    retry_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["board", "number"], name="upkeep_round_number_once"),
+            models.UniqueConstraint(fields=["board"], condition=Q(ended_at=None), name="upkeep_round_one_open"),
+            models.CheckConstraint(
+                condition=Q(state__in=["done", "declined"], ended_at__isnull=False)
+                | Q(state__in=["proposed", "approved", "judging"], ended_at__isnull=True),
+                name="upkeep_round_ends_once",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="judging") | Q(campaign__isnull=False), name="upkeep_round_judges_in_a_campaign"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"round {self.number} of {self.board_id}"
+
+
+class Challenger(models.Model):
+    """A passage that entries rank first for a query, and that was never judged against its best known answers.
+
+    `first` is the entry that brought it first, as far as it was scored then. Once it has an `outcome`, that stays:
+    nothing came of `undecided` ones in several rounds, and only withdrawn entries had the `dropped` ones.
+    """
+
+    class Outcome(models.TextChoices):
+        OPEN = "", _("waiting")
+        WON = "won", _("replaced an answer")
+        TIED = "tied", _("tied with the answers")
+        LOST = "lost", _("lost")
+        KNOWN = "known", _("considered before, under this or another id")
+        UNDECIDED = "undecided", _("undecided")
+        DROPPED = "dropped", _("withdrawn before it was judged")
+
+    board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="challengers")
+    query = models.ForeignKey("pools.Query", on_delete=models.PROTECT, related_name="+")
+    part = models.CharField(max_length=4, choices=Part)
+    pid = models.TextField()
+    first = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="challengers_first")
+    submissions = models.ManyToManyField(Submission, related_name="challengers")
+    found_at = models.DateTimeField()
+    round = models.ForeignKey(
+        UpkeepRound, null=True, on_delete=models.PROTECT, related_name="challengers", help_text=_("The last one.")
+    )
+    rounds = models.PositiveSmallIntegerField(default=0)
+    dollars = models.DecimalField(
+        max_digits=12, decimal_places=6, default=0, help_text=_("Its share of what its rounds cost.")
+    )
+    outcome = models.CharField(max_length=9, choices=Outcome, default=Outcome.OPEN, blank=True)
+    settled_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["board", "query", "pid"], name="challenger_once")]
+        # leaderboards.upkeep.rounds: those that wait
+        indexes = [models.Index(fields=["board", "id"], condition=Q(outcome=""), name="challenger_waiting")]
+
+    def __str__(self) -> str:
+        return f"{self.pid} for {self.query_id}"

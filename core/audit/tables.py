@@ -81,6 +81,8 @@ TABLES: dict[str, str] = {
     "leaderboards_opening": Group.BOARDS,
     "leaderboards_decision": Group.BOARDS,
     "leaderboards_metadatarequest": Group.BOARDS,
+    "leaderboards_upkeep": Group.BOARDS,
+    "leaderboards_upkeepround": Group.BOARDS,
 }
 # Those whose entries name the person as what they are about.
 OF_PEOPLE = {

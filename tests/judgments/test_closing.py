@@ -153,7 +153,7 @@ def test_every_relation_to_a_person_is_thought_of() -> None:
             f"leaderboards.{name}"
             for name in (
                 *("Board", "PolicyVersion", "BoardKey", "Team", "TeamInvitation", "Submission", "Look", "Opening"),
-                *("SubmissionEvent", "Decision", "SubmissionMessage", "MetadataRequest"),
+                *("SubmissionEvent", "Decision", "SubmissionMessage", "MetadataRequest", "Upkeep", "UpkeepRound"),
             )
         ),
     }
