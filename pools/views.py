@@ -1,8 +1,8 @@
 """The researcher's pages about collections, runs and campaigns, and the log-in."""
 
 import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib import messages
@@ -37,6 +37,7 @@ from pools.census import census_sentences
 from pools.forms import (
     MEGABYTE,
     OFFERED,
+    AnswersForm,
     CampaignForm,
     OutsideScoresForm,
     PreferencesForm,
@@ -239,44 +240,57 @@ def outside_scores_delete(request: Request, pk: int) -> HttpResponse:
 # --- preferences that were made elsewhere
 
 
-@csrf_exempt  # as of run_upload
-@login_required
-@require_http_methods(["GET", "POST"])
-def preferences_import(request: Request, pk: int) -> HttpResponse:
-    """Upload a file of preferences. One that is too large is refused before it is read."""
+class ImportPage(NamedTuple):
+    """A page on which a file is imported into a collection. `ask` takes the form's values and makes a job of `kind`."""
+
+    kind: Job.Kind
+    template: str
+    form: type[AnswersForm]
+    ask: Callable[..., Job]
+
+
+def import_file(request: Request, pk: int, page: ImportPage) -> HttpResponse:
+    """Show a page of an import, or ask for it. A file that is too large is refused before it is read: the view is
+    exempt from the check of the form's origin, which would read all of it, and that is checked here afterwards.
+    """
     collection = collection_of(request, pk)
     if is_too_large(request):
-        return refuse_too_large(request, "pools/preferences_import.html", PreferencesForm(None), collection=collection)
-    checked: HttpResponse = _preferences_import_checked(request, collection)
+        return refuse_too_large(request, page.template, page.form(None), collection=collection)
+    checked: HttpResponse = _import_checked(request, collection, page)
     return checked
 
 
 @csrf_protect
-def _preferences_import_checked(request: Request, collection: Collection) -> HttpResponse:
+def _import_checked(request: Request, collection: Collection, page: ImportPage) -> HttpResponse:
     if request.method == "GET":
-        before = job_asked_again(request, Job.Kind.PREFERENCES)
+        before = job_asked_again(request, page.kind)
         initial = None if before is None else {"name": before.name, **before.request}
-        context = {"form": PreferencesForm(initial=initial), "collection": collection}
-        return render(request, "pools/preferences_import.html", context)
-    form = PreferencesForm(request.POST, request.FILES)
+        return render(request, page.template, {"form": page.form(initial=initial), "collection": collection})
+    form = page.form(request.POST, request.FILES)
     status = 400
     if form.is_valid():
-        data = form.cleaned_data
+        given = form.cleaned_data
+        given["name"] = given["name"] or run_name(given["file"].name)
         try:
-            asked = background.preferences_ask(
-                collection=collection,
-                file=data["file"],
-                name=data["name"] or run_name(data["file"].name),
-                note=data["note"],
-                by=request.user,
-                at=timezone.now(),
-            )
+            asked = page.ask(collection=collection, by=request.user, at=timezone.now(), **given)
         except Refused as error:
             status = refuse_in(form, error)
         else:
             return begin(request, asked)
-    context = {"form": form, "collection": collection}
-    return render(request, "pools/preferences_import.html", context, status=status)
+    return render(request, page.template, {"form": form, "collection": collection}, status=status)
+
+
+PREFERENCES = ImportPage(
+    Job.Kind.PREFERENCES, "pools/preferences_import.html", PreferencesForm, background.preferences_ask
+)
+
+
+@csrf_exempt  # import_file checks it
+@login_required
+@require_http_methods(["GET", "POST"])
+def preferences_import(request: Request, pk: int) -> HttpResponse:
+    """Upload a file of preferences."""
+    return import_file(request, pk, PREFERENCES)
 
 
 @login_required
