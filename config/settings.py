@@ -253,6 +253,8 @@ CELERY_TASK_ROUTES = {
     "results.jobs.*": {"queue": "compute"},
     "leaderboards.upkeep.jobs.*": {"queue": "compute"},
     "tasks.jobs.*": {"queue": "compute"},
+    "leaderboards.jobs.send_mails": {"queue": "default"},
+    "leaderboards.jobs.*": {"queue": "compute"},
     "api.jobs.*": {"queue": "default"},
     "core.jobs.*": {"queue": "default"},
 }
@@ -268,6 +270,8 @@ CELERY_TASK_ANNOTATIONS = {
         "results.jobs.add_versions",
         "results.jobs.score_versions",
         "results.jobs.compare_machines",
+        "leaderboards.jobs.evaluate",
+        "leaderboards.jobs.score_dev",
     )
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -291,6 +295,9 @@ CELERY_BEAT_SCHEDULE = {
     "look whether the money will last": {"task": "platforms.jobs.watch_balances", "schedule": 600.0},
     "keep the answers of leaderboards current": {"task": "leaderboards.upkeep.jobs.keep_up", "schedule": 60.0},
     "finish campaigns": {"task": "results.jobs.finish_campaigns", "schedule": 60.0},
+    "evaluate submissions to leaderboards": {"task": "leaderboards.jobs.evaluate", "schedule": 20.0},
+    "score runs on dev queries": {"task": "leaderboards.jobs.score_dev", "schedule": 20.0},
+    "mail what happened to submissions": {"task": "leaderboards.jobs.send_mails", "schedule": 30.0},
     "forget old tokens and answers of the API": {"task": "api.jobs.clear", "schedule": 3600.0},
     "tell webhooks what happened": {"task": "api.jobs.deliver", "schedule": 15.0},
     "tell webhooks how much work was submitted": {"task": "api.jobs.count_submitted", "schedule": 300.0},

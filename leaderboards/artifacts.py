@@ -3,6 +3,8 @@
 Whoever loads one for a purpose of its own writes down an Opening.
 """
 
+from __future__ import annotations
+
 import hashlib
 import io
 from datetime import datetime
@@ -50,15 +52,15 @@ def load(submission: Submission, part: str) -> RunArtifact | None:
         return RunArtifact.load(io.BytesIO(unseal_bytes(file.read())))
 
 
-def per_query_file(values: NDArray[np.float64]) -> "ContentFile[bytes]":
-    """Scores of each query, as a Score keeps them: float64 in the order of the season's queries, sealed."""
+def per_query_file(values: NDArray[np.float64]) -> ContentFile[bytes]:
+    """Scores of each query, as a Score keeps them: float64 in the order of the season's qrels, sealed."""
     packed = io.BytesIO()
     np.save(packed, np.ascontiguousarray(values, dtype=np.float64), allow_pickle=False)
     return ContentFile(seal_bytes(packed.getvalue()), name="scores.sealed")
 
 
 def per_query(score: Score) -> NDArray[np.float64] | None:
-    """Scores of each query, in the order of the season's queries; None if it has none."""
+    """Scores of each query, in the order of the season's qrels; None if it has none."""
     if not score.per_query:
         return None
     with score.per_query.open("rb") as file:

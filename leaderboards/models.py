@@ -407,7 +407,7 @@ class Score(models.Model):
     """What a submission scores by one measure. Without a `version`, on the season's qrels.
 
     `fraction` is the exact mean, as `numerator/denominator`; of an imported entry, the number as it was published.
-    `per_query` has a float for each query, sealed for this site, in the order of the season's queries.
+    `per_query` has a float for each query, sealed for this site, in the order of the season's qrels.
     """
 
     class Origin(models.TextChoices):

@@ -36,6 +36,7 @@ from evaluation.boards.sealing import NotOpened, open_sealed
 from evaluation.errors import BadInput
 from evaluation.files.artifact import RunArtifact
 from evaluation.files.qrels import read_qrels
+from evaluation.files.texts import read_queries
 
 FILES_OPEN = 64
 ERRORS_TOLD = 10  # of each run, in the answer's `refused`
@@ -178,9 +179,7 @@ def _run_file(opened: Mapping[str, bytes], part: str) -> str:
 
 
 def _queries(blobs: Mapping[str, bytes], part: str) -> list[str]:
-    """The ids of a season's queries: the first column of each line."""
-    lines = blobs[f"{part}_queries"].decode().splitlines()
-    return [line.split("\t", 1)[0].strip() for line in lines if line.strip()]
+    return [query.id for query in read_queries(io.BytesIO(blobs[f"{part}_queries"]), name=f"{part} queries")]
 
 
 def _scores(request: Message, artifacts: Mapping[str, RunArtifact]) -> tuple[list[dict[str, Any]], dict[str, bytes]]:

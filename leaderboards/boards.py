@@ -1,0 +1,269 @@
+"""Creating and changing boards, their policies, keys and seasons."""
+
+import hashlib
+import io
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.core.files.base import ContentFile
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from core.errors import NotNow, Refused
+from core.models import Lab, User
+from core.sealing import seal
+from evaluation.boards.checking import TYPES, read_candidates
+from evaluation.boards.ladder import DEFAULT_RULE
+from evaluation.boards.scoring import read_measure
+from evaluation.boards.sealing import new_key
+from evaluation.errors import BadInput
+from evaluation.files.qrels import read_qrels
+from evaluation.files.texts import read_queries
+from leaderboards.models import Board, BoardKey, PolicyVersion, Season, SeasonFile
+from pools.models import Collection
+
+Part = SeasonFile.Part
+NEEDED = (Part.DEV_QUERIES, Part.DEV_QRELS, Part.EVAL_QUERIES, Part.EVAL_QRELS)
+# The paper's numbers, and what a new board begins with.
+NUMBERS: dict[str, Any] = {
+    "quota_runs": 2,
+    "quota_days": 30,
+    "embargo_months": 9,
+    "release_rule": DEFAULT_RULE,
+    "release_step": None,
+    "auto_publish": False,
+    "promised_days": 14,
+    "alike_threshold": Decimal("0.950"),
+}
+POLICY_TEXT = """\
+This leaderboard is coopetition: take part to learn from each other, not to win. It runs on the honor system.
+
+Submit at most as many runs as stated below. Do not submit runs that differ only in a seed or in small settings: score
+ablations on the dev queries, as often as you like. Do not wait to see how one run did before you tune the next.
+
+A team is a group of people who can be identified. Groups of one organization are different teams; aliases are not
+allowed. An entry can be anonymous only for the length of an embargo.
+
+Do not submit ensembles of other teams' entries. Do not look at the eval queries to tune a system.
+
+Runs are sealed: the organizers open them only to evaluate them, and every opening is listed for you to see.
+
+Scores here measure how well systems rank passages for these queries. They do not measure efficiency, fairness, or how
+well a system serves anybody's users.
+"""
+
+
+@transaction.atomic
+def board_create(
+    *,
+    lab: Lab,
+    collection: Collection,
+    slug: str,
+    name: str,
+    measures: Sequence[str],
+    hits: int,
+    at: datetime,
+    by: User | None,
+    about: str = "",
+    types: Sequence[str] = TYPES,
+    order: str = "rank",
+    fewer_refused: bool = False,
+    text: str = POLICY_TEXT,
+    numbers: Mapping[str, Any] | None = None,
+) -> Board:
+    """A board that only its lab sees, with a policy that holds from now on and a key. Raises Refused."""
+    if collection.lab_id != lab.pk:
+        raise Refused(_("The collection belongs to another lab."))
+    if Board.objects.filter(slug=slug).exists():
+        raise Refused(_("There is a leaderboard with the address “%(slug)s”. Choose another.") % {"slug": slug})
+    if Board.objects.filter(lab=lab, name=name).exists():
+        raise Refused(_("The lab has a leaderboard of this name. Choose another."))
+    board = Board.objects.create(
+        lab=lab,
+        collection=collection,
+        slug=slug,
+        name=name,
+        about=about,
+        measures=measures_read(measures, hits),
+        hits=hits,
+        fewer_refused=fewer_refused,
+        order=order,
+        types=list(types),
+        created_by=by,
+        created_at=at,
+    )
+    policy_add(board=board, text=text, numbers=NUMBERS | dict(numbers or {}), begins_at=at, why="", by=by, at=at)
+    key_make(board=board, by=by, at=at)
+    return board
+
+
+def measures_read(names: Sequence[str], hits: int) -> list[str]:
+    """The measures by their names, each once. Raises Refused for none, for one that is unknown, or that needs more."""
+    try:
+        measures = [read_measure(name) for name in names if name.strip()]
+    except ValueError as error:
+        raise Refused(str(error).capitalize() + ".") from error
+    if not measures:
+        raise Refused(_("Name at least one measure, such as RR@10."))
+    deep = [str(measure) for measure in measures if measure.cutoff > hits]
+    if deep:
+        said = _("%(measure)s needs more passages of a query than the %(hits)s that the board takes.")
+        raise Refused(said % {"measure": deep[0], "hits": hits})
+    return list(dict.fromkeys(map(str, measures)))
+
+
+@transaction.atomic
+def board_change(*, board: Board, **fields: Any) -> Board:
+    """Change how a board is called, what is said about it, and who sees it (`name`, `about`, `is_public`).
+
+    Raises Refused: a public board has a season.
+    """
+    board = Board.objects.select_for_update(of=("self",)).get(pk=board.pk)
+    unknown = fields.keys() - {"name", "about", "is_public"}
+    assert not unknown, unknown
+    if fields.get("is_public") and not board.seasons.exists():
+        raise Refused(_("A leaderboard needs a season with its queries before everybody can see it."))
+    if Board.objects.filter(lab=board.lab_id, name=fields.get("name", "")).exclude(pk=board.pk).exists():
+        raise Refused(_("The lab has a leaderboard of this name. Choose another."))
+    for field, value in fields.items():
+        setattr(board, field, value)
+    board.save(update_fields=list(fields))
+    return board
+
+
+@transaction.atomic
+def policy_add(
+    *, board: Board, text: str, numbers: Mapping[str, Any], begins_at: datetime, why: str, by: User | None, at: datetime
+) -> PolicyVersion:
+    """A policy from a time on, now or later. What came before is judged by what held then. Raises Refused."""
+    Board.objects.select_for_update(of=("self",), no_key=True).get(pk=board.pk)
+    newest = board.policies.order_by("-number").first()
+    if begins_at < at:
+        raise Refused(_("A policy begins now or later: nobody is judged by one that they could not read."))
+    if newest is not None and begins_at < newest.begins_at:
+        said = _("Version %(number)s begins on %(day)s: the next one begins then or later.")
+        raise Refused(said % {"number": newest.number, "day": f"{newest.begins_at:%d %b %Y, %H:%M} UTC"})
+    if newest is not None and not why.strip():
+        raise Refused(_("Say what changed, and why: it is shown with the policy."))
+    return PolicyVersion.objects.create(
+        board=board,
+        number=newest.number + 1 if newest else 1,
+        text=text,
+        begins_at=begins_at,
+        why=why,
+        made_by=by,
+        made_at=at,
+        **numbers,
+    )
+
+
+@transaction.atomic
+def key_make(*, board: Board, by: User | None, at: datetime) -> BoardKey:
+    """A new key pair for a board. The one before is retired: it still opens what was sealed for it."""
+    Board.objects.select_for_update(of=("self",), no_key=True).get(pk=board.pk)
+    board.keys.filter(retired_at=None).update(retired_at=at)
+    pair = new_key()
+    return BoardKey.objects.create(
+        board=board,
+        public_pem=pair.public_pem,
+        private_sealed=seal(pair.private_pem),
+        fingerprint=pair.fingerprint,
+        made_by=by,
+        made_at=at,
+    )
+
+
+@transaction.atomic
+def season_add(
+    *,
+    board: Board,
+    name: str,
+    opens_at: datetime,
+    closes_at: datetime | None,
+    files: Mapping[str, tuple[str, bytes]],
+    at: datetime,
+) -> Season:
+    """A season with its files, by part: the name that it is downloaded under, and its content as text (UTF-8).
+
+    Raises BadInput for a file that cannot be read, and Refused where files do not fit each other.
+    """
+    Board.objects.select_for_update(of=("self",), no_key=True).get(pk=board.pk)
+    missing = [str(part.label) for part in NEEDED if part not in files]
+    if missing:
+        raise Refused(_("A season needs %(files)s too.") % {"files": ", ".join(missing)})
+    if board.seasons.filter(name=name).exists():
+        raise Refused(_("The leaderboard has a season of this name. Choose another."))
+    if closes_at is not None and closes_at <= opens_at:
+        raise Refused(_("A season closes after it opens."))
+    counts = {part: _counts(part, *files[part]) for part in files}
+    for half in ("dev", "eval"):
+        _check_fit(half, files)
+    number = board.seasons.count() + 1
+    season = Season.objects.create(board=board, number=number, name=name, opens_at=opens_at, closes_at=closes_at)
+    for part, (called, content) in files.items():
+        row = SeasonFile(
+            season=season,
+            part=part,
+            name=called,
+            size=len(content),
+            sha256=hashlib.sha256(content).hexdigest(),
+            counts=counts[part],
+            added_at=at,
+        )
+        row.file.save(f"{part}.txt", ContentFile(content), save=False)
+        row.save()
+    return season
+
+
+def _counts(part: str, name: str, content: bytes) -> dict[str, Any]:
+    """What a file holds. Raises BadInput."""
+    file = io.BytesIO(content)
+    if part in (Part.DEV_QUERIES, Part.EVAL_QUERIES):
+        lengths = [len(query.text.split()) for query in read_queries(file, name=name)]
+        return {"queries": len(lengths), "words": sum(lengths)}
+    if part in (Part.DEV_QRELS, Part.EVAL_QRELS):
+        qrels = read_qrels(file, name=name)
+        relevant = sum(map(len, qrels.relevant("all").values()))
+        return {"queries": len(qrels.queries), "lines": len(qrels.entries()), "relevant": relevant}
+    candidates = read_candidates(file, name=name)
+    return {"queries": len(candidates.queries), "lines": int(candidates.hits.sum())}
+
+
+def _check_fit(half: str, files: Mapping[str, tuple[str, bytes]]) -> None:
+    """Raise BadInput where qrels are about queries that the season does not have, or have none that is relevant."""
+    (queries_name, queries), (qrels_name, content) = files[f"{half}_queries"], files[f"{half}_qrels"]
+    ids = {query.id for query in read_queries(io.BytesIO(queries), name=queries_name)}
+    qrels = read_qrels(io.BytesIO(content), name=qrels_name)
+    unknown = [query for query in qrels.queries if query not in ids]
+    if unknown:
+        said = _("%(count)s queries that %(file)s does not have, the first is “%(query)s”.")
+        raise BadInput(qrels_name, None, said % {"count": len(unknown), "file": queries_name, "query": unknown[0]})
+    if not any(qrels.relevant("all").values()):
+        raise BadInput(qrels_name, None, _("no passage is relevant (grade 1 or above) for any query."))
+
+
+@transaction.atomic
+def season_close(*, season: Season, closes_at: datetime, at: datetime) -> Season:
+    """Set when a season closes, now or later. What comes after that is listed apart. Raises Refused and NotNow."""
+    season = Season.objects.select_for_update(of=("self",)).get(pk=season.pk)
+    if season.closes_at is not None and season.closes_at <= at:
+        raise NotNow(_("This season has closed."))
+    if closes_at < at or closes_at <= season.opens_at:
+        raise Refused(_("A season closes now or later, and after it opens."))
+    season.closes_at = closes_at
+    season.save(update_fields=["closes_at"])
+    return season
+
+
+@transaction.atomic
+def qrels_publish(*, season: Season, at: datetime) -> Season:
+    """Let everybody have the eval qrels of a season that has closed. Raises NotNow before. It cannot be undone."""
+    season = Season.objects.select_for_update(of=("self",)).get(pk=season.pk)
+    if season.closes_at is None or season.closes_at > at:
+        raise NotNow(_("The eval qrels can be published once the season has closed."))
+    if season.eval_qrels_published_at is None:
+        season.eval_qrels_published_at = at
+        season.save(update_fields=["eval_qrels_published_at"])
+    return season

@@ -1,0 +1,305 @@
+"""Evaluating submissions: in a process of its own, with limits, from the sealed package to scores.
+
+What is opened is written down first. A submission is claimed by its state; whoever dies while evaluating leaves one
+that is claimed again once its time is over, three times at most. A canceled one is left alone.
+"""
+
+import io
+import logging
+import subprocess
+import sys
+from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from django.conf import settings
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils.translation import gettext as _
+
+from core.sealing import SealedOtherwise, unseal
+from core.version import VERSION
+from evaluation.boards.evaluating import Message
+from evaluation.files.artifact import RunArtifact
+from leaderboards import artifacts, events
+from leaderboards.models import Artifact, DevScoring, Opening, Score, Season, SeasonFile, Submission
+from leaderboards.publishing import submission_publish
+
+State = Submission.State
+SECONDS = 20 * 60  # of a processor, for one submission
+MEGABYTES = 6 * 1024  # of memory
+TRIES = 3
+PAUSE = timedelta(minutes=2)
+GONE = timedelta(seconds=SECONDS + 120)  # after which whoever claimed it is taken for dead
+OPEN = (State.RECEIVED, State.EVALUATING)
+JOB = "leaderboards.jobs.evaluate"
+log = logging.getLogger(__name__)
+
+
+class ProcessFailed(Exception):
+    """The process ended without an answer; the text says how."""
+
+
+class Limits(NamedTuple):
+    """What a process may take."""
+
+    seconds: int = SECONDS
+    megabytes: int = MEGABYTES
+
+
+def answer_of(request: Message, limits: Limits) -> Message:
+    """Have a process of its own answer a request. Raises ProcessFailed."""
+    written = io.BytesIO()
+    request.write(written)
+    command = [sys.executable, "-m", "evaluation.boards.evaluating", str(limits.seconds), str(limits.megabytes)]
+    # It gets nothing of our environment, such as keys. One thread, so that its limits hold whatever the machine.
+    environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    try:
+        done = subprocess.run(  # noqa: S603 (our own module, and numbers)
+            command,
+            input=written.getvalue(),
+            capture_output=True,
+            check=False,
+            cwd=settings.BASE_DIR,
+            env=environment,
+            timeout=limits.seconds * 1.5 + 10,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ProcessFailed(_("it took longer than %(seconds)s seconds") % {"seconds": limits.seconds}) from error
+    if done.returncode:
+        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or [""]
+        log.warning("The evaluating process ended with %s: %s", done.returncode, last[0][:500])
+        if "MemoryError" in last[0] or "bad_alloc" in last[0] or "ArrowMemory" in last[0]:
+            raise ProcessFailed(_("it needed more than %(size)s MB of memory") % {"size": limits.megabytes})
+        raise ProcessFailed(_("its process ended early (status %(status)s)") % {"status": done.returncode})
+    try:
+        return Message.read(io.BytesIO(done.stdout))
+    except (EOFError, ValueError) as error:
+        raise ProcessFailed(_("its process ended early")) from error
+
+
+def submissions_waiting(*, at: datetime) -> list[int]:
+    """The keys of those that are to be evaluated, in order of arrival."""
+    fresh = Q(state=State.RECEIVED) & (Q(retry_at=None) | Q(retry_at__lte=at))
+    left = Q(state=State.EVALUATING, begun_at__lt=at - GONE)
+    return list(Submission.objects.filter(fresh | left).order_by("arrived_at", "pk").values_list("pk", flat=True))
+
+
+def submission_evaluate(*, submission_id: int, at: datetime, limits: Limits | None = None) -> bool:
+    """Evaluate one submission, unless another does. Whether it was claimed."""
+    limits = limits or Limits()
+    submission = _claim(submission_id, at)
+    if submission is None:
+        return False
+    try:
+        answer = answer_of(_request_of(submission), limits)
+    except (ProcessFailed, SealedOtherwise, OSError) as error:
+        _fail(submission, error, at)
+        return True
+    _store(submission, answer, at)
+    _publish_by_policy(submission, at)
+    return True
+
+
+def _publish_by_policy(submission: Submission, at: datetime) -> None:
+    """Publish what nobody has to look at first. Of a team that is not confirmed yet, the organizers do."""
+    submission.refresh_from_db()
+    policy, team = submission.policy, submission.team
+    if submission.state != State.WAITING or policy is None or not policy.auto_publish:
+        return
+    if team is not None and team.confirmed_at is not None:
+        submission_publish(submission=submission, reason=_("By itself, as the policy says."), by=None, at=at)
+
+
+@transaction.atomic
+def _claim(submission_id: int, at: datetime) -> Submission | None:
+    rows = Submission.objects.select_for_update(skip_locked=True, of=("self",)).filter(pk=submission_id)
+    fresh = Q(state=State.RECEIVED) & (Q(retry_at=None) | Q(retry_at__lte=at))
+    submission = rows.filter(fresh | Q(state=State.EVALUATING, begun_at__lt=at - GONE)).first()
+    if submission is None:
+        return None
+    if submission.tries >= TRIES:  # it took its worker with it each time
+        _end_failed(submission, _("its process was killed each time"), at)
+        return None
+    Submission.objects.filter(pk=submission.pk).update(
+        state=State.EVALUATING, begun_at=at, retry_at=None, tries=F("tries") + 1
+    )
+    submission.refresh_from_db()
+    events.opening_add(
+        submission=submission,
+        what=Opening.What.PACKAGE,
+        why=_("To check and score it (attempt %(number)s).") % {"number": submission.tries},
+        job=JOB,
+        at=at,
+    )
+    if submission.tries == 1:
+        events.event_add(submission=submission, state=State.EVALUATING, at=at)
+    return submission
+
+
+def _request_of(submission: Submission) -> Message:
+    board, policy, key = submission.board, submission.policy, submission.key
+    assert policy is not None and key is not None
+    values = _values(submission.season) | {
+        "kind": "submission",
+        "board": board.slug,
+        "run_id": submission.run_id,
+        "arrived": submission.arrived_at.astimezone(UTC).date().isoformat(),
+        "embargo_months": policy.embargo_months,
+        "types": board.types,
+    }
+    with submission.package.open("rb") as file:
+        package = file.read()
+    blobs = {"package": package, "private_key": unseal(key.private_sealed).encode()}
+    return Message(values, blobs | _season_files(submission.season, SeasonFile.Part.values))
+
+
+def _values(season: Season) -> dict[str, Any]:
+    board = season.board
+    return {
+        "hits": board.hits,
+        "order": board.order,
+        "fewer": "refuse" if board.fewer_refused else "warn",
+        "measures": board.measures,
+    }
+
+
+def _season_files(season: Season, parts: list[str]) -> dict[str, bytes]:
+    contents = {}
+    for row in season.files.filter(part__in=parts):
+        with row.file.open("rb") as file:
+            contents[row.part] = file.read()
+    return contents
+
+
+def _still_ours(submission: Submission) -> Submission | None:
+    """The submission, locked, if it is still the one that was claimed."""
+    rows = Submission.objects.select_for_update(of=("self",)).filter(pk=submission.pk, state=State.EVALUATING)
+    return rows.filter(begun_at=submission.begun_at, tries=submission.tries).first()
+
+
+@transaction.atomic
+def _fail(submission: Submission, error: Exception, at: datetime) -> None:
+    locked = _still_ours(submission)
+    if locked is None:
+        return
+    said = str(error)
+    if isinstance(error, SealedOtherwise):
+        said = _("the leaderboard's private key cannot be read with this site's SECRET_KEY")
+    if locked.tries < TRIES:
+        locked.state, locked.retry_at = State.RECEIVED, at + PAUSE * locked.tries
+        locked.save(update_fields=["state", "retry_at"])
+        return
+    _end_failed(locked, said, at)
+
+
+def _end_failed(submission: Submission, said: str, at: datetime) -> None:
+    submission.state = State.FAILED
+    submission.save(update_fields=["state"])
+    note = _("The evaluation failed: %(said)s. It used no quota; the organizers can have it tried again.")
+    events.event_add(submission=submission, state=State.FAILED, note=note % {"said": said}, at=at)
+
+
+def _store(submission: Submission, answer: Message, at: datetime) -> None:
+    """Keep what the process said: all of it, or nothing if the submission was canceled or claimed again."""
+    written: list[str] = []
+    try:
+        with transaction.atomic():
+            locked = _still_ours(submission)
+            if locked is not None:
+                _keep(locked, answer, at, written)
+    except BaseException:
+        for name in written:
+            default_storage.delete(name)
+        raise
+
+
+def _keep(submission: Submission, answer: Message, at: datetime, written: list[str]) -> None:
+    values = answer.values
+    submission.diagnostics = {"sentences": values["sentences"], "runs": values["diagnostics"]}
+    submission.evaluated_at = at
+    _take_metadata(submission, values["metadata"])
+    if values["refused"]:
+        submission.state = State.REFUSED
+        submission.save()
+        note = _("It cannot be evaluated, and used no quota:\n%(said)s") % {"said": values["refused"]}
+        events.event_add(submission=submission, state=State.REFUSED, note=note, at=at)
+        return
+    for part in ("dev", "eval"):
+        run = RunArtifact.load(io.BytesIO(answer.blobs[part]))
+        row: Artifact = artifacts.write(submission=submission, part=part, run=run, at=at)
+        written.append(str(row.file.name))
+    for score in values["scores"]:
+        array = np.load(io.BytesIO(answer.blobs[score["blob"]]), allow_pickle=False)
+        stored = Score(
+            submission=submission,
+            part=score["part"],
+            measure=score["measure"],
+            fraction=score["fraction"],
+            value=float(Fraction(score["fraction"])),
+            query_count=score["queries"],
+            software=VERSION,
+            scored_at=at,
+        )
+        file = artifacts.per_query_file(array)
+        stored.per_query.save(str(file.name), file, save=False)
+        written.append(str(stored.per_query.name))
+        stored.save()
+    submission.state, submission.waiting_since = State.WAITING, at
+    submission.save()
+    events.event_add(submission=submission, state=State.CHECKED, at=at)
+    events.event_add(submission=submission, state=State.WAITING, at=at)
+
+
+def _take_metadata(submission: Submission, metadata: dict[str, Any]) -> None:
+    if not metadata:
+        return
+    submission.metadata = metadata
+    submission.team_words = metadata["team"]
+    submission.description = metadata["model_description"]
+    submission.type = metadata["type"]
+    submission.paper, submission.code = metadata.get("paper", ""), metadata.get("code", "")
+    until = metadata.get("embargo_until")
+    submission.embargo_until = date(*map(int, until.split("/"))) if until else None
+
+
+# --- dev runs
+
+
+def dev_scorings_waiting() -> list[int]:
+    """The keys of dev runs that are to be scored, oldest first."""
+    rows = DevScoring.objects.filter(state=DevScoring.State.WAITING).order_by("pk")
+    return list(rows.values_list("pk", flat=True))
+
+
+def dev_scoring_do(*, scoring_id: int, at: datetime, limits: Limits | None = None) -> bool:
+    """Score a dev run, unless another does. Whether it was claimed. Its file goes once it is done."""
+    with transaction.atomic():
+        rows = DevScoring.objects.select_for_update(skip_locked=True, of=("self",)).filter(pk=scoring_id)
+        free = rows.filter(state=DevScoring.State.WAITING).filter(Q(begun_at=None) | Q(begun_at__lt=at - GONE))
+        row = free.select_related("season__board").first()
+        if row is None:
+            return False
+        row.begun_at, row.tries = at, row.tries + 1
+        row.save(update_fields=["begun_at", "tries"])
+    try:
+        if row.tries > TRIES:
+            raise ProcessFailed(_("its process was killed each time"))
+        with row.file.open("rb") as file:
+            run = file.read()
+        values = _values(row.season) | {"kind": "dev", "name": row.name}
+        parts = [SeasonFile.Part.DEV_QUERIES.value, SeasonFile.Part.DEV_QRELS.value]
+        answer = answer_of(Message(values, {"run": run, **_season_files(row.season, parts)}), limits or Limits())
+    except (ProcessFailed, OSError) as error:
+        row.state, row.diagnostics = DevScoring.State.FAILED, {"sentences": [str(error)]}
+    else:
+        done = answer.values
+        row.state = DevScoring.State.REFUSED if done["refused"] else DevScoring.State.DONE
+        row.diagnostics = {"sentences": done["sentences"]}
+        row.scores = {score["measure"]: score["fraction"] for score in done["scores"]}
+    row.ended_at = at
+    row.save(update_fields=["state", "diagnostics", "scores", "ended_at"])
+    row.file.delete()
+    return True

@@ -1,0 +1,97 @@
+"""What happened to a submission, and who is told about it by mail."""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.core.mail import send_mail
+from django.db import transaction
+from django.db.models import Q
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from core.models import Membership, User
+from core.roles import ROLES, Right
+from leaderboards.models import Board, BoardMail, Opening, Submission, SubmissionEvent, SubmissionMessage, TeamMember
+from leaderboards.selectors import family
+
+State = Submission.State
+MAIL_TRIES = 10
+PAUSE = timedelta(minutes=5)
+
+
+def event_add(*, submission: Submission, state: str, at: datetime, by: User | None = None, note: str = "") -> None:
+    """Write down that a submission came into a state, and that its team is to be told; of arrivals and of what waits
+    for them, the organizers too.
+    """
+    SubmissionEvent.objects.create(submission=submission, state=state, by=by, note=note, at=at)
+    said = str(State(state).label)
+    told = {user.pk: user for user in members_of(submission)}
+    if state in (State.RECEIVED, State.WAITING):
+        told |= {user.pk: user for user in organizers_of(submission.board)}
+    mails_add(submission=submission, to=list(told.values()), what=said, text=note, at=at)
+
+
+def mails_add(*, submission: Submission, to: list[User], what: str, text: str, at: datetime) -> None:
+    """Have a mail about a submission sent to people. It names the run's id, and no score."""
+    if not settings.HAS_MAIL:
+        return
+    names = {"board": submission.board.name, "run": submission.run_id, "what": what}
+    subject = " ".join((_("%(board)s: %(run)s: %(what)s") % names).split())[:200]
+    address = settings.SITE_URL.rstrip("/") + reverse("leaderboards:submission", args=[submission.public_id])
+    said = _("Your submission %(run)s to “%(board)s”: %(what)s.") % names
+    body = "\n\n".join(filter(None, [said, text, address])) + "\n"
+    BoardMail.objects.bulk_create(
+        BoardMail(submission=submission, to=user, subject=subject, text=body, made_at=at) for user in to if user.email
+    )
+
+
+def members_of(submission: Submission) -> list[User]:
+    """The people of the team that sent it."""
+    if submission.team is None:
+        return []
+    members = TeamMember.objects.filter(team__in=family(submission.team), user__is_active=True)
+    return [row.user for row in members.select_related("user").order_by("pk")]
+
+
+def organizers_of(board: Board) -> list[User]:
+    """Who may decide about a board's submissions."""
+    roles = [role for role, rights in ROLES.items() if Right.MAINTAIN in rights]
+    rows = Membership.objects.filter(lab=board.lab_id, role__in=roles, user__is_active=True).select_related("user")
+    return [row.user for row in rows.order_by("pk")]
+
+
+def opening_add(
+    *, submission: Submission, what: str, why: str, at: datetime, by: User | None = None, job: str = ""
+) -> Opening:
+    """Write down that something sealed is opened: before it is."""
+    return Opening.objects.create(submission=submission, what=what, why=why, by=by, job=job, at=at)
+
+
+@transaction.atomic
+def message_add(*, submission: Submission, text: str, by: User, is_organizers: bool, at: datetime) -> SubmissionMessage:
+    """Write to the other side: to the team, or to the organizers."""
+    row = SubmissionMessage.objects.create(submission=submission, text=text, by=by, is_organizers=is_organizers, at=at)
+    to = members_of(submission) if is_organizers else organizers_of(submission.board)
+    mails_add(submission=submission, to=to, what=_("a message"), text=text, at=at)
+    return row
+
+
+def mails_send(*, at: datetime, most: int = 200) -> int:
+    """Send what waits. One that the server does not take is tried again, ten times at most. How many were sent."""
+    sent = 0
+    due = BoardMail.objects.filter(sent_at=None, tries__lt=MAIL_TRIES).filter(Q(retry_at=None) | Q(retry_at__lte=at))
+    for key in list(due.order_by("pk").values_list("pk", flat=True)[:most]):
+        with transaction.atomic():
+            mail = due.select_for_update(skip_locked=True, of=("self",)).select_related("to").filter(pk=key).first()
+            if mail is None:
+                continue
+            try:
+                if mail.to.email:
+                    send_mail(mail.subject, mail.text, None, [mail.to.email])
+            except OSError:  # SMTPException is one
+                mail.tries, mail.retry_at = mail.tries + 1, at + PAUSE * 2**mail.tries
+            else:
+                mail.sent_at = at
+                sent += 1
+            mail.save(update_fields=["tries", "retry_at", "sent_at"])
+    return sent

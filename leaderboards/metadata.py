@@ -1,0 +1,141 @@
+"""Requests for other metadata of a submission: what it says and what it is to say, side by side, with history."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from core.errors import NotNow, NotYours, Refused
+from core.models import User
+from evaluation.boards.checking import is_anonymous, tidy_link
+from leaderboards import events
+from leaderboards.models import Decision, MetadataRequest, Submission
+from leaderboards.publishing import decide
+
+Kind, State = MetadataRequest.Kind, MetadataRequest.State
+# Which fields of a submission each kind of request may change.
+FIELDS: dict[str, tuple[str, ...]] = {
+    Kind.LINKS: ("paper", "code"),
+    Kind.TYPO: ("description", "team_words"),
+    Kind.DESCRIPTION: ("description",),
+    Kind.TEAM: ("team_words",),
+}
+TYPO_LETTERS = 5  # that a typo's correction may add, leave out or replace, in each field
+
+
+@transaction.atomic
+def request_add(
+    *, submission: Submission, kind: str, after: Mapping[str, str], why: str, by: User, at: datetime
+) -> MetadataRequest:
+    """Ask for other metadata: `after` has fields of FIELDS for the kind. Raises Refused and NotNow.
+
+    Raises NotYours for whoever is not of the team.
+    """
+    submission = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
+    if by.pk not in {user.pk for user in events.members_of(submission)}:
+        raise NotYours(_("Only the team that sent a submission can ask for other metadata."))
+    if submission.state not in (Submission.State.WAITING, Submission.State.PUBLISHED):
+        raise NotNow(_("Metadata can be changed of what waits for the organizers or is published."))
+    if submission.metadata_requests.filter(state=State.OPEN).exists():
+        raise NotNow(_("The last request for this submission is open still. Take it back first."))
+    wanted = {name: _tidy(name, text) for name, text in after.items() if name in FIELDS[kind]}
+    before = {name: str(getattr(submission, name)) for name in wanted}
+    changed = {name: text for name, text in wanted.items() if text != before[name]}
+    if not changed:
+        raise Refused(_("Nothing would change."))
+    if kind == Kind.TYPO:
+        for name, text in changed.items():
+            if _distance(before[name], text, TYPO_LETTERS) > TYPO_LETTERS:
+                raise Refused(_("That is more than a typo: ask for a clearer description, or another team name."))
+    row = MetadataRequest.objects.create(
+        submission=submission,
+        kind=kind,
+        before={name: before[name] for name in changed},
+        after=changed,
+        why=why.strip(),
+        asked_by=by,
+        asked_at=at,
+    )
+    to = events.organizers_of(submission.board)
+    events.mails_add(submission=submission, to=to, what=_("a request for other metadata"), text=why, at=at)
+    return row
+
+
+def _tidy(name: str, text: str) -> str:
+    text = " ".join(text.split())
+    if name in ("paper", "code"):
+        try:
+            return tidy_link(text)
+        except ValueError as error:
+            raise Refused(f"{error}.") from error
+    if is_anonymous(text):
+        raise Refused(_("Name it: “%(text)s” says nothing.") % {"text": text})
+    return text
+
+
+def _distance(first: str, second: str, most: int) -> int:
+    """Letters to add, leave out or replace (Levenshtein); `most + 1` for anything above."""
+    if abs(len(first) - len(second)) > most:
+        return most + 1
+    row = list(range(len(second) + 1))
+    for number, letter in enumerate(first, start=1):
+        above, row = row, [number]
+        for at, other in enumerate(second):
+            row.append(min(above[at] + (letter != other), above[at + 1] + 1, row[at] + 1))
+        if min(row) > most:
+            return most + 1
+    return row[-1]
+
+
+def is_more_specific(before: str, after: str) -> bool:
+    """Whether another name of a team tells more than before: one that adds words to it, or shares none with it."""
+    words, others = _words(before), _words(after)
+    return bool(others - words)
+
+
+def _words(text: str) -> set[str]:
+    return set("".join(c if c.isalnum() else " " for c in text.casefold()).split())
+
+
+def request_take_back(*, request: MetadataRequest, at: datetime) -> None:
+    """Take a request back. Raises NotNow once it was decided on."""
+    open_one = MetadataRequest.objects.filter(pk=request.pk, state=State.OPEN)
+    if not open_one.update(state=State.TAKEN_BACK, decided_at=at):
+        raise NotNow(_("This request was decided on already."))
+
+
+@transaction.atomic
+def request_decide(
+    *, request: MetadataRequest, accept: bool, override: bool, reason: str, by: User, at: datetime
+) -> MetadataRequest:
+    """Accept a request, which changes the submission, or refuse it.
+
+    Once a score is known, a team's name cannot become more specific, unless the organizer overrides that, with a
+    reason like every decision. Raises Refused and NotNow.
+    """
+    row = MetadataRequest.objects.select_for_update(of=("self",)).get(pk=request.pk)
+    if row.state != State.OPEN:
+        raise NotNow(_("This request was decided on already."))
+    submission = Submission.objects.select_for_update(of=("self",)).get(pk=row.submission_id)
+    if accept:
+        new = row.after.get("team_words")
+        known = submission.published_at is not None
+        if new and known and not override and is_more_specific(submission.team_words, new):
+            said = _("The score is known, and the team's name would tell more than before. Override that, or refuse.")
+            raise Refused(said)
+        stale = [name for name, text in row.before.items() if str(getattr(submission, name)) != text]
+        if stale:
+            raise NotNow(_("The submission has changed since. Refuse this request, and have a new one made."))
+        for name, text in row.after.items():
+            setattr(submission, name, text)
+        submission.save(update_fields=list(row.after))
+    kind, details = Decision.Kind.METADATA, {"before": row.before, "after": row.after}
+    decide(submission, kind, reason, by, at, accepted=accept, override=override, **details)
+    row.state = State.ACCEPTED if accept else State.REFUSED
+    row.decided_by, row.decided_at, row.reason = by, at, reason.strip()
+    row.save(update_fields=["state", "decided_by", "decided_at", "reason"])
+    what = _("other metadata accepted") if accept else _("other metadata refused")
+    to = events.members_of(submission)
+    events.mails_add(submission=submission, to=to, what=what, text=reason, at=at)
+    return row

@@ -1,0 +1,179 @@
+"""Organizers' decisions on submissions, each with a reason: publishing under the release rule, rejecting, flagging."""
+
+import hashlib
+from datetime import UTC, date, datetime
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+from django.db import transaction
+from django.utils.translation import gettext as _
+from numpy.typing import NDArray
+
+from core.errors import NotNow, Refused
+from core.models import User
+from evaluation.boards.ladder import Rule, release
+from leaderboards import artifacts, events
+from leaderboards.models import Decision, Look, Opening, Release, Score, Submission, Team
+from leaderboards.selectors import family, looks_of
+
+State, Kind = Submission.State, Decision.Kind
+Floats = NDArray[np.float64]
+RULE = "the release rule"
+
+
+def decide(submission: Submission, kind: str, reason: str, by: User | None, at: datetime, **details: Any) -> Decision:
+    """Write a decision down. Raises Refused without a reason."""
+    if not reason.strip():
+        raise Refused(_("Say why: the reason is kept, and shown to the team."))
+    return Decision.objects.create(
+        board=submission.board, submission=submission, kind=kind, details=details, reason=reason.strip(), by=by, at=at
+    )
+
+
+@transaction.atomic
+def submission_publish(*, submission: Submission, reason: str, by: User | None, at: datetime) -> Release:
+    """Make a submission an entry: the release rule says what is shown of its eval score, and the look is counted.
+
+    Raises NotNow where it does not wait, or its team has not been confirmed.
+    """
+    locked = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
+    if locked.state != State.WAITING:
+        raise NotNow(_("This submission does not wait for a decision (any more)."))
+    assert locked.team is not None and locked.policy is not None
+    # One release of a team at a time: each is compared with the last.
+    team = Team.objects.select_for_update(of=("self",)).get(pk=locked.team.pk)
+    if team.confirmed_at is None:
+        raise NotNow(_("Confirm the team first: teams are identifiable."))
+    decide(locked, Kind.PUBLISH, reason, by, at)
+    outcome = _release(locked, team, at)
+    locked.state, locked.published_at = State.PUBLISHED, at
+    locked.save(update_fields=["state", "published_at"])
+    Look.objects.create(
+        board=locked.board,
+        season=locked.season,
+        submission=locked,
+        team=team,
+        organization=team.organization.casefold(),
+        person=locked.submitted_by,
+        at=at,
+    )
+    note = outcome.why[0].upper() + outcome.why[1:] + "."
+    events.event_add(submission=locked, state=State.PUBLISHED, by=by, note=note, at=at)
+    submission.refresh_from_db()
+    return outcome
+
+
+def best_of(team: Team, submission: Submission) -> Submission | None:
+    """A team's own last published best in the season of a submission: what the release rule compares with."""
+    released = Release.objects.filter(
+        submission__team__in=family(team), submission__season=submission.season_id, is_shown=True
+    ).select_related("submission")
+    shown = [(Fraction(row.fraction), -row.pk, row.submission) for row in released]
+    return max(shown, key=lambda row: row[:2])[2] if shown else None
+
+
+def _release(submission: Submission, team: Team, at: datetime) -> Release:
+    policy = submission.policy
+    assert policy is not None
+    best = best_of(team, submission)
+    reference, looks = None, 0
+    if best is not None:
+        reference = _per_query(best, at)
+        looks = looks_of(team, submission.season, since=best.release.at).most
+    seed = int.from_bytes(hashlib.sha256(submission.public_id.encode()).digest()[:4], "big")
+    step = None if policy.release_step is None else float(policy.release_step)
+    rule = cast(Rule, policy.release_rule)
+    outcome = release(rule, reference, _per_query(submission, at), step=step, looks=looks, seed=seed)
+    shown = outcome.score
+    return Release.objects.create(
+        submission=submission,
+        is_shown=outcome.shown,
+        fraction="" if shown is None else f"{shown.numerator}/{shown.denominator}",
+        rule=policy.release_rule,
+        why=outcome.why,
+        reference=best,
+        policy=policy,
+        at=at,
+    )
+
+
+def _per_query(submission: Submission, at: datetime) -> Floats:
+    why = _("To compare it as %(rule)s asks.") % {"rule": RULE}
+    events.opening_add(submission=submission, what=Opening.What.PER_QUERY, why=why, job=RULE, at=at)
+    score = Score.objects.get(
+        submission=submission,
+        part="eval",
+        measure=submission.board.ranking_measure,
+        version=None,
+        origin=Score.Origin.COMPUTED,
+    )
+    values = artifacts.per_query(score)
+    assert values is not None
+    return values
+
+
+@transaction.atomic
+def submission_reject(*, submission: Submission, reason: str, by: User, at: datetime) -> Submission:
+    """Do not publish a submission; its team is told why, and no score. Raises NotNow where it does not wait."""
+    decide(submission, Kind.REJECT, reason, by, at)
+    if not Submission.objects.filter(pk=submission.pk, state=State.WAITING).update(state=State.REJECTED):
+        raise NotNow(_("This submission does not wait for a decision (any more)."))
+    submission.refresh_from_db()
+    events.event_add(submission=submission, state=State.REJECTED, by=by, note=reason, at=at)
+    return submission
+
+
+@transaction.atomic
+def submission_flag(*, submission: Submission, flag: str, reason: str, by: User, at: datetime) -> Submission:
+    """Say something about a published entry, for everybody; an empty `flag` takes it away. Raises NotNow."""
+    if submission.state != State.PUBLISHED:
+        raise NotNow(_("Only a published entry can be flagged."))
+    decide(submission, Kind.FLAG if flag.strip() else Kind.UNFLAG, reason, by, at, before=submission.flag, after=flag)
+    Submission.objects.filter(pk=submission.pk).update(flag=flag.strip())
+    submission.refresh_from_db()
+    to = events.members_of(submission)
+    events.mails_add(submission=submission, to=to, what=_("the organizers' remark changed"), text=flag.strip(), at=at)
+    return submission
+
+
+@transaction.atomic
+def submission_mark(*, submission: Submission, is_baseline: bool, reason: str, by: User, at: datetime) -> Submission:
+    """Say whether an entry is the organizers' baseline, which gets no trophy."""
+    before = submission.is_baseline
+    decide(submission, Kind.BASELINE, reason, by, at, before=before, after=is_baseline)
+    Submission.objects.filter(pk=submission.pk).update(is_baseline=is_baseline)
+    submission.refresh_from_db()
+    return submission
+
+
+@transaction.atomic
+def submission_reevaluate(*, submission: Submission, reason: str, by: User, at: datetime) -> Submission:
+    """Have a submission whose evaluation failed evaluated again. Raises NotNow for others."""
+    decide(submission, Kind.REEVALUATE, reason, by, at)
+    rows = Submission.objects.filter(pk=submission.pk, state=State.FAILED)
+    if not rows.update(state=State.RECEIVED, tries=0, retry_at=None, begun_at=None):
+        raise NotNow(_("Only what failed can be evaluated again."))
+    submission.refresh_from_db()
+    events.event_add(submission=submission, state=State.RECEIVED, by=by, note=reason, at=at)
+    return submission
+
+
+@transaction.atomic
+def embargo_extend(*, submission: Submission, until: date, reason: str, by: User, at: datetime) -> Submission:
+    """Let an embargo last longer. Raises NotNow once the entry was revealed, and Refused for an earlier date."""
+    locked = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
+    if not locked.is_hidden(at):
+        raise NotNow(_("This entry is not under embargo: what was shown cannot be hidden again."))
+    assert locked.embargo_until is not None
+    if until <= locked.embargo_until or until <= at.astimezone(UTC).date():
+        said = _("The embargo ends on %(day)s: an extension ends later.")
+        raise Refused(said % {"day": f"{locked.embargo_until:%d %b %Y}"})
+    decide(locked, Kind.EXTEND, reason, by, at, before=f"{locked.embargo_until}", after=f"{until}")
+    locked.embargo_until = until
+    locked.save(update_fields=["embargo_until"])
+    submission.refresh_from_db()
+    text = _("Its embargo lasts until %(day)s.") % {"day": f"{until:%d %b %Y}"}
+    to = events.members_of(submission)
+    events.mails_add(submission=submission, to=to, what=_("embargo extended"), text=text, at=at)
+    return submission

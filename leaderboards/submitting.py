@@ -1,0 +1,211 @@
+"""Sending a run: what the policy asks is checked before anything is stored."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from core.errors import NotNow, Refused
+from core.models import User
+from evaluation.boards.checking import check_metadata, id_problem
+from evaluation.boards.sealing import NotAPackage, read_label, seal
+from leaderboards import events
+from leaderboards.models import Board, BoardKey, DevScoring, PolicyVersion, Season, Submission, Team
+from leaderboards.selectors import open_seasons, quota_of
+
+State = Submission.State
+DEV_SCORINGS_OPEN = 5  # of one person, that wait
+
+
+class QuotaUsed(NotNow):
+    """The team has sent as many runs as the policy allows for now."""
+
+
+def obstacles(*, board: Board, team: Team, policy: PolicyVersion, at: datetime) -> str:
+    """Why a team can send nothing now, or an empty text. Pages say so before anything is uploaded."""
+    quota = quota_of(team, board, policy, at)
+    if quota.next_at is not None and not quota.free:
+        said = _(
+            "%(team)s has sent %(used)s of %(runs)s runs in %(days)s days. The next can be sent from %(at)s UTC on."
+        )
+        names = {"team": team, "used": quota.used, "runs": quota.runs, "days": quota.days}
+        return said % {**names, "at": f"{quota.next_at:%d %b %Y, %H:%M}"}
+    return ""
+
+
+def season_for(board: Board, season: Season | None, at: datetime) -> Season:
+    """The season that a run is for: the newest that has begun, unless another was chosen. Raises NotNow."""
+    begun = open_seasons(board, at)
+    found = begun.first() if season is None else begun.filter(pk=season.pk).first()
+    if found is None:
+        raise NotNow(_("No season of this leaderboard has begun yet."))
+    return found
+
+
+def submission_send(
+    *,
+    board: Board,
+    team: Team,
+    run_id: str,
+    package: bytes,
+    policy_number: int,
+    by: User,
+    at: datetime,
+    season: Season | None = None,
+) -> Submission:
+    """Take a sealed package in, to be evaluated. `policy_number` is that of the policy that the sender accepted.
+
+    Raises Refused, and NotNow where the policy does not allow a run now. Nothing is stored then.
+    """
+    policy = _policy_accepted(board, policy_number, at)
+    if problem := id_problem(run_id, arrived=at.astimezone(UTC).date()):
+        raise Refused(problem[0].upper() + problem[1:] + ".")
+    key = _key_of(board, run_id, package)
+    return _store(board, team, season_for(board, season, at), run_id, package, key, policy, by, at)
+
+
+def submission_seal(
+    *,
+    board: Board,
+    team: Team,
+    run_id: str,
+    metadata: Mapping[str, object],
+    dev: bytes,
+    evaluated: bytes,
+    policy_number: int,
+    by: User,
+    at: datetime,
+    season: Season | None = None,
+) -> Submission:
+    """Seal plain files for the board's key at once, and take the package in: nothing else of them is stored.
+
+    `metadata` are the fields of metadata.json. Raises as `submission_send` does, and Refused for metadata with errors.
+    """
+    policy = _policy_accepted(board, policy_number, at)
+    today = at.astimezone(UTC).date()
+    if problem := id_problem(run_id, arrived=today):
+        raise Refused(problem[0].upper() + problem[1:] + ".")
+    content = json.dumps(metadata, ensure_ascii=False, indent=1).encode()
+    check = check_metadata(content, types=board.types, arrived=today, embargo_months=policy.embargo_months)
+    if check.metadata is None:
+        raise Refused(" ".join(error.message for error in check.errors))
+    key = board.keys.get(retired_at=None)
+    files = {"metadata.json": content, "dev.txt": dev, "eval.txt": evaluated}
+    package = seal(files, to=key.public_pem, board=board.slug, run_id=run_id)
+    return _store(board, team, season_for(board, season, at), run_id, package, key, policy, by, at)
+
+
+def _policy_accepted(board: Board, number: int, at: datetime) -> PolicyVersion:
+    policy = board.policy_at(at)
+    if policy.number != number:
+        said = _("The policy is version %(number)s now. Read it, and send the run again if you accept it.")
+        raise NotNow(said % {"number": policy.number})
+    return policy
+
+
+def _key_of(board: Board, run_id: str, package: bytes) -> BoardKey:
+    """The board's key that a package was sealed for. Raises Refused."""
+    try:
+        label = read_label(package)
+    except NotAPackage as error:
+        said = str(error)
+        raise Refused(said[0].upper() + said[1:] + ".") from error
+    if label.board != board.slug or label.run_id != run_id:
+        said = _(
+            "This package was sealed for “%(run)s” on the leaderboard “%(board)s”, not for “%(asked)s” on this one."
+        )
+        raise Refused(said % {"run": label.run_id, "board": label.board, "asked": run_id})
+    key = board.keys.filter(fingerprint__in=label.fingerprints).order_by("-pk").first()
+    if key is None:
+        said = _("This package was sealed for another key. Seal it for the leaderboard's key: %(fingerprint)s.")
+        raise Refused(said % {"fingerprint": board.keys.get(retired_at=None).fingerprint})
+    return key
+
+
+def _store(
+    board: Board,
+    team: Team,
+    season: Season,
+    run_id: str,
+    package: bytes,
+    key: BoardKey,
+    policy: PolicyVersion,
+    by: User,
+    at: datetime,
+) -> Submission:
+    submission = Submission(
+        board=board,
+        season=season,
+        team=team,
+        run_id=run_id,
+        arrived_at=at,
+        submitted_by=by,
+        policy=policy,
+        team_words=str(team),
+        key=key,
+        package_size=len(package),
+        package_sha256=hashlib.sha256(package).hexdigest(),
+    )
+    with transaction.atomic():
+        # One submission of a team at a time, so that two at once cannot both be the last that the quota allows.
+        team = Team.objects.select_for_update(of=("self",)).get(pk=team.pk)
+        if team.merged_into_id is not None or not team.members.filter(user=by).exists():
+            raise NotNow(_("You cannot submit for this team."))
+        if said := obstacles(board=board, team=team, policy=policy, at=at):
+            raise QuotaUsed(said)
+        if board.submissions.filter(run_id__iexact=run_id).exists():
+            said = _("The id “%(run)s” is taken: ids are given once, for ever. Choose another name.")
+            raise Refused(said % {"run": run_id})
+        submission.package.save("package", ContentFile(package), save=False)
+        try:
+            with transaction.atomic():
+                submission.save()
+        except IntegrityError as error:
+            default_storage.delete(str(submission.package.name))
+            said = _("This id or this very package was submitted before. Choose another id, and seal the run again.")
+            raise Refused(said) from error
+        events.event_add(submission=submission, state=State.RECEIVED, by=by, at=at)
+    return submission
+
+
+@transaction.atomic
+def submission_cancel(*, submission: Submission, by: User, at: datetime) -> Submission:
+    """Take a submission back before it has been evaluated: it uses no quota. Raises NotNow after that."""
+    states = (State.RECEIVED, State.CHECKED)
+    if not Submission.objects.filter(pk=submission.pk, state__in=states).update(state=State.CANCELED):
+        raise NotNow(_("It is being evaluated, or has been: it can be withdrawn once that is done."))
+    submission.refresh_from_db()
+    events.event_add(submission=submission, state=State.CANCELED, by=by, at=at)
+    return submission
+
+
+@transaction.atomic
+def submission_withdraw(*, submission: Submission, why: str, by: User, at: datetime) -> Submission:
+    """Withdraw a submission: its id stays taken, it still counts for the quota, and an entry leaves a line.
+
+    Raises NotNow for one that is not waiting or published.
+    """
+    states = (State.WAITING, State.PUBLISHED)
+    rows = Submission.objects.filter(pk=submission.pk, state__in=states)
+    if not rows.update(state=State.WITHDRAWN, withdrawn_at=at):
+        raise NotNow(_("Only what waits for the organizers or is published can be withdrawn."))
+    submission.refresh_from_db()
+    events.event_add(submission=submission, state=State.WITHDRAWN, by=by, note=why, at=at)
+    return submission
+
+
+@transaction.atomic
+def dev_scoring_ask(*, season: Season, name: str, content: bytes, by: User, at: datetime) -> DevScoring:
+    """Have a run on the dev queries scored: no entry, no quota. Raises NotNow while five of a person's wait."""
+    User.objects.select_for_update(of=("self",), no_key=True).get(pk=by.pk)
+    if by.dev_scorings.filter(state=DevScoring.State.WAITING).count() >= DEV_SCORINGS_OPEN:
+        raise NotNow(_("Five of your runs wait to be scored. Send the next when one is done."))
+    row = DevScoring(season=season, asked_by=by, asked_at=at, name=name[-255:])
+    row.file.save("run", ContentFile(content), save=False)
+    row.save()
+    return row

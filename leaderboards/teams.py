@@ -1,0 +1,178 @@
+"""Teams: founding and joining them, confirming and merging them."""
+
+from datetime import datetime, timedelta
+
+from allauth.account.models import EmailAddress
+from django.conf import settings
+from django.core import signing
+from django.core.mail import send_mail
+from django.db import transaction
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from core.errors import NotNow, NotYours, Refused
+from core.models import User
+from evaluation.boards.checking import is_anonymous
+from leaderboards.models import Board, Decision, Team, TeamInvitation, TeamMember
+
+INVITATION_DAYS = 14
+_INVITED = "invited to a leaderboard"
+
+
+@transaction.atomic
+def team_found(*, board: Board, organization: str, group: str, contributors: str, by: User, at: datetime) -> Team:
+    """A team of one, which may invite others. The organizers confirm it before its first entry is published.
+
+    Raises Refused for names that say nothing, or that another team of the lab has.
+    """
+    organization, group = " ".join(organization.split()), " ".join(group.split())
+    for text in (organization, group):
+        if is_anonymous(text):
+            said = _("“%(text)s” says nothing: teams are identifiable. An entry can be anonymous under an embargo.")
+            raise Refused(said % {"text": text})
+    same = Team.objects.filter(lab=board.lab_id, organization__iexact=organization, group__iexact=group)
+    if same.exists():
+        raise Refused(_("There is a team of this name. Ask one of its members to invite you."))
+    team = Team.objects.create(
+        lab=board.lab,
+        organization=organization,
+        group=group,
+        contributors=contributors,
+        created_by=by,
+        created_at=at,
+    )
+    TeamMember.objects.create(team=team, user=by, joined_at=at)
+    return team
+
+
+def team_leave(*, team: Team, user: User) -> None:
+    """Leave a team. Raises NotNow for the last member of a team that has submitted something."""
+    with transaction.atomic():
+        Team.objects.select_for_update(of=("self",)).get(pk=team.pk)
+        others = team.members.exclude(user=user)
+        if not others.exists() and team.submissions.exists():
+            raise NotNow(_("You are the last member of a team that has submissions. Invite somebody else first."))
+        team.members.filter(user=user).delete()
+
+
+@transaction.atomic
+def team_confirm(*, team: Team, board: Board, reason: str, by: User, at: datetime) -> Team:
+    """Say that a team is who it says it is. Again changes nothing."""
+    if Team.objects.filter(pk=team.pk, confirmed_at=None).update(confirmed_at=at, confirmed_by=by):
+        Decision.objects.create(board=board, team=team, kind=Decision.Kind.CONFIRM, reason=reason, by=by, at=at)
+    team.refresh_from_db()
+    return team
+
+
+@transaction.atomic
+def teams_merge(*, team: Team, into: Team, board: Board, reason: str, by: User, at: datetime) -> Team:
+    """Make two teams one: their runs count together, and the members of the first are in the second.
+
+    Raises Refused where one of them was merged already, or both are the same.
+    """
+    rows = {row.pk: row for row in Team.objects.select_for_update(of=("self",)).filter(pk__in=[team.pk, into.pk])}
+    if len(rows) < 2 or any(row.merged_into_id for row in rows.values()) or team.lab_id != into.lab_id:
+        raise Refused(_("Choose two different teams of this lab that are not merged yet."))
+    Team.objects.filter(pk=team.pk).update(merged_into=into)
+    known = set(into.members.values_list("user", flat=True))
+    for member in team.members.exclude(user__in=known):
+        TeamMember.objects.create(team=into, user=member.user, joined_at=at)
+    details = {"merged": str(team), "into": str(into)}
+    for row in (team, into):
+        Decision.objects.create(
+            board=board, team=row, kind=Decision.Kind.MERGE, details=details, reason=reason, by=by, at=at
+        )
+    team.refresh_from_db()
+    return team
+
+
+@transaction.atomic
+def team_exempt(*, team: Team, board: Board, runs: int, reason: str, by: User, at: datetime) -> Decision:
+    """Let a team send so many runs more than the policy says, within the days that runs count from now on."""
+    if not 1 <= runs <= 10:
+        raise Refused(_("Between 1 and 10 runs more."))
+    return Decision.objects.create(
+        board=board, team=team, kind=Decision.Kind.EXEMPT, details={"runs": runs}, reason=reason, by=by, at=at
+    )
+
+
+# --- invitations
+
+
+def invitation_add(*, board: Board, team: Team | None, email: str, by: User | None, at: datetime) -> TeamInvitation:
+    """Let somebody take part: in a team, or with one that they found. Sends nothing."""
+    until = at + timedelta(days=INVITATION_DAYS)
+    return TeamInvitation.objects.create(
+        board=board, team=team, email=email, invited_by=by, made_at=at, expires_at=until
+    )
+
+
+def invitation_address(invitation: TeamInvitation, *, by_mail: bool = False) -> str:
+    """The link: signed, and worth nothing without its row. The mailed one proves that its reader has the address."""
+    token = signing.dumps([invitation.pk, by_mail], salt=_INVITED)
+    return f"{settings.SITE_URL.rstrip('/')}{reverse('leaderboards:invited', args=[token])}"
+
+
+def open_invitations(at: datetime) -> QuerySet[TeamInvitation]:
+    """What can still be accepted."""
+    return TeamInvitation.objects.filter(accepted_at=None, revoked_at=None, expires_at__gt=at)
+
+
+def invitation_at(token: str, at: datetime) -> tuple[TeamInvitation, bool]:
+    """The open invitation of a link, and whether the link was mailed. Raises NotYours."""
+    gone = NotYours(_("This invitation is no longer valid: it was used, revoked or has expired. Ask for a new one."))
+    try:
+        key, by_mail = signing.loads(token, salt=_INVITED)
+    except signing.BadSignature as error:
+        raise gone from error
+    found = open_invitations(at).select_related("board__lab", "team").filter(pk=key).first()
+    if found is None:
+        raise gone
+    return found, bool(by_mail)
+
+
+def invitation_mail(*, invitation: TeamInvitation, at: datetime) -> None:
+    """Send the link to the invitation's address. Raises OSError where the mail server does not take it."""
+    names = {
+        "board": invitation.board.name,
+        "team": str(invitation.team or ""),
+        "until": f"{invitation.expires_at:%d %b %Y}",
+        "link": invitation_address(invitation, by_mail=True),
+    }
+    if invitation.team is not None:
+        said = _("You are invited to the team “%(team)s”, which takes part in the leaderboard “%(board)s”.")
+    else:
+        said = _("You can take part in the leaderboard “%(board)s”.")
+    link = _("Open this link to choose your name and password. It works once, until %(until)s:\n\n%(link)s\n")
+    subject = " ".join((_("Taking part in “%(board)s”") % names).split())[:200]
+    send_mail(subject, f"{said % names}\n\n{link % names}", None, [invitation.email])
+    TeamInvitation.objects.filter(pk=invitation.pk).update(mailed_at=at)
+
+
+def invitation_revoke(*, invitation: TeamInvitation, at: datetime) -> None:
+    """Take an invitation back. Again, or once it was accepted, changes nothing."""
+    open_one = TeamInvitation.objects.filter(pk=invitation.pk, accepted_at=None, revoked_at=None)
+    open_one.update(revoked_at=at, email="")
+
+
+@transaction.atomic
+def invitation_accept(*, invitation: TeamInvitation, user: User, at: datetime) -> Team | None:
+    """Take part: as a new user (not saved yet, with an address only if it is proven theirs) or as one who is here.
+
+    The team that it is for, if it is for one. Raises NotYours if somebody was faster.
+    """
+    is_new = user.pk is None
+    if is_new:
+        user.save()
+    taken = open_invitations(at).filter(pk=invitation.pk).update(accepted_at=at, accepted_by=user, email="")
+    if not taken:
+        raise NotYours(_("This invitation is no longer valid: it was used, revoked or has expired. Ask for a new one."))
+    if is_new and user.email:
+        EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+    team = invitation.team
+    while team is not None and team.merged_into is not None:
+        team = team.merged_into
+    if team is not None:
+        TeamMember.objects.get_or_create(team=team, user=user, defaults={"joined_at": at})
+    return team

@@ -1,0 +1,337 @@
+"""Evaluating: what a participant learns, what the release rule shows, and that nothing is lost or counted twice."""
+
+import subprocess
+import sys
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.core.files.storage import default_storage
+from django.db import transaction
+
+from core.errors import NotNow, Refused
+from core.models import User
+from core.sealing import seal
+from evaluation.boards.evaluating import Message
+from evaluation.boards.sealing import new_key
+from evaluation.boards.sealing import seal as seal_package
+from leaderboards import artifacts, evaluating, jobs, metadata, publishing, submitting
+from leaderboards.evaluating import Limits
+from leaderboards.models import Artifact, Board, DevScoring, Look, Opening, Score, Submission, SubmissionEvent, Team
+from leaderboards.selectors import looks_of, quota_of
+from tests import factories
+from tests.leaderboards import taking_part
+from tests.leaderboards.taking_part import DAY, NOW
+
+pytestmark = pytest.mark.django_db
+
+
+def states(submission: Submission) -> list[str]:
+    """The states that it came into, in order."""
+    return list(SubmissionEvent.objects.filter(submission=submission).order_by("pk").values_list("state", flat=True))
+
+
+def test_an_evaluation_scores_both_runs_and_keeps_their_tops_sealed(board: Board, team: Team, paul: User) -> None:
+    submission = taking_part.evaluated(board, team, paul, found=3)
+    assert states(submission) == ["received", "evaluating", "checked", "waiting"]
+    assert dict(submission.scores.values_list("part", "fraction")) == {"dev": "3/4", "eval": "3/4"}
+    score = submission.scores.get(part="eval")
+    values = artifacts.per_query(score)
+    assert values is not None and values.tolist() == [1, 1, 1, 0]
+    run = artifacts.load(submission, "eval")
+    assert run is not None and run.top("rank")["e1"] == ("ep1",)
+    for file in (Artifact.objects.get(part="eval").file, score.per_query):
+        assert b"ep1" not in default_storage.open(str(file.name)).read()
+    assert submission.description == taking_part.METADATA["model_description"]
+    [opening] = submission.openings.all()
+    assert (opening.what, opening.job, opening.by) == ("package", evaluating.JOB, None)
+
+
+def test_it_is_evaluated_once_however_many_try(board: Board, team: Team, paul: User) -> None:
+    submission = taking_part.evaluated(board, team, paul)
+    assert not evaluating.submission_evaluate(submission_id=submission.pk, at=NOW)
+    assert evaluating.submissions_waiting(at=NOW + DAY) == []
+    assert submission.scores.count() == 2
+
+
+def broken_package(board: Board, files: dict[str, bytes]) -> bytes:
+    """A package whose content cannot be evaluated."""
+    return seal_package(files, to=board.keys.get().public_pem, board=board.slug, run_id="20261101-red")
+
+
+def test_a_run_with_errors_is_refused_with_its_lines_and_uses_no_quota(board: Board, team: Team, paul: User) -> None:
+    files = {"metadata.json": b'{"team": "Red", "model_description": "x", "type": "full ranking"}'}
+    files |= {"dev.txt": b"d1\tp\t1\nd1\tp\t2\n", "eval.txt": taking_part.run(taking_part.EVAL, 1).encode()}
+    submission = taking_part.evaluated(board, team, paul, sealed=broken_package(board, files))
+    assert submission.state == "refused" and not submission.scores.exists() and not Artifact.objects.exists()
+    assert any("dev.txt, line 2" in sentence for sentence in submission.diagnostics["sentences"])
+    assert "dev.txt, line 2" in submission.events.get(state="refused").note
+    assert quota_of(team, board, board.policies.get(), NOW).used == 0
+
+
+def test_what_the_participant_is_told_says_nothing_of_the_hidden_qrels(board: Board, team: Team, paul: User) -> None:
+    submission = taking_part.evaluated(board, team, paul, found=3)
+    told = str(submission.diagnostics) + str(list(submission.events.values()))
+    assert "ep1" not in told and "3/4" not in told and "0.75" not in told
+
+
+def test_too_little_memory_fails_after_three_tries_and_can_be_tried_again(
+    board: Board, team: Team, paul: User, olga: User
+) -> None:
+    submission = taking_part.send(board, team, paul)
+    at = NOW
+    for attempt in range(1, 4):
+        assert evaluating.submissions_waiting(at=at) == [submission.pk]
+        evaluating.submission_evaluate(submission_id=submission.pk, at=at, limits=Limits(60, 40))
+        submission.refresh_from_db()
+        assert submission.state == ("failed" if attempt == 3 else "received")
+        assert evaluating.submissions_waiting(at=at) == []
+        at += timedelta(hours=1)
+    assert "used no quota" in submission.events.get(state="failed").note
+    assert submission.openings.count() == 3
+    publishing.submission_reevaluate(submission=submission, reason="More memory now", by=olga, at=at)
+    assert evaluating.submission_evaluate(submission_id=submission.pk, at=at)
+    submission.refresh_from_db()
+    assert submission.state == "waiting"
+
+
+def test_a_job_that_is_killed_while_evaluating_leaves_nothing_and_is_done_again(
+    board: Board, team: Team, paul: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submission = taking_part.send(board, team, paul)
+
+    def die(*_arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(evaluating, "answer_of", die)
+        with pytest.raises(KeyboardInterrupt):
+            evaluating.submission_evaluate(submission_id=submission.pk, at=NOW)
+    submission.refresh_from_db()
+    assert submission.state == "evaluating" and evaluating.submissions_waiting(at=NOW + timedelta(minutes=1)) == []
+    later = NOW + evaluating.GONE + timedelta(seconds=1)
+    assert evaluating.submissions_waiting(at=later) == [submission.pk]
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Score, "save", die)
+        evaluating.submission_evaluate(submission_id=submission.pk, at=later)
+    assert not Artifact.objects.exists() and not Score.objects.exists()
+    _folders, files = default_storage.listdir("boards")
+    assert [name for folder in default_storage.listdir("boards/artifacts")[0] for name in
+            default_storage.listdir(f"boards/artifacts/{folder}")[1]] == [] and files == []  # fmt: skip
+    much_later = later + evaluating.GONE + timedelta(seconds=1)
+    assert evaluating.submission_evaluate(submission_id=submission.pk, at=much_later)
+    submission.refresh_from_db()
+    assert (submission.state, submission.tries, submission.scores.count()) == ("waiting", 3, 2)
+
+
+def test_a_process_that_is_killed_gives_no_answer_and_the_submission_another_try(
+    board: Board, team: Team, paul: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submission = taking_part.send(board, team, paul)
+    run = subprocess.run
+
+    def killed(command: list[str], **named: Any) -> subprocess.CompletedProcess[bytes]:
+        shell = [sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"]
+        return run(shell, **named)
+
+    monkeypatch.setattr(evaluating.subprocess, "run", killed)
+    evaluating.submission_evaluate(submission_id=submission.pk, at=NOW)
+    submission.refresh_from_db()
+    assert (submission.state, submission.retry_at) == ("received", NOW + evaluating.PAUSE)
+
+
+def test_an_answer_that_comes_too_late_changes_nothing(
+    board: Board, team: Team, paul: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submission = taking_part.send(board, team, paul)
+    answer_of, later = evaluating.answer_of, NOW + evaluating.GONE + timedelta(seconds=1)
+
+    def slow(request: Message, limits: Limits) -> Message:
+        with monkeypatch.context() as patch:
+            patch.setattr(evaluating, "answer_of", answer_of)
+            evaluating.submission_evaluate(submission_id=submission.pk, at=later)
+        return answer_of(request, limits)
+
+    monkeypatch.setattr(evaluating, "answer_of", slow)
+    evaluating.submission_evaluate(submission_id=submission.pk, at=NOW)
+    submission.refresh_from_db()
+    assert (submission.state, submission.begun_at, submission.scores.count()) == ("waiting", later, 2)
+
+
+def test_a_key_that_is_lost_fails_with_the_reason(board: Board, team: Team, paul: User) -> None:
+    submission = taking_part.send(board, team, paul)
+    board.keys.update(private_sealed=seal(new_key().private_pem))
+    evaluating.submission_evaluate(submission_id=submission.pk, at=NOW)
+    submission.refresh_from_db()
+    assert submission.state == "refused" and "sealed for the keys" in submission.diagnostics["sentences"][0]
+
+
+def test_one_that_cannot_be_evaluated_stops_no_other(
+    board: Board, team: Team, paul: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (taking_part.send(board, team, paul, name) for name in ("one", "two"))
+    default_storage.delete(str(first.package.name))
+    monkeypatch.setattr("django.utils.timezone.now", lambda: NOW)
+    assert jobs.evaluate() == "evaluated: 2"
+    first.refresh_from_db(), second.refresh_from_db()
+    assert (first.state, second.state) == ("received", "waiting")
+
+
+# --- publishing, under the release rule
+
+
+def test_only_a_confirmed_team_is_published(board: Board, paul: User, olga: User) -> None:
+    team = taking_part.team(board, paul)
+    submission = taking_part.evaluated(board, team, paul)
+    with pytest.raises(NotNow, match="Confirm the team"), transaction.atomic():
+        publishing.submission_publish(submission=submission, reason="Fine", by=olga, at=NOW)
+    assert not Look.objects.exists() and not submission.decisions.exists()
+
+
+def test_the_first_score_is_shown_and_no_gain_repeats_the_teams_own_best(
+    board: Board, team: Team, paul: User, olga: User
+) -> None:
+    first = taking_part.published(board, team, paul, olga, "one", found=3)
+    assert (first.release.is_shown, first.release.fraction, first.release.reference) == (True, "3/4", None)
+    second = taking_part.published(board, team, paul, olga, "two", found=4)
+    assert (second.release.is_shown, second.release.fraction, second.release.reference) == (False, "", first)
+    told = " ".join(second.events.values_list("note", flat=True)) + second.release.why
+    assert "4/4" not in told and "1/1" not in told and "no gain" in told
+    assert looks_of(team, board.seasons.get()) == (2, 2, 2)
+    assert [row.what for row in second.openings.order_by("pk")] == ["package", "per_query"]
+    other = taking_part.team(board, factories.user("vera"), "Green", confirmed_by=olga)
+    assert looks_of(other, board.seasons.get()) == (0, 2, 0), "an organization's teams are counted together"
+
+
+def test_under_the_plain_rule_every_score_is_shown(board_plain: Board, paul: User, olga: User) -> None:
+    team = taking_part.team(board_plain, paul, confirmed_by=olga)
+    shown = [taking_part.published(board_plain, team, paul, olga, name, found=found).release.fraction
+             for name, found in (("one", 3), ("two", 1))]  # fmt: skip
+    assert shown == ["3/4", "1/4"]
+
+
+@pytest.fixture
+def board_plain(collection: Any, olga: User) -> Board:
+    """A board that shows every score, and publishes by itself."""
+    return taking_part.make(collection, olga, release_rule="plain")
+
+
+def test_a_board_that_publishes_by_itself_waits_for_the_team_to_be_confirmed(
+    collection: Any, paul: User, olga: User
+) -> None:
+    board = taking_part.make(collection, olga, auto_publish=True)
+    team = taking_part.team(board, paul)
+    assert taking_part.evaluated(board, team, paul, "one").state == "waiting"
+    teams_confirmed = taking_part.teams.team_confirm(team=team, board=board, reason="Known", by=olga, at=NOW)
+    submission = taking_part.evaluated(board, teams_confirmed, paul, "two")
+    assert (submission.state, submission.decisions.get().by) == ("published", None)
+
+
+def test_publishing_twice_is_refused_and_counts_one_look(board: Board, team: Team, paul: User, olga: User) -> None:
+    submission = taking_part.published(board, team, paul, olga)
+    with pytest.raises(NotNow), transaction.atomic():
+        publishing.submission_publish(submission=submission, reason="Again", by=olga, at=NOW)
+    assert Look.objects.count() == 1 and submission.decisions.count() == 1
+
+
+@pytest.mark.parametrize("act", ["publish", "reject", "flag"])
+def test_every_decision_has_a_reason(board: Board, team: Team, paul: User, olga: User, act: str) -> None:
+    submission = taking_part.evaluated(board, team, paul)
+    if act == "flag":
+        publishing.submission_publish(submission=submission, reason="Fine", by=olga, at=NOW)
+    named: dict[str, Any] = {"flag": "An ensemble"} if act == "flag" else {}
+    service = getattr(publishing, f"submission_{act}")
+    with pytest.raises(Refused, match="Say why"), transaction.atomic():
+        service(submission=submission, reason=" ", by=olga, at=NOW, **named)
+    service(submission=submission, reason="Because", by=olga, at=NOW, **named)
+    assert submission.decisions.latest("pk").reason == "Because"
+
+
+def test_an_embargo_is_extended_before_it_ends_and_never_after(
+    board: Board, team: Team, paul: User, olga: User
+) -> None:
+    submission = taking_part.published(board, team, paul, olga, embargo_until="2027/07/31")
+    assert submission.embargo_until == date(2027, 7, 31)
+    last = datetime(2027, 7, 30, 23, 59, 59, tzinfo=NOW.tzinfo)
+    with pytest.raises(NotNow, match="cannot be hidden again"):
+        publishing.embargo_extend(
+            submission=submission, until=date(2028, 1, 1), reason="Review", by=olga, at=last + timedelta(seconds=1)
+        )
+    with pytest.raises(Refused, match="ends later"):
+        publishing.embargo_extend(submission=submission, until=date(2027, 7, 31), reason="Review", by=olga, at=last)
+    publishing.embargo_extend(submission=submission, until=date(2027, 9, 1), reason="Review", by=olga, at=last)
+    assert submission.is_hidden(last + DAY) and submission.decisions.get(kind="extend").details["after"] == "2027-09-01"
+
+
+def test_metadata_change_by_request_with_history_and_a_teams_name_never_tells_more_afterwards(
+    board: Board, team: Team, paul: User, olga: User
+) -> None:
+    submission = taking_part.published(board, team, paul, olga)
+
+    def ask(kind: str, **after: str) -> Any:
+        return metadata.request_add(submission=submission, kind=kind, after=after, why="Please", by=paul, at=NOW)
+
+    def decide(request: Any, accept: bool = True, override: bool = False) -> None:
+        metadata.request_decide(request=request, accept=accept, override=override, reason="So", by=olga, at=NOW)
+
+    decide(ask("links", paper="arxiv.org/abs/1"))
+    submission.refresh_from_db()
+    assert submission.paper == "https://arxiv.org/abs/1"
+    with pytest.raises(Refused, match="more than a typo"):
+        ask("typo", description="Something else entirely")
+    with pytest.raises(Refused, match="Nothing would change"):
+        ask("team", team_words=submission.team_words)
+    longer = ask("team", team_words="Red of Example University, Famous Lab")
+    with pytest.raises(NotNow, match="open still"):
+        ask("typo", description="A red ran")
+    with pytest.raises(Refused, match="tell more"), transaction.atomic():
+        decide(longer)
+    decide(longer, override=True)
+    decide(ask("team", team_words="Example University"))
+    submission.refresh_from_db()
+    assert submission.team_words == "Example University"
+    kept = submission.metadata_requests.order_by("pk").values_list("state", "before", "after")
+    assert [state for state, _before, _after in kept] == ["accepted"] * 3
+    assert kept[0][1:] == ({"paper": ""}, {"paper": "https://arxiv.org/abs/1"})
+
+
+def test_dev_runs_are_scored_at_will_without_an_entry(board: Board, paul: User) -> None:
+    season = board.seasons.get()
+    for name, found in (("a", 1), ("b", 4)):
+        content = taking_part.run(taking_part.DEV, found).encode()
+        row = submitting.dev_scoring_ask(season=season, name=name, content=content, by=paul, at=NOW)
+        assert evaluating.dev_scoring_do(scoring_id=row.pk, at=NOW)
+        assert not evaluating.dev_scoring_do(scoring_id=row.pk, at=NOW)
+    bad = submitting.dev_scoring_ask(season=season, name="c.txt", content=b"d1 p\n", by=paul, at=NOW)
+    evaluating.dev_scoring_do(scoring_id=bad.pk, at=NOW)
+    rows = DevScoring.objects.order_by("pk")
+    assert [(row.state, row.scores.get("RR@10")) for row in rows] == [
+        ("done", "1/4"),
+        ("done", "1/1"),
+        ("refused", None),
+    ]
+    assert "c.txt, line 1" in rows[2].diagnostics["sentences"][1]
+    assert not any(row.file for row in rows) and not board.submissions.exists()
+
+
+def test_six_dev_runs_of_one_person_do_not_wait_at_once(board: Board, paul: User) -> None:
+    season = board.seasons.get()
+    for _number in range(5):
+        submitting.dev_scoring_ask(season=season, name="a", content=b"x", by=paul, at=NOW)
+    with pytest.raises(NotNow, match="Five of your runs"):
+        submitting.dev_scoring_ask(season=season, name="a", content=b"x", by=paul, at=NOW)
+
+
+def test_what_is_opened_is_written_down_before_it_is(
+    board: Board, team: Team, paul: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submission = taking_part.send(board, team, paul)
+    seen: list[int] = []
+
+    def look(*_arguments: Any) -> None:
+        seen.append(Opening.objects.filter(submission=submission).count())
+        raise evaluating.ProcessFailed("no")
+
+    monkeypatch.setattr(evaluating, "answer_of", look)
+    evaluating.submission_evaluate(submission_id=submission.pk, at=NOW)
+    assert seen == [1]
