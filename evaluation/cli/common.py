@@ -284,6 +284,37 @@ def write_whole(path: str) -> Iterator[TextIO]:
         raise BadInput(path, None, f"cannot be written: {error.strerror or error}.") from None
 
 
+def write_bytes(path: str, content: bytes, *, private: bool = False) -> None:
+    """A file that is there whole, or else as it was before. `private`: only its owner may read it. Raises BadInput."""
+    target = Path(path)
+    try:
+        target = target.resolve()
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # for the owner alone
+        try:
+            with os.fdopen(handle, "wb") as out:
+                out.write(content)
+            if not private:
+                os.chmod(temporary, 0o666 & ~_umask())  # noqa: PTH101
+            os.replace(temporary, target)  # noqa: PTH105
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise BadInput(path, None, f"cannot be written: {error.strerror or error}.") from None
+
+
+def read_bytes(path: str, most: int) -> bytes:
+    """A file's content. Raises BadInput where it cannot be read, or has more than `most` bytes."""
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(most + 1)
+    except (OSError, ValueError) as error:
+        raise BadInput(path, None, f"cannot be opened: {getattr(error, 'strerror', None) or error}.") from None
+    if len(content) > most:
+        raise BadInput(path, None, f"more than {most:,} bytes.")
+    return content
+
+
 def is_same_file(one: str, other: str) -> bool:
     try:
         return Path(one).samefile(other)

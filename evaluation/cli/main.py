@@ -28,6 +28,7 @@ from evaluation.cli.leaderboard import add_leaderboard
 from evaluation.cli.pool import add_pool
 from evaluation.cli.qrels import add_qrels
 from evaluation.cli.score import add_score
+from evaluation.cli.seal import add_seal, add_unseal
 from evaluation.cli.upkeep import add_upkeep
 from evaluation.cli.wins import add_wins
 from evaluation.errors import BadInput
@@ -92,4 +93,6 @@ def _parser() -> argparse.ArgumentParser:
     add_agreement(commands)
     add_board(commands)
     add_ladder(commands)
+    add_seal(commands)
+    add_unseal(commands)
     return parser
