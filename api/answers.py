@@ -59,6 +59,12 @@ def do_once(request: Request, do: Callable[[], Response]) -> Response:
     return Response(stored.content, status=stored.status, headers=headers)
 
 
+def answer_forget(request: Request) -> None:
+    """Forget the stored answer of a request that failed after all, so that it can be sent again with the same key."""
+    key = request.headers.get("Idempotency-Key")
+    StoredAnswer.objects.filter(user=request.user, key=key).delete()  # type: ignore[misc]  # only members have tokens
+
+
 def hold(what: str) -> None:
     """Wait until nobody else holds it, and hold it until the transaction ends."""
     with connection.cursor() as cursor:

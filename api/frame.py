@@ -29,7 +29,8 @@ from rest_framework.views import APIView
 from api import answers, tokens
 from api.models import Scope, Token
 from api.problems import Changed, TooLarge, answer_exception
-from api.shapes import Problem
+from api.shapes import Problem, Why
+from core.audit.origin import because
 from core.errors import NotYours
 from core.models import Lab, User
 from core.roles import Right, labs_of, require
@@ -49,6 +50,7 @@ SCOPES = {
     Right.DECIDE: Scope.DECIDE,
     Right.SPEND: Scope.SPEND,
     Right.MANAGE: Scope.MANAGE,
+    Right.SITE: Scope.MANAGE,
 }
 
 
@@ -273,35 +275,6 @@ def _match(endpoint: Endpoint, request: Request, do: Callable[[], Response], *ar
         return do()
 
 
-KEY = OpenApiParameter(
-    "Idempotency-Key",
-    str,
-    OpenApiParameter.HEADER,
-    description="Any text that you choose for this request. Sent again with the same key, it is done once, and gets "
-    "the same answer for seven days. The same key with another request is refused (422).",
-)
-IF_MATCH = OpenApiParameter(
-    "If-Match",
-    str,
-    OpenApiParameter.HEADER,
-    description="An ETag from reading this address: the change is refused (412) if it is not the current one.",
-)
-IF_NONE_MATCH = OpenApiParameter(
-    "If-None-Match",
-    str,
-    OpenApiParameter.HEADER,
-    description="An ETag from reading this address: nothing is sent (304) if it is still the current one.",
-)
-
-HEADERS = {
-    "GET": [IF_NONE_MATCH],
-    "POST": [KEY],
-    "PUT": [KEY, IF_MATCH],
-    "PATCH": [KEY, IF_MATCH],
-    "DELETE": [KEY, IF_MATCH],
-}
-
-
 def operation(
     name: str,
     *,
@@ -314,14 +287,15 @@ def operation(
 ) -> Callable[[Method], Method]:
     """A method of an endpoint: its id in OpenAPI, what it takes and answers, and the right that it needs in the lab.
 
-    Everything but reading may carry an idempotency key; what changes or deletes a thing may carry If-Match.
+    Everything but reading may carry an idempotency key; what changes or deletes a thing may carry If-Match. A `why` in
+    what is sent goes into the audit; what takes nothing else takes that.
     """
 
     def decorate(method: Method) -> Method:
         verb = method.__name__.upper()
-        headers = HEADERS[verb]
+        shape = Why if takes is None and verb == "POST" else takes
         problems: dict[Any, Any] = {
-            (code, "application/problem+json"): Problem for code in _problem_codes(verb, bool(takes))
+            (code, "application/problem+json"): Problem for code in _problem_codes(verb, bool(shape))
         }
         unchanged = {304: None} if verb == "GET" else {}
 
@@ -329,25 +303,39 @@ def operation(
         def run(self: Endpoint, request: Request, *args: Any, **kwargs: Any) -> Any:
             if verb == "GET":
                 return method(self, request, *args, **kwargs)
-            return answers.do_once(
-                request,
-                lambda: _match(self, request, lambda: method(self, request, *args, **kwargs), *args, **kwargs),
-            )
+
+            def do() -> Response:
+                if shape is Why:
+                    checked(Why, request)
+                return method(self, request, *args, **kwargs)  # type: ignore[no-any-return]
+
+            with because(_why_of(request)):
+                return answers.do_once(request, lambda: _match(self, request, do, *args, **kwargs))
 
         run.right = right  # type: ignore[attr-defined]
         doc = " ".join((method.__doc__ or "").split())
         decorated: Method = extend_schema(
             operation_id=name,
-            description=f"{doc}\n\nScope: `{SCOPES[right]}`. Right in the lab: {right}.",
+            description=f"{doc}\n\nScope: `{SCOPES[right]}`. {_who_may(right)}",
             summary=doc.partition(". ")[0].rstrip("."),
-            request=takes,
-            parameters=[*parameters, *headers],
+            request=shape,
+            parameters=list(parameters),
             responses={status: answer, **unchanged, **problems},
             **described,
         )(run)
         return decorated
 
     return decorate
+
+
+def _why_of(request: Request) -> str:
+    """The reason that was sent; none where it is no text, which its shape refuses."""
+    why = request.data.get("why") if isinstance(request.data, Mapping) else None
+    return why if isinstance(why, str) else ""
+
+
+def _who_may(right: Right) -> str:
+    return "Only for admins of the site." if right == Right.SITE else f"Right in the lab: {right}."
 
 
 def _problem_codes(verb: str, takes: bool) -> list[int]:

@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from api.shapes import example
-from core.models import MemberInvitation, Membership
+from core.models import Lab, MemberInvitation, Membership
 from core.people import invitation_address
 
 
@@ -93,3 +93,50 @@ class AuditShape(serializers.Serializer[Any]):
     changes = serializers.DictField(
         source="entry.changes", help_text="By field, before and after; null where only that it changed is kept."
     )
+
+
+# --- labs
+
+
+@example({"name": "Search lab"})
+class LabName(serializers.Serializer[Any]):
+    """What a lab is called."""
+
+    name = serializers.CharField(max_length=Lab._meta.get_field("name").max_length)
+
+
+@example({"name": "Search lab", "invite_admin": True, "email": "anna@example.org"})
+class NewLab(LabName):
+    """A lab, and whether you are its first admin or somebody is invited to be that."""
+
+    invite_admin = serializers.BooleanField(default=False)
+    email = serializers.EmailField(
+        max_length=254, default="", allow_blank=True, help_text="Of whom is invited; may be empty."
+    )
+
+    def validate(self, sent: dict[str, Any]) -> dict[str, Any]:
+        """An address is for an invitation."""
+        if sent["email"] and not sent["invite_admin"]:
+            raise serializers.ValidationError({"email": ["Set invite_admin, or leave this empty."]})
+        return sent
+
+
+INVITED = {
+    "id": 7,
+    "email": "anna@example.org",
+    "role": "admin",
+    "invited_at": "2026-11-22T10:00:00Z",
+    "expires_at": "2026-12-06T10:00:00Z",
+    "link": "https://judge.example.org/invited/eyJ…/",
+}
+
+
+@example({"id": 4, "name": "Search lab", "invitation": INVITED})
+class MadeLab(serializers.ModelSerializer[Lab]):
+    """A new lab, and the invitation of its first admin."""
+
+    invitation = InvitationShape(allow_null=True, help_text="Null if you are its first admin.")
+
+    class Meta:
+        model = Lab
+        fields = ["id", "name", "invitation"]

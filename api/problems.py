@@ -33,6 +33,14 @@ class Changed(exceptions.APIException):
     default_code = "changed"
 
 
+class NotAskedFor(exceptions.APIException):
+    """A background job could not be asked for, and nothing else would do it."""
+
+    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+    default_code = "outage"
+    wait = RETRY_SECONDS
+
+
 class TooLarge(exceptions.APIException):
     """More was sent than is read."""
 

@@ -9,11 +9,40 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
-from api import people_shapes, review_shapes, shapes
+from api import lab_shapes, people_shapes, protection_shapes, review_shapes, shapes
 from api.filters import KeyFilter
 
-SHAPES = (shapes, people_shapes, review_shapes)
+SHAPES = (shapes, lab_shapes, people_shapes, protection_shapes, review_shapes)
 PROBLEM = "#/components/responses/Problem"
+
+
+KEY = OpenApiParameter(
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
+    description="Any text that you choose for this request. Sent again with the same key, it is done once, and gets "
+    "the same answer for seven days. The same key with another request is refused (422).",
+)
+IF_MATCH = OpenApiParameter(
+    "If-Match",
+    str,
+    OpenApiParameter.HEADER,
+    description="An ETag from reading this address: the change is refused (412) if it is not the current one.",
+)
+IF_NONE_MATCH = OpenApiParameter(
+    "If-None-Match",
+    str,
+    OpenApiParameter.HEADER,
+    description="An ETag from reading this address: nothing is sent (304) if it is still the current one.",
+)
+
+HEADERS = {
+    "GET": [IF_NONE_MATCH],
+    "POST": [KEY],
+    "PUT": [KEY, IF_MATCH],
+    "PATCH": [KEY, IF_MATCH],
+    "DELETE": [KEY, IF_MATCH],
+}
 
 
 class BearerTokens(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -28,19 +57,20 @@ class BearerTokens(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
 
 
 class Described(AutoSchema):
-    """What lists can be asked for, beside what operations say of themselves."""
+    """What headers operations may have, and what lists can be asked for, beside what operations say of themselves."""
 
     def get_override_parameters(self) -> list[Any]:
-        """A page of a list, and its filters."""
+        """Headers, a page of a list, and its filters. Where nothing can be read, there is no If-Match."""
+        headers = [header for header in HEADERS[self.method] if header is not IF_MATCH or hasattr(self.view, "get")]
         if self.method != "GET" or getattr(self.view, "pagination_class", None) is None:
-            return []
+            return headers
         page = [
             OpenApiParameter("cursor", str, description="Where the page begins: as “next” and “previous” have it."),
             OpenApiParameter(
                 "limit", {"type": "integer", "minimum": 1}, description="How many a page has: 50, and 500 at most."
             ),
         ]
-        return [*page, *self._filters()]
+        return [*headers, *page, *self._filters()]
 
     def _filters(self) -> Iterator[OpenApiParameter]:
         filterset = getattr(self.view, "filterset_class", None)

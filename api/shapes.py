@@ -77,6 +77,15 @@ class Problem(serializers.Serializer[Any]):
     errors = ProblemField(many=True, required=False)  # type: ignore[assignment]  # its own are not asked for
 
 
+@example({"why": "Half of the work fails the test pairs."})
+class Why(serializers.Serializer[Any]):
+    """Why it is done."""
+
+    why = serializers.CharField(
+        max_length=2000, allow_blank=True, required=False, help_text="Kept in the audit, with what is changed."
+    )
+
+
 # --- the token, labs
 
 

@@ -200,12 +200,5 @@ def bundle(request: Request, pk: int) -> HttpResponseBase:
     """The release bundle as it was last made."""
     campaign = campaign_of(request, pk)
     response = file_response(campaign, StoredFile.Kind.BUNDLE, releasing.NAME)
-    entry_note(
-        subject="release",
-        action="downloaded",
-        key=campaign.pk,
-        lab_id=campaign.lab_id,
-        campaign_id=campaign.pk,
-        campaign=campaign.name,
-    )
+    releasing.bundle_note(campaign=campaign, action="downloaded")
     return response

@@ -54,16 +54,21 @@ def bundle_make(*, campaign: Campaign, at: datetime) -> StoredFile:
         kind = StoredFile.Kind.BUNDLE
         rows = files_write(campaign=campaign, kind=kind, files={NAME: archive}, revision=revision, at=at)
     files_publish(campaign=campaign, kind=kind, rows=rows, at=at)
+    bundle_note(campaign=campaign, action="made", thing=rows[0].sha256)
+    return rows[0]
+
+
+def bundle_note(*, campaign: Campaign, action: str, thing: str = "") -> None:
+    """Note in the audit that the bundle was `made` or `downloaded`; `thing` is its SHA-256."""
     entry_note(
         subject="release",
-        action="made",
+        action=action,
         key=campaign.pk,
-        thing=rows[0].sha256,
+        thing=thing,
         lab_id=campaign.lab_id,
         campaign_id=campaign.pk,
         campaign=campaign.name,
     )
-    return rows[0]
 
 
 def bundle_write(campaign: Campaign, folder: Path) -> tuple[list[Path], int]:

@@ -16,8 +16,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api import review_shapes, shapes
+from api.answers import answer_forget
 from api.filters import KeyFilter
 from api.frame import Endpoint, Pages, checked, operation, user_of
+from api.problems import NotAskedFor
 from api.resources.collections import accepted
 from core.errors import NotNow, NotYours
 from core.roles import Right
@@ -52,6 +54,25 @@ def soon(job: Any, *arguments: Any) -> Callable[[], None]:
             log.warning("%s waits for the next tick: %s", job.name, error)
 
     return ask
+
+
+def ask_now(request: Request, job: Any, *arguments: Any) -> Response:
+    """202, and have a worker do a job that the clock would not have done. Raises NotAskedFor where none can be asked.
+
+    It is asked for when the request's transaction, if it has one, is stored.
+    """
+
+    def ask() -> None:
+        try:
+            job.delay(*arguments)
+        except OperationalError as error:
+            log.warning("%s could not be asked for: %s", job.name, error)
+            answer_forget(request)
+            text = _("This cannot be asked for now. Nothing was changed; try again in a minute.")
+            raise NotAskedFor(text) from error
+
+    transaction.on_commit(ask)
+    return Response({"asked_for": True}, status=202)
 
 
 def by_field(errors: ErrorDict) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""The token, labs, collections, runs, and jobs."""
+"""The token, collections, runs, and jobs."""
 
 import logging
 from typing import Any, cast
@@ -20,7 +20,7 @@ from api.filters import KeyFilter
 from api.frame import Endpoint, Pages, checked, operation, token_of, user_of
 from core.models import Lab
 from core.progress import progress_of
-from core.roles import Right, labs_of, require, roles_of
+from core.roles import Right, labs_of, require
 from evaluation.files.runs import run_name
 from pools import background
 from pools import jobs as pool_jobs
@@ -58,18 +58,6 @@ class Myself(Endpoint):
     def get(self, request: Request) -> Response:
         """Your token: whose it is, what it may do, and until when."""
         return Response(shapes.TokenShape(token_of(request)).data)
-
-
-class Labs(Endpoint):
-    """Your labs."""
-
-    pagination_class = Pages
-
-    @operation("labs", answer=shapes.LabShape(many=True), tags=["Account"])
-    def get(self, request: Request) -> Response:
-        """Your labs, and your role in each."""
-        user = user_of(request)
-        return self.page_of(labs_of(user), shapes.LabShape, roles=roles_of(user))
 
 
 # --- collections

@@ -12,10 +12,18 @@ from api.frame import Endpoint, Pages, checked, operation, user_of
 from core import people
 from core.audit import selectors as audit
 from core.errors import NotYours
-from core.models import MemberInvitation, Membership
+from core.models import Lab, MemberInvitation, Membership
 from core.roles import Right
 
 TAGS = ["People"]
+
+
+def membership_of(lab: Lab, key: int) -> Membership:
+    """A member of a lab. Raises NotYours."""
+    membership = lab.memberships.select_related("lab", "user").filter(pk=key).first()
+    if membership is None:
+        raise NotYours(_("The lab has no such member."))
+    return membership
 
 
 class People(Endpoint):
@@ -32,16 +40,10 @@ class People(Endpoint):
 class PersonOne(Endpoint):
     """One person of a lab."""
 
-    def _membership(self, pk: int, membership_pk: int) -> Membership:
-        membership = self.lab(pk).memberships.select_related("lab", "user").filter(pk=membership_pk).first()
-        if membership is None:
-            raise NotYours(_("The lab has no such member."))
-        return membership
-
     @operation("person", answer=people_shapes.MemberShape, tags=TAGS)
     def get(self, request: Request, pk: int, membership_pk: int) -> Response:
         """One person's role in a lab."""
-        return Response(people_shapes.MemberShape(self._membership(pk, membership_pk)).data)
+        return Response(people_shapes.MemberShape(membership_of(self.lab(pk), membership_pk)).data)
 
     @operation(
         "person_change",
@@ -52,13 +54,13 @@ class PersonOne(Endpoint):
     )
     def patch(self, request: Request, pk: int, membership_pk: int) -> Response:
         """Give a member another role. The last admin of a lab keeps theirs."""
-        membership, sent = self._membership(pk, membership_pk), checked(people_shapes.RoleChange, request)
+        membership, sent = membership_of(self.lab(pk), membership_pk), checked(people_shapes.RoleChange, request)
         return Response(people_shapes.MemberShape(people.role_set(membership=membership, **sent)).data)
 
     @operation("person_remove", status=204, right=Right.MANAGE, tags=TAGS)
     def delete(self, request: Request, pk: int, membership_pk: int) -> Response:
         """Take a member out of a lab. What they made stays."""
-        people.membership_end(membership=self._membership(pk, membership_pk))
+        people.membership_end(membership=membership_of(self.lab(pk), membership_pk))
         return Response(status=204)
 
 

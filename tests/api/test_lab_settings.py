@@ -1,13 +1,11 @@
-"""Through the API: a lab's templates and pay floor, and the data of its workers."""
+"""Through the API: a lab's templates and pay floor."""
 
 from decimal import Decimal
 
 import pytest
 
-from core.models import AuditEntry, Lab
-from judgments.exports import pseudonym
+from core.models import Lab
 from pools.models import Campaign, CampaignTemplate
-from tasks.models import Worker
 from tests import factories
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem
@@ -48,39 +46,3 @@ def test_an_admins_program_sets_the_pay_floor_and_nobody_elses(lab: Lab, program
     lab.refresh_from_db()
     assert lab.pay_floor == Decimal(12)
     assert admin.put(address, {"pay_floor": None}).json() == {"pay_floor": None}
-
-
-def test_an_admins_program_finds_a_worker_hands_over_the_data_and_erases(
-    lab: Lab, campaign: Campaign, alice: Worker, program: Program, stranger: Program
-) -> None:
-    anna = factories.member(lab, "admin", "anna")
-    admin, base, name = Program(anna), f"labs/{lab.pk}/workers/", pseudonym(campaign, alice.pk)
-    factories.do(alice, campaign)
-    label = alice.label
-    assert_problem(admin.get(base), 400, field="who")
-    assert admin.get(f"{base}?who=nobody").json()["results"] == []
-    for words in (label, name):
-        assert [row["id"] for row in admin.get(f"{base}?who={words}").json()["results"]] == [alice.pk]
-
-    one = f"{base}{alice.pk}/"
-    for address in (f"{base}?who={name}", f"{one}data/", f"{one}erasure/"):
-        assert_problem(program.get(address), 403)
-        assert_problem(Program(anna, "read").get(address), 403, says="manage")
-        assert_problem(stranger.get(address), 404)
-    assert not AuditEntry.objects.filter(subject="personal-data").exists()
-    data = admin.get(f"{one}data/").json()
-    assert (data["worker"]["label"], len(data["assignments"])) == (label, 1)
-    assert data["campaigns"] == [{"campaign": campaign.name, "pseudonym_in_exports": name}]
-    assert AuditEntry.objects.filter(subject="personal-data").count() == 1
-
-    plan = admin.get(f"{one}erasure/").json()
-    assert (plan["is_done"], plan["obstacles"], plan["pseudonyms"]) == (False, [], {campaign.name: name})
-    assert_problem(program.post(f"{one}erasure/", {}), 403)
-    alice.refresh_from_db()
-    assert (alice.label, alice.erased_at) == (label, None)
-    done = admin.post(f"{one}erasure/", {"why": "Asked for."}, Idempotency_Key="once").json()
-    assert (done["is_done"], done["goes"]) == (True, {})
-    assert admin.post(f"{one}erasure/", {"why": "Asked for."}, Idempotency_Key="once").json() == done
-    alice.refresh_from_db()
-    assert alice.label != label and alice.erased_at is not None
-    assert admin.get(f"{one}data/").json()["worker"]["label"] != label

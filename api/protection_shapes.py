@@ -1,0 +1,184 @@
+"""What the API shows and takes of data protection: erasing workers, members and campaigns, periods, release bundles."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from api.shapes import FileShape, Money, example
+from judgments.models import Retention
+from tasks.models import Worker
+
+# --- workers
+
+
+@example({"id": 40, "platform": "mturk", "came_at": "2026-11-22T12:00:00Z", "erased_at": None})
+class FoundWorker(serializers.ModelSerializer[Worker]):
+    """A worker who was looked for."""
+
+    class Meta:
+        model = Worker
+        fields = ["id", "platform", "came_at", "erased_at"]
+
+
+@example(
+    {
+        "worker": 40,
+        "platform": "mturk",
+        "pseudonyms": {"pilot": "w-3f9a1c"},
+        "erased_at": None,
+        "is_done": False,
+        "goes": {"texts of messages": 2},
+        "stays": [{"what": "judgments, with their times", "count": 26, "why": "They name nobody."}],
+        "obstacles": [],
+    }
+)
+class ErasureShape(serializers.Serializer[Any]):
+    """What an erasure would do, or has left to do."""
+
+    worker = serializers.IntegerField()
+    platform = serializers.CharField()
+    pseudonyms = serializers.DictField(child=serializers.CharField(), help_text="By the name of the campaign.")
+    erased_at = serializers.DateTimeField(allow_null=True)
+    is_done = serializers.BooleanField(help_text="Whether nothing is left that says who it is.")
+    goes = serializers.DictField(child=serializers.IntegerField(), help_text="How many there are of what is removed.")
+    stays = serializers.ListField(child=serializers.DictField(), help_text="What, how many, and why.")
+    obstacles = serializers.ListField(child=serializers.CharField(), help_text="Why it cannot be done yet.")
+
+
+@example({"why": "Asked for by mail."})
+class NewErasure(serializers.Serializer[Any]):
+    """Why somebody is erased."""
+
+    why = serializers.CharField(
+        max_length=500, allow_blank=True, default="", help_text="Kept in the audit: do not write a name."
+    )
+
+
+def _rows() -> serializers.ListField:
+    return serializers.ListField(child=serializers.DictField())
+
+
+@example(
+    {
+        "worker": {"platform": "mturk", "label": "", "external_id": "A1B2C3", "came_at": "2026-11-22T12:00:00Z"},
+        "lab": "Search lab",
+        "campaigns": [{"campaign": "pilot", "pseudonym_in_exports": "w-3f9a1c"}],
+        "invitations": [],
+        "consents": [],
+        "practice": [],
+        "assignments": [],
+        "judgments": [],
+        "reported_pairs": [],
+        "notes": [{"assignment_id": 31, "text": "I was careful.", "made_at": "2026-11-22T12:00:00Z"}],
+        "messages": [],
+        "submissions": [],
+        "payments": [],
+        "decisions": [],
+    }
+)
+class PersonalData(serializers.Serializer[Any]):
+    """All that is stored of a worker, for the worker. This alone has ids of the platform."""
+
+    worker = serializers.DictField()
+    lab = serializers.CharField()
+    campaigns = _rows()
+    invitations = _rows()
+    consents = _rows()
+    practice = _rows()
+    assignments = _rows()
+    judgments = _rows()
+    reported_pairs = _rows()
+    notes = _rows()
+    messages = _rows()
+    submissions = _rows()
+    payments = _rows()
+    decisions = _rows()
+
+
+# --- members
+
+
+@example(
+    {
+        "account": 12,
+        "closed_at": None,
+        "is_done": False,
+        "goes": {"user name, name, e-mail address and password": 4},
+        "stays": [{"what": "Campaigns", "count": 3, "why": "They belong to the lab."}],
+        "goes_on": ["pilot"],
+        "obstacle": "",
+    }
+)
+class MemberErasure(serializers.Serializer[Any]):
+    """What closing a member's account would do, or did."""
+
+    account = serializers.IntegerField()
+    closed_at = serializers.DateTimeField(allow_null=True)
+    is_done = serializers.BooleanField(help_text="Whether the account is closed.")
+    goes = serializers.DictField(child=serializers.IntegerField(), help_text="How many there are of what is removed.")
+    stays = serializers.ListField(child=serializers.DictField(), help_text="What, how many, and why.")
+    goes_on = serializers.ListField(
+        child=serializers.CharField(), help_text="Campaigns of the member that are not closed, by name."
+    )
+    obstacle = serializers.CharField(help_text="Why it cannot be done yet; empty if it can.")
+
+
+# --- campaigns
+
+
+@example({"workers": 31})
+class CampaignWorkers(serializers.Serializer[Any]):
+    """How many workers of a campaign are not erased."""
+
+    workers = serializers.IntegerField()
+
+
+@example(
+    {
+        "campaign": "pilot",
+        "lab": "Search lab",
+        "goes": {"judgments": 910},
+        "owed": "0.00",
+        "stays": [{"what": "the collection", "why": "It is not the campaign's."}],
+        "obstacles": ["The campaign is not closed."],
+    }
+)
+class CampaignErasure(serializers.Serializer[Any]):
+    """What erasing a whole campaign would do."""
+
+    campaign = serializers.CharField()
+    lab = serializers.CharField()
+    goes = serializers.DictField(child=serializers.IntegerField(), help_text="How many there are of what is removed.")
+    owed = Money(help_text="What its assignments earned, in all.")
+    stays = serializers.ListField(child=serializers.DictField(), help_text="What, and why.")
+    obstacles = serializers.ListField(child=serializers.CharField(), help_text="Why it cannot be done.")
+
+
+@example({"name": "pilot", "why": "Its consent ends with the project."})
+class NewCampaignErasure(NewErasure):
+    """The name of the campaign, so that nobody erases another by mistake, and why."""
+
+    name = serializers.CharField(max_length=100)
+
+
+@example(
+    {"file": {"name": "release.zip", "size": 51200, "sha256": "9f86d0", "made_at": "2026-11-22T14:00:00Z"}, "why": ""}
+)
+class BundleShape(serializers.Serializer[Any]):
+    """The release bundle as it was last made, and why it was not made since."""
+
+    file = FileShape(allow_null=True, help_text="Null if none was made.")
+    why = serializers.CharField(help_text="Why the last attempt was refused or failed; empty if it succeeded.")
+
+
+# --- periods
+
+
+@example({"worker_days": 365, "audit_days": None})
+class RetentionShape(serializers.ModelSerializer[Retention]):
+    """After how many days a lab's personal data go by themselves; null keeps them until somebody erases them."""
+
+    class Meta:
+        model = Retention
+        fields = ["worker_days", "audit_days"]
+        extra_kwargs = {name: {"required": True} for name in fields}

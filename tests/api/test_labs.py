@@ -1,0 +1,66 @@
+"""Through the API: making labs and renaming them; and why something was done, in the audit."""
+
+import pytest
+
+from core.models import AuditEntry, Lab, MemberInvitation, Membership, User
+from pools.models import Campaign
+from tests import factories
+from tests.api.conftest import Program
+from tests.api.test_frame import assert_problem
+
+pytestmark = pytest.mark.django_db
+
+
+def test_an_admin_of_the_site_makes_a_lab_once_and_is_its_admin(ada: User, lab: Lab, program: Program) -> None:
+    site = Program(ada)
+    assert_problem(program.post("labs/", {"name": "New lab"}), 403, says="admin of this site")
+    assert_problem(Program(ada, "read", "write").post("labs/", {"name": "New lab"}), 403, says="manage")
+    assert_problem(site.post("labs/", {}), 400, field="name")
+    assert_problem(site.post("labs/", {"name": lab.name.upper()}), 400, field="name", says="already a lab")
+    assert_problem(site.post("labs/", {"name": "New lab", "email": "x@example.org"}), 400, field="email")
+    assert Lab.objects.count() == 1
+
+    made = site.post("labs/", {"name": "New lab"}, Idempotency_Key="once").json()
+    assert site.post("labs/", {"name": "New lab"}, Idempotency_Key="once").json() == made
+    assert (Lab.objects.count(), made["invitation"]) == (2, None)
+    assert Membership.objects.get(lab=made["id"]).role == Membership.Role.ADMIN
+    assert site.get(f"labs/{made['id']}/").json() == {"id": made["id"], "name": "New lab", "role": "admin"}
+
+
+def test_the_link_of_a_new_labs_first_admin_is_answered_once(ada: User) -> None:
+    site, sent = Program(ada), {"name": "New lab", "invite_admin": True, "email": "anna@example.org"}
+    made = site.post("labs/", sent, Idempotency_Key="once").json()
+    again = site.post("labs/", sent, Idempotency_Key="once").json()
+    assert "/invited/" in made["invitation"]["link"]
+    assert again == made | {"invitation": made["invitation"] | {"link": None}}
+    invitation = MemberInvitation.objects.get(lab=made["id"])
+    assert (invitation.email, invitation.role) == ("anna@example.org", "admin")
+    assert not Membership.objects.filter(lab=made["id"]).exists()
+
+
+def test_an_admin_renames_their_lab_and_nobody_elses(lab: Lab, program: Program, stranger: Program) -> None:
+    admin, address = Program(factories.member(lab, "admin", "anna")), f"labs/{lab.pk}/"
+    assert_problem(stranger.get(address), 404)
+    assert_problem(program.patch(address, {"name": "Ours"}), 403)
+    assert_problem(stranger.patch(address, {"name": "Ours"}), 404)
+    assert_problem(admin.patch(address, {"name": ""}), 400, field="name")
+    assert_problem(admin.patch(address, {"name": "Olga's lab"}), 400, field="name", says="already a lab")
+    before = admin.get(address)
+    assert admin.patch(address, {"name": "Ours"}, If_Match=before["ETag"]).json()["name"] == "Ours"
+    assert_problem(admin.patch(address, {"name": "Mine"}, If_Match=before["ETag"]), 412)
+    lab.refresh_from_db()
+    assert lab.name == "Ours"
+
+
+def test_why_something_was_done_is_in_the_audit(program: Program, campaign: Campaign) -> None:
+    address = f"campaigns/{campaign.pk}/"
+    assert_problem(program.post(f"{address}pause/", {"why": ["no", "text"]}), 400, field="why")
+    assert_problem(program.post(f"{address}pause/", {"reason": "x"}), 400, field="reason")
+    campaign.refresh_from_db()
+    assert campaign.state == Campaign.State.OPEN
+
+    program.post(f"{address}pause/", {"why": "Half of it fails."})
+    program.post(f"{address}resume/")
+    program.post(f"{address}close/", {"why": "Enough."}, Idempotency_Key="once")
+    kept = AuditEntry.objects.filter(subject="pools_campaign", changes__has_key="state").order_by("id")
+    assert [entry.why for entry in kept][-3:] == ["Half of it fails.", "", "Enough."]
