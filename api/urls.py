@@ -10,6 +10,7 @@ from api.resources import (
     collections,
     lab_settings,
     labs,
+    material,
     outcomes,
     people,
     protection,
@@ -58,6 +59,12 @@ routes = [
         outcomes.VersionQrels.as_view(),
         name="version_qrels",
     ),
+    path("collections/<int:pk>/outside-scores/", material.Outside.as_view(), name="outside_scores"),
+    path("collections/<int:pk>/preferences/", material.Preferences.as_view(), name="preferences"),
+    path(
+        "collections/<int:pk>/preferences/<int:import_pk>/", material.PreferencesOne.as_view(), name="preferences_one"
+    ),
+    path("collections/<int:pk>/judgments/", material.Judgments.as_view(), name="judgments_import"),
     path("runs/", collections.Runs.as_view(), name="runs"),
     path("runs/<int:pk>/", collections.RunOne.as_view(), name="run"),
     path("jobs/", collections.Jobs.as_view(), name="jobs"),
@@ -80,6 +87,7 @@ routes = [
     path(f"{CAMPAIGN}/progress/", campaigns.Progress.as_view(), name="progress"),
     path(f"{CAMPAIGN}/queries/", campaigns.Queries.as_view(), name="queries"),
     path(f"{CAMPAIGN}/consent/", campaigns.ConsentOne.as_view(), name="consent"),
+    path(f"{CAMPAIGN}/panel/", material.Panel.as_view(), name="panel"),
     path(f"{CAMPAIGN}/test-pairs/", campaigns.TestPairs.as_view(), name="test_pairs"),
     path(f"{CAMPAIGN}/test-pairs/suggest/", campaigns.TestPairsSuggest.as_view(), name="test_pairs_suggest"),
     path(f"{CAMPAIGN}/test-pairs/decide/", campaigns.TestPairsDecide.as_view(), name="test_pairs_decide"),

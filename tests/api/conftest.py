@@ -5,8 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.http import HttpResponse
-from django.test import Client
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, Client, encode_multipart
 from django.utils import timezone
 
 from api import tokens
@@ -55,10 +54,12 @@ class Program:
         """Delete something."""
         return self._call("delete", address, **headers)
 
-    def upload(self, address: str, **fields: Any) -> HttpResponse:
+    def upload(self, address: str, method: str = "post", **fields: Any) -> Any:
         """Send a form with files."""
-        headers = {"Authorization": f"Bearer {self.text}"}
-        return self.client.post(f"/api/v1/{address}", fields, headers=headers)  # type: ignore[return-value]
+        content, headers = encode_multipart(BOUNDARY, fields), {"Authorization": f"Bearer {self.text}"}
+        return self.client.generic(
+            method.upper(), f"/api/v1/{address}", content, content_type=MULTIPART_CONTENT, headers=headers
+        )
 
 
 @pytest.fixture

@@ -148,7 +148,7 @@ def test_a_viewer_changes_nothing_whatever_the_token(viewer: Program, campaign: 
             address = re.sub(r"<int:\w+>", "1", address).replace("<slug:name>", "x" * 16)
             answer = getattr(viewer, verb)(address, {}) if verb != "delete" else viewer.delete(address)
             if answer.status_code == 415:  # of files
-                answer = viewer.upload(address)
+                answer = viewer.upload(address, verb)
             assert_problem(answer, 403, says="viewer" if method.right != Right.SITE else "admin of this site")
             refused += 1
     assert refused > 20

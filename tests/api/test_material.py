@@ -1,0 +1,148 @@
+"""Through the API: panels, and what was scored or judged elsewhere."""
+
+import json
+from urllib.parse import urlsplit
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from api.models import StoredAnswer
+from judgments.exports import pseudonym
+from pools import background
+from pools.models import Campaign, Collection, Job, OutsideScores, PreferenceImport
+from tasks import links
+from tasks.models import Worker
+from tests import factories
+from tests.api.conftest import Program
+from tests.api.test_frame import assert_problem
+
+pytestmark = pytest.mark.django_db
+
+
+def file(content: str, name: str = "scores.tsv") -> SimpleUploadedFile:
+    """A file to send."""
+    return SimpleUploadedFile(name, content.encode())
+
+
+# --- panels
+
+
+def test_people_get_personal_links_that_are_listed_and_stored_nowhere_else(
+    campaign: Campaign, program: Program, viewer: Program, stranger: Program
+) -> None:
+    address, sent = f"campaigns/{campaign.pk}/panel/", {"names": [" Ann ", "ben@example.org", "Ann"]}
+    assert_problem(viewer.get(address), 403)
+    assert_problem(viewer.post(address, sent), 403)
+    assert_problem(stranger.post(address, sent), 404)
+    assert_problem(Program(program.user, "read").get(address), 403, says="write")
+    assert_problem(program.post(address, {"names": []}), 400, field="names")
+    assert_problem(program.post(address, {"names": ["Ann", "  "]}), 400, field="names")
+    assert_problem(program.post(address, {"names": ["x" * 101]}), 400, field="names")
+    assert not Worker.objects.filter(label="Ann").exists()
+
+    made = program.post(address, sent, Idempotency_Key="once").json()["members"]
+    again = program.post(address, sent, Idempotency_Key="once").json()["members"]
+    assert [member["name"] for member in made] == ["Ann", "ben@example.org"]
+    assert again == [member | {"link": None} for member in made]
+    ann = Worker.objects.get(label="Ann")
+    assert links.home_of(made[0]["link"].rstrip("/").rpartition("/")[2]) == (ann, campaign)
+    assert made[0]["link"] not in json.dumps(list(StoredAnswer.objects.values("content")))
+    assert made[0]["worker"] == pseudonym(campaign, ann.pk)
+
+    factories.do(ann, campaign)
+    [listed] = program.get(f"{address}?name=an").json()["results"]
+    assert (listed["name"], listed["assignments"], listed["consented"]) == ("Ann", 1, False)
+    assert Client().get(urlsplit(listed["link"]).path)["Location"].endswith("/consent/")
+    assert len(program.get(address).json()["results"]) == 2
+    assert program.post(address, {"names": ["Ann"]}).json()["members"][0]["assignments"] == 1
+    assert campaign.invitations.count() == 2
+
+
+# --- scores from elsewhere
+
+
+def test_scores_from_elsewhere_are_stored_replaced_and_deleted(
+    collection: Collection, program: Program, viewer: Program
+) -> None:
+    address = f"collections/{collection.pk}/outside-scores/"
+    assert_problem(viewer.get(address), 404)
+    assert_problem(viewer.upload(address, "put", source="x", file=file("red 0.5\n")), 403)
+    assert_problem(program.upload(address, "put", source="x"), 400, field="file")
+    assert_problem(program.upload(address, "put", file=file("red 0.5\n")), 400, field="source")
+    wrong = {"red high\n": "scores.tsv, line 1", "mauve 0.5\n": "none of the", "red 0.5\n" * 200_000: "1 MB"}
+    for content, says in wrong.items():
+        refused = program.upload(address, "put", source="x", file=file(content))
+        assert_problem(refused, 400, field="file", says=says)
+    assert not OutsideScores.objects.exists()
+
+    stored = program.upload(
+        address, "put", source="A leaderboard, MRR@10", file=file("green 0.25 2\nred 0.5 1\nmauve 0.1\n")
+    ).json()
+    assert stored["scores"] == [
+        {"run": "red", "score": 0.5, "rank": 1},
+        {"run": "green", "score": 0.25, "rank": 2},
+        {"run": "mauve", "score": 0.1, "rank": None},
+    ]
+    assert (stored["source"], stored["unknown"]) == ("A leaderboard, MRR@10", 1)
+    assert viewer.get(address).json() == stored
+    assert (
+        program.upload(address, "put", source="Another", file=file("red 0.75\n")).json()["scores"][0]["score"] == 0.75
+    )
+    assert OutsideScores.objects.count() == 1
+    assert_problem(viewer.delete(address), 403)
+    assert program.delete(address).status_code == 204
+    assert program.delete(address).status_code == 204
+    assert not OutsideScores.objects.exists()
+
+
+# --- judgments from elsewhere
+
+
+def test_preferences_from_elsewhere_are_imported_by_a_job_listed_and_deleted(
+    collection: Collection, program: Program, viewer: Program, stranger: Program
+) -> None:
+    address = f"collections/{collection.pk}/preferences/"
+    assert_problem(viewer.upload(address, file=file("q1 p1 p2 p1\n"), note="By hand."), 403)
+    assert_problem(program.upload(address, note="By hand."), 400, field="file")
+    assert_problem(program.upload(address, file=file("q1 p1 p2 p1\n")), 400, field="note")
+    assert not Job.objects.exists()
+
+    asked = program.upload(address, file=file("q1 p1 p2 p9\n", "old.txt"), note="By hand.").json()
+    background.job_do(job_id=asked["id"])
+    failed = program.get(f"jobs/{asked['id']}/").json()
+    assert failed["state"] != "done"
+    assert "line 1" in json.dumps([failed["error"], failed["complaints"]])
+    assert not PreferenceImport.objects.exists()
+
+    asked = program.upload(address, file=file("q1 p1 p2 p1\nq1 p2 p1 p1\n", "old.txt"), note="By hand.").json()
+    background.job_do(job_id=asked["id"])
+    assert program.get(f"jobs/{asked['id']}/").json()["state"] == "done"
+    [listed] = viewer.get(address).json()["results"]
+    assert (listed["name"], listed["note"], listed["judgment_count"], listed["pair_count"]) == ("old", "By hand.", 2, 1)
+    one = f"{address}{listed['id']}/"
+    assert viewer.get(one).json() == listed
+    assert_problem(stranger.get(one), 404)
+    assert_problem(viewer.delete(one), 403)
+    assert program.delete(one).status_code == 204
+    assert_problem(program.delete(one), 404)
+    assert not PreferenceImport.objects.exists()
+
+
+def test_judgments_from_elsewhere_become_a_campaign(collection: Collection, program: Program, viewer: Program) -> None:
+    address = f"collections/{collection.pk}/judgments/"
+    lines = "q1 p1 p2 p1 ann\nq1 p1 p2 p2 bob\n"
+    assert_problem(viewer.upload(address, file=file(lines)), 403)
+    assert_problem(program.upload(address), 400, field="file")
+    assert_problem(program.upload(address, file=file(lines), question="x" * 301), 400, field="question")
+    sent = {"name": "of 2021", "note": "Students.", "question": "Which one?"}
+    asked = program.upload(address, file=file(lines, "old.txt"), **sent).json()
+    background.job_do(job_id=asked["id"])
+    done = program.get(f"jobs/{asked['id']}/").json()
+    made = program.get(f"campaigns/{done['campaign']}/").json()
+    assert (made["name"], made["state"], made["settings"]["question"]) == ("of 2021", "closed", "Which one?")
+    assert Campaign.objects.get(pk=made["id"]).origin["judgments"] == 2
+    again = program.upload(address, file=file(lines, "again.txt"), name="twice").json()
+    background.job_do(job_id=again["id"])
+    assert "already been imported" in program.get(f"jobs/{again['id']}/").json()["error"]
+    assert Campaign.objects.count() == 1
