@@ -277,6 +277,7 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "results:version_file": R.EXPORT,
     "results:version_scores": R.SEE,
     "results:version_scores_file": R.SEE,
+    "leaderboards:import": R.MAINTAIN,
     # public boards: one that is not public is there for the people of its lab alone
     "boards:boards": R.PUBLIC,
     "boards:board": R.PUBLIC,

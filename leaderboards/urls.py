@@ -1,6 +1,8 @@
 """Addresses of leaderboards."""
 
-from django.urls import URLPattern
+from django.urls import path
+
+from leaderboards import import_views
 
 app_name = "leaderboards"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [path("leaderboards/<slug:slug>/import", import_views.import_board, name="import")]

@@ -237,7 +237,13 @@ NOT_PAGES = {
     *("judging:consent", "judging:take", "judging:instructions", "judging:item", "judging:save", "judging:finish"),
     *("judging:leave", "judging:done", "judging:report", "judging:note"),
     *("boards:boards", "boards:board", "boards:entry", "boards:time", "boards:policy", "boards:files", "boards:file"),
-    *("boards:everything", "boards:atom", "boards:embedding", "boards:embed"),  # tests/leaderboards/test_public.py
+    *(
+        "boards:everything",
+        "boards:atom",
+        "boards:embedding",
+        "boards:embed",
+        "leaderboards:import",
+    ),  # tests/leaderboards/test_public.py
     *("api:token_revoke", "api:description", "api:webhook_act", "api:delivery_repeat"),
     *(
         "core:labs",

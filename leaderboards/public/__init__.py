@@ -1,0 +1,1 @@
+"""What everybody can see of a board, and take away."""

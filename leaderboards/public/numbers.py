@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from evaluation.boards.entries import Entry, Summary, rounded, summarize
+from evaluation.boards.gaps import Trend, gap_trend
 from leaderboards.models import SeasonFile
 from leaderboards.public.archive import public_files
 from leaderboards.public.reading import Published, Shown
@@ -30,20 +31,26 @@ def steps(entries: Sequence[Shown]) -> list[Step]:
     return found[::-1]
 
 
-def gap_numbers(entries: Sequence[Shown]) -> Summary:
-    """How dev and eval go together, over the printed scores of entries that show both."""
-    return summarize(
-        [
-            Entry(
-                key=entry.id,
-                date=entry.day,
-                dev=None if entry.dev is None else rounded(entry.dev),
-                eval=None if entry.eval is None else rounded(entry.eval),
-            )
-            for entry in entries
-            if not entry.withdrawn_on
-        ]
-    )
+class Gaps(NamedTuple):
+    """How dev and eval go together, over the printed scores of entries that show both, and how their gap changes."""
+
+    summary: Summary
+    trend: Trend | None
+
+
+def gap_numbers(entries: Sequence[Shown]) -> Gaps:
+    """The numbers beside the figures of dev and eval. No trend with less than three entries, or on one day."""
+    plain = [
+        Entry(
+            key=entry.id,
+            date=entry.day,
+            dev=None if entry.dev is None else rounded(entry.dev),
+            eval=None if entry.eval is None else rounded(entry.eval),
+        )
+        for entry in entries
+        if not entry.withdrawn_on
+    ]
+    return Gaps(summarize(plain), gap_trend(plain))
 
 
 def collection_facts(board: Published) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from leaderboards.public import figures
 from leaderboards.public.reading import published
 from pools.models import Collection
 from tests.conftest import REPOSITORY
-from tests.leaderboards.boards import NOW, OPENED, entry, filled, public_board, team
+from tests.leaderboards.public_boards import NOW, OPENED, entry, filled, public_board, team
 
 pytestmark = pytest.mark.django_db
 SCRIPT = REPOSITORY / "docs" / "board_page.py"

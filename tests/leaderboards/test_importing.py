@@ -1,0 +1,153 @@
+"""The past of a board: both of MS MARCO's CSV files become entries."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.models import Lab, User
+from evaluation.errors import BadInput
+from leaderboards.importing import NotImported, board_import
+from leaderboards.models import Board
+from leaderboards.public.reading import published
+from pools.models import Collection
+from tests import factories
+from tests.leaderboards.public_boards import NOW, entry, public_board
+
+pytestmark = pytest.mark.django_db
+DOCUMENTS = """\
+id,date,,description,team,paper,code,type,MRR@10 (Dev),MRR@10 (Eval),tweet
+20200811-late,2020/08/11,🏆,"Late, but ""best"" yet",Team A — Lab,https://example.org/a,,full ranking,0.390,0.310,
+20200810b,2020/08/10,🏛,Baseline (NDRM3),Organizers,,,reranking,,0.293,1293306436399685632
+20200811-same,2020/08/11,,Same day,Team B,example.org/b,https://example.org/c,reraking,0.391,0.310,
+20200812-anon--,2020/08/12,🏆,Anonymous,Anonymous,,,full ranking,0.400,0.320,
+"""
+PASSAGES = """\
+id,,description,team,paper,code,type,date,eval,dev,tweet
+,🏆,Unnamed,Hongyin Zhu,,,reranking,2019/06/26,0.174,,
+20200101-x,🏆,Wrongly marked,Team,,,full ranking,2020/01/01,0.170,0.180,
+,,First,Other,,,reranking,2019/06/20,0.173,
+"""
+
+
+@pytest.fixture
+def board(collection: Collection) -> Board:
+    """A board without entries."""
+    return public_board(collection)
+
+
+def bring(board: Board, text: str, name: str = "board.csv") -> object:
+    """Import a file's text."""
+    return board_import(board=board, source=io.BytesIO(text.encode()), filename=name, by=None, at=timezone.now())
+
+
+def test_entries_trophies_and_scores_come_out_as_published(board: Board) -> None:
+    done = board_import(
+        board=board, source=io.BytesIO(DOCUMENTS.encode()), filename="doc.csv", by=None, at=timezone.now()
+    )
+    found = done.summary
+    assert (found.entries, found.baselines, found.trophies, found.disagreements, found.both) == (4, 1, 2, (), 3)
+    shown = published(board, NOW).entries
+    assert [(one.run_id, one.rank, one.mark, one.printed_dev, one.printed_eval) for one in shown] == [
+        ("20200812-anon--", 1, "trophy", "0.400", "0.320"),
+        ("20200811-late", 2, "trophy", "0.390", "0.310"),
+        ("20200811-same", 2, "", "0.391", "0.310"),
+        ("20200810b", 4, "baseline", "", "0.293"),
+    ]
+    same = board.submissions.get(run_id="20200811-same")
+    assert (same.type, same.paper, same.state, same.origin) == (
+        "reranking", "https://example.org/b", "published", "imported"
+    )  # fmt: skip
+    assert {score.origin for score in same.scores.all()} == {"published"}
+    assert board.submissions.get(run_id="20200810b").link.endswith("/1293306436399685632")
+    assert "Imported from doc.csv." in {event.note for event in same.events.all()}
+
+
+def test_disagreements_are_listed_and_the_scores_decide(board: Board, tmp_path: Path) -> None:
+    file = tmp_path / "passages.csv"
+    file.write_text(PASSAGES, "utf-8")
+    out = io.StringIO()
+    call_command("import_board", "small", str(file), stdout=out)
+    assert "passages.csv, line 3: 20200101-x has a trophy that it has not earned." in out.getvalue()
+    assert "passages.csv, line 4: import-3 has earned a trophy that it does not have." in out.getvalue()
+    assert "3 entries, of these 0 baselines; 2 trophies, 2 disagreements; 1 with both scores." in out.getvalue()
+    marks = {one.run_id: one.mark for one in published(board, NOW).entries}
+    assert marks == {"import-1": "trophy", "20200101-x": "", "import-3": "trophy"}
+
+
+def test_a_dry_run_and_json_say_what_would_come_of_it(board: Board, tmp_path: Path) -> None:
+    file = tmp_path / "doc.csv"
+    file.write_text(DOCUMENTS, "utf-8")
+    out, err = io.StringIO(), io.StringIO()
+    call_command("import_board", "small", str(file), "--json", "--dry-run", stdout=out, stderr=err)
+    facts = json.loads(out.getvalue())
+    assert (facts["entries"], facts["trophies"], facts["disagreements"], facts["both"]) == (4, 2, [], 3)
+    assert {note["line"] for note in facts["notes"]} == {4}
+    assert not board.submissions.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (DOCUMENTS.replace("0.400", "four"), "board.csv, line 5: dev score"),
+        (DOCUMENTS.replace("2020/08/12", "2020/13/12"), "board.csv, line 5: date"),
+        (DOCUMENTS.replace("20200812-anon--", "x" * 61), "board.csv, line 5: id"),
+        (DOCUMENTS.replace("20200812-anon--", "20200810B"), "a second time"),
+    ],
+)
+def test_a_wrong_line_is_named_and_nothing_is_imported(board: Board, text: str, says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        bring(board, text)
+    assert not board.submissions.exists()
+
+
+def test_what_does_not_fit_the_board_is_refused(board: Board) -> None:
+    with pytest.raises(NotImported, match=r"scores by MRR@100, and Board small ranks by RR@10"):
+        bring(board, DOCUMENTS.replace("MRR@10 ", "MRR@100 "))
+    with pytest.raises(NotImported, match="has no entries"):
+        bring(board, DOCUMENTS.splitlines()[0] + "\n")
+    bring(board, DOCUMENTS)
+    with pytest.raises(NotImported, match=r"has had 4 of these ids: 20200810b, 20200811-late"):
+        bring(board, DOCUMENTS)
+    assert board.submissions.count() == 4
+    with pytest.raises(CommandError, match="There is no board 'none'"):
+        call_command("import_board", "none", "file.csv")
+    with pytest.raises(CommandError, match="has no season 'Third'; it has: First"):
+        call_command("import_board", "small", "file.csv", "--season", "Third")
+
+
+def test_an_organizer_imports_on_the_page_and_sees_what_came_of_it(board: Board, client: Client, rita: User) -> None:
+    place = reverse("leaderboards:import", args=["small"])
+    viewer = factories.member(Lab.objects.get(members=rita), "viewer")
+    client.force_login(viewer)
+    assert client.post(place).status_code == 403
+    client.force_login(factories.user("outsider"))
+    assert client.get(place).status_code in (403, 404)
+    client.force_login(rita)
+    season = board.seasons.get().pk
+    bad = SimpleUploadedFile("bad.csv", DOCUMENTS.replace("0.400", "four").encode())
+    refused = client.post(place, {"file": bad, "season": season})
+    assert refused.status_code == 400 and "bad.csv, line 5: dev score" in refused.content.decode()
+    done = client.post(place, {"file": SimpleUploadedFile("p.csv", PASSAGES.encode()), "season": season})
+    page = done.content.decode()
+    assert done.status_code == 200 and "3 entries are imported" in page and "Wrongly marked" in page
+    assert board.submissions.get(run_id="20200101-x").submitted_by == rita
+    again = client.post(place, {"file": SimpleUploadedFile("p.csv", PASSAGES.encode()), "season": season})
+    assert again.status_code == 409 and "has had 3 of these ids" in again.content.decode()
+
+
+def test_imported_entries_come_before_later_ones_and_count_apart(board: Board, client: Client) -> None:
+    bring(board, DOCUMENTS)
+    entry(board, "new", on=NOW.date(), eval="0.32")
+    shown = published(board, NOW).entries
+    assert [(one.run_id, one.rank, one.mark) for one in shown][:2] == [
+        ("20200812-anon--", 1, "trophy"), ("20261101-new", 1, "")
+    ]  # fmt: skip
+    page = client.get(reverse("boards:board", args=["small"])).content.decode()
+    assert "<dt>Imported<dd>4<" in page and "<dt>Without runs<dd>4<" in page and "as published" in page
