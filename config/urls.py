@@ -22,6 +22,7 @@ urlpatterns = [
     path("", include("judgments.urls")),
     path("", include("results.urls")),
     path("", include("leaderboards.urls")),
+    path("", include("leaderboards.upkeep.urls")),
     path("boards/", include("leaderboards.public.urls")),
     path("", include("api.urls")),
 ]

@@ -278,6 +278,9 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "results:version_scores": R.SEE,
     "results:version_scores_file": R.SEE,
     "leaderboards:import": R.MAINTAIN,
+    # the upkeep of leaderboards
+    "upkeep:upkeep": (R.SEE, R.SPEND),
+    "upkeep:decide": R.SPEND,
     # public boards: one that is not public is there for the people of its lab alone
     "boards:boards": R.PUBLIC,
     "boards:board": R.PUBLIC,
