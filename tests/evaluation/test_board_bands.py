@@ -1,0 +1,89 @@
+"""How sure the order of a board is."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from scipy import stats
+
+from evaluation.boards.bands import bands, mean_intervals, paired_p, resampled_ranks
+
+RANDOM = np.random.default_rng(5)
+NOISE = RANDOM.random(200)
+# Two that differ by noise, two that are clearly lower and differ by noise, one that is lower still.
+SCORES = np.array([
+    NOISE + RANDOM.normal(0, 0.1, 200) + level for level in (0.5, 0.5, 0.4, 0.4, 0.2)
+])  # fmt: skip
+tables = arrays.arrays(
+    np.float64, st.tuples(st.integers(1, 5), st.integers(2, 12)), elements=st.sampled_from([0, 0.25, 0.5, 1])
+)
+
+
+def test_bands_part_where_an_entry_is_significantly_below_the_first() -> None:
+    assert bands(SCORES) == [1, 1, 2, 2, 3]
+    assert bands(SCORES[::-1]) == [3, 2, 2, 1, 1]
+    assert bands(SCORES[:1]) == [1]
+    assert bands(np.zeros((0, 4))) == []
+
+
+def test_the_level_is_divided_by_the_comparisons() -> None:
+    p = paired_p(SCORES[0], SCORES[2])
+    low = np.tile(SCORES[2], (3, 1))
+    board = np.vstack([SCORES[0], low])
+    assert bands(board, level=3 * p * 1.01) == [1, 2, 2, 2]
+    assert bands(board, level=3 * p * 0.99) == [1, 1, 1, 1]
+
+
+@given(tables)
+def test_every_band_is_a_stretch_of_the_order_that_begins_with_its_best(scores: np.ndarray) -> None:  # type: ignore[type-arg]
+    found = bands(scores)
+    order = np.argsort(-scores.mean(axis=1), kind="stable")
+    along = [found[entry] for entry in order]
+    assert along == sorted(along)
+    assert sorted(set(along)) == list(range(1, max(along) + 1))
+
+
+@given(tables)
+def test_p_and_intervals_are_those_of_scipy(scores: np.ndarray) -> None:  # type: ignore[type-arg]
+    one, other = scores[0], scores[-1]
+    if (one - other).std() > 0:
+        assert paired_p(one, other) == pytest.approx(stats.ttest_rel(one, other).pvalue)
+    else:
+        assert paired_p(one, other) == float(one[0] == other[0])
+    count = scores.shape[1]
+    for own, interval in zip(scores, mean_intervals(scores), strict=True):
+        assert interval is not None
+        half = stats.t.ppf(0.975, count - 1) * own.std(ddof=1) / count**0.5
+        assert interval == (pytest.approx(own.mean() - half), pytest.approx(own.mean() + half))
+
+
+def test_one_query_has_no_interval() -> None:
+    assert mean_intervals([[0.5], [1.0]]) == [None, None]
+
+
+def test_ranks_under_resampling_tell_sure_from_unsure() -> None:
+    found = resampled_ranks(SCORES)
+    assert [(one.low, one.high) for one in found] == [(1, 2), (1, 2), (3, 4), (3, 4), (5, 5)]
+    assert sum(one.first for one in found) == pytest.approx(1)
+    assert all(0.02 < one.first < 0.98 for one in found[:2])
+    assert found[4].first == 0
+    assert resampled_ranks(SCORES) == found != resampled_ranks(SCORES, seed=1)
+
+
+@given(tables)
+def test_equal_entries_share_ranks_and_the_chance_to_be_first(scores: np.ndarray) -> None:  # type: ignore[type-arg]
+    twice = np.vstack([scores, scores[:1]])
+    found = resampled_ranks(twice, draws=50)
+    assert found[0] == found[-1]
+    assert sum(one.first for one in found) == pytest.approx(1)
+    assert all(1 <= one.low <= one.high <= len(twice) for one in found)
+
+
+def test_what_is_no_table_of_scores_is_refused() -> None:
+    with pytest.raises(ValueError, match="1 dimensions"):
+        bands([1.0, 2.0])
+    with pytest.raises(ValueError, match="not a finite number"):
+        mean_intervals([[float("nan")]])
+    with pytest.raises(ValueError, match="no queries"):
+        resampled_ranks(np.zeros((2, 0)))
