@@ -1,7 +1,8 @@
 """Judgments that were made elsewhere, with whoever made them: lines, and what other tools export.
 
 Formats are told by content: lines `query a b preferred worker time` (prefj's log is the first four columns), Mechanical
-Turk's results (CSV), Label Studio's export of Pairwise (JSON), Potato's output (JSON lines, CSV or TSV).
+Turk's results (CSV; answers in columns, or crowd-form's in one of JSON), Label Studio's exports of Pairwise (JSON,
+JSON-MIN, CSV or TSV), Potato's output and exports of pairwise and radio schemes (JSON lines, CSV or TSV).
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ _LEFT = ("a", "passage_a", "doc_a", "docid_a", "docno_a", "pid_a", "id_a", "left
 _RIGHT = (
     *("b", "passage_b", "doc_b", "docid_b", "docno_b", "pid_b", "id_b", "right", "right_id", "doc2", "passage2", "id2"),
 )
-_PREFERRED = ("preferred", "preference", "choice", "answer", "best", "winner", "selection", "label")
-_SAYS_LEFT = frozenset({"a", "left", "1", "first", "option a", "item a", "passage a", "response a"})
-_SAYS_RIGHT = frozenset({"b", "right", "2", "second", "option b", "item b", "passage b", "response b"})
-_SAYS_TIE = frozenset({"tie", "equal", "same", "no preference", "both", "neither", ""})
+_PREFERRED = ("preferred", "preference", "choice", "answer", "best", "winner", "selection", "label", "category")
+_SAYS_LEFT = frozenset({"a", "left", "1", "first"})
+_SAYS_RIGHT = frozenset({"b", "right", "2", "second"})
+_SAYS_TIE = frozenset({"tie", "equal", "same", "no preference", "both", "neither", "none", ""})
+_KIND = re.compile(r"^(option|item|passage|response|text|statement|document|answer|result) ")
 
 
 class Made(NamedTuple):
@@ -83,6 +85,8 @@ def read_judgments(source: Source, *, name: str | None = None) -> Judgments:
     lower = [column.strip().lower() for column in header]
     if {"hitid", "assignmentid", "workerid"} <= set(lower):
         return _mturk(every, file.name)
+    if {"annotation_id", "annotator", "lead_time"} <= set(lower):
+        return _label_studio_table(every, file.name)
     if "instance_id" in lower and ("user" in lower or "user_id" in lower):
         return _potato_table(every, file.name)
     return _plain(every, file.name)
@@ -124,10 +128,12 @@ def _plain(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
 
 def _mturk(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
     def made() -> Iterator[Made]:
-        compared: list[tuple[str, str, str, list[str], str]] | None = None
-        for line, row in _records(rows, name):
-            if compared is None:
-                compared = _compared(list(row), name)
+        known: dict[tuple[str, ...], list[tuple[str, str, str, list[str], str]]] = {}
+        for line, record in _records(rows, name):
+            row = record | _task_answers(record.get(TASK_ANSWERS, ""), name, line)
+            if (names := tuple(row)) not in known:
+                known[names] = _compared(names, name, line if record.get(TASK_ANSWERS) else 1)
+            compared = known[names]
             status = row.get("AssignmentStatus", "")
             if status.lower() == "rejected" or row.get("Reject", "").strip():
                 judgments.leave_out("of rejected assignments")
@@ -149,7 +155,32 @@ def _mturk(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
     return judgments
 
 
-def _compared(names: Sequence[str], name: str) -> list[tuple[str, str, str, list[str], str]]:
+TASK_ANSWERS = "Answer.taskAnswers"
+
+
+def _task_answers(text: str, name: str, line: int) -> dict[str, str]:
+    """The answers of a task made of crowd-form's elements, which are JSON in one column, as columns of their own."""
+    if not text.strip():
+        return {}
+    try:
+        forms = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(name, line, f"{TASK_ANSWERS} is not JSON ({error}).") from None
+    answers: dict[str, str] = {}
+    for form in forms if isinstance(forms, list) else [forms]:
+        for key, value in form.items() if isinstance(form, dict) else ():
+            if isinstance(value, dict):  # radio buttons, or crowd-classifier's label
+                answers |= {f"Answer.{key}.{option}": _plain_value(chosen) for option, chosen in value.items()}
+            else:
+                answers[f"Answer.{key}"] = _plain_value(value)
+    return answers
+
+
+def _plain_value(value: Any) -> str:
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str("" if value is None else value)
+
+
+def _compared(names: Sequence[str], name: str, line: int) -> list[tuple[str, str, str, list[str], str]]:
     """For each pair that a HIT shows: the columns of its query, left and right passage, its answers, and its number."""
     inputs = {column.removeprefix("Input.").lower(): column for column in names if column.startswith("Input.")}
     answers = [column for column in names if column.startswith("Answer.")]
@@ -164,7 +195,7 @@ def _compared(names: Sequence[str], name: str) -> list[tuple[str, str, str, list
     if not found:
         raise BadInput(
             name,
-            1,
+            line,
             "no columns of a comparison: a query (Input.query), two passages by id (Input.a, Input.b) and an answer "
             f"(Answer.preferred). There are {', '.join([*inputs.values(), *answers][:12]) or 'none of that kind'}.",
         )
@@ -181,10 +212,14 @@ def _is_answer(column: str, suffix: str) -> bool:
 
 
 def _answer(row: Mapping[str, str], answers: Sequence[str], suffix: str) -> str:
-    """The answer of a field, or of radio buttons that each have a column (`Answer.preferred.left` is `true`)."""
+    """The answer of a field or of crowd-classifier (`Answer.preferred.label`), or of radio buttons that each have a
+    column (`Answer.preferred.left` is `true`).
+    """
     for column in answers:
         parts = column.removeprefix("Answer.").split(".")
         if len(parts) == 1 and row[column].strip():
+            return row[column]
+        if parts[1:] == ["label"] and row[column].strip():
             return row[column]
         if len(parts) > 1 and row[column].strip().lower() in ("true", "1", "on"):
             return parts[-1]
@@ -210,34 +245,73 @@ def _label_studio(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
             yield from _of_task(task, number)
 
     def _of_task(task: Any, number: int) -> Iterator[Made]:
+        if isinstance(task, dict) and "annotation_id" in task:  # JSON-MIN: an annotation, with its task's data
+            yield from _of_annotation(judgments, task, number, name)
+            return
         if not isinstance(task, dict) or not isinstance(task.get("data"), dict):
             raise BadInput(name, number, "task: not one of Label Studio's (no `data`). Export as JSON.")
-        data = {str(key).lower(): str(value) for key, value in task["data"].items()}
-        query, left, right = (_column({key: key for key in data}, names, "") for names in (_QUERY, _LEFT, _RIGHT))
-        if not (query and left and right):
-            message = "task: its data need a query and the ids of two passages (query_id, a, b); it has "
-            raise BadInput(name, number, message + (", ".join(list(data)[:12]) or "nothing") + ".")
         for annotation in task.get("annotations") or []:
             chosen = [
-                result.get("value", {}).get("selected")
+                result.get("value")
                 for result in annotation.get("result") or []
                 if isinstance(result, dict) and result.get("type") == "pairwise"
             ]
-            if annotation.get("was_cancelled") or not chosen:
-                judgments.leave_out("skipped or without a preference")
-                continue
-            preferred = _side(str(chosen[0] or ""), data[left], data[right], name, number)
-            if preferred is None:
-                judgments.leave_out("without a preference")
-                continue
             by = annotation.get("completed_by", "")
             worker = str(by.get("id", by.get("email", "")) if isinstance(by, dict) else by)
-            at = _time(str(annotation.get("created_at") or ""), name, number)
-            yield _checked(Made(number, data[query], data[left], data[right], preferred, worker, at), name)
+            flat = {"annotator": worker, "chosen": chosen}
+            flat |= {key: annotation.get(key) for key in ("created_at", "was_cancelled")}
+            yield from _of_annotation(judgments, task["data"] | flat, number, name)
 
     judgments = Judgments("Label Studio's pairwise export", iter(()))
     judgments.made = made()
     return judgments
+
+
+def _label_studio_table(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
+    def made() -> Iterator[Made]:
+        for line, row in _records(rows, name):
+            record: dict[str, Any] = {key: _results_in(value) for key, value in row.items()}
+            record["was_cancelled"] = row.get("was_cancelled", "").lower() in ("true", "1")
+            yield from _of_annotation(judgments, record, line, name)
+
+    judgments = Judgments("Label Studio's pairwise export", iter(()))
+    judgments.made = made()
+    return judgments
+
+
+def _results_in(value: str) -> Any:
+    """The results of a control, which are JSON in a cell (`[{"selected": "left"}]`); any other value as it is."""
+    if value.startswith("[") and '"selected"' in value:
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def _of_annotation(judgments: Judgments, record: Mapping[str, Any], number: int, name: str) -> Iterator[Made]:
+    """What one annotation says, given with its task's data and its controls' results by name."""
+    data = {str(key).lower(): str(value) for key, value in record.items() if not isinstance(value, list)}
+    query, left, right = (_column({key: key for key in data}, names, "") for names in (_QUERY, _LEFT, _RIGHT))
+    if not (query and left and right):
+        message = "task: its data need a query and the ids of two passages (query_id, a, b); it has "
+        raise BadInput(name, number, message + (", ".join(list(data)[:12]) or "nothing") + ".")
+    chosen = [
+        str(result["selected"] or "")
+        for value in record.values()
+        for result in (value if isinstance(value, list) else ())
+        if isinstance(result, dict) and "selected" in result
+    ]
+    if record.get("was_cancelled") or not chosen:
+        judgments.leave_out("skipped or without a preference")
+        return
+    preferred = _side(chosen[0], data[left], data[right], name, number)
+    if preferred is None:
+        judgments.leave_out("without a preference")
+        return
+    at = _time(str(record.get("created_at") or ""), name, number)
+    worker = str(record.get("annotator") or "")
+    yield _checked(Made(number, data[query], data[left], data[right], preferred, worker, at), name)
 
 
 # --- Potato
@@ -250,20 +324,22 @@ def _potato_json(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
                 value = json.loads(row)
             except (ValueError, RecursionError) as error:
                 raise BadInput(name, line, f"not JSON ({error}).") from None
-            if not isinstance(value, dict) or not isinstance(value.get("label_annotations"), dict):
-                raise BadInput(name, line, "no `label_annotations`, which each line of Potato's output has.")
-            labels = [
-                answer if isinstance(answer, str) and answer.lower() not in ("true", "1", "on") else label
-                for chosen in value["label_annotations"].values()
+            schemes = value.get("label_annotations", value.get("labels")) if isinstance(value, dict) else None
+            if not isinstance(schemes, dict):
+                raise BadInput(
+                    name, line, "no `label_annotations` or `labels`, which each line of Potato's output has."
+                )
+            answers = [
+                (str(scheme), str(label), _plain_value(answer))
+                for scheme, chosen in schemes.items()
                 if isinstance(chosen, dict)
                 for label, answer in chosen.items()
-                if answer not in (False, None, "", "false", "0")
             ]
             timing = value.get("behavioral_data")
             time = str(timing.get("timestamp") or "") if isinstance(timing, dict) else ""
             worker = str(value.get("user_id", value.get("user", "")))
             instance = str(value.get("instance_id", value.get("id", "")))
-            yield from _of_potato(judgments, line, instance, labels, worker, time, name)
+            yield from _of_potato(judgments, line, instance, answers, worker, time, name)
 
     judgments = Judgments("Potato's output", iter(()))
     judgments.made = made()
@@ -274,13 +350,14 @@ def _potato_table(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
     def made() -> Iterator[Made]:
         for line, row in _records(rows, name):
             lower = {key.lower(): value for key, value in row.items()}
-            labels = [
-                value if value.lower() not in ("true", "1", "on") else key.rpartition(":::")[2]
+            # A scheme's label has a column: `scheme:::label` in its output, `scheme.label` in its exports.
+            answers = [
+                (parts[0], parts[2], value.removeprefix(f"{parts[0]}:::"))
                 for key, value in row.items()
-                if ":::" in key and value.strip() and value.lower() not in ("false", "0")
+                if (parts := key.partition(":::" if ":::" in key else "."))[1] and not parts[2].startswith("_")
             ]
             worker = lower.get("user", lower.get("user_id", ""))
-            yield from _of_potato(judgments, line, lower["instance_id"], labels, worker, "", name)
+            yield from _of_potato(judgments, line, lower["instance_id"], answers, worker, "", name)
 
     judgments = Judgments("Potato's output", iter(()))
     judgments.made = made()
@@ -288,18 +365,62 @@ def _potato_table(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
 
 
 def _of_potato(
-    judgments: Judgments, line: int, instance: str, labels: Sequence[str], worker: str, time: str, name: str
+    judgments: Judgments,
+    line: int,
+    instance: str,
+    answers: Sequence[tuple[str, str, str]],
+    worker: str,
+    time: str,
+    name: str,
 ) -> Iterator[Made]:
     parts = next((split for mark in ("\t", "::", "|", ",", " ") if len(split := instance.split(mark)) == 3), [])
     if not parts:
         message = f"the instance '{quote_value(instance)}' does not name its query and two passages, as in `q1|p2|p7`."
         raise BadInput(name, line, message)
     query, a, b = (part.strip() for part in parts)
-    preferred = _side(labels[0] if labels else "", a, b, name, line)
+    preferred = _side(_potato_answer(answers, (a, b), name, line), a, b, name, line)
     if preferred is None:
         judgments.leave_out("without a preference")
         return
     yield _checked(Made(line, query, a, b, preferred, worker, _time(time, name, line)), name)
+
+
+_NOT_CHOSEN = ("", "false", "none", "null")
+
+
+def _potato_answer(answers: Sequence[tuple[str, str, str]], passages: tuple[str, str], name: str, line: int) -> str:
+    """Which side the answers of an instance name, given as (scheme, label, value); empty if none does.
+
+    A pairwise scheme has the side as its `selection`, or a `scale_value` below 0 for the left one; radio buttons have
+    one label with a value. Raises BadInput if two schemes name sides, and neither is called `preferred` or so.
+    """
+    found: dict[str, str] = {}
+    for scheme, label, value in answers:
+        if label in ("selection", "scale_value"):
+            found[scheme] = value if label == "selection" else _scale_side(value, name, line)
+    if not found:
+        marked = [answer for answer in answers if answer[2].strip().lower() not in _NOT_CHOSEN]
+        for scheme, label, value in marked:
+            if said := next((said for said in (label, value) if said in passages or _says(said)), ""):
+                found[scheme] = said
+        if not found and marked:
+            found[marked[0][0]] = marked[0][1]
+    named = {scheme: said for scheme, said in found.items() if scheme.lower() in _PREFERRED}
+    chosen = named if len(found) > 1 else found
+    if len(chosen) != 1 and found:
+        schemes = ", ".join(quote_value(scheme) for scheme in found)
+        raise BadInput(name, line, f"{schemes}: more than one comparison. Call the one that counts `preferred`.")
+    return next(iter(chosen.values()), "")
+
+
+def _scale_side(value: str, name: str, line: int) -> str:
+    if not value.strip():
+        return ""
+    try:
+        number = float(value)
+    except ValueError:
+        raise BadInput(name, line, f"scale_value '{quote_value(value)}' is not a number.") from None
+    return "left" if number < 0 else "right" if number > 0 else "tie"
 
 
 # --- what all have in common
@@ -335,15 +456,22 @@ def _side(value: str, left: str, right: str, name: str, line: int) -> str | None
     """The passage that an answer means, by its id or its side; None for a tie."""
     if value in (left, right):
         return value
-    said = value.strip().lower()
-    if said in _SAYS_LEFT:
-        return left
-    if said in _SAYS_RIGHT:
-        return right
-    if said in _SAYS_TIE:
+    said = _says(value)
+    if said in ("left", "right"):
+        return left if said == "left" else right
+    if said == "tie":
         return None
     message = f"the answer '{quote_value(value)}' is neither of the two passages, nor left, right, a, b or a tie."
     raise BadInput(name, line, message)
+
+
+def _says(value: str) -> str:
+    """`left`, `right` or `tie`, as an answer in words means it; empty for anything else."""
+    said = _KIND.sub("", value.strip().lower())
+    for words, meaning in ((_SAYS_LEFT, "left"), (_SAYS_RIGHT, "right"), (_SAYS_TIE, "tie")):
+        if said in words:
+            return meaning
+    return ""
 
 
 def _checked(made: Made, name: str) -> Made:

@@ -67,6 +67,67 @@ POTATO = (
 )
 POTATO_TSV = b"user\tinstance_id\tdisplayed_text\tpreference:::A\tpreference:::B\nann\tq1::p1::p2\tOne\t\ttrue\n"
 
+# What the tools write, column by column: the requester site's batch with the elements of crowd-form, the converter's
+# JSON-MIN and CSV, and Potato's files for an annotator, and its exports.
+MTURK_FORM = (
+    b'"HITId","HITTypeId","Title","Description","Keywords","Reward","CreationTime","MaxAssignments",'
+    b'"RequesterAnnotation","AssignmentDurationInSeconds","AutoApprovalDelayInSeconds","Expiration",'
+    b'"NumberOfSimilarHITs","LifetimeInSeconds","AssignmentId","WorkerId","AssignmentStatus","AcceptTime","SubmitTime",'
+    b'"AutoApprovalTime","ApprovalTime","RejectionTime","RequesterFeedback","WorkTimeInSeconds","LifetimeApprovalRate",'
+    b'"Last30DaysApprovalRate","Last7DaysApprovalRate","Input.qid","Input.docid_a","Input.docid_b",'
+    b'"Answer.taskAnswers","Approve","Reject"\n'
+    + b"".join(
+        b'"3X","30","Which answers better?","Read two","reading","$0.10","Mon Nov 09 08:00:00 PST 2020","3",'
+        b'"BatchId:1;","3600","259200","Mon Nov 16 08:00:00 PST 2020","","","3A%d","W%d","Submitted",'
+        b'"Mon Nov 09 08:01:00 PST 2020","Mon Nov 09 08:02:03 PST 2020","Thu Nov 12 08:02:03 PST 2020","","","","63",'
+        b'"0%% (0/0)","0%% (0/0)","0%% (0/0)","q1","p1","p2","%s","",""\n' % (number, number, answer)
+        for number, answer in enumerate(
+            [
+                b'[{""preferred"":{""left"":false,""right"":true}}]',
+                b'[{""preferred"":{""label"":""left""},""comment"":""fine""}]',
+                b'[{""preferred"":""p2""}]',
+                b'[{""preferred"":{""left"":false,""right"":false}}]',
+            ]
+        )
+    )
+)
+MTURK_CLASSIFIER = (
+    b'"HITId","AssignmentId","WorkerId","AssignmentStatus","SubmitTime","Input.qid","Input.a","Input.b",'
+    b'"Answer.category.label","Approve","Reject"\n'
+    b'"H1","A1","W1","Approved","Mon Nov 09 08:02:03 PST 2020","q1","p1","p2","Passage B","x",""\n'
+)
+LABEL_STUDIO_MIN = json.dumps(
+    [
+        {
+            "query_id": "q1", "a": "p1", "b": "p2", "text1": "One", "id": 7, "pw": [{"selected": "right"}],
+            "annotator": 3, "annotation_id": 11, "created_at": "2021-03-09T22:16:08.728353Z",
+            "updated_at": "2021-03-09T22:16:08.728378Z", "lead_time": 4.288,
+        },
+        {"query_id": "q1", "a": "p1", "b": "p2", "id": 8, "annotator": 4, "annotation_id": 12, "created_at": None},
+    ],
+).encode()  # fmt: skip
+LABEL_STUDIO_CSV = (
+    b'"a","annotation_id","annotator","b","created_at","id","lead_time","pw","query_id","text1","updated_at",'
+    b'"was_cancelled"\n'
+    b'"p1",11,"ann@example.org","p2","2021-03-09T22:16:08.728353Z",7,4.288,"[{""selected"": ""left""}]",'
+    b'"q1","One,\ntwo","2021-03-09T22:16:08.728378Z","False"\n'
+    b'"p1",12,"bob@example.org","p2","2021-03-09T22:17:08.728353Z",8,1.2,"","q1","One","2021-03-09T22:17:09Z","True"\n'
+)
+POTATO_FILE = (
+    b'{"id": "q1|p1|p2", "displayed_text": "<b>A.</b> One <b>B.</b> Two", "label_annotations": {"better": {"B": "2"}, '
+    b'"why": {"text_box": "clearer"}}, "span_annotations": {}, '
+    b'"behavioral_data": {"time_string": "Time spent: 0d 0h"}}\n'
+)
+POTATO_RUNS = (
+    b"instance_id,user_id,preference.selection,preference.justification\n"
+    b'q1|p1|p2,ann,B,"{""reasons"": [""clear""], ""rationale"": """"}"\nq1|p1|p2,bob,tie,\n'
+)
+POTATO_JSONL = (
+    b'{"instance_id": "q1|p1|p2", "user_id": "ann", "labels": {"degree": {"scale_value": "-2"}}, "spans": {}, '
+    b'"links": {}}\n{"instance_id": "q1|p1|p2", "user_id": "bob", "labels": {"degree": {"scale_value": "0"}}, "spans": {}, '
+    b'"links": {}}\n'
+)
+
 
 def read(content: bytes) -> tuple[Judgments, list[tuple[str, str, str, str, str]]]:
     judgments = read_judgments(io.BytesIO(content), name="old.txt")
@@ -104,11 +165,40 @@ def store(collection: Collection, content: bytes = LINES, name: str = "old") -> 
         ),
         (POTATO, "Potato's output", ("q1", "p1", "p2", "p2", "ann"), {"without a preference": 1}),
         (POTATO_TSV, "Potato's output", ("q1", "p1", "p2", "p2", "ann"), {}),
+        (MTURK_FORM, "Mechanical Turk's results", ("q1", "p1", "p2", "p2", "W0"), {"without a preference": 1}),
+        (MTURK_CLASSIFIER, "Mechanical Turk's results", ("q1", "p1", "p2", "p2", "W1"), {}),
+        (
+            LABEL_STUDIO_MIN,
+            "Label Studio's pairwise export",
+            ("q1", "p1", "p2", "p2", "3"),
+            {"skipped or without a preference": 1},
+        ),
+        (
+            LABEL_STUDIO_CSV,
+            "Label Studio's pairwise export",
+            ("q1", "p1", "p2", "p1", "ann@example.org"),
+            {"skipped or without a preference": 1},
+        ),
+        (POTATO_FILE, "Potato's output", ("q1", "p1", "p2", "p2", ""), {}),
+        (POTATO_RUNS, "Potato's output", ("q1", "p1", "p2", "p2", "ann"), {"without a preference": 1}),
+        (POTATO_JSONL, "Potato's output", ("q1", "p1", "p2", "p1", "ann"), {"without a preference": 1}),
     ],
 )
 def test_formats_are_recognized(content: bytes, form: str, first: tuple[str, ...], left_out: dict[str, int]) -> None:
     judgments, made = read(content)
     assert (judgments.format, made[0], judgments.left_out) == (form, first, left_out)
+
+
+def test_the_answers_of_crowd_form_are_read_in_each_of_their_shapes() -> None:
+    _judgments, made = read(MTURK_FORM)
+    assert [(preferred, worker) for *_pair, preferred, worker in made] == [("p2", "W0"), ("p1", "W1"), ("p2", "W2")]
+
+
+def test_of_several_comparisons_of_an_instance_the_one_called_preferred_counts() -> None:
+    line = b'{"id": "q1|p1|p2", "label_annotations": {"fluent": {"selection": "A"}, "preferred": {"selection": "B"}}}\n'
+    assert read(line)[1] == [("q1", "p1", "p2", "p2", "")]
+    with pytest.raises(BadInput, match=r"line 1: fluent, overall: more than one comparison"):
+        read(line.replace(b'"preferred"', b'"overall"'))
 
 
 def test_a_hit_of_several_pairs_gives_a_judgment_for_each() -> None:
@@ -130,6 +220,12 @@ def test_a_hit_of_several_pairs_gives_a_judgment_for_each() -> None:
         (LABEL_STUDIO.replace(b'"query_id"', b'"topical"'), r"old\.txt, line 1: task: its data need a query"),
         (POTATO.replace(b"q1|p1|p2", b"item_7"), r"old\.txt, line 1: the instance 'item_7' does not name"),
         (LABEL_STUDIO[:-9], r"old\.txt, line \d+: not JSON"),
+        (MTURK_FORM.replace(b'""p2""}]', b'""p2""'), r"old\.txt, line 4: Answer\.taskAnswers is not JSON"),
+        (MTURK_FORM.replace(b'""preferred"":""p2""', b'""said"":1'), r"old\.txt, line 4: no columns of a comparison"),
+        (LABEL_STUDIO_CSV.replace(b"left", b"up"), r"old\.txt, line 2: the answer 'up' is neither"),
+        (POTATO_RUNS.replace(b",B,", b",maybe,"), r"old\.txt, line 2: the answer 'maybe' is neither"),
+        (POTATO_JSONL.replace(b'"-2"', b'"far"'), r"old\.txt, line 1: scale_value 'far' is not a number"),
+        (POTATO_FILE.replace(b'{"B": "2"}', b'{"Neither one": "9"}'), r"line 1: the answer 'Neither one' is neither"),
     ],
 )
 def test_what_is_wrong_is_told_by_line(content: bytes, complaint: str) -> None:

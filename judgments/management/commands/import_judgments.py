@@ -3,27 +3,29 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
-from core.management.files import STANDARD_INPUT, input_path, open_file, refusals_as_errors, reporting_to
+from core.management.command import SiteCommand
+from core.management.files import STANDARD_INPUT, input_path, open_file, reporting_to
 from evaluation.files.runs import run_name
 from evaluation.files.textfiles import counted
 from judgments.importing import judgments_import
 from pools.management.lookup import collection_called
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """Make a campaign of a file of judgments."""
 
+    writes_rows = True
     help = (
         "Make a closed campaign of judgments that were made elsewhere: lines `query a b preferred worker time` (the "
         "last two may be missing; prefj's log is the first four), Mechanical Turk's results (CSV), Label Studio's "
-        "pairwise export (JSON) or Potato's output (plain, gz, bz2 or zst). The format is recognized. If the file has "
+        "pairwise export (JSON or CSV) or Potato's output (plain, gz, bz2 or zst). The format is recognized. If the file has "
         "an error, or a query that the collection does not know, nothing is stored."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_options(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("collection", help="the collection's name")
         parser.add_argument("file", type=input_path, help="the file, or - for standard input")
@@ -32,29 +34,30 @@ class Command(BaseCommand):
         parser.add_argument("--question", default="", help="what the workers were asked")
         parser.add_argument("--note", required=True, help="where the judgments come from")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self, **options: Any) -> dict[str, Any]:
         """Import them, and say what was recognized."""
         path = options["file"]
         if path == STANDARD_INPUT and not options["name"]:
             raise CommandError("Judgments from standard input need a --name.")
-        with refusals_as_errors():
-            collection = collection_called(options["collection"], options["lab"])
-            with open_file(path) as source, reporting_to(self.stderr) as report:
-                campaign = judgments_import(
-                    collection=collection,
-                    name=options["name"] or run_name(str(path)),
-                    source=source,
-                    filename=path.name,
-                    note=options["note"],
-                    question=options["question"],
-                    by=None,
-                    at=timezone.now(),
-                    report=report,
-                )
+        collection = collection_called(options["collection"], options["lab"])
+        with open_file(path) as source, reporting_to(self.stderr) as report:
+            campaign = judgments_import(
+                collection=collection,
+                name=options["name"] or run_name(str(path)),
+                source=source,
+                filename=path.name,
+                note=options["note"],
+                question=options["question"],
+                by=None,
+                at=timezone.now(),
+                report=report,
+            )
         origin = campaign.origin or {}
-        self.stdout.write(
+        self.say(
             f"{campaign.name} ({origin['format']}): {counted(origin['judgments'], 'judgment')} of "
             f"{counted(origin['workers'], 'worker')} on {counted(campaign.pair_count, 'pair')} stored."
         )
         for why, count in origin["left_out"].items():
-            self.stdout.write(f"Left out, {why}: {count:,}")
+            self.say(f"Left out, {why}: {count:,}")
+        names = ("format", "judgments", "workers", "left_out")
+        return {"campaign": campaign.pk, "pairs": campaign.pair_count, **{name: origin[name] for name in names}}
