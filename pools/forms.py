@@ -254,8 +254,8 @@ class JudgmentsForm(PreferencesForm):
         label=gettext_lazy("Judgments"),
         help_text=gettext_lazy(
             "Lines “query a b preferred worker time” (the last two may be missing), prefj's log, Mechanical Turk's "
-            "results (CSV), Label Studio's pairwise export (JSON or CSV) or Potato's output; plain, gz, bz2 or zst; at most "
-            "%(megabytes)s MB. The format is recognized."
+            "results (CSV), Label Studio's pairwise export (JSON or CSV) or Potato's output; plain, gz, bz2 or zst; "
+            "at most %(megabytes)s MB. The format is recognized."
         )
         % {"megabytes": f"{settings.UPLOAD_MEGABYTES:,}"},
     )

@@ -124,8 +124,8 @@ POTATO_RUNS = (
 )
 POTATO_JSONL = (
     b'{"instance_id": "q1|p1|p2", "user_id": "ann", "labels": {"degree": {"scale_value": "-2"}}, "spans": {}, '
-    b'"links": {}}\n{"instance_id": "q1|p1|p2", "user_id": "bob", "labels": {"degree": {"scale_value": "0"}}, "spans": {}, '
-    b'"links": {}}\n'
+    b'"links": {}}\n{"instance_id": "q1|p1|p2", "user_id": "bob", "labels": {"degree": {"scale_value": "0"}}, '
+    b'"spans": {}, "links": {}}\n'
 )
 
 

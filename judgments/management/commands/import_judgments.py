@@ -21,8 +21,8 @@ class Command(SiteCommand):
     help = (
         "Make a closed campaign of judgments that were made elsewhere: lines `query a b preferred worker time` (the "
         "last two may be missing; prefj's log is the first four), Mechanical Turk's results (CSV), Label Studio's "
-        "pairwise export (JSON or CSV) or Potato's output (plain, gz, bz2 or zst). The format is recognized. If the file has "
-        "an error, or a query that the collection does not know, nothing is stored."
+        "pairwise export (JSON or CSV) or Potato's output (plain, gz, bz2 or zst). The format is recognized. If the "
+        "file has an error, or a query that the collection does not know, nothing is stored."
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
