@@ -293,6 +293,9 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "boards:atom": R.PUBLIC,
     "boards:embedding": R.PUBLIC,
     "boards:embed": R.PUBLIC,
+    "boards:versions": R.PUBLIC,
+    "boards:version": R.PUBLIC,
+    "boards:version_qrels": R.PUBLIC,
     # the audit and data protection
     "audit:entries": R.MANAGE,
     "audit:csv": R.MANAGE,

@@ -244,6 +244,7 @@ NOT_PAGES = {
         "boards:embed",
         "leaderboards:import",
     ),  # tests/leaderboards/test_public.py
+    *("boards:versions", "boards:version", "boards:version_qrels"),  # tests/leaderboards/test_public_versions.py
     *("upkeep:upkeep", "upkeep:decide"),  # tests/leaderboards/test_upkeep_pages.py
     *("api:token_revoke", "api:description", "api:webhook_act", "api:delivery_repeat"),
     *(

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from leaderboards.public import views
+from leaderboards.public import version_views, views
 
 app_name = "boards"
 urlpatterns = [
@@ -11,6 +11,9 @@ urlpatterns = [
     path("<slug:slug>/e/<str:key>", views.entry, name="entry"),
     path("<slug:slug>/time", views.time, name="time"),
     path("<slug:slug>/policy", views.policy, name="policy"),
+    path("<slug:slug>/versions/", version_views.history, name="versions"),
+    path("<slug:slug>/versions/<int:number>/", version_views.version, name="version"),
+    path("<slug:slug>/versions/<int:number>/dev-qrels.txt", version_views.dev_qrels, name="version_qrels"),
     path("<slug:slug>/files", views.files, name="files"),
     path("<slug:slug>/files/<int:number>/<slug:part>", views.file, name="file"),
     path("<slug:slug>/board.zip", views.everything, name="everything"),
