@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 from datetime import datetime
 from typing import Any
 
@@ -18,14 +19,17 @@ from core.sealing import seal_bytes, unseal_bytes
 from evaluation.files.artifact import RunArtifact
 from leaderboards.models import Artifact, Score, Submission
 
+KEPT = 100  # passages of each query, or as many as a measure looks at: every version of the qrels reads all entries
+
 
 def write(*, submission: Submission, part: str, run: RunArtifact, at: datetime) -> Artifact:
     """Keep the top of a submission's dev or eval run. Doing it again leaves the first one."""
     kept = Artifact.objects.filter(submission=submission, part=part).first()
     if kept is not None:
         return kept
+    cutoffs = [int(found[1]) for name in submission.board.measures if (found := re.search(r"@([0-9]{1,6})$", name))]
     packed = io.BytesIO()
-    run.save(packed)
+    run.cut(min(max([KEPT, *cutoffs]), run.depth)).save(packed)
     content = packed.getvalue()
     sealed = seal_bytes(content)
     row = Artifact(

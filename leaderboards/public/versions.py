@@ -82,15 +82,15 @@ def summaries(board: Board) -> list[Summary]:
     versions = list(board.collection.versions.order_by("-number"))
     counts: dict[int, dict[str, int]] = defaultdict(lambda: {"added": 0, "changed": 0})
     settled = VersionQuery.objects.filter(version__in=versions).exclude(kind=VersionQuery.Kind.CONFIRMED)
-    for version, kind, qid in settled.values_list("version", "kind", "query__qid").iterator(chunk_size=20_000):
+    for key, kind, qid in settled.values_list("version", "kind", "query__qid").iterator(chunk_size=20_000):
         if qid in qids:
-            counts[version][kind] += 1
+            counts[key][kind] += 1
     judged = Q(challengers__part=Part.DEV)
     became = judged & Q(challengers__outcome__in=[Challenger.Outcome.WON, Challenger.Outcome.TIED])
     rounds = UpkeepRound.objects.filter(board=board, version__in=versions)
     of_rounds = {
-        version: (count, won)
-        for version, count, won in rounds.values_list("version").annotate(
+        key: (count, won)
+        for key, count, won in rounds.values_list("version").annotate(
             count=Count("challengers", filter=judged), won=Count("challengers", filter=became)
         )
     }

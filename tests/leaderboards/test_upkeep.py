@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from core.errors import NotNow, Refused
 from core.models import User
+from leaderboards import artifacts
 from leaderboards.models import Board, Challenger, Opening, Score, Submission, UpkeepRound, VersionEntry
 from leaderboards.upkeep import jobs, rescoring, rounds
 from pools import selectors as pool_selectors
@@ -320,3 +321,15 @@ def test_a_deleted_draft_is_made_again_and_a_dear_one_is_not_launched(
     assert "by the settings of the upkeep" in round.obstacle
     assert round.campaign is not None
     assert round.campaign.state == Campaign.State.DRAFT
+
+
+def test_what_is_kept_of_a_run_is_as_deep_as_its_measures_look(board: Board) -> None:
+    ranked = {"q1": [f"p{number}" for number in range(150)]}
+    Board.objects.filter(pk=board.pk).update(hits=1000)
+    for measures, depth in ((["RR@10"], 100), (["RR@10", "Success@120"], 120), (["RR@1000"], 150)):
+        board.measures = measures
+        submission = entry(board, f"of-{depth}", ranked)
+        kept = artifacts.load(submission, "dev")
+        assert kept is not None
+        assert kept.top("rank", depth) == {"q1": tuple(ranked["q1"][:depth])}
+        assert len(kept.passages) == depth

@@ -40,8 +40,9 @@ def board(collection: Collection, slug: str = "small", **fields: object) -> Boar
 
 def run_of(ranked: Mapping[str, Iterable[str]]) -> RunArtifact:
     """A run from ranked passages by query."""
-    rows = (f"{qid} Q0 {pid} {rank} {9 - rank} run\n" for qid, own in ranked.items() for rank, pid in enumerate(own, 1))
-    check = check_run(ContentFile("".join(rows).encode()), name="run")
+    listed = ((qid, pid, rank) for qid, own in ranked.items() for rank, pid in enumerate(own, 1))
+    rows = (f"{qid} Q0 {pid} {rank} {1000 - rank} run\n" for qid, pid, rank in listed)
+    check = check_run(ContentFile("".join(rows).encode()), name="run", depth=1000)
     assert check.artifact is not None
     return check.artifact
 
