@@ -1,13 +1,16 @@
 """What the API shows and takes of what belongs to a lab: templates and its pay floor."""
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from api.shapes import example
+from api.shapes import TERMS_EXAMPLE, TermsShape, example
 from core.models import Lab
-from pools.models import CampaignTemplate
+from pools.models import Campaign, CampaignTemplate
+from pools.templating import KEPT
 
 # --- what campaigns begin with
 
@@ -20,7 +23,7 @@ from pools.models import CampaignTemplate
         "is_default": True,
         "settings": {"overlap": 2, "reward": "1.50"},
         "consent": "",
-        "terms": None,
+        "terms": TERMS_EXAMPLE,
         "changed_at": "2026-11-22T12:00:00Z",
     }
 )
@@ -29,9 +32,7 @@ class TemplateShape(serializers.ModelSerializer[CampaignTemplate]):
 
     settings = serializers.DictField(source="values")
     consent = serializers.CharField(help_text="Empty for the usual text.")
-    terms = serializers.DictField(
-        allow_null=True, help_text="At a platform, lengths of time in seconds. Null: none are set."
-    )
+    terms = TermsShape(allow_null=True, help_text="At a platform. Null: none are set.")
 
     class Meta:
         model = CampaignTemplate
@@ -48,12 +49,40 @@ class NewTemplate(serializers.Serializer[Any]):
     name = serializers.CharField(max_length=NAME_LENGTH)
 
 
-@example({"name": "Three judgments a pair", "is_default": True})
+class Strict(serializers.Serializer[Any]):
+    """A part of what is sent in which unknown fields are mistakes, too."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """What was sent. Raises ValidationError that names unknown fields."""
+        if isinstance(data, Mapping) and (unknown := sorted(map(str, set(data) - set(self.fields)))):
+            raise serializers.ValidationError({name: [_("There is no such field.")] for name in unknown})
+        return super().to_internal_value(data)
+
+
+class TemplateSettings(Strict, serializers.ModelSerializer[Campaign]):
+    """Settings that a template has. What is left out stays. Rates are shares: 0.2 is 20 percent."""
+
+    class Meta:
+        model = Campaign
+        fields = [*KEPT]
+        extra_kwargs = {name: {"required": False} for name in KEPT}
+
+
+class TemplateTerms(Strict, TermsShape):
+    """Terms that a template has. What is left out stays, or is as usual where it has none."""
+
+
+@example({"name": "Three judgments a pair", "is_default": True, "settings": {"overlap": 3}, "terms": None})
 class TemplateChange(serializers.Serializer[Any]):
-    """Another name, or whether new campaigns of the lab begin with it. What is left out stays."""
+    """What is to be different about a template. What is left out stays."""
 
     name = serializers.CharField(max_length=NAME_LENGTH, required=False)
-    is_default = serializers.BooleanField(required=False)
+    is_default = serializers.BooleanField(required=False, help_text="Whether pages begin new campaigns with it.")
+    settings = TemplateSettings(required=False)
+    consent = serializers.CharField(
+        max_length=100_000, required=False, allow_blank=True, help_text="Empty for the usual text."
+    )
+    terms = TemplateTerms(required=False, allow_null=True, help_text="Null takes them away.")
 
 
 @example({"pay_floor": "12.00"})

@@ -1,10 +1,11 @@
 """What the API shows and takes of review: decisions on many, reports, notes, messages, submissions, alarms, a pilot."""
 
+from decimal import Decimal
 from typing import Any
 
 from rest_framework import serializers
 
-from api.shapes import Key, Money, example
+from api.shapes import Key, Money, Why, example
 from judgments.adjudicating import LONGEST_NOTE
 from judgments.deciding import row_counts
 from judgments.exports import pseudonym
@@ -266,8 +267,8 @@ class SubmissionShape(serializers.ModelSerializer[Submission]):
         ]
 
 
-@example({"until": "2026-12-24"})
-class Extend(serializers.Serializer[Any]):
+@example({"until": "2026-12-24", "why": "Few workers came in the first week."})
+class Extend(Why):
     """The last day, until its end in UTC."""
 
     until = serializers.DateField()
@@ -311,6 +312,13 @@ class PilotShape(serializers.Serializer[Any]):
     )
     hourly = Money(allow_null=True, help_text="The median of what an hour earned.")
     agreement = serializers.DictField(help_text="Between workers: pairs, compared, raw, alpha.")
+
+
+@example({"reward": "2.40", "why": "The pilot took longer than expected."})
+class NewPay(Why):
+    """What a HIT of the rest pays, in dollars."""
+
+    reward = serializers.DecimalField(max_digits=8, decimal_places=2, min_value=Decimal(0))
 
 
 @example({"launched": 90})

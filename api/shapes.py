@@ -404,14 +404,20 @@ class RunsOfCampaign(RunsField):
 
 @example({"collection": 1, "name": "pilot", "runs": "all", "overlap": 1, "pairs_per_hit": 10, "reward": "2.00"})
 class NewCampaign(CampaignSettings):
-    """A draft: its collection, runs and settings. What is left out is as on the page for a new campaign."""
+    """A draft: its collection, runs and settings. What is left out is as in the template, or else as usual."""
 
     collection = Key()
+    template = Key(
+        required=False,
+        allow_null=True,
+        help_text="A template of the collection's lab to begin with: its settings, worked example, consent text and "
+        "terms. Without one, and whichever the lab's default is, the usual ones.",
+    )
     name = serializers.CharField(max_length=100)
     runs = RunsOfCampaign()
 
     class Meta(CampaignSettings.Meta):
-        fields = ["collection", "name", "runs", *CampaignSettings.Meta.fields]
+        fields = ["collection", "template", "name", "runs", *CampaignSettings.Meta.fields]
 
 
 @example({"name": "pilot, twice", "overlap": 2})
@@ -738,8 +744,44 @@ class PublicationShape(serializers.Serializer[Any]):
     refused = serializers.IntegerField()
 
 
+@example(TERMS_EXAMPLE)
+class NewTerms(TermsShape, Why):
+    """The terms of a publication, and why."""
+
+
+@example({"title": "Compare answers", "countries": ["US"], "why": "Too few workers came."})
+class TermsChange(NewTerms):
+    """Other terms of a published campaign. What is left out stays; the platform and the pay cannot be changed."""
+
+    although_nobody_qualifies = serializers.BooleanField(default=False)
+
+
+@example({"version": 2, "at": "2026-11-22T12:00:00Z", "terms": TERMS_EXAMPLE})
+class TermsVersionShape(serializers.Serializer[Any]):
+    """The terms that are in force, and which version of them that is; null before the campaign is published."""
+
+    version = serializers.IntegerField(allow_null=True)
+    at = serializers.DateTimeField(allow_null=True)
+    terms = TermsShape()
+
+
+@example(
+    {
+        "changes": [{"term": "title", "before": "Compare answers to questions", "after": "Compare answers"}],
+        "moving": 60,
+        "amount": "158.40",
+    }
+)
+class TermsPreview(serializers.Serializer[Any]):
+    """What other terms would change."""
+
+    changes = serializers.ListField(child=serializers.DictField(), help_text="The term, before and after.")
+    moving = serializers.IntegerField(help_text="HITs that are open or need work, which move to the other terms.")
+    amount = Money(help_text="What the work that is still needed costs, at most.")
+
+
 @example({"amount": "316.80", "typed_name": "pilot"})
-class Publish(serializers.Serializer[Any]):
+class Publish(Why):
     """What you agree to pay, at most: the `amount` of the publication, exactly."""
 
     amount = Money()

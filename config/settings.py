@@ -475,6 +475,7 @@ SPECTACULAR_SETTINGS = {  # manage.py spectacular describes the API in api/opena
         "AssignmentState": "tasks.models.Assignment.State",
         "TestPairState": "tasks.models.TestPair.State",
         "DecisionKind": "judgments.models.Decision.Kind",
+        "PublishedTo": "platforms.models.PUBLISHED_TO.items",
     },
 }
 

@@ -1,5 +1,6 @@
 """Going on after a pilot at another pay: the pilot ends, and a copy of it reuses what it judged."""
 
+from copy import copy
 from datetime import datetime
 from decimal import Decimal
 
@@ -21,12 +22,19 @@ SETTINGS = (*KEPT, "query_list", "base_version", "baseline", "compared_pairs")
 MOST_PAIRS = 20_000  # that are dealt with at once; a larger campaign is copied on the page for new ones
 
 
+class BelowFloor(Refused):
+    """The rest of a pilot would pay less an hour than the lab's floor."""
+
+    title = "The pay is below the lab's floor"
+
+
 @transaction.atomic
 def rest_copy(*, campaign: Campaign, reward: Decimal, by: User, at: datetime) -> Campaign:
     """End a pilot, and return a draft like it at another pay: with its settings, runs, wording, consent text, test
     pairs and terms. It asks only about pairs that the pilot did not finish.
 
-    Raises NotNow unless HITs are held back and the campaign is open or paused.
+    Raises NotNow unless HITs are held back and the campaign is open or paused, and BelowFloor where the pay is below
+    the lab's floor by the time that the pilot took, or by the time that the draft is expected to take.
     """
     campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
     if campaign.state not in (Campaign.State.OPEN, Campaign.State.PAUSED) or not held_back(campaign):
@@ -38,6 +46,9 @@ def rest_copy(*, campaign: Campaign, reward: Decimal, by: User, at: datetime) ->
                 "settings”."
             )
         )
+    repaid = copy(campaign)
+    repaid.reward = reward
+    _check_floor(repaid)
     settings = {name: getattr(campaign, name) for name in SETTINGS} | {"reward": reward}
     if campaign.reuse == Campaign.Reuse.NOTHING:
         settings["reuse"] = Campaign.Reuse.CAMPAIGNS
@@ -53,12 +64,18 @@ def rest_copy(*, campaign: Campaign, reward: Decimal, by: User, at: datetime) ->
     if consent is not None:
         task_services.consent_write(campaign=draft, text=consent.text)
     task_services.test_pairs_copy(campaign=draft, source=campaign, by=by, at=at)
+    _check_floor(draft)
     publication = Publication.objects.filter(campaign=campaign).first()
     if publication is not None:
         terms = {name: getattr(publication, name) for name in TERMS}
         publication_write(campaign=draft, **terms | {"base": min(publication.base, reward)})
     campaign_move(campaign=campaign, to=Campaign.State.CLOSED, at=at)
     return draft
+
+
+def _check_floor(campaign: Campaign) -> None:
+    if lacking := task_selectors.lacking_pay(campaign):
+        raise BelowFloor(_("%(why)s The pilot goes on as it is.") % {"why": " ".join(lacking)})
 
 
 def _free_name(campaign: Campaign) -> str:

@@ -32,7 +32,8 @@ from pools import background
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.forms import CampaignForm
-from pools.models import Campaign, Collection, Job
+from pools.models import Campaign, CampaignTemplate, Collection, Job
+from pools.templating import settings_of
 from tasks import jobs as task_jobs
 from tasks import selectors as task_selectors
 from tasks import services as task_services
@@ -82,16 +83,39 @@ def by_field(errors: ErrorDict) -> dict[str, list[str]]:
     }
 
 
-def campaign_form(collection: Collection, settings: dict[str, Any], draft: Campaign | None = None) -> CampaignForm:
-    """The form of the page for a new campaign, filled in with settings, and with what it has at first for the others.
-
-    `base_version` is the number of a version, `runs` are keys or `all`.
-    """
-    data: dict[str, Any] = {name: getattr(Campaign(), name) for name in shapes.SETTINGS}
-    data |= {"language": collection.language} | settings
+def as_percent(data: dict[str, Any]) -> None:
+    """Make the shares among settings what the form asks for."""
     for name in RATES:
         if data[name] is not None:
             data[name] = f"{(data[name] * 100).normalize():f}"
+
+
+def template_taken(collection: Collection, sent: dict[str, Any]) -> CampaignTemplate | None:
+    """The template that a new campaign begins with, taken out of what was sent. Raises ValidationError."""
+    key = sent.pop("template", None)
+    if key is None:
+        return None
+    template: CampaignTemplate | None = collection.lab.templates.filter(pk=key).first()
+    if template is None:
+        raise ValidationError({"template": [_("The collection's lab has no such template.")]})
+    return template
+
+
+def campaign_form(
+    collection: Collection,
+    settings: dict[str, Any],
+    draft: Campaign | None = None,
+    template: CampaignTemplate | None = None,
+) -> CampaignForm:
+    """The form of the page for a new campaign, filled in with settings, and with what it has at first for the others:
+    those of a template, or the usual ones.
+
+    `base_version` is the number of a version, `runs` are keys or `all`.
+    """
+    begun = Campaign(**settings_of(template)) if template else Campaign(language=collection.language)
+    data: dict[str, Any] = {name: getattr(begun, name) for name in shapes.SETTINGS}
+    data |= {"language": begun.language or collection.language} | settings
+    as_percent(data)
     number = (data.pop("base_version", None) or {}).get("number")
     if number is not None:
         version = collection.versions.filter(number=number).first()
@@ -108,10 +132,14 @@ def campaign_form(collection: Collection, settings: dict[str, Any], draft: Campa
 
 
 def campaign_ask(
-    request: Request, collection: Collection, settings: dict[str, Any], draft: Campaign | None = None
+    request: Request,
+    collection: Collection,
+    settings: dict[str, Any],
+    draft: Campaign | None = None,
+    template: CampaignTemplate | None = None,
 ) -> Job:
     """Ask for a draft with these settings, or for these settings of one, as the page does. Raises ValidationError."""
-    form = campaign_form(collection, settings, draft)
+    form = campaign_form(collection, settings, draft, template)
     if not form.is_valid():
         raise ValidationError(by_field(form.errors))
     return background.campaign_ask(
@@ -122,6 +150,7 @@ def campaign_ask(
         by=user_of(request),
         at=timezone.now(),
         draft=draft,
+        template=template,
     )
 
 
@@ -163,7 +192,9 @@ class Campaigns(Endpoint):
     def post(self, request: Request) -> Response:
         """Create a draft. A job makes its pools and pairs; its `campaign` is then the draft. Nothing is spent."""
         sent = dict(checked(shapes.NewCampaign, request))
-        return accepted(request, campaign_ask(request, self.collection(sent.pop("collection")), sent))
+        collection = self.collection(sent.pop("collection"))
+        template = template_taken(collection, sent)
+        return accepted(request, campaign_ask(request, collection, sent, template=template))
 
 
 class CampaignOne(Endpoint):
@@ -233,7 +264,7 @@ class CampaignPreview(Endpoint):
         """Count the pools, pairs, cost and hours that settings would lead to. Nothing is stored."""
         sent = dict(checked(shapes.NewCampaign, request))
         collection = self.collection(sent.pop("collection"))
-        form = campaign_form(collection, sent)
+        form = campaign_form(collection, sent, template=template_taken(collection, sent))
         if not form.is_valid():
             raise ValidationError(by_field(form.errors))
         campaign = Campaign(lab=collection.lab, collection=collection, name=sent["name"], **form.settings())

@@ -1,6 +1,6 @@
 """A campaign on a platform: terms, publishing, its end, and the ledger."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -24,6 +24,7 @@ from platforms.forms import TermsForm
 from platforms.ledger import ledger_payments
 from platforms.models import Payment, Publication
 from platforms.registry import adapter_of
+from platforms.replacing_terms import FIXED, publication_replace_terms, terms_replaced
 from pools.models import Campaign
 
 TAGS = ["Publication"]
@@ -47,24 +48,42 @@ def publication_of(campaign: Campaign) -> Publication:
     return publication
 
 
-def shown(publication: Publication) -> Response:
-    """A publication with its terms, and how far it is."""
+def terms_content(publication: Publication) -> dict[str, Any]:
+    """The terms of a publication, which need not be stored, as TermsShape shows them."""
     demands = adapter_of(publication).demands_of(publication.requirements)
-    terms = {
-        **{
-            name: getattr(publication, name) for name in ("platform", "pay", "base", "title", "description", "keywords")
-        },
+    return {
+        **{name: getattr(publication, name) for name in WORDS},
         **{name: getattr(publication, field) / unit for name, (field, unit) in PERIODS.items()},
         "countries": list(demands.countries),
         "approved": demands.approved,
         "percent": demands.percent,
         "calls_per_second": publication.rate,
     }
+
+
+def terms_form(publication: Publication, sent: Mapping[str, Any]) -> TermsForm:
+    """The form of the page, valid, with the terms that were sent and those that a publication has. Raises
+    ValidationError.
+    """
+    blank = TermsForm(publication=publication, requirements=publication.requirements)
+    data: dict[str, Any] = {name: blank[name].value() for name in blank.fields}
+    names = {name: field for name, (field, _unit) in PERIODS.items()} | {"calls_per_second": "rate"}
+    for name, value in sent.items():
+        data[names.get(name, name)] = " ".join(value) if name == "countries" else value
+    form = TermsForm(data, publication=publication, requirements=publication.requirements)
+    if not form.is_valid():
+        shown_as = {field: name for name, field in names.items()}
+        raise ValidationError({shown_as.get(name, name): said for name, said in by_field(form.errors).items()})
+    return form
+
+
+def shown(publication: Publication) -> Response:
+    """A publication with its terms, and how far it is."""
     progress = publishing.publishing_progress(publication)
     content = {
         "state": publication.state,
         "published_at": publication.published_at,
-        "terms": terms,
+        "terms": terms_content(publication),
         "amount": remaining_bill(publication).total,
         "spends_real_money": adapter_of(publication).spends_real_money,
         "posted": progress.posted,
@@ -82,30 +101,83 @@ class PublicationOne(Endpoint):
         """A campaign's terms at a platform, what publishing costs, and how far it is."""
         return shown(publication_of(self.campaign(pk)))
 
-    @operation(
-        "publication_terms", takes=shapes.TermsShape, answer=shapes.PublicationShape, right=Right.SPEND, tags=TAGS
-    )
+    @operation("publication_terms", takes=shapes.NewTerms, answer=shapes.PublicationShape, right=Right.SPEND, tags=TAGS)
     def patch(self, request: Request, pk: int) -> Response:
         """Set the terms of a campaign that is not published yet. Nothing is sent, and nothing spent."""
-        campaign, sent = self.campaign(pk), dict(checked(shapes.TermsShape, request))
+        campaign, sent = self.campaign(pk), dict(checked(shapes.NewTerms, request))
+        sent.pop("why", None)  # which the audit keeps
         publication = Publication.objects.filter(campaign=campaign).first() or publishing.publication_unsaved(campaign)
         publication.campaign = campaign
         if publication.state != DRAFT:
-            raise NotNow(_("The campaign is published. Replace its terms on its page, which shows what they change."))
-        blank = TermsForm(publication=publication, requirements=publication.requirements)
-        data: dict[str, Any] = {name: blank[name].value() for name in blank.fields}
-        if "countries" in sent:
-            sent["countries"] = " ".join(sent["countries"])
-        if "calls_per_second" in sent:
-            sent["rate"] = sent.pop("calls_per_second")
-        for name, (field, _unit) in PERIODS.items():
-            if name in sent:
-                sent[field] = sent.pop(name)
-        form = TermsForm(data | sent, publication=publication, requirements=publication.requirements)
-        if not form.is_valid():
-            names = {field: name for name, (field, _unit) in PERIODS.items()} | {"rate": "calls_per_second"}
-            raise ValidationError({names.get(name, name): said for name, said in by_field(form.errors).items()})
+            raise NotNow(_("The campaign is published. Replace its terms at the address “publication/terms/”."))
+        form = terms_form(publication, sent)
         return shown(publishing.publication_write(campaign=campaign, **form.terms()))
+
+
+class _Terms(Endpoint):
+    def replacement(self, publication: Publication, sent: dict[str, Any]) -> dict[str, Any]:
+        """The terms of a published campaign with those that were sent. Raises ValidationError."""
+        if publication.state == DRAFT:
+            raise NotNow(_("The campaign is not published yet, so its terms can simply be changed."))
+        for name in FIXED:
+            if sent.pop(name, getattr(publication, name)) != getattr(publication, name):
+                raise ValidationError({name: [_("It stays as it was published: work in progress is paid on it.")]})
+        return terms_form(publication, sent).terms()
+
+
+class Terms(_Terms):
+    """The terms of a published campaign."""
+
+    @operation("terms", answer=shapes.TermsVersionShape, tags=TAGS)
+    def get(self, request: Request, pk: int) -> Response:
+        """The terms of a campaign that are in force, and which version of them that is."""
+        publication = publication_of(self.campaign(pk))
+        newest = publication.terms.order_by("-version").first()
+        content = {
+            "version": newest.version if newest else None,
+            "at": newest.at if newest else None,
+            "terms": terms_content(publication),
+        }
+        return Response(shapes.TermsVersionShape(content).data)
+
+    @operation("terms_replace", takes=shapes.TermsChange, answer=shapes.PublicationShape, right=Right.SPEND, tags=TAGS)
+    def patch(self, request: Request, pk: int) -> Response:
+        """Replace the terms of a published campaign. Its HITs that are open or need work move to the others in the
+        background; every version of the terms is kept. The same terms again change nothing."""
+        publication, sent = publication_of(self.campaign(pk)), dict(checked(shapes.TermsChange, request))
+        sent.pop("why", None)  # which the audit keeps
+        nobody = sent.pop("although_nobody_qualifies")
+        publication_replace_terms(
+            publication=publication,
+            terms=self.replacement(publication, sent),
+            by=user_of(request),
+            at=timezone.now(),
+            although_nobody_qualifies=nobody,
+        )
+        return shown(publication)
+
+
+class TermsPreviews(_Terms):
+    """What other terms would change."""
+
+    @operation("terms_preview", takes=shapes.TermsChange, answer=shapes.TermsPreview, right=Right.SPEND, tags=TAGS)
+    def post(self, request: Request, pk: int) -> Response:
+        """Show what other terms of a published campaign would change. Nothing is changed."""
+        publication, sent = publication_of(self.campaign(pk)), dict(checked(shapes.TermsChange, request))
+        sent.pop("why", None)
+        sent.pop("although_nobody_qualifies")
+        changed = terms_replaced(publication, self.replacement(publication, sent))
+        before, after = terms_content(publication), terms_content(changed)
+        content = {
+            "changes": [
+                {"term": name, "before": before[name], "after": after[name]}
+                for name in before
+                if before[name] != after[name]
+            ],
+            "moving": publishing.open_or_needed(publication, timezone.now()).count(),
+            "amount": remaining_bill(publication).total,
+        }
+        return Response(shapes.TermsPreview(content).data)
 
 
 class PublishNow(Endpoint):

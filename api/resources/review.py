@@ -12,7 +12,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api import review_shapes
+from api import review_shapes, shapes
 from api.frame import Endpoint, Pages, checked, may_spend_too, operation, user_of
 from api.resources.campaigns import soon
 from core.errors import NotYours
@@ -23,6 +23,7 @@ from judgments import selectors as judgment_selectors
 from judgments.exports import pseudonym
 from judgments.models import Adjudication, BulkDecision, Disagreement, PairDecision
 from judgments.piloting import pilot_lessons
+from platforms.repaying import BelowFloor, rest_copy
 from pools.models import Campaign, Pair
 from tasks import pilots
 from tasks import selectors as task_selectors
@@ -364,3 +365,25 @@ class RestLaunch(Endpoint):
     def post(self, request: Request, pk: int) -> Response:
         """Launch the HITs that were held back after a pilot. Again is not an error."""
         return Response({"launched": pilots.rest_launch(campaign=self.campaign(pk))})
+
+
+class RestRepay(Endpoint):
+    """The rest at another pay."""
+
+    @operation(
+        "rest_repay",
+        takes=review_shapes.NewPay,
+        answer=shapes.CampaignDetail,
+        status=201,
+        right=Right.DESIGN,
+        tags=["Campaigns"],
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """End a pilot, and get a draft like it at another pay, which asks only about what the pilot did not finish.
+        Refused where that is below the lab's pay floor. Start the draft to go on."""
+        campaign, sent = self.campaign(pk), checked(review_shapes.NewPay, request)
+        try:
+            draft = rest_copy(campaign=campaign, reward=sent["reward"], by=user_of(request), at=timezone.now())
+        except BelowFloor as error:
+            raise ValidationError({"reward": [str(error)]}) from error
+        return Response(shapes.CampaignDetail(draft).data, status=201)

@@ -1,10 +1,13 @@
 """Through the API: a lab's templates and pay floor."""
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from core.models import Lab
+from pools import background
 from pools.models import Campaign, CampaignTemplate
 from tests import factories
 from tests.api.conftest import Program
@@ -34,6 +37,68 @@ def test_a_template_is_saved_from_a_campaign_renamed_made_the_default_and_delete
     assert_problem(viewer.delete(one), 403)
     assert program.delete(one).status_code == 204
     assert not CampaignTemplate.objects.exists()
+
+
+def test_what_a_template_has_is_changed_as_on_its_page(lab: Lab, campaign: Campaign, program: Program) -> None:
+    made = program.post(f"campaigns/{campaign.pk}/template/", {"name": "ours"}).json()
+    one = f"templates/{made['id']}/"
+    wrong: list[tuple[dict[str, Any], str, str]] = [
+        ({"settings": {"overlap": 0}}, "settings", "overlap"),
+        ({"settings": {"color": "red"}}, "settings", "color"),
+        ({"settings": {"selection": "sample"}, "name": "x"}, "settings", "sample_size"),
+        ({"settings": {"example_query": "Only this?"}}, "settings", "example_query"),
+        ({"terms": {"lifetime_days": 9999}}, "terms", "lifetime_days"),
+        ({"terms": {"color": "red"}}, "terms", "color"),
+        ({"terms": {"platform": "moon"}, "name": "x"}, "terms", "platform"),
+    ]
+    for sent, field, inner in wrong:
+        refused = program.patch(one, sent)
+        assert_problem(refused, 400, field=field)
+        assert refused.json()["errors"][0]["pointer"] == f"#/{field}/{inner}"
+    assert program.get(one).json() == made
+
+    sent = {"name": "threefold", "settings": {"overlap": 3, "redo_rate": "0.25"}, "consent": "You agree."}
+    seen = program.get(one)
+    changed = program.patch(one, sent | {"terms": {"lifetime_days": 3, "countries": ["GB"]}}, If_Match=seen["ETag"])
+    changed = changed.json()
+    assert (changed["name"], changed["consent"]) == ("threefold", "You agree.")
+    assert changed["settings"] == made["settings"] | {"overlap": 3, "redo_rate": "0.25"}
+    assert (changed["terms"]["lifetime_days"], changed["terms"]["countries"]) == (3.0, ["GB"])
+    assert program.get(one).json() == changed
+    assert program.get(f"labs/{lab.pk}/templates/").json()["results"] == [changed]
+    assert_problem(program.patch(one, {"name": "x"}, If_Match=seen["ETag"]), 412)
+    assert program.patch(one, {"terms": None}).json() == changed | {
+        "terms": None,
+        "changed_at": program.get(one).json()["changed_at"],
+    }
+
+
+def test_a_campaign_begins_with_a_template_and_what_is_sent(
+    campaign: Campaign, program: Program, stranger: Program
+) -> None:
+    made = program.post(f"campaigns/{campaign.pk}/template/", {"name": "ours"}).json()
+    program.patch(
+        f"templates/{made['id']}/",
+        {"settings": {"overlap": 3, "redo_rate": "0.25"}, "consent": "You agree.", "terms": {"lifetime_days": 3}},
+    )
+    sent = {"collection": campaign.collection_id, "name": "begun", "runs": "all", "template": made["id"]}
+    theirs = CampaignTemplate.objects.create(
+        lab=stranger.user.labs.get(), name="theirs", values={}, changed_at=timezone.now()
+    )
+    for address in ("campaigns/", "campaigns/preview/"):
+        assert_problem(program.post(address, sent | {"template": theirs.pk}), 400, field="template")
+    assert program.post("campaigns/preview/", sent).status_code == 200
+    asked = program.post("campaigns/", sent | {"pairs_per_hit": 4}, Idempotency_Key="once").json()
+    assert program.post("campaigns/", sent | {"pairs_per_hit": 4}, Idempotency_Key="once").json() == asked
+    background.job_do(job_id=asked["id"])
+    draft = Campaign.objects.get(name="begun")
+    assert (draft.overlap, draft.redo_rate, draft.pairs_per_hit) == (3, Decimal("0.25"), 4)
+    assert program.get(f"campaigns/{draft.pk}/consent/").json()["text"] == "You agree."
+    assert program.get(f"campaigns/{draft.pk}/publication/").json()["terms"]["lifetime_days"] == 3.0
+
+    asked = program.post("campaigns/", sent | {"name": "usual", "template": None}).json()
+    background.job_do(job_id=asked["id"])
+    assert Campaign.objects.get(name="usual").overlap == Campaign().overlap
 
 
 def test_an_admins_program_sets_the_pay_floor_and_nobody_elses(lab: Lab, program: Program, viewer: Program) -> None:

@@ -1,5 +1,6 @@
 """A pilot: a few HITs first, the rest held back until somebody launches it."""
 
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -10,21 +11,25 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.errors import NotNow, Refused
-from core.models import User
+from core.labs import pay_floor_set
+from core.models import AuditEntry, User
 from judgments import watching
 from judgments.models import Acceptance
 from judgments.piloting import pilot_lessons
 from platforms.bills import campaign_bill, remaining_bill
 from platforms.publishing import publication_unsaved, publication_write, unposted
+from platforms.repaying import BelowFloor, rest_copy
 from pools import selectors as pool_selectors
 from pools.models import Campaign, Collection
 from results.finishing import campaigns_finish
 from tasks import pilots
 from tasks import selectors as task_selectors
 from tasks import services as task_services
-from tasks.models import Hit
+from tasks.models import Assignment, Hit
 from tasks.services import NoWork
 from tests import factories
+from tests.api.conftest import Program
+from tests.api.test_frame import assert_problem
 
 
 @pytest.fixture
@@ -225,3 +230,59 @@ def test_the_rest_goes_on_at_another_pay_with_one_click(client: Client, rita: Us
     assert (draft.reused_pair_count, draft.hits.count()) == (3, 4)
     done = factories.do(factories.worker(draft, "cat"), draft)
     assert done.owed == Decimal("1.20")
+
+
+def test_the_rest_is_not_launched_below_the_labs_pay_floor(client: Client, rita: User, piloted: Campaign) -> None:
+    client.force_login(rita)
+    for name in ("ann", "ben"):
+        for _turn in range(3):
+            factories.do(factories.worker(piloted, name), piloted)
+    pay_floor_set(lab=piloted.lab, pay_floor=Decimal(6))
+    address = reverse("judgments:rest_repay", args=[piloted.pk])
+    refused = client.post(address, {"reward": "0.05"})
+    assert refused.status_code == 409
+    assert "The lab&#x27;s floor is $6.00 an hour" in refused.text
+    with pytest.raises(BelowFloor, match="The pilot goes on as it is"):
+        rest_copy(campaign=piloted, reward=Decimal("0.05"), by=rita, at=timezone.now())
+    piloted.refresh_from_db()
+    assert (piloted.state, pilots.held_back(piloted), Campaign.objects.count()) == ("open", 4, 1)
+    assert rest_copy(campaign=piloted, reward=Decimal("2.00"), by=rita, at=timezone.now()).reward == Decimal("2.00")
+
+
+def test_the_time_that_a_pilot_took_decides_whether_the_rest_pays_enough(
+    rita: User, piloted: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ann", "ben"):
+        for _turn in range(3):
+            done = factories.do(factories.worker(piloted, name), piloted)
+            Assignment.objects.filter(pk=done.pk).update(taken_at=done.finished_at - timedelta(minutes=30))
+    pay_floor_set(lab=piloted.lab, pay_floor=Decimal(6))
+    monkeypatch.setattr(task_selectors, "PACE_ENOUGH", 6)
+    with pytest.raises(BelowFloor, match="A HIT takes about 30 min and pays"):
+        rest_copy(campaign=piloted, reward=Decimal("2.00"), by=rita, at=timezone.now())
+    assert rest_copy(campaign=piloted, reward=Decimal("3.00"), by=rita, at=timezone.now()).reward == Decimal("3.00")
+
+
+def test_the_rest_goes_on_at_another_pay_through_the_api(rita: User, piloted: Campaign) -> None:
+    program, address = Program(rita), f"campaigns/{piloted.pk}/pilot/repay-rest/"
+    for name in ("ann", "ben"):
+        for _turn in range(3):
+            factories.do(factories.worker(piloted, name), piloted)
+    pay_floor_set(lab=piloted.lab, pay_floor=Decimal(6))
+    viewer = Program(factories.member(piloted.lab, "viewer"))
+    assert_problem(viewer.post(address, {"reward": "2.40"}), 403)
+    assert_problem(Program(rita, "read", "spend").post(address, {"reward": "2.40"}), 403, says="write")
+    assert_problem(program.post(address, {}), 400, field="reward")
+    assert_problem(program.post(address, {"reward": "-1"}), 400, field="reward")
+    assert_problem(program.post(address, {"reward": "0.05"}), 400, field="reward", says="floor is $6.00 an hour")
+    assert Campaign.objects.count() == 1
+
+    sent = {"reward": "2.40", "why": "It took longer than expected."}
+    made = program.post(address, sent, Idempotency_Key="once").json()
+    assert program.post(address, sent, Idempotency_Key="once").json() == made
+    assert (made["name"], made["state"], made["settings"]["reward"]) == ("pilot, the rest", "draft", "2.40")
+    piloted.refresh_from_db()
+    assert (piloted.state, Campaign.objects.count()) == ("closed", 2)
+    kept = AuditEntry.objects.filter(subject="pools_campaign", key=str(piloted.pk), changes__has_key="state")
+    assert kept.latest("id").why == "It took longer than expected."
+    assert_problem(program.post(address, sent), 409, says="No HITs are held back")
