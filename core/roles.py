@@ -50,7 +50,9 @@ ROLES: dict[str, frozenset[Right]] = {
 WORDS: dict[Right, Promise] = {
     R.SEE: gettext_lazy("see what the lab has"),
     R.EXPORT: gettext_lazy("download judgments, preference qrels and ledgers"),
-    R.MAINTAIN: gettext_lazy("add and release runs, outside scores and versions of the preference qrels"),
+    R.MAINTAIN: gettext_lazy(
+        "run leaderboards, add and release runs, outside scores and versions of the preference qrels"
+    ),
     R.DESIGN: gettext_lazy("create and change collections, campaigns, test pairs, wording and panels"),
     R.SPEND: gettext_lazy("set terms, publish and pay"),
     R.DECIDE: gettext_lazy("decide about work and workers"),
@@ -296,6 +298,25 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "boards:versions": R.PUBLIC,
     "boards:version": R.PUBLIC,
     "boards:version_qrels": R.PUBLIC,
+    # leaderboards: participants see what their teams sent, and nothing else (leaderboards/selectors.py)
+    "leaderboards:ask": R.PUBLIC,
+    "leaderboards:invited": R.PUBLIC,  # signed
+    "leaderboards:boards": R.SIGNED_IN,
+    "leaderboards:take_part": R.SIGNED_IN,
+    "leaderboards:submit": R.SIGNED_IN,
+    "leaderboards:dev": R.SIGNED_IN,
+    "leaderboards:team_new": R.SIGNED_IN,
+    "leaderboards:team": R.SIGNED_IN,
+    "leaderboards:team_leave": R.SIGNED_IN,
+    "leaderboards:submission": R.SIGNED_IN,
+    "leaderboards:submission_act": R.SIGNED_IN,
+    "leaderboards:board_new": R.MAINTAIN,
+    "leaderboards:organize": R.SEE,
+    "leaderboards:board_edit": R.MAINTAIN,
+    "leaderboards:policy_new": R.MAINTAIN,
+    "leaderboards:season_new": R.MAINTAIN,
+    "leaderboards:board_act": R.MAINTAIN,
+    "leaderboards:decide": R.MAINTAIN,
     # the audit and data protection
     "audit:entries": R.MANAGE,
     "audit:csv": R.MANAGE,

@@ -98,11 +98,11 @@ def _words(text: str) -> set[str]:
     return set("".join(c if c.isalnum() else " " for c in text.casefold()).split())
 
 
-def request_take_back(*, request: MetadataRequest, at: datetime) -> None:
-    """Take a request back. Raises NotNow once it was decided on."""
-    open_one = MetadataRequest.objects.filter(pk=request.pk, state=State.OPEN)
+def request_take_back(*, submission: Submission, at: datetime) -> None:
+    """Take the open request of a submission back. Raises NotNow where there is none (any more)."""
+    open_one = submission.metadata_requests.filter(state=State.OPEN)
     if not open_one.update(state=State.TAKEN_BACK, decided_at=at):
-        raise NotNow(_("This request was decided on already."))
+        raise NotNow(_("No request is open: it was decided on, or taken back."))
 
 
 @transaction.atomic

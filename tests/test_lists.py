@@ -232,6 +232,12 @@ NOT_PAGES = {
     *("results:compute", "results:report", "results:file", "results:figure"),
     *("judgments:machine_delete", "results:machines_file", "results:machine_file"),
     *("results:version_file", "results:version_scores_file"),
+    *("leaderboards:ask", "leaderboards:invited", "leaderboards:team_leave", "leaderboards:submission_act"),
+    *("leaderboards:board_act", "leaderboards:decide"),
+    # tests/leaderboards/test_pages.py
+    *("leaderboards:boards", "leaderboards:take_part", "leaderboards:submit", "leaderboards:dev"),
+    *("leaderboards:team_new", "leaderboards:team", "leaderboards:submission", "leaderboards:board_new"),
+    *("leaderboards:organize", "leaderboards:board_edit", "leaderboards:policy_new", "leaderboards:season_new"),
     *("judging:language", "judging:practice", "judging:practice_pair"),
     *("judging:preview", "judging:join", "judging:declined", "judging:declined_in_frame", "judging:arrive"),
     *("judging:consent", "judging:take", "judging:instructions", "judging:item", "judging:save", "judging:finish"),

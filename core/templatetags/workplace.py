@@ -34,6 +34,7 @@ _AREAS = {
     "judgments:member_close": "people",
     "judgments:": "campaigns",
     "results:": "campaigns",
+    "leaderboards:": "leaderboards",
 }
 
 

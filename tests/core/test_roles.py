@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from pools.models import Campaign, CampaignTemplate, Job
 from tasks.models import Worker
 from tests import factories
 from tests.conftest import REPOSITORY
+from tests.leaderboards.public_boards import entry, public_board
 from tests.worlds import rows_and_files
 
 pytestmark = pytest.mark.django_db
@@ -57,12 +59,18 @@ def addresses(campaign: Campaign) -> list[Address]:
         "templates": template.pk,
         "workers": Worker.objects.create(lab=campaign.lab).pk,
     }
+    board = public_board(collection)
+    submission = entry(board, "red", on=date(2026, 11, 1), dev="1/2", eval="1/2")
+    assert submission.team is not None
+    keys["leaderboards"] = board.pk
+    names = {"slug": board.slug, "board_slug": board.slug, "submission_id": submission.public_id}
+    names["team_id"] = submission.team.public_id
     made = []
     for name, route in patterns(get_resolver().url_patterns):
         if ADDRESSES[name] == Right.PUBLIC:
             continue
-        owner = keys.get(route.partition("/")[0], 1)
-        path = re.sub(r"<(\w+:)?(\w+)>", lambda part: str(owner if part[2] == "pk" else 1), route)  # noqa: B023
+        named = {**names, "pk": keys.get(route.partition("/")[0], 1)}
+        path = re.sub(r"<(\w+:)?(\w+)>", lambda part: str(named.get(part[2], 1)), route)  # noqa: B023
         made.append(Address(name, f"/{path}", path != route))
     return made
 

@@ -1,0 +1,363 @@
+"""Forms of leaderboards: taking part, submitting, and what organizers set."""
+
+import json
+from datetime import UTC, date, datetime, time
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from core.errors import Refused
+from core.models import User
+from core.roles import Right, labs_of
+from evaluation.boards.checking import check_metadata, id_problem
+from leaderboards.boards import NUMBERS, POLICY_TEXT, measures_read
+from leaderboards.models import Board, MetadataRequest, PolicyVersion, Season, SeasonFile, Submission, Team
+from leaderboards.selectors import open_seasons
+from pools.forms import OFFERED
+from pools.models import Campaign, Collection
+from pools.receiving import MEGABYTE
+
+NUMBER_FIELDS = tuple(NUMBERS)
+# Where an error of a field of metadata.json is shown.
+SHOWN_AT = {"team": "team_words", "model_description": "description"}
+
+
+def _midnight(day: date | None) -> datetime | None:
+    return None if day is None else datetime.combine(day, time(), UTC)
+
+
+class _Day(forms.DateField):
+    """A day, in the browser's own widget."""
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"), **named)
+
+
+class _Small(forms.FileField):
+    """A file that may be as large as one upload."""
+
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        """Refuse what is larger."""
+        file = super().clean(data, initial)
+        if file and file.size > settings.UPLOAD_MEGABYTES * MEGABYTE:
+            said = _("This file has more than %(most)s MB.")
+            raise forms.ValidationError(said % {"most": settings.UPLOAD_MEGABYTES})
+        return file
+
+
+class TeamForm(forms.Form):
+    """A new team."""
+
+    organization = forms.CharField(label=gettext_lazy("Organization"), max_length=100)
+    group = forms.CharField(
+        label=gettext_lazy("Group"),
+        max_length=100,
+        help_text=gettext_lazy("Two groups of one organization are two teams. A team of one has a group, too."),
+    )
+    contributors = forms.CharField(
+        label=gettext_lazy("Contributors"),
+        required=False,
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=gettext_lazy("If you like. The organizers see it."),
+    )
+
+
+class AddressForm(forms.Form):
+    """An e-mail address that a link is sent to."""
+
+    email = forms.EmailField(label=gettext_lazy("E-mail address"), max_length=254)
+
+
+class SubmitForm(forms.Form):
+    """A run: a sealed package, or two plain files and what metadata.json would say."""
+
+    team = forms.ModelChoiceField(Team.objects.none(), label=gettext_lazy("Team"), empty_label=None)
+    season = forms.ModelChoiceField(Season.objects.none(), label=gettext_lazy("Season"), empty_label=None)
+    run_id = forms.CharField(
+        label=gettext_lazy("Id of the run"),
+        max_length=60,
+        help_text=gettext_lazy("yyyymmdd-name, with today's date (UTC). It is taken for ever, whatever becomes of it."),
+    )
+    package = _Small(
+        label=gettext_lazy("Sealed package"),
+        required=False,
+        help_text=gettext_lazy("As the command above made it. Leave it empty to upload plain files."),
+    )
+    dev = _Small(label=gettext_lazy("Run on the dev queries"), required=False)
+    eval = _Small(
+        label=gettext_lazy("Run on the eval queries"),
+        required=False,
+        help_text=gettext_lazy("TREC or MS MARCO; plain, gz, bz2 or zst. The server seals both files at once."),
+    )
+    team_words = forms.CharField(
+        label=gettext_lazy("Team, as the entry names it"), required=False, max_length=300, empty_value=""
+    )
+    description = forms.CharField(label=gettext_lazy("Description"), required=False, max_length=1000)
+    type = forms.ChoiceField(label=gettext_lazy("Type"), required=False)
+    paper = forms.CharField(label=gettext_lazy("Paper"), required=False, max_length=500)
+    code = forms.CharField(label=gettext_lazy("Code"), required=False, max_length=500)
+    embargo_until = _Day(
+        label=gettext_lazy("Anonymous until"),
+        required=False,
+        help_text=gettext_lazy("Revealed at 00:00 UTC of that day. Empty: not anonymous."),
+    )
+    policy = forms.IntegerField(widget=forms.HiddenInput)
+    accept = forms.BooleanField(label=gettext_lazy("I have read the policy, and my team keeps to it"))
+
+    def __init__(self, *args: Any, board: Board, teams: Any, policy: PolicyVersion, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.board, self.held = board, policy
+        now = timezone.now()
+        for name, rows in (("team", teams), ("season", open_seasons(board, now))):
+            field = self.fields[name]
+            assert isinstance(field, forms.ModelChoiceField)
+            field.queryset = rows
+            field.initial = rows.first()
+        kind = self.fields["type"]
+        assert isinstance(kind, forms.ChoiceField)
+        kind.choices = [(name, name) for name in board.types]
+        self.fields["run_id"].initial = f"{now:%Y%m%d}-"
+        self.fields["policy"].initial = policy.number
+
+    @property
+    def plain(self) -> list[forms.BoundField]:
+        """The fields of plain files."""
+        names = "dev eval team_words description type paper code embargo_until".split()
+        return [self[name] for name in names]
+
+    def clean_run_id(self) -> str:
+        """The id, which the policy has a form for."""
+        run_id = str(self.cleaned_data["run_id"])
+        if problem := id_problem(run_id, arrived=timezone.now().date()):
+            raise forms.ValidationError(problem[0].upper() + problem[1:] + ".")
+        if self.board.submissions.filter(run_id__iexact=run_id).exists():
+            raise forms.ValidationError(_("This id is taken. Choose another name."))
+        return run_id
+
+    def clean(self) -> dict[str, Any]:
+        """Either a package or plain files, with metadata that the organizers would take."""
+        values = super().clean() or self.cleaned_data
+        files = [name for name in ("dev", "eval") if values.get(name)]
+        if values.get("package"):
+            if files:
+                self.add_error("package", _("Send a sealed package, or plain files, but not both."))
+            return values
+        if not files and not self.has_error("package"):
+            self.add_error("package", _("Send a sealed package, or two plain files below."))
+        elif len(files) == 1:
+            missing = "eval" if files == ["dev"] else "dev"
+            self.add_error(missing, _("This run is missing."))
+        if files:
+            self._check_metadata(values)
+        return values
+
+    def _check_metadata(self, values: dict[str, Any]) -> None:
+        content = json.dumps(self.metadata(values)).encode()
+        arrived, months = timezone.now().date(), self.held.embargo_months
+        check = check_metadata(content, types=self.board.types, arrived=arrived, embargo_months=months)
+        for error in check.errors:
+            name = error.message.split(" ", 1)[0].rstrip(":")
+            field = SHOWN_AT.get(name, name)
+            self.add_error(field if field in self.fields else None, error.message)
+
+    def metadata(self, values: dict[str, Any]) -> dict[str, str]:
+        """The fields of metadata.json."""
+        until = values.get("embargo_until")
+        fields = {
+            "team": values.get("team_words") or str(values.get("team") or ""),
+            "model_description": values.get("description", ""),
+            "type": values.get("type", ""),
+            "paper": values.get("paper", ""),
+            "code": values.get("code", ""),
+        }
+        return fields | ({"embargo_until": f"{until:%Y/%m/%d}"} if until else {})
+
+
+class DevForm(forms.Form):
+    """A run on the dev queries, to be scored."""
+
+    season = forms.ModelChoiceField(Season.objects.none(), label=gettext_lazy("Season"), empty_label=None)
+    file = _Small(
+        label=gettext_lazy("Run on the dev queries"), help_text=gettext_lazy("TREC or MS MARCO; plain, gz, bz2 or zst.")
+    )
+
+    def __init__(self, *args: Any, board: Board, **named: Any) -> None:
+        super().__init__(*args, **named)
+        season = self.fields["season"]
+        assert isinstance(season, forms.ModelChoiceField)
+        season.queryset = open_seasons(board, timezone.now())
+        season.initial = season.queryset.first()
+
+
+class MetadataForm(forms.Form):
+    """Other metadata of a submission."""
+
+    kind = forms.ChoiceField(label=gettext_lazy("What changes"), choices=MetadataRequest.Kind.choices)
+    team_words = forms.CharField(label=gettext_lazy("Team"), max_length=300)
+    description = forms.CharField(label=gettext_lazy("Description"), max_length=1000)
+    paper = forms.CharField(label=gettext_lazy("Paper"), required=False, max_length=500)
+    code = forms.CharField(label=gettext_lazy("Code"), required=False, max_length=500)
+    why = forms.CharField(label=gettext_lazy("Why"), max_length=2000, widget=forms.Textarea(attrs={"rows": 2}))
+
+    def __init__(self, *args: Any, submission: Submission, **named: Any) -> None:
+        names = ("team_words", "description", "paper", "code")
+        super().__init__(*args, **named)
+        for name in names:
+            self.fields[name].initial = getattr(submission, name)
+
+
+# --- what organizers set
+
+
+class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+    """A policy: its text and its numbers."""
+
+    begins = _Day(
+        label=gettext_lazy("Holds from"),
+        required=False,
+        help_text=gettext_lazy("00:00 UTC of that day; empty: from now on. It never acts backward."),
+    )
+
+    class Meta:
+        model = PolicyVersion
+        fields = ["text", *NUMBER_FIELDS, "why"]
+        widgets = {"text": forms.Textarea(attrs={"rows": 14}), "why": forms.Textarea(attrs={"rows": 2})}
+        labels = {
+            "text": gettext_lazy("Text"),
+            "quota_runs": gettext_lazy("Runs of one team"),
+            "quota_days": gettext_lazy("… in so many days"),
+            "embargo_months": gettext_lazy("Months of embargo, at most"),
+            "release_rule": gettext_lazy("Which eval scores are shown"),
+            "release_step": gettext_lazy("Least gain"),
+            "auto_publish": gettext_lazy("Publish without a look by an organizer"),
+            "promised_days": gettext_lazy("Days within which you decide"),
+            "alike_threshold": gettext_lazy("Overlap from which entries are called alike"),
+            "why": gettext_lazy("What changed, and why"),
+        }
+
+    def begins_at(self, at: datetime) -> datetime:
+        """From when it holds."""
+        return _midnight(self.cleaned_data["begins"]) or at
+
+    def numbers(self) -> dict[str, Any]:
+        """The numbers alone."""
+        return {name: self.cleaned_data[name] for name in NUMBER_FIELDS}
+
+
+class BoardForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+    """A new board. Its policy begins as the paper's, and can be changed."""
+
+    measures = forms.CharField(
+        label=gettext_lazy("Measures"),
+        initial="RR@10",
+        max_length=200,
+        help_text=gettext_lazy("RR@k and Success@k, with commas between. The first orders the entries."),
+    )
+
+    class Meta:
+        model = Board
+        fields = ["collection", "name", "slug", "about", "measures", "hits", "fewer_refused", "order"]
+        widgets = {"about": forms.Textarea(attrs={"rows": 4})}
+        labels = {
+            "collection": gettext_lazy("Collection"),
+            "name": gettext_lazy("Name"),
+            "slug": gettext_lazy("Address"),
+            "about": gettext_lazy("About"),
+            "hits": gettext_lazy("Passages for each query"),
+            "fewer_refused": gettext_lazy("Refuse runs with fewer"),
+            "order": gettext_lazy("Order of a run"),
+        }
+        help_texts = {"slug": gettext_lazy("Letters, digits, - and _: the end of its public address.")}
+
+    def __init__(self, *args: Any, user: User, **named: Any) -> None:
+        super().__init__(*args, **named)
+        collections = Collection.objects.filter(lab__in=labs_of(user, Right.MAINTAIN)).order_by("name")
+        choice = self.fields["collection"]
+        assert isinstance(choice, forms.ModelChoiceField)
+        chosen = str((self.data if self.is_bound else self.initial).get("collection") or "")
+        if collections[OFFERED:].exists():
+            known = chosen.isdecimal() and len(chosen) < 19
+            collections = collections.filter(pk=int(chosen)) if known else collections[:OFFERED]
+        choice.queryset = collections
+        choice.empty_label = None
+        self.fields["hits"].initial = 1000
+        self.fields["order"].initial = Campaign.Order.RANK
+
+    def clean_measures(self) -> list[str]:
+        """The names of the measures, each of which is known."""
+        try:
+            return measures_read(self.cleaned_data["measures"].split(","), 1000)
+        except Refused as error:
+            raise forms.ValidationError(str(error)) from error
+
+    def clean(self) -> dict[str, Any]:
+        """A measure never looks below the passages that a run may have."""
+        values = super().clean() or self.cleaned_data
+        if values.get("measures") and values.get("hits"):
+            try:
+                measures_read(values["measures"], values["hits"])
+            except Refused as error:
+                self.add_error("measures", str(error))
+        return values
+
+
+class BoardEditForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+    """What of a board can be changed at any time."""
+
+    class Meta:
+        model = Board
+        fields = ["name", "about", "is_public"]
+        widgets = {"about": forms.Textarea(attrs={"rows": 6})}
+        labels = {
+            "name": gettext_lazy("Name"),
+            "about": gettext_lazy("About"),
+            "is_public": gettext_lazy("Everybody can see it"),
+        }
+
+
+class SeasonForm(forms.Form):
+    """A season, with its files."""
+
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=100)
+    opens = _Day(
+        label=gettext_lazy("Opens"), required=False, help_text=gettext_lazy("00:00 UTC of that day; empty: now.")
+    )
+    closes = _Day(label=gettext_lazy("Closes"), required=False, help_text=gettext_lazy("Empty: not before you say so."))
+    dev_queries = _Small(label=gettext_lazy("Dev queries"), help_text=gettext_lazy("Lines of id, tab, text."))
+    dev_qrels = _Small(label=gettext_lazy("Dev qrels"), help_text=gettext_lazy("Lines of query, 0, passage, grade."))
+    eval_queries = _Small(label=gettext_lazy("Eval queries"))
+    eval_qrels = _Small(
+        label=gettext_lazy("Eval qrels"),
+        help_text=gettext_lazy("Hidden: nobody gets this file, unless you publish it after the season."),
+    )
+    dev_candidates = _Small(
+        label=gettext_lazy("Candidates for reranking, dev"),
+        required=False,
+        help_text=gettext_lazy("As a run. A reranking entry then may have no other passages."),
+    )
+    eval_candidates = _Small(label=gettext_lazy("Candidates for reranking, eval"), required=False)
+
+    def opens_at(self, at: datetime) -> datetime:
+        """When it opens."""
+        return _midnight(self.cleaned_data["opens"]) or at
+
+    def closes_at(self) -> datetime | None:
+        """When it closes, if that is known."""
+        return _midnight(self.cleaned_data["closes"])
+
+    def contents(self) -> dict[str, tuple[str, bytes]]:
+        """By part, the names and contents of its files."""
+        sent = {part: self.cleaned_data[part] for part in SeasonFile.Part.values if self.cleaned_data.get(part)}
+        return {part: (str(file.name), file.read()) for part, file in sent.items()}
+
+
+def policy_initial(newest: PolicyVersion | None) -> dict[str, Any]:
+    """What the form of the next policy begins with."""
+    if newest is None:
+        return {"text": POLICY_TEXT, **NUMBERS}
+    return {"text": newest.text, **{name: getattr(newest, name) for name in NUMBER_FIELDS}}

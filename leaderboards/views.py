@@ -1,0 +1,397 @@
+"""The participants' pages of leaderboards: teams, submitting, and what became of it."""
+
+import logging
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from allauth.account.utils import perform_login
+from celery import Task
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_ratelimit.decorators import ratelimit
+from kombu.exceptions import OperationalError
+
+from core.errors import BadRequest, NotYours, Refused
+from core.http import Request, refuse_in, see_other
+from core.lists import Listing, render_lists
+from core.login import TooManyTries
+from core.models import User
+from core.people_views import JoinForm
+from evaluation.boards.entries import rounded
+from leaderboards import events, jobs, metadata, selectors, submitting, teams
+from leaderboards.forms import AddressForm, DevForm, MetadataForm, SubmitForm, TeamForm
+from leaderboards.models import Board, Submission, Team, TeamInvitation
+from pools.views import is_too_large, refuse_too_large
+
+DEV_SHOWN = 20
+log = logging.getLogger(__name__)
+
+
+def printed(fraction: str) -> str:
+    """An exact score as it is printed: three places, half up."""
+    return str(rounded(Fraction(fraction)))
+
+
+def start(job: "Task[..., str]", *arguments: int) -> None:
+    """Have a job done soon; if the queue is away, the clock finds what waits."""
+    try:
+        job.delay(*arguments)
+    except OperationalError as error:
+        log.warning("The job %s waits for the clock: %s", job.name, error)
+
+
+@require_GET
+def boards(request: Request) -> HttpResponseBase:
+    """The leaderboards that somebody organizes or can take part in."""
+    seen = selectors.boards_seen(request.user).select_related("lab", "collection").order_by("name")
+    own = set(selectors.boards_of(request.user).values_list("pk", flat=True))
+    listing = Listing(request, seen, sorts={"name": "name", "lab": "lab__name", "created": "created_at"})
+    rows = [(board, board.pk in own) for board in listing.page]
+    return render_lists(request, "leaderboards/boards.html", {"listing": listing, "rows": rows})
+
+
+@require_GET
+def take_part(request: Request, board_slug: str) -> HttpResponseBase:
+    """What a participant can do at a board now: teams, quotas, the key, and what was sent."""
+    board, at = selectors.board_seen(request.user, board_slug), timezone.now()
+    policy = board.policy_at(at)
+    own = [
+        {"team": team, "quota": selectors.quota_of(team, board, policy, at)}
+        for team in selectors.teams_of(request.user, board)
+    ]
+    sent = selectors.submissions_of(request.user, board).select_related("team", "season")
+    context = {
+        "board": board,
+        "policy": policy,
+        "teams": own,
+        "key": board.keys.get(retired_at=None),
+        "season": selectors.open_seasons(board, at).first(),
+        "listing": Listing(request, sent, sorts={"run": "run_id", "arrived": "arrived_at", "state": "state"}),
+        "organizes": selectors.organizes(request.user, board),
+    }
+    return render_lists(request, "leaderboards/take_part.html", context)
+
+
+@csrf_exempt  # what is too large is refused before it is read; the rest is checked
+@require_http_methods(["GET", "POST"])
+def submit(request: Request, board_slug: str) -> HttpResponse:
+    """Submit a run. What the policy does not allow now is said before anything is uploaded."""
+    board = selectors.board_seen(request.user, board_slug)
+    if is_too_large(request):
+        return refuse_too_large(request, "leaderboards/too_large.html", None, board=board)
+    checked: HttpResponse = _submit_checked(request, board)
+    return checked
+
+
+@csrf_protect
+def _submit_checked(request: Request, board: Board) -> HttpResponse:
+    at = timezone.now()
+    policy = board.policy_at(at)
+    own = selectors.teams_of(request.user, board)
+    if not own.exists():
+        return see_other("leaderboards:team_new", board.slug)
+    obstacles = {team: submitting.obstacles(board=board, team=team, policy=policy, at=at) for team in own}
+    form, status = SubmitForm(board=board, teams=own, policy=policy), 200
+    if request.method == "POST":
+        form, status = SubmitForm(request.POST, request.FILES, board=board, teams=own, policy=policy), 400
+        if form.is_valid():
+            try:
+                submission = _submitted(form, board, request.user)
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                start(jobs.evaluate, submission.pk)
+                messages.success(request, _("The run has arrived. It is evaluated next."))
+                return see_other("leaderboards:submission", submission.public_id)
+    context = {
+        "board": board,
+        "policy": policy,
+        "form": form,
+        "key": board.keys.get(retired_at=None),
+        "obstacles": [said for said in obstacles.values() if said],
+        "can_send": not all(obstacles.values()) and selectors.open_seasons(board, at).exists(),
+        "has_season": selectors.open_seasons(board, at).exists(),
+        "site": settings.SITE_URL,
+    }
+    return render(request, "leaderboards/submit.html", context, status=status)
+
+
+def _submitted(form: SubmitForm, board: Board, user: User) -> Submission:
+    values = form.cleaned_data
+    shared: dict[str, Any] = {
+        "board": board, "team": values["team"], "season": values["season"], "run_id": values["run_id"],
+        "policy_number": values["policy"], "by": user, "at": timezone.now(),
+    }  # fmt: skip
+    if values["package"]:
+        return submitting.submission_send(package=values["package"].read(), **shared)
+    return submitting.submission_seal(
+        metadata=form.metadata(values), dev=values["dev"].read(), evaluated=values["eval"].read(), **shared
+    )
+
+
+@csrf_exempt  # as of submit
+@require_http_methods(["GET", "POST"])
+def dev(request: Request, board_slug: str) -> HttpResponse:
+    """Have runs on the dev queries scored, as often as somebody likes."""
+    board = selectors.board_seen(request.user, board_slug)
+    if is_too_large(request):
+        return refuse_too_large(request, "leaderboards/too_large.html", None, board=board)
+    checked: HttpResponse = _dev_checked(request, board)
+    return checked
+
+
+@csrf_protect
+def _dev_checked(request: Request, board: Board) -> HttpResponse:
+    form, status = DevForm(board=board), 200
+    if request.method == "POST":
+        form, status = DevForm(request.POST, request.FILES, board=board), 400
+        if form.is_valid():
+            file = form.cleaned_data["file"]
+            try:
+                row = submitting.dev_scoring_ask(
+                    season=form.cleaned_data["season"],
+                    name=str(file.name),
+                    content=file.read(),
+                    by=request.user,
+                    at=timezone.now(),
+                )
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                start(jobs.score_dev, row.pk)
+                return see_other("leaderboards:dev", board.slug, fragment="scored")
+    scorings = request.user.dev_scorings.filter(season__board=board).order_by("-pk")[:DEV_SHOWN]
+    rows = [
+        {"scoring": row, "scores": [(name, printed(score)) for name, score in row.scores.items()]} for row in scorings
+    ]
+    context = {"board": board, "form": form, "rows": rows, "has_season": form.fields["season"].queryset.exists()}  # type: ignore[attr-defined]
+    return render(request, "leaderboards/dev.html", context, status=status)
+
+
+# --- teams
+
+
+@require_http_methods(["GET", "POST"])
+def team_new(request: Request, board_slug: str) -> HttpResponse:
+    """Found a team."""
+    board = selectors.board_seen(request.user, board_slug)
+    form, status = TeamForm(), 200
+    if request.method == "POST":
+        form, status = TeamForm(request.POST), 400
+        if form.is_valid():
+            try:
+                team = teams.team_found(board=board, by=request.user, at=timezone.now(), **form.cleaned_data)
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                messages.success(request, _("The team is there. You can invite others to it, and submit."))
+                return see_other("leaderboards:team", board.slug, team.public_id)
+    return render(request, "leaderboards/team_new.html", {"board": board, "form": form}, status=status)
+
+
+def team_of(request: Request, board: Board, team_id: str) -> Team:
+    """A team that somebody is in. Raises NotYours."""
+    team = selectors.teams_of(request.user, board).filter(public_id=team_id).first()
+    if team is None:
+        raise NotYours(_("There is no such team, or you are not in it."))
+    return team
+
+
+@require_http_methods(["GET", "POST"])
+def team(request: Request, board_slug: str, team_id: str) -> HttpResponse:
+    """A team's people. POST invites somebody by mail, or by a link."""
+    board = selectors.board_seen(request.user, board_slug)
+    found, at = team_of(request, board, team_id), timezone.now()
+    form, status = AddressForm(), 200
+    if request.method == "POST":
+        form, status = AddressForm(request.POST), 400
+        if form.is_valid():
+            invitation = teams.invitation_add(
+                board=board, team=found, email=form.cleaned_data["email"], by=request.user, at=at
+            )
+            invitation_send(request, invitation)
+            return see_other("leaderboards:team", board.slug, team_id)
+    context = {
+        "board": board,
+        "team": found,
+        "members": found.members.select_related("user").order_by("pk"),
+        "form": form,
+        "invitations": addresses(teams.open_invitations(at).filter(team=found)),
+    }
+    return render(request, "leaderboards/team.html", context, status=status)
+
+
+def addresses(invitations: Any) -> list[tuple[TeamInvitation, str]]:
+    """The newest open invitations with their links; none of what somebody asked for: the mail proves who it is."""
+    newest = invitations.order_by("-pk")[:20]
+    return [(row, teams.invitation_address(row) if row.invited_by_id else "") for row in newest]
+
+
+@require_POST
+def team_leave(request: Request, board_slug: str, team_id: str) -> HttpResponse:
+    """Leave a team."""
+    board = selectors.board_seen(request.user, board_slug)
+    teams.team_leave(team=team_of(request, board, team_id), user=request.user)
+    messages.success(request, _("You are no longer in the team."))
+    return see_other("leaderboards:boards")
+
+
+def invitation_send(request: HttpRequest, invitation: TeamInvitation) -> None:
+    """Mail an invitation where that is possible, and say what is to be done."""
+    if not settings.HAS_MAIL:
+        messages.success(request, _("The invitation is ready. Copy its link below and send it."))
+        return
+    try:
+        teams.invitation_mail(invitation=invitation, at=timezone.now())
+    except OSError as error:
+        said = _("The invitation is ready, but the mail was not accepted (%(error)s). Copy its link below and send it.")
+        messages.warning(request, said % {"error": error})
+    else:
+        messages.success(request, _("The invitation has been sent to %(email)s.") % {"email": invitation.email})
+
+
+@require_http_methods(["GET", "POST"])
+@ratelimit(key="ip", rate="10/h", method="POST", block=False)  # type: ignore[untyped-decorator]
+def ask(request: HttpRequest, board_slug: str) -> HttpResponse:
+    """Ask for a link that lets somebody take part. The answer is the same for every address."""
+    board = Board.objects.filter(slug=board_slug, is_public=True).first()
+    if board is None:
+        raise NotYours(_("There is no such leaderboard."))
+    form, status, is_sent = AddressForm(), 200, False
+    if request.method == "POST":
+        if getattr(request, "limited", False):
+            raise TooManyTries(_("There have been too many attempts. Please try again in an hour."))
+        form, status = AddressForm(request.POST), 400
+        if form.is_valid() and settings.HAS_MAIL:
+            at = timezone.now()
+            invitation = teams.invitation_add(board=board, team=None, email=form.cleaned_data["email"], by=None, at=at)
+            try:
+                teams.invitation_mail(invitation=invitation, at=at)
+            except OSError:
+                log.exception("An invitation to %s was not mailed", board.slug)
+            is_sent, status = True, 200
+    context = {"board": board, "form": form, "is_sent": is_sent, "has_mail": settings.HAS_MAIL}
+    return render(request, "leaderboards/ask.html", context, status=status)
+
+
+@sensitive_post_parameters("password1", "password2")
+@require_http_methods(["GET", "POST"])
+@ratelimit(key="ip", rate="20/m", block=False)  # type: ignore[untyped-decorator]
+def invited(request: HttpRequest, token: str) -> HttpResponse:
+    """Where an invitation leads: choose a name and a password, or, logged in, take part with one press."""
+    if getattr(request, "limited", False):
+        raise TooManyTries(_("There have been too many attempts. Please wait a minute and try again."))
+    at = timezone.now()
+    invitation, by_mail = teams.invitation_at(token, at)
+    board = invitation.board
+    context: dict[str, Any] = {"invitation": invitation, "board": board}
+    if request.user.is_authenticated:
+        if request.method == "GET":
+            return render(request, "leaderboards/invited.html", context)
+        teams.invitation_accept(invitation=invitation, user=request.user, at=at)
+        return see_other("leaderboards:take_part", board.slug)
+    new = User(email=invitation.email if by_mail else "")
+    form, status = JoinForm(instance=new), 200
+    if request.method == "POST":
+        form, status = JoinForm(request.POST, instance=new), 400
+        if form.is_valid():
+            user = form.save(commit=False)
+            user.set_password(form.cleaned_data["password1"])
+            try:
+                teams.invitation_accept(invitation=invitation, user=user, at=at)
+            except Refused as error:
+                status = refuse_in(form, error)
+            else:
+                there = reverse("leaderboards:take_part", args=[board.slug])
+                response: HttpResponse = perform_login(request, user, redirect_url=there)
+                return response
+    return render(request, "leaderboards/invited.html", context | {"form": form}, status=status)
+
+
+# --- a submission
+
+
+@require_GET
+def submission(request: Request, submission_id: str) -> HttpResponse:
+    """What became of a submission: for its team, and for the organizers, who decide here."""
+    found, is_organizer = selectors.submission_for(request.user, submission_id)
+    return submission_page(request, found, is_organizer)
+
+
+def submission_page(
+    request: Request, found: Submission, is_organizer: bool, form: MetadataForm | None = None, status: int = 200
+) -> HttpResponse:
+    """The page of a submission, maybe with a form that has errors."""
+    scores = found.scores.filter(version=None).order_by("measure")
+    release = getattr(found, "release", None)
+    States = Submission.State  # noqa: N806
+    context: dict[str, Any] = {
+        "submission": found,
+        "board": found.board,
+        "is_organizer": is_organizer,
+        "is_member": selectors.is_member(request.user, found),
+        "events": found.events.select_related("by").order_by("pk"),
+        "openings": found.openings.select_related("by").order_by("pk"),
+        "talk": found.messages.select_related("by").order_by("pk"),
+        "decisions": found.decisions.select_related("by").order_by("pk"),
+        "requests": found.metadata_requests.select_related("asked_by", "decided_by").order_by("-pk"),
+        "dev": [(row.measure, printed(row.fraction)) for row in scores if row.part == "dev"],
+        "release": release,
+        "shown": printed(release.fraction) if release is not None and release.is_shown else "",
+        "sentences": found.diagnostics.get("sentences", []),
+        "can_cancel": found.state in (States.RECEIVED, States.CHECKED),
+        "can_withdraw": found.state in (States.WAITING, States.PUBLISHED),
+        "form": form or MetadataForm(submission=found),
+        "is_hidden": found.is_hidden(timezone.now()),
+    }
+    if is_organizer:
+        context["eval"] = [(row.measure, printed(row.fraction)) for row in scores if row.part == "eval"]
+        if found.team is not None:
+            context["looks"] = selectors.looks_of(found.team, found.season)
+    return render(request, "leaderboards/submission.html", context, status=status)
+
+
+@require_POST
+def submission_act(request: Request, submission_id: str) -> HttpResponse:
+    """What a team does with its submission: cancel, withdraw, write, ask for other metadata, take that back."""
+    found, is_organizer = selectors.submission_for(request.user, submission_id)
+    at, by, what = timezone.now(), request.user, request.POST.get("do", "")
+    text = request.POST.get("text", "").strip()[:5000]
+    is_member = selectors.is_member(by, found)
+    if what == "write":
+        if not text:
+            raise BadRequest(_("Write something first."))
+        events.message_add(submission=found, text=text, by=by, is_organizers=is_organizer and not is_member, at=at)
+    elif not is_member:
+        raise NotYours(_("Only the team that sent a submission can do this."))
+    elif what == "metadata":
+        form = MetadataForm(request.POST, submission=found)
+        if not form.is_valid():
+            return submission_page(request, found, is_organizer, form, 400)
+        values = form.cleaned_data
+        try:
+            metadata.request_add(submission=found, kind=values["kind"], after=values, why=values["why"], by=by, at=at)
+        except Refused as error:
+            return submission_page(request, found, is_organizer, form, refuse_in(form, error))
+    else:
+        acts: dict[str, Callable[[], object]] = {
+            "cancel": lambda: submitting.submission_cancel(submission=found, by=by, at=at),
+            "withdraw": lambda: submitting.submission_withdraw(submission=found, why=text, by=by, at=at),
+            "take back": partial(metadata.request_take_back, submission=found, at=at),
+        }
+        if what not in acts:
+            raise BadRequest(_("This button is not known here. Load the page again."))
+        acts[what]()
+    messages.success(request, _("Done."))
+    return see_other("leaderboards:submission", found.public_id)

@@ -1,0 +1,353 @@
+"""The pages of participants and organizers: what each role can do and see, through forms alone."""
+
+import io
+import re
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.models import Lab, User
+from leaderboards import evaluating, jobs
+from leaderboards.models import Board, BoardMail, Submission, Team, TeamInvitation
+from pools.models import Collection
+from tests import factories
+from tests.leaderboards import taking_part
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def queue_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is evaluated before a test says so."""
+    monkeypatch.setattr("leaderboards.views.start", lambda *_arguments: None)
+    monkeypatch.setattr("leaderboards.organizing_views.start", lambda *_arguments: None)
+
+
+def browser(user: User) -> Client:
+    """Somebody's browser."""
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def address(name: str, *arguments: object) -> str:
+    """Where a page is."""
+    return reverse(f"leaderboards:{name}", args=arguments)
+
+
+def file(name: str, content: bytes | str) -> SimpleUploadedFile:
+    """A file that is uploaded."""
+    return SimpleUploadedFile(name, content.encode() if isinstance(content, str) else content)
+
+
+def today(name: str) -> str:
+    """An id of today's."""
+    return f"{timezone.now():%Y%m%d}-{name}"
+
+
+def plain(team: Team, board: Board, name: str = "red", found: int = 2, **fields: Any) -> dict[str, Any]:
+    """The form of a run as plain files."""
+    return {
+        "team": team.pk, "season": board.seasons.get().pk, "run_id": today(name), "policy": 1, "accept": "on",
+        "dev": file("dev.txt", taking_part.run(taking_part.DEV, found)),
+        "eval": file("eval.txt", taking_part.run(taking_part.EVAL, found)),
+        "description": "A red run", "type": "full ranking",
+    } | fields  # fmt: skip
+
+
+def test_an_organizer_makes_a_board_with_season_policy_and_key_by_forms(collection: Collection, olga: User) -> None:
+    client = browser(olga)
+    made = client.post(address("board_new"), {
+        "collection": collection.pk, "name": "My board", "slug": "mine", "measures": "RR@10, Success@1", "hits": 100,
+        "order": "rank", "about": "What it measures.",
+    })  # fmt: skip
+    assert made.headers["Location"] == address("organize", "mine")
+    board = Board.objects.get(slug="mine")
+    assert board.measures == ["RR@10", "Success@1"] and not board.is_public
+    refused = client.post(address("board_edit", "mine"), {"name": "My board", "is_public": "on"})
+    assert refused.status_code == 409 and "needs a season" in refused.text
+    files = {part: file(name, content) for part, (name, content) in taking_part.season_files().items()}
+    broken = client.post(
+        address("season_new", "mine"), {"name": "2026", **files, "dev_qrels": file("q.txt", "d1 0 p\n")}
+    )
+    assert "q.txt, line 1" in broken.text and not board.seasons.exists()
+    strange = client.post(
+        address("season_new", "mine"),
+        {"name": "2026", **_again(files), "eval_qrels": file("q.txt", "other 0 p 1\n")},
+    )
+    assert "queries that eval-queries.tsv does not have" in strange.text and not board.seasons.exists()
+    client.post(address("season_new", "mine"), {"name": "2026", **_again(files)})
+    assert board.seasons.get().files.count() == 4
+    client.post(address("board_edit", "mine"), {"name": "Our board", "is_public": "on"})
+    old = board.keys.get()
+    client.post(address("board_act", "mine"), {"do": "key"})
+    old.refresh_from_db()
+    assert old.retired_at is not None and board.keys.filter(retired_at=None).count() == 1
+    form = {name: client.get(address("policy_new", "mine")).context["form"][name].value() for name in
+            ("text", "quota_days", "embargo_months", "release_rule", "promised_days", "alike_threshold")}  # fmt: skip
+    assert "Say what changed" in client.post(address("policy_new", "mine"), {**form, "quota_runs": 5}).text
+    client.post(address("policy_new", "mine"), {**form, "quota_runs": 5, "why": "More"})
+    assert list(board.policies.order_by("number").values_list("quota_runs", flat=True)) == [2, 5]
+    page = client.get(address("organize", "mine")).text
+    assert "Version 2" in page and "Our board" in page and "PRIVATE" not in page
+
+
+def _again(files: dict[str, SimpleUploadedFile]) -> dict[str, SimpleUploadedFile]:
+    return {part: file(name, content) for part, (name, content) in taking_part.season_files().items() if part in files}
+
+
+def test_the_three_roles_from_an_invitation_to_a_published_entry(board: Board, olga: User) -> None:
+    organizer = browser(olga)
+    organizer.post(address("board_act", board.slug), {"do": "invite", "email": "nina@example.org"})
+    link = re.search(r"/leaderboards/invited/[^<\s]+", organizer.get(address("organize", board.slug)).text)
+    assert link is not None
+    nina = Client()
+    joined = nina.post(link[0], {"username": "nina", "password1": "six quiet cellos", "password2": "six quiet cellos"})
+    assert joined.headers["Location"] == address("take_part", board.slug)
+    assert nina.get(link[0]).status_code == 404, "it works once"
+    assert "You are in no team yet" in nina.get(address("take_part", board.slug)).text
+    anonymous = nina.post(address("team_new", board.slug), {"organization": "Anonymous", "group": "x"})
+    assert anonymous.status_code == 409 and "says nothing" in anonymous.text
+    nina.post(address("team_new", board.slug), {"organization": "Example University", "group": "Violas"})
+    team = Team.objects.get()
+    page = nina.get(address("submit", board.slug)).text
+    assert "At most 2 runs" in page and board.keys.get().fingerprint in page
+    sent = nina.post(address("submit", board.slug), plain(team, board))
+    submission = Submission.objects.get()
+    assert sent.headers["Location"] == address("submission", submission.public_id)
+    jobs.evaluate()
+    own = nina.get(address("submission", submission.public_id)).text
+    assert "RR@10 (dev)" in own and "0.500" in own and "(eval" not in own and "Decide" not in own
+    assert "the sealed package, leaderboards.jobs.evaluate" in own
+    decide = address("decide", submission.public_id)
+    assert nina.post(decide, {"do": "publish", "reason": "Mine"}).status_code == 404
+    early = organizer.post(decide, {"do": "publish", "reason": "Fine"})
+    assert early.status_code == 409 and "Confirm the team" in early.text
+    organizer.post(address("board_act", board.slug), {"do": "confirm", "team": team.pk, "reason": "I know her"})
+    assert "eval, for organizers only" in organizer.get(address("submission", submission.public_id)).text
+    organizer.post(decide, {"do": "publish", "reason": "Fine"})
+    submission.refresh_from_db()
+    assert submission.state == "published" and submission.release.is_shown
+    assert "eval, as shown" in nina.get(address("submission", submission.public_id)).text
+    nina.post(address("submission_act", submission.public_id), {"do": "write", "text": "Thank you"})
+    assert "Thank you" in organizer.get(address("submission", submission.public_id)).text
+    public = Client().get(reverse("boards:board", args=[board.slug])).text
+    assert "A red run" in public and "0.500" in public
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "said"),
+    [
+        ({"run_id": "red"}, "run_id", "yyyymmdd-name"),
+        ({"run_id": "20200101-red"}, "run_id", "more than one day"),
+        ({"eval": ""}, "eval", "This run is missing"),
+        ({"dev": "", "eval": ""}, "package", "or two plain files"),
+        ({"package": file("x", b"BKSEAL")}, "package", "but not both"),
+        ({"description": "anonymous"}, "description", "anonymous"),
+        ({"paper": "ftp://example.org"}, "paper", "http"),
+        ({"embargo_until": "2099-01-01"}, "embargo_until", "is the latest"),
+        ({"accept": ""}, "accept", "required"),
+    ],
+)
+def test_what_is_wrong_with_a_run_is_said_beside_its_field(
+    board: Board, team: Team, paul: User, fields: dict[str, Any], field: str, said: str
+) -> None:
+    answer = browser(paul).post(address("submit", board.slug), plain(team, board, **fields))
+    assert answer.status_code == 400
+    assert said in " ".join(answer.context["form"].errors[field])
+    assert not Submission.objects.exists()
+
+
+def test_what_the_policy_forbids_now_is_said_before_anything_is_uploaded(board: Board, team: Team, paul: User) -> None:
+    client = browser(paul)
+    for name in ("one", "two"):
+        assert client.post(address("submit", board.slug), plain(team, board, name)).status_code == 303
+    page = client.get(address("submit", board.slug))
+    assert "2 of 2 runs in 30 days. The next can be sent from" in page.text
+    assert '<form method="post" enctype' not in page.text
+    third = client.post(address("submit", board.slug), plain(team, board, "three"))
+    assert third.status_code == 409 and board.submissions.count() == 2
+
+
+def test_a_sealed_package_is_uploaded_and_one_for_another_id_is_refused(board: Board, team: Team, paul: User) -> None:
+    client = browser(paul)
+    sealed = taking_part.package(board, today("red"))
+    without = {"dev": "", "eval": "", "description": ""}
+    other = plain(team, board, "blue", package=file("blue.sealed", sealed)) | without
+    refused = client.post(address("submit", board.slug), other)
+    assert refused.status_code == 409 and "was sealed for" in refused.text
+    sent = client.post(
+        address("submit", board.slug), plain(team, board, "red", package=file("red.sealed", sealed)) | without
+    )
+    assert sent.status_code == 303
+    assert evaluating.submission_evaluate(submission_id=board.submissions.get().pk, at=timezone.now())
+    assert board.submissions.get().description == taking_part.METADATA["model_description"]
+
+
+def test_an_upload_that_is_too_large_is_refused_before_it_is_read(board: Board, team: Team, paul: User) -> None:
+    class Unreadable(io.BytesIO):
+        def read(self, *_arguments: Any) -> bytes:
+            raise AssertionError("it was read")
+
+    answer = browser(paul).generic(
+        "POST", address("submit", board.slug), content_type="multipart/form-data; boundary=x",
+        CONTENT_LENGTH="900000000", **{"wsgi.input": Unreadable()},
+    )  # fmt: skip
+    assert answer.status_code == 413
+
+
+def pages(board: Board, team: Team, submission: Submission) -> dict[str, list[str]]:
+    """What each page needs: addresses by whom they are for."""
+    at_board = ("take_part", "submit", "dev", "team_new")
+    organizers = ("organize", "board_edit", "policy_new", "season_new")
+    return {
+        "everybody": [address("boards"), *(address(name, board.slug) for name in at_board)],
+        "team": [address("team", board.slug, team.public_id), address("submission", submission.public_id)],
+        "organizers": [address("board_new"), *(address(name, board.slug) for name in organizers)],
+    }
+
+
+def test_each_role_opens_its_pages_and_no_others(
+    board: Board, team: Team, paul: User, olga: User, rita: User, lab: Lab
+) -> None:
+    submission = taking_part.evaluated(board, team, paul)
+    there = pages(board, team, submission)
+    team_page, submission_page = there["team"]
+    stranger, viewer = factories.user("mallory"), factories.member(lab, "viewer", "victor")
+    seen = {user: browser(user) for user in (paul, olga, rita, stranger, viewer)}
+    for user, client in seen.items():
+        for page in there["everybody"]:
+            assert client.get(page).status_code in (200, 303), (user, page)
+    status = {user: [seen[user].get(page).status_code for page in there["organizers"]] for user in seen}
+    assert status[olga] == status[rita] == [200] * 5
+    assert status[paul] == status[stranger] == [403, 404, 404, 404, 404]
+    assert status[viewer] == [403, 200, 403, 403, 403]
+    assert {user: seen[user].get(submission_page).status_code for user in seen} == {
+        paul: 200, olga: 200, rita: 200, stranger: 404, viewer: 404,
+    }  # fmt: skip
+    assert {user: seen[user].get(team_page).status_code for user in seen} == {
+        paul: 200, olga: 404, rita: 404, stranger: 404, viewer: 404,
+    }  # fmt: skip
+    for page in (*there["team"], *there["organizers"], *there["everybody"]):
+        assert Client().get(page).status_code == 302, "nobody sees it without logging in"
+
+
+def test_nobody_decides_or_acts_without_the_right(board: Board, team: Team, paul: User, lab: Lab) -> None:
+    submission = taking_part.evaluated(board, team, paul)
+    vera = factories.user("vera")
+    taking_part.team(board, vera, "Green")
+    viewer = factories.member(lab, "viewer", "victor")
+    for user, expected in ((paul, 404), (vera, 404), (viewer, 403)):
+        sent = browser(user).post(address("decide", submission.public_id), {"do": "publish", "reason": "x"})
+        assert sent.status_code == expected, user
+        acted = browser(user).post(address("board_act", board.slug), {"do": "confirm", "team": team.pk, "reason": "x"})
+        assert acted.status_code in (403, 404)
+    for user in (vera, viewer):
+        withdrawn = browser(user).post(address("submission_act", submission.public_id), {"do": "withdraw"})
+        assert withdrawn.status_code == 404
+    submission.refresh_from_db()
+    assert submission.state == "waiting" and not board.decisions.filter(submission=submission).exists()
+
+
+def test_no_answer_to_a_participant_has_the_hidden_qrels_or_a_score_before_it_is_shown(
+    board: Board, team: Team, paul: User
+) -> None:
+    submission = taking_part.evaluated(board, team, paul, found=3)
+    client, there = browser(paul), pages(board, team, submission)
+    secret = board.seasons.get().files.get(part="eval_qrels")
+    for page in (*there["everybody"], *there["team"]):
+        text = client.get(page, follow=True).text
+        assert "ep1" not in text and str(secret.file.name) not in text and "PRIVATE KEY" not in text
+        assert "(eval" not in text, page
+
+
+def test_a_dev_run_is_scored_by_its_form(board: Board, paul: User) -> None:
+    client = browser(paul)
+    sent = {"season": board.seasons.get().pk, "file": file("mine.txt", taking_part.run(taking_part.DEV, 3))}
+    assert client.post(address("dev", board.slug), sent).status_code == 303
+    jobs.score_dev()
+    assert "RR@10 0.750" in client.get(address("dev", board.slug)).text
+
+
+def test_metadata_are_asked_for_and_decided_on_by_forms(board: Board, team: Team, paul: User, olga: User) -> None:
+    submission = taking_part.published(board, team, paul, olga)
+    act, decide = address("submission_act", submission.public_id), address("decide", submission.public_id)
+    form = {"do": "metadata", "kind": "links", "team_words": submission.team_words, "why": "It is out",
+            "description": submission.description, "paper": "example.org/p"}  # fmt: skip
+    client = browser(paul)
+    wrong = client.post(act, {**form, "why": ""})
+    assert wrong.status_code == 400 and "This field is required" in wrong.text
+    assert client.post(act, {**form, "paper": "javascript:x"}).status_code == 409
+    assert client.post(act, form).status_code == 303
+    request = submission.metadata_requests.get()
+    page = browser(olga).get(address("submission", submission.public_id)).text
+    assert "https://example.org/p" in page and "Accept the request" in page
+    browser(olga).post(decide, {"do": "accept", "request": request.pk, "reason": "Fine"})
+    submission.refresh_from_db()
+    assert submission.paper == "https://example.org/p"
+
+
+def test_whoever_asks_gets_a_link_by_mail_and_organizers_do_not_see_it(board: Board, olga: User, settings: Any) -> None:
+    settings.HAS_MAIL = True
+    asked = Client().post(address("ask", board.slug), {"email": "nina@example.org"})
+    assert asked.status_code == 200 and "on its way" in asked.text
+    [sent] = mail.outbox
+    link = re.search(r"/leaderboards/invited/\S+", sent.body)
+    assert sent.to == ["nina@example.org"] and link is not None
+    page = browser(olga).get(address("organize", board.slug)).text
+    assert "nina@example.org" in page and "/leaderboards/invited/" not in page
+    new = {"username": "nina", "password1": "six quiet cellos", "password2": "six quiet cellos"}
+    assert Client().post(link[0], new).status_code == 302
+    nina = User.objects.get(username="nina")
+    assert nina.email == "nina@example.org" and TeamInvitation.objects.get().email == ""
+    assert Client().get(address("ask", "no-such-board")).status_code == 404
+
+
+def test_mails_tell_the_team_of_each_state_and_the_organizers_of_what_arrives(
+    board: Board, team: Team, paul: User, olga: User, settings: Any
+) -> None:
+    settings.HAS_MAIL = True
+    User.objects.filter(pk=olga.pk).update(email="olga@example.org")
+    submission = taking_part.evaluated(board, team, paul, found=3)
+    jobs.send_mails()
+    by = {who: [sent.subject for sent in mail.outbox if sent.to == [f"{who}@example.org"]] for who in ("paul", "olga")}
+    what = ["received", "being evaluated", "checked", "waiting for the organizers"]
+    assert by["paul"] == [f"Small board: {submission.run_id}: {state}" for state in what]
+    assert by["olga"] == [by["paul"][0], by["paul"][3]]
+    assert jobs.send_mails() == "sent: 0" and len(mail.outbox) == 6
+    assert not any("0.75" in sent.body or "3/4" in sent.body for sent in mail.outbox)
+    assert f"/leaderboards/submissions/{submission.public_id}/" in mail.outbox[0].body
+
+
+def test_a_mail_that_is_not_taken_is_tried_again(
+    board: Board, team: Team, paul: User, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.HAS_MAIL = True
+    taking_part.send(board, team, paul)
+
+    def refuse(*_arguments: object) -> None:
+        raise OSError("no")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("leaderboards.events.send_mail", refuse)
+        assert jobs.send_mails() == "sent: 0"
+    row = BoardMail.objects.get()
+    assert row.tries == 1 and row.retry_at is not None
+    assert jobs.send_mails() == "sent: 0"
+    BoardMail.objects.update(retry_at=timezone.now())
+    assert jobs.send_mails() == "sent: 1"
+
+
+def test_a_button_that_is_not_known_says_so(board: Board, team: Team, paul: User, olga: User) -> None:
+    submission = taking_part.evaluated(board, team, paul)
+    for user, name, argument in (
+        (paul, "submission_act", submission.public_id),
+        (olga, "decide", submission.public_id),
+        (olga, "board_act", board.slug),
+    ):
+        assert browser(user).post(address(name, argument), {"do": "?"}).status_code == 400
