@@ -14,7 +14,7 @@ from evaluation.boards.entries import Entry, ordered, ranks, rounded, trophies
 from leaderboards.models import Board, Part, PolicyVersion, Score, Season, Submission
 
 ANONYMOUS = "Anonymous"
-FLAG_UNDER_EMBARGO = "Flagged by the organizers. The reason is shown when the embargo ends."
+FLAG_UNDER_EMBARGO = "the organizers’ reason is shown when the embargo ends"
 WITHDRAWN = "Withdrawn"
 POST_HOC = "After the season ended"
 

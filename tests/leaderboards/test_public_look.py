@@ -1,0 +1,72 @@
+"""Public boards in a browser, without an account: at every width, in light and dark, by keyboard, to axe, on paper."""
+
+import os
+from datetime import date
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.urls import reverse
+from playwright.sync_api import sync_playwright
+
+from leaderboards.models import Board, Season, SeasonFile
+from pools.models import Collection
+from tests import browser
+from tests.leaderboards.public_boards import NOW, entry, filled
+from tests.looking import faults
+
+PAGES = ("board", "time", "policy", "files", "embedding", "embed")
+
+
+@pytest.fixture
+def board(transactional_db: None, collection: Collection) -> Board:
+    """A board with 160 entries, one under embargo, one withdrawn, two seasons and files."""
+    board = filled(collection)
+    season = board.seasons.get()
+    entry(board, "hidden", on=date(2026, 9, 1), dev="0.4", eval="0.4", embargo_until=date(2099, 1, 1), flag="Odd.")
+    entry(board, "gone", on=date(2026, 9, 2), dev="0.4", state="withdrawn", withdrawn_at=NOW)
+    SeasonFile.objects.create(
+        season=season, part="dev_queries", file=ContentFile(b"1\twhy\n", "q"), name="queries-of-the-dev-set.tsv", size=6,
+        sha256="0123456789abcdef" * 4, counts={"queries": 1, "words": 1}, added_at=NOW,
+    )  # fmt: skip
+    later = Season.objects.create(board=board, number=2, name="Second", opens_at=NOW)
+    entry(board, "new", on=date(2026, 11, 1), dev="0.1", eval="0.1", season=later)
+    return board
+
+
+@pytest.mark.timeout(300)
+def test_every_public_page_is_well(board: Board, live_server: Any, settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+    season = "?season=First"
+    places = [
+        reverse(f"boards:{name}", args=[board.slug]) + (season if name in ("board", "time") else "") for name in PAGES
+    ]
+    places += [reverse("boards:boards"), places[0] + "&type=reranking&sort=-dev", places[0] + "&q=nothing"]
+    places += [
+        reverse("boards:entry", args=[board.slug, row.public_id])
+        for row in board.submissions.filter(run_id__in=["20260901-hidden", "20260902-gone"])
+    ]
+    found = []
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(**browser.launch_options())
+        page = started.new_context().new_page()
+        complaints = browser.listen(page)
+        for place in places:
+            page.goto(live_server.url + place)
+            if folder := os.environ.get("SHOTS"):
+                for width, scheme in ((360, "light"), (1280, "dark")):
+                    page.set_viewport_size({"width": width, "height": 900})
+                    page.emulate_media(color_scheme=scheme)
+                    page.screenshot(path=f"{folder}/{places.index(place)}-{width}.png")
+            found += [(place, fault) for fault in [*faults(page), *complaints]]
+            complaints.clear()
+        page.goto(live_server.url + places[0])
+        page.get_by_role("link", name="RR@10 dev").click()
+        page.get_by_role("link", name="RR@10 dev").click()
+        assert "sort=-dev" in page.url and page.locator("th[aria-sort=descending]").inner_text().startswith("RR@10 dev")
+        page.get_by_label("Type").select_option("reranking")
+        page.get_by_role("button", name="Show").click()
+        assert "sort=-dev" in page.url and "season=First" in page.url
+        assert page.get_by_role("status").inner_text().startswith("54 of 162 entries")
+        started.close()
+    assert "\n".join(f"{place}: {fault}" for place, fault in found) == ""
