@@ -14,6 +14,7 @@ PARTS = (
     "benchmarks.turkle",
     "benchmarks.results",
     "benchmarks.workplace",
+    "benchmarks.board",
     "benchmarks.largest",
     "benchmarks.platform",
 )

@@ -9,10 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from fractions import Fraction
+from decimal import Decimal
 from html import escape
 
-from evaluation.boards.entries import rounded
 from leaderboards.public.reading import Shown
 
 WIDTH, HEIGHT = 640, 320  # in CSS pixels, of the whole figure
@@ -116,9 +115,8 @@ def has_word(entry: Shown, word: str) -> bool:
     return bool(word) and not entry.is_hidden and word.casefold() in entry.description.casefold()
 
 
-def _value(score: Fraction | None) -> float:
-    """A score in its three printed places: what is drawn says no more than what is written."""
-    return float(rounded(score or 0))
+def _value(score: Decimal | None) -> float:
+    return float(score or 0)
 
 
 def _day(entry: Shown) -> float:

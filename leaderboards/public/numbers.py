@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from evaluation.boards.entries import Entry, Summary, rounded, summarize
+from evaluation.boards.entries import Entry, Summary, summarize
 from evaluation.boards.gaps import Trend, gap_trend
 from leaderboards.models import SeasonFile
 from leaderboards.public.archive import public_files
@@ -23,7 +23,7 @@ def steps(entries: Sequence[Shown]) -> list[Step]:
     """The trophies of a season, newest first."""
     best, found = None, []
     for entry in sorted(entries, key=lambda one: one.day):
-        score = None if entry.eval is None else rounded(entry.eval)
+        score = entry.eval
         if score is None or entry.section or (best is not None and score <= best):
             continue
         found.append(Step(entry, "" if best is None else f"+{score - best}"))
@@ -41,26 +41,52 @@ class Gaps(NamedTuple):
 def gap_numbers(entries: Sequence[Shown]) -> Gaps:
     """The numbers beside the figures of dev and eval. No trend with less than three entries, or on one day."""
     plain = [
-        Entry(
-            key=entry.id,
-            date=entry.day,
-            dev=None if entry.dev is None else rounded(entry.dev),
-            eval=None if entry.eval is None else rounded(entry.eval),
-        )
+        Entry(key=entry.id, date=entry.day, dev=entry.dev, eval=entry.eval)
         for entry in entries
         if not entry.withdrawn_on
     ]
     return Gaps(summarize(plain), gap_trend(plain))
 
 
-def collection_facts(board: Published) -> list[dict[str, Any]]:
-    """Each set of queries: how many, how long on average, and of public qrels how many judgments for each query."""
+class SetFacts(NamedTuple):
+    """A set of queries: how many, and their mean length in words; of public qrels, judgments and relevant passages.
+
+    None for what is not known, or hidden.
+    """
+
+    season: str
+    part: str
+    queries: int
+    words: float | None
+    judgments: int | None
+    judgments_per_query: float | None
+    relevant_per_query: float | None
+
+
+def collection_facts(board: Published) -> list[SetFacts]:
+    """Each set of queries of each season, as it was counted when its files came."""
     found = []
     for season in board.seasons:
-        files = {file.part: file.counts for file in public_files(season)}
-        for part in ("dev", "eval"):
-            queries = files.get(SeasonFile.Part[f"{part.upper()}_QUERIES"])
-            if queries is not None:
-                qrels = files.get(SeasonFile.Part[f"{part.upper()}_QRELS"], {})
-                found.append({"season": season.name, "part": part, "queries": queries, "qrels": qrels})
+        counts = {file.part: file.counts for file in public_files(season)}
+        for part, queries, qrels in (
+            ("dev", SeasonFile.Part.DEV_QUERIES, SeasonFile.Part.DEV_QRELS),
+            ("eval", SeasonFile.Part.EVAL_QUERIES, SeasonFile.Part.EVAL_QRELS),
+        ):
+            if queries in counts:
+                size, judged = counts[queries].get("queries", 0), counts.get(qrels, {})
+                found.append(
+                    SetFacts(
+                        season=season.name,
+                        part=part,
+                        queries=size,
+                        words=_share(counts[queries].get("words"), size),
+                        judgments=judged.get("lines"),
+                        judgments_per_query=_share(judged.get("lines"), judged.get("queries")),
+                        relevant_per_query=_share(judged.get("relevant"), judged.get("queries")),
+                    )
+                )
     return found
+
+
+def _share(count: int | None, of: int | None) -> float | None:
+    return None if count is None or not of else count / of

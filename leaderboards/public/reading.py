@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from django.db.models import Prefetch, Q
 
-from evaluation.boards.entries import Entry, ordered, ranks, rounded, trophies
+from evaluation.boards.entries import Entry, Mark, ordered, ranks, rounded, trophies
 from leaderboards.models import Board, Part, PolicyVersion, Score, Season, Submission
 
 ANONYMOUS = "Anonymous"
@@ -24,9 +24,9 @@ class Shown:
     """An entry as anybody may see it.
 
     `id` is random and stays; `run_id` and everything that says whose it is are empty, or Anonymous, under embargo.
-    `dev`, `eval`: exact means, None where there is none or none is shown. `gains_nothing`: the release rule shows no
-    score, and `repeats` is the id of its team's entry that it is no gain over, unless an embargo hides whose either is.
-    `rank` is 0 without one. `changed_at`: when what is shown of it last changed.
+    `dev`, `eval`: scores in their printed places, None where there is none or none is shown. `gains_nothing`: the
+    release rule shows no score, and `repeats` is the id of its team's entry that it is no gain over, unless an embargo
+    hides whose either is. `rank` is 0 without one. `changed_at`: when what is shown of it last changed.
     """
 
     id: str
@@ -43,8 +43,8 @@ class Shown:
     mark: str
     rank: int
     is_tied: bool
-    dev: Fraction | None
-    eval: Fraction | None
+    dev: Decimal | None
+    eval: Decimal | None
     gains_nothing: bool
     repeats: str
     is_hidden: bool
@@ -63,12 +63,12 @@ class Shown:
     @property
     def printed_dev(self) -> str:
         """The dev score in three places, or nothing."""
-        return printed(self.dev)
+        return "" if self.dev is None else str(self.dev)
 
     @property
     def printed_eval(self) -> str:
         """The eval score in three places, or nothing."""
-        return printed(self.eval)
+        return "" if self.eval is None else str(self.eval)
 
 
 @dataclass(frozen=True)
@@ -123,15 +123,15 @@ def published(board: Board, at: datetime) -> Published:
 
 def _shown(row: Submission, at: datetime) -> Shown:
     hidden = row.is_hidden(at)
-    scores: dict[str, Fraction] = {}
+    scores: dict[str, Decimal] = {}
     for score in row.shown_scores:  # type: ignore[attr-defined]
         is_wanted = score.origin == ("published" if row.origin == "imported" else "computed")
         if score.fraction and (is_wanted or score.part not in scores):
-            scores[score.part] = Fraction(score.fraction)
+            scores[score.part] = rounded(Fraction(score.fraction))
     release = getattr(row, "release", None)
     shown_eval = scores.get(Part.EVAL) if row.origin == "imported" else None
     if release is not None:
-        shown_eval = Fraction(release.fraction) if release.is_shown else None
+        shown_eval = rounded(Fraction(release.fraction)) if release.is_shown else None
     gains_nothing = release is not None and not release.is_shown
     reference = release.reference if release is not None and gains_nothing else None
     assert row.published_at is not None
@@ -173,29 +173,22 @@ def _listed(arrived: list[Shown]) -> list[Shown]:
 
     A withdrawn entry has no rank, and nobody's trophy changes by it.
     """
-    earned = trophies(_entry(one) for one in arrived if not one.is_post_hoc)
+    plain = {one.id: _entry(one) for one in arrived}
+    earned = trophies(plain[one.id] for one in arrived if not one.is_post_hoc)
     shown = {one.id: replace(one, mark="trophy") if one.id in earned else one for one in arrived}
     ranked = [one for one in shown.values() if not one.section]
-    places = ranks(_entry(one) for one in ranked)
-    shared = list(places.values())
+    places = ranks(plain[one.id] for one in ranked)
+    shared = Counter(places.values())
     for one in ranked:
         place = places.get(one.id, 0)
-        shown[one.id] = replace(one, rank=place, is_tied=shared.count(place) > 1)
+        shown[one.id] = replace(one, rank=place, is_tied=shared[place] > 1)
     listed: list[Shown] = []
     for section in ("", POST_HOC, WITHDRAWN):
-        listed += _in_order(one for one in shown.values() if one.section == section)
+        together = [plain[one.id] for one in shown.values() if one.section == section]
+        listed += [shown[entry.key] for entry in ordered(together)]
     return listed
 
 
-def _in_order(entries: Iterable[Shown]) -> list[Shown]:
-    by_id = {one.id: one for one in entries}
-    return [by_id[entry.key] for entry in ordered(_entry(one) for one in by_id.values())]
-
-
 def _entry(one: Shown) -> Entry:
-    printed_eval = None if one.eval is None else rounded(one.eval)
-    dev: Decimal | None = None if one.dev is None else rounded(one.dev)
-    return Entry(
-        key=one.id, date=one.day, mark="baseline" if one.mark == "baseline" else "", dev=dev, eval=printed_eval,
-        repeats=one.repeats,
-    )  # fmt: skip
+    mark: Mark = "baseline" if one.mark == "baseline" else ""
+    return Entry(key=one.id, date=one.day, mark=mark, dev=one.dev, eval=one.eval, repeats=one.repeats)

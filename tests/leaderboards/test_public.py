@@ -123,6 +123,24 @@ def test_the_archive_is_complete_and_the_same_every_time(board: Board, client: C
     assert b"eval_qrels" not in client.get(address("files", board)).content
 
 
+def test_the_files_page_counts_each_set_and_hides_the_judgments_of_eval(board: Board, client: Client) -> None:
+    season = board.seasons.get()
+    for part, counts in (
+        ("dev_queries", {"queries": 4, "words": 22}), ("dev_qrels", {"queries": 4, "lines": 10, "relevant": 6}),
+        ("eval_queries", {"queries": 7, "words": 21}), ("eval_qrels", {"queries": 7, "lines": 8888, "relevant": 7777}),
+    ):  # fmt: skip
+        SeasonFile.objects.create(
+            season=season, part=part, file=ContentFile(b"x", part), name=part, size=1, sha256="0" * 64, added_at=NOW,
+            counts=counts,
+        )  # fmt: skip
+    page = client.get(address("files", board)).content.decode()
+    table = page.partition("The collection in numbers")[2]
+    cells = [re.sub(r"<[^>]*>", " ", row).split() for row in table.split("<tr>")[2:]]
+    assert cells[0][:7] == ["First", "dev", "4", "5.5", "10", "2.50", "1.50"]
+    assert cells[1][:5] == ["First", "eval", "7", "3.0", "hidden"]
+    assert "8888" not in page and "8,888" not in page and "7777" not in page
+
+
 def test_sorting_and_filtering_happen_on_the_server(board: Board, client: Client) -> None:
     def shown(query: str) -> list[str]:
         found = rows(client.get(f"{address('board', board)}?{query}").content)

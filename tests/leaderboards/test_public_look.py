@@ -26,7 +26,7 @@ def board(transactional_db: None, collection: Collection) -> Board:
     entry(board, "hidden", on=date(2026, 9, 1), dev="0.4", eval="0.4", embargo_until=date(2099, 1, 1), flag="Odd.")
     entry(board, "gone", on=date(2026, 9, 2), dev="0.4", state="withdrawn", withdrawn_at=NOW)
     SeasonFile.objects.create(
-        season=season, part="dev_queries", file=ContentFile(b"1\twhy\n", "q"), name="queries-of-the-dev-set.tsv", size=6,
+        season=season, part="dev_queries", file=ContentFile(b"1\twhy\n", "q"), name="queries-of-dev.tsv", size=6,
         sha256="0123456789abcdef" * 4, counts={"queries": 1, "words": 1}, added_at=NOW,
     )  # fmt: skip
     later = Season.objects.create(board=board, number=2, name="Second", opens_at=NOW)
