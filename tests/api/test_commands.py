@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
+from kombu.exceptions import OperationalError
 
 from core.models import User
+from judgments import jobs
 from pools.models import Campaign, Collection, Job
 from tests.api.conftest import Program
 
@@ -68,3 +70,16 @@ def test_a_token_from_the_command_line_opens_the_api(rita: User) -> None:
     made = json.loads(out.getvalue())
     answer = Client().get("/api/v1/token/", headers={"Authorization": f"Bearer {made['token']}"})
     assert answer.json()["scopes"] == ["read", "write"] == made["scopes"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_dry_run_asks_for_no_job_and_a_job_that_cannot_be_asked_for_is_an_error(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_arguments: object) -> None:
+        raise OperationalError("Redis is away")
+
+    monkeypatch.setattr(jobs.make_bundle, "delay", away)
+    assert call("post", f"campaigns/{campaign.pk}/bundle/", "--dry-run") == {"asked_for": True}
+    with pytest.raises(CommandError, match="cannot be asked for now"):
+        call("post", f"campaigns/{campaign.pk}/bundle/")

@@ -16,6 +16,7 @@ from rest_framework.response import Response
 from rest_framework.test import APIRequestFactory, force_authenticate
 
 from api.models import Scope, Token
+from api.problems import NotAskedFor
 from core.management.files import write_output
 from core.models import User
 from pools import background
@@ -51,10 +52,13 @@ class Command(BaseCommand):
             raise CommandError(f"There is no active user called {options['user']}.")
         if options["dry_run"] and options["file"]:
             raise CommandError("A dry run cannot send files: they would be stored.")
-        with transaction.atomic():
-            response = _call(user, options)
-            if options["dry_run"]:
-                transaction.set_rollback(True)
+        try:
+            with transaction.atomic():
+                response = _call(user, options)
+                if options["dry_run"]:
+                    transaction.set_rollback(True)
+        except NotAskedFor as error:  # as the transaction was stored
+            raise CommandError(str(error.detail)) from error
         if isinstance(response, FileResponse):
             write_output(b"".join(response.streaming_content))  # type: ignore[arg-type]
             return
