@@ -5,6 +5,7 @@ import sys
 
 PARTS = (
     "benchmarks.evaluation",
+    "benchmarks.boards",
     "benchmarks.upkeep",
     "benchmarks.comparing",
     "benchmarks.certainty",

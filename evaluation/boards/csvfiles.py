@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from typing import NamedTuple
@@ -51,10 +51,11 @@ class _Record(NamedTuple):
 
 
 def read_board(source: Source, *, name: str | None = None) -> BoardFile:
-    """Read either file. Entries without an id get `import-` and the number of their row, from 1.
+    """Read either file. Entries without an id, or with that of a row before (in any case), get `import-` and the number
+    of their row, from 1.
 
     Raises BadInput, with the line, where a column that is needed lacks, a row has more fields than there are columns, a
-    date, score or mark is none, an id comes again (in any case), a quote is not closed, or the file is no text.
+    date, score or mark is none, a quote is not closed, or the file is no text.
     """
     name = name_of(source) if name is None else name
     records = _records(list(TextFile(source, name=name, limits=CSV_LIMITS).rows()), name)
@@ -76,8 +77,11 @@ def read_board(source: Source, *, name: str | None = None) -> BoardFile:
         entry = _entry(values, row, record.line, name, notes)
         earlier = seen.setdefault(entry.key.casefold(), record.line)
         if earlier != record.line:
-            shown = quote_value(entry.key)
-            raise BadInput(name, record.line, f"id {shown} a second time (first on line {earlier:,}).")
+            again = f"id {quote_value(entry.key)} a second time (first on line {earlier:,})"
+            entry = replace(entry, key=f"import-{row}")
+            if seen.setdefault(entry.key.casefold(), record.line) != record.line:
+                raise BadInput(name, record.line, f"{again}, and {entry.key} is taken too.")
+            notes.append(LineError(record.line, f"{again}: taken as {entry.key}."))
         lines[entry.key] = record.line
         entries.append(entry)
     return BoardFile(tuple(entries), lines, measure, tuple(notes))

@@ -4,6 +4,7 @@ import bz2
 import io
 import json
 from datetime import date, timedelta
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -22,7 +23,10 @@ from evaluation.boards.checking import (
     read_candidates,
     tidy_link,
 )
+from evaluation.boards.entries import exact_mean
+from evaluation.boards.scoring import per_query, read_measure
 from evaluation.errors import BadInput
+from evaluation.files.qrels import Entry, Qrels
 
 ARRIVED = date(2020, 11, 1)
 GOOD = {"team": "Ours", "model_description": "BM25", "paper": "", "code": "", "type": "full ranking"}
@@ -329,3 +333,40 @@ def test_bad_candidate_lists_are_told_by_line() -> None:
 def test_a_table_is_no_run_of_a_board() -> None:
     told = checked("qid,docno,rank\nq1,p1,0\n")
     assert "a table of PyTerrier's" in told.errors[0].message
+
+
+RANKED = {"q1": {"relevant": 3, "other": 2}, "q2": {"relevant": 0, "other": 1}}
+
+
+def by_slots(ranks: dict[str, int]) -> list[str]:
+    """As the passage leaderboard's script reads a query: the rank is the position, and 0 is the last one."""
+    slots = [""] * 1000
+    for passage, rank in ranks.items():
+        slots[rank - 1] = passage
+    return slots
+
+
+def by_sorting(ranks: dict[str, int]) -> list[str]:
+    """As the document leaderboard's script reads it."""
+    return sorted(ranks, key=lambda passage: ranks[passage])
+
+
+def test_by_rank_gaps_are_closed_and_zero_is_the_first_unlike_in_the_passage_script() -> None:
+    lines = [f"{query} {passage} {rank}\n" for query, ranks in RANKED.items() for passage, rank in ranks.items()]
+    run = checked("".join(lines), queries=list(RANKED)).artifact
+    assert run is not None
+    qrels = Qrels.of(Entry(query, "relevant", 1) for query in RANKED)
+    ours = float(exact_mean(per_query(run, qrels, read_measure("RR@10"), "rank")))
+    scripts = [
+        sum(1 / (order(ranks)[:10].index("relevant") + 1) if "relevant" in order(ranks)[:10] else 0
+            for ranks in RANKED.values()) / 2
+        for order in (by_slots, by_sorting)
+    ]  # fmt: skip
+    assert [round(score, 4) for score in (ours, *scripts)] == [0.75, 0.1667, 0.75]
+
+
+def test_the_mean_is_over_all_queries_of_the_qrels() -> None:
+    run = checked("q1 relevant 1\n", queries=["q1", "q2"]).artifact
+    assert run is not None
+    qrels = Qrels.of(Entry(query, "relevant", 1) for query in ("q1", "q2"))
+    assert exact_mean(per_query(run, qrels, read_measure("RR@10"), "rank")) == Fraction(1, 2)

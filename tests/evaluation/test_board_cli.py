@@ -1,5 +1,8 @@
 """A leaderboard's CSV file: reading both forms, and the command `board`."""
 
+import contextlib
+import csv
+import io
 import json
 import re
 from datetime import date, timedelta
@@ -7,6 +10,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evaluation.boards.csvfiles import read_board
 from evaluation.boards.entries import Entry
@@ -102,7 +107,6 @@ def test_quotes_are_doubled_or_have_a_backslash(write: Write, description: str, 
         ("0.139", "1.39", "line 3: eval score 1.39 where a number from 0 to 1 is needed."),
         ("0.413", "best", "line 4: dev score best where a number"),
         (",🏆,", ",🥇,", "line 4: mark 🥇 where 🏆, 🏛 or nothing is needed."),
-        ("20200828a", "20200816B", "line 5: id 20200816B a second time (first on line 3)."),
         (",0.139,", ",0.139,,,", "line 3: 13 fields where there are 11 columns."),
         ('"Expando"', '"Expando', "line 6: a quote that is not closed, or is followed by text."),
         (",team,", ",group,", "line 1: column group where there are id, description,"),
@@ -116,6 +120,34 @@ def test_what_is_wrong_is_told_with_its_line(write: Write, old: str, new: str, w
     assert old in DOCUMENTS
     with pytest.raises(BadInput, match=re.escape(why)):
         read_board(write("bad.csv", DOCUMENTS.replace(old, new, 1)))
+
+
+@given(st.lists(st.text(st.sampled_from('ab",\\\n 🏆'), max_size=12), min_size=1, max_size=4))
+def test_what_rfc_4180_quotes_is_read_back(descriptions: list[str]) -> None:
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["date", "", "description", "team", "eval"])
+    rows.writerows(["2021/01/01", "", description, "Ours", "0.5"] for description in descriptions)
+    file = read_board(io.BytesIO(text.getvalue().encode()), name="board.csv")
+    assert [entry.description for entry in file.entries] == [description.strip() for description in descriptions]
+    assert {entry.eval for entry in file.entries} == {Decimal("0.5")}
+
+
+@given(st.text(st.sampled_from('ab",\\\n 🏆0./'), max_size=60))
+def test_no_text_makes_the_reader_fail_otherwise_than_by_line(text: str) -> None:
+    with contextlib.suppress(BadInput):
+        read_board(io.BytesIO(f"date,,description,team,eval\n{text}".encode()), name="board.csv")
+
+
+def test_an_id_that_comes_again_is_told_and_made_from_the_row(write: Write) -> None:
+    file = read_board(write("again.csv", DOCUMENTS.replace("20200828a", "20200816B")))
+    assert file.entries[3].key == "import-4"
+    assert (5, "id 20200816B a second time (first on line 3): taken as import-4.") in file.notes
+    taken = DOCUMENTS.replace("20200828a", "20200816B").replace("20200827-first", "import-4")
+    with pytest.raises(
+        BadInput, match=r"line 5: id 20200816B a second time \(first on line 3\), and import-4 is taken"
+    ):
+        read_board(write("taken.csv", taken))
 
 
 def test_a_file_of_another_kind_is_refused(write: Write) -> None:
