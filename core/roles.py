@@ -300,6 +300,7 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "boards:version_qrels": R.PUBLIC,
     # leaderboards: participants see what their teams sent, and nothing else (leaderboards/selectors.py)
     "leaderboards:ask": R.PUBLIC,
+    "leaderboards:terms": R.PUBLIC,  # of public boards
     "leaderboards:invited": R.PUBLIC,  # signed
     "leaderboards:boards": R.SIGNED_IN,
     "leaderboards:take_part": R.SIGNED_IN,

@@ -5,7 +5,7 @@ import io
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from django.core.files.base import ContentFile
 from django.db import transaction
@@ -16,9 +16,11 @@ from core.models import Lab, User
 from core.sealing import seal
 from evaluation.boards.checking import TYPES, read_candidates
 from evaluation.boards.ladder import DEFAULT_RULE
+from evaluation.boards.packages import BoardTerms
 from evaluation.boards.scoring import read_measure
 from evaluation.boards.sealing import new_key
 from evaluation.errors import BadInput
+from evaluation.files.artifact import Order
 from evaluation.files.qrels import read_qrels
 from evaluation.files.texts import read_queries
 from leaderboards.models import Board, BoardKey, PolicyVersion, Season, SeasonFile
@@ -35,7 +37,7 @@ NUMBERS: dict[str, Any] = {
     "release_step": None,
     "auto_publish": False,
     "promised_days": 14,
-    "alike_threshold": Decimal("0.950"),
+    "alike_threshold": Decimal("0.800"),
 }
 POLICY_TEXT = """\
 This leaderboard is coopetition: take part to learn from each other, not to win. It runs on the honor system.
@@ -172,6 +174,19 @@ def key_make(*, board: Board, by: User | None, at: datetime) -> BoardKey:
         fingerprint=pair.fingerprint,
         made_by=by,
         made_at=at,
+    )
+
+
+def board_terms(board: Board, policy: PolicyVersion) -> BoardTerms:
+    """What a participant needs to check and seal a run."""
+    return BoardTerms(
+        board=board.slug,
+        public_key=board.keys.get(retired_at=None).public_pem,
+        hits=board.hits,
+        order=cast(Order, board.order),
+        fewer="refuse" if board.fewer_refused else "warn",
+        types=tuple(board.types),
+        embargo_months=policy.embargo_months,
     )
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from django.conf import settings
@@ -21,8 +21,9 @@ from django.utils.translation import gettext as _
 
 from core.sealing import SealedOtherwise, unseal
 from core.version import VERSION
+from evaluation.boards.alike import explaining_fusion, near_duplicates
 from evaluation.boards.evaluating import Message
-from evaluation.files.artifact import RunArtifact
+from evaluation.files.artifact import Order, RunArtifact
 from leaderboards import artifacts, events
 from leaderboards.models import Artifact, DevScoring, Opening, Score, Season, SeasonFile, Submission
 from leaderboards.publishing import submission_publish
@@ -98,9 +99,44 @@ def submission_evaluate(*, submission_id: int, at: datetime, limits: Limits | No
     except (ProcessFailed, SealedOtherwise, OSError) as error:
         _fail(submission, error, at)
         return True
-    _store(submission, answer, at)
+    _store(submission, answer, _alike(submission, answer, at), at)
     _publish_by_policy(submission, at)
     return True
+
+
+def _alike(submission: Submission, answer: Message, at: datetime) -> list[dict[str, Any]]:
+    """Entries of the board that the eval run is nearly the same as, and those that it may be a fusion of.
+
+    For organizers: each has `keys` of submissions, `method` (empty for one entry) and `similarity` from 0 to 1.
+    """
+    if answer.values["refused"] or submission.policy is None:
+        return []
+    run = RunArtifact.load(io.BytesIO(answer.blobs["eval"]))
+    others: dict[str, RunArtifact] = {}
+    rows = Artifact.objects.filter(submission__season=submission.season_id, part="eval").exclude(submission=submission)
+    for row in rows.select_related("submission").order_by("submission__arrived_at", "submission"):
+        why = _("To see whether %(run)s is nearly the same.") % {"run": submission.run_id}
+        if row.submission.team_id != submission.team_id:
+            why = _("To see whether a newer run is nearly the same.")
+        events.opening_add(submission=row.submission, what=Opening.What.ARTIFACT, why=why, job=JOB, at=at)
+        try:
+            other = artifacts.load(row.submission, "eval")
+        except (OSError, SealedOtherwise) as error:
+            log.warning("The run of submission %s was not compared: %s", row.submission_id, error)
+            continue
+        if other is not None:
+            others[str(row.submission_id)] = other
+    if not others:
+        return []
+    order, threshold = cast(Order, submission.board.order), float(submission.policy.alike_threshold)
+    found: list[dict[str, Any]] = [
+        {"keys": [one.key], "method": "", "similarity": one.similarity}
+        for one in near_duplicates(run, others, threshold=threshold, order=order)
+    ]
+    fusion = explaining_fusion(run, others, order=order)
+    if fusion is not None:
+        found.append({"keys": list(fusion.keys), "method": fusion.method, "similarity": fusion.similarity})
+    return found
 
 
 def _publish_by_policy(submission: Submission, at: datetime) -> None:
@@ -202,13 +238,14 @@ def _end_failed(submission: Submission, said: str, at: datetime) -> None:
     events.event_add(submission=submission, state=State.FAILED, note=note % {"said": said}, at=at)
 
 
-def _store(submission: Submission, answer: Message, at: datetime) -> None:
+def _store(submission: Submission, answer: Message, alike: list[dict[str, Any]], at: datetime) -> None:
     """Keep what the process said: all of it, or nothing if the submission was canceled or claimed again."""
     written: list[str] = []
     try:
         with transaction.atomic():
             locked = _still_ours(submission)
             if locked is not None:
+                locked.alike = alike
                 _keep(locked, answer, at, written)
     except BaseException:
         for name in written:

@@ -10,7 +10,7 @@ from allauth.account.utils import perform_login
 from celery import Task
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
@@ -30,6 +30,7 @@ from core.models import User
 from core.people_views import JoinForm
 from evaluation.boards.entries import rounded
 from leaderboards import events, jobs, metadata, selectors, submitting, teams
+from leaderboards.boards import board_terms
 from leaderboards.forms import AddressForm, DevForm, MetadataForm, SubmitForm, TeamForm
 from leaderboards.models import Board, Submission, Team, TeamInvitation
 from pools.views import is_too_large, refuse_too_large
@@ -83,6 +84,21 @@ def take_part(request: Request, board_slug: str) -> HttpResponseBase:
     return render_lists(request, "leaderboards/take_part.html", context)
 
 
+@require_GET
+def terms(request: HttpRequest, board_slug: str) -> HttpResponse:
+    """What `python -m evaluation seal` needs of a board: its name, key and demands. Public boards give it to all."""
+    board = Board.objects.filter(slug=board_slug).first()
+    if board is not None and not board.is_public:
+        user = request.user
+        seen = user.is_authenticated and selectors.boards_seen(user).filter(pk=board.pk).exists()
+        board = board if seen else None
+    if board is None:
+        raise NotYours(_("There is no such leaderboard, or you are not invited to it."))
+    response = JsonResponse(board_terms(board, board.policy_at(timezone.now())).as_dict())
+    response["Content-Disposition"] = f'attachment; filename="{board.slug}.json"'
+    return response
+
+
 @csrf_exempt  # what is too large is refused before it is read; the rest is checked
 @require_http_methods(["GET", "POST"])
 def submit(request: Request, board_slug: str) -> HttpResponse:
@@ -122,7 +138,6 @@ def _submit_checked(request: Request, board: Board) -> HttpResponse:
         "obstacles": [said for said in obstacles.values() if said],
         "can_send": not all(obstacles.values()) and selectors.open_seasons(board, at).exists(),
         "has_season": selectors.open_seasons(board, at).exists(),
-        "site": settings.SITE_URL,
     }
     return render(request, "leaderboards/submit.html", context, status=status)
 
@@ -356,6 +371,8 @@ def submission_page(
         "is_hidden": found.is_hidden(timezone.now()),
     }
     if is_organizer:
+        known = found.board.submissions.in_bulk([key for row in found.alike for key in row["keys"]])
+        context["alike"] = [row | {"runs": [known[int(key)] for key in row["keys"]]} for row in found.alike]
         context["eval"] = [(row.measure, printed(row.fraction)) for row in scores if row.part == "eval"]
         if found.team is not None:
             context["looks"] = selectors.looks_of(found.team, found.season)

@@ -232,6 +232,7 @@ NOT_PAGES = {
     *("results:compute", "results:report", "results:file", "results:figure"),
     *("judgments:machine_delete", "results:machines_file", "results:machine_file"),
     *("results:version_file", "results:version_scores_file"),
+    "leaderboards:terms",
     *("leaderboards:ask", "leaderboards:invited", "leaderboards:team_leave", "leaderboards:submission_act"),
     *("leaderboards:board_act", "leaderboards:decide"),
     # tests/leaderboards/test_pages.py

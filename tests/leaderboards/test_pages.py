@@ -1,7 +1,10 @@
 """The pages of participants and organizers: what each role can do and see, through forms alone."""
 
 import io
+import json
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -12,6 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.models import Lab, User
+from evaluation.boards import packages
 from leaderboards import evaluating, jobs
 from leaderboards.models import Board, BoardMail, Submission, Team, TeamInvitation
 from pools.models import Collection
@@ -351,3 +355,49 @@ def test_a_button_that_is_not_known_says_so(board: Board, team: Team, paul: User
         (olga, "board_act", board.slug),
     ):
         assert browser(user).post(address(name, argument), {"do": "?"}).status_code == 400
+
+
+def test_organizers_see_which_runs_are_nearly_the_same_and_teams_only_that_theirs_was_opened(
+    board: Board, team: Team, paul: User, olga: User
+) -> None:
+    vera = factories.user("vera")
+    other = taking_part.team(board, vera, "Green")
+    first = taking_part.evaluated(board, team, paul, "one", found=3)
+    second = taking_part.evaluated(board, other, vera, "two", found=3)
+    different = taking_part.evaluated(board, other, vera, "three", found=0)
+    assert [row["keys"] for row in second.alike] == [[str(first.pk)]] and first.alike == []
+    assert first.openings.filter(what="artifact").count() == 2
+    assert all(row["method"] or row["similarity"] >= 0.8 for row in different.alike)
+    page = browser(olga).get(address("submission", second.public_id)).text
+    assert "Nearly the same as" in page and first.run_id in page
+    for user, submission in ((vera, second), (paul, first)):
+        own = browser(user).get(address("submission", submission.public_id)).text
+        unseen = first if submission == second else second
+        assert "Nearly the same as" not in own and unseen.run_id not in own
+
+
+def test_what_seal_needs_is_served_of_public_boards_and_seals_what_the_board_opens(
+    board: Board, team: Team, paul: User, tmp_path: Any
+) -> None:
+    answer = Client().get(address("terms", board.slug))
+    board_terms = packages.read_terms(answer.content, name="small.json")
+    assert board_terms.board == board.slug and board_terms.public_key == board.keys.get().public_pem
+    (tmp_path / "board.json").write_bytes(answer.content)
+    (tmp_path / "metadata.json").write_text(json.dumps(taking_part.METADATA))
+    for half, relevant in (("dev", taking_part.DEV), ("eval", taking_part.EVAL)):
+        (tmp_path / f"{half}.txt").write_text(taking_part.run(relevant, 3))
+        (tmp_path / f"{half}.tsv").write_bytes(taking_part.season_files()[f"{half}_queries"][1])
+    command = [sys.executable, "-m", "evaluation", "seal", "--id", today("red"), "--output", str(tmp_path / "p.sealed")]
+    for option, name in (
+        *(("board", "board.json"), ("metadata", "metadata.json"), ("dev", "dev.txt"), ("eval", "eval.txt")),
+        *(("dev-queries", "dev.tsv"), ("eval-queries", "eval.tsv")),
+    ):
+        command += [f"--{option}", str(tmp_path / name)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    sealed = (tmp_path / "p.sealed").read_bytes()
+    submission = taking_part.evaluated(board, team, paul, "red", timezone.now(), sealed=sealed)
+    assert submission.scores.get(part="eval").fraction == "3/4"
+    Board.objects.filter(pk=board.pk).update(is_public=False)
+    assert Client().get(address("terms", board.slug)).status_code == 404
+    assert browser(paul).get(address("terms", board.slug)).status_code == 200
