@@ -42,3 +42,14 @@ def test_every_operation_has_a_description_and_examples_that_fit_their_shapes() 
                     jsonschema.validate(example["value"], body["schema"] | {"components": content["components"]})
                     checked += 1
     assert checked > 60
+
+
+def test_if_match_is_offered_only_where_there_is_something_to_read() -> None:
+    offered = 0
+    for address, verbs in described()["paths"].items():
+        for verb, operation in verbs.items():
+            names = {parameter["name"] for parameter in operation.get("parameters", [])}
+            assert ("If-Match" in names) == (verb in ("put", "patch", "delete") and "get" in verbs), (verb, address)
+            assert ("Idempotency-Key" in names) == (verb != "get"), (verb, address)
+            offered += "If-Match" in names
+    assert offered > 10
