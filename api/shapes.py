@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiExample, extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
@@ -583,6 +584,36 @@ class ConsentShape(serializers.Serializer[Any]):
 
 
 # --- work
+
+
+TEXT = 20_000  # characters of a passage in an example
+
+
+@example(
+    {
+        "query": "how tall is mount everest",
+        "better": "Mount Everest is 8,849 meters tall.",
+        "worse": "Mount Everest is in the Himalayas.",
+        "explanation": "Only the better one says how tall it is.",
+    }
+)
+class WorkedExample(serializers.Serializer[Any]):
+    """The worked example that workers see, in your own words; all four texts are empty for the general one."""
+
+    query = serializers.CharField(max_length=TEXT, allow_blank=True, source="example_query")
+    better = serializers.CharField(max_length=TEXT, allow_blank=True, source="example_better")
+    worse = serializers.CharField(max_length=TEXT, allow_blank=True, source="example_worse")
+    explanation = serializers.CharField(
+        max_length=TEXT, allow_blank=True, source="example_why", help_text="To the worker: why it is better."
+    )
+
+    def validate(self, sent: dict[str, Any]) -> dict[str, Any]:
+        """All four, or none."""
+        names = {field.source: name for name, field in self.fields.items()}
+        if any(sent.values()) and (empty := [name for name in sent if not sent[name]]):
+            text = _("An example needs all four texts. Leave all of them empty for the general example.")
+            raise serializers.ValidationError({names[name]: [text] for name in empty})
+        return sent
 
 
 ASSIGNMENT_EXAMPLE = {

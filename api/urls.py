@@ -87,6 +87,7 @@ routes = [
     path(f"{CAMPAIGN}/close/", campaigns.Close.as_view(), name="close"),
     path(f"{CAMPAIGN}/progress/", campaigns.Progress.as_view(), name="progress"),
     path(f"{CAMPAIGN}/queries/", campaigns.Queries.as_view(), name="queries"),
+    path(f"{CAMPAIGN}/example/", campaigns.WorkedExample.as_view(), name="worked_example"),
     path(f"{CAMPAIGN}/consent/", campaigns.ConsentOne.as_view(), name="consent"),
     path(f"{CAMPAIGN}/panel/", material.Panel.as_view(), name="panel"),
     path(f"{CAMPAIGN}/test-pairs/", campaigns.TestPairs.as_view(), name="test_pairs"),

@@ -531,3 +531,24 @@ class ConsentOne(Endpoint):
         """Put a consent text in force, as a new version unless it is the current one."""
         campaign, sent = self.campaign(pk), checked(shapes.ConsentShape, request)
         return Response(shapes.ConsentShape(task_services.consent_write(campaign=campaign, **sent)).data)
+
+
+class WorkedExample(Endpoint):
+    """The worked example of a campaign."""
+
+    @operation("worked_example", answer=shapes.WorkedExample, tags=TAGS)
+    def get(self, request: Request, pk: int) -> Response:
+        """The worked example of a campaign in your own words, which is empty if workers see the general one."""
+        return Response(shapes.WorkedExample(self.campaign(pk)).data)
+
+    @operation(
+        "worked_example_set",
+        takes=shapes.WorkedExample,
+        answer=shapes.WorkedExample,
+        right=Right.DESIGN,
+        tags=TAGS,
+    )
+    def put(self, request: Request, pk: int) -> Response:
+        """Give a draft a worked example of its own, or the general one again."""
+        campaign, sent = self.campaign(pk), checked(shapes.WorkedExample, request)
+        return Response(shapes.WorkedExample(pool_services.campaign_set_example(campaign=campaign, **sent)).data)

@@ -42,6 +42,29 @@ def test_a_draft_is_worded_tested_and_started(program: Program, collection: Coll
     assert draft.name == "worded"  # all of a change, or nothing
 
 
+def test_a_draft_gets_a_worked_example_of_its_own(
+    program: Program, viewer: Program, collection: Collection, campaign: Campaign
+) -> None:
+    draft = factories.campaign(collection, "draft", start=False)
+    address, empty = f"campaigns/{draft.pk}/example/", dict.fromkeys(["query", "better", "worse", "explanation"], "")
+    own = {"query": "how tall", "better": "So tall.", "worse": "Far away.", "explanation": "It says how tall."}
+    seen = viewer.get(address)
+    assert seen.json() == empty
+    assert_problem(viewer.put(address, own), 403)
+    assert_problem(program.put(address, own | {"worse": " "}), 400, field="worse", says="all four")
+    assert_problem(program.put(address, {"query": "how tall"}), 400, field="better")
+    assert_problem(program.put(f"campaigns/{campaign.pk}/example/", own), 409, says="has started")
+    draft.refresh_from_db()
+    assert draft.example_query == ""
+
+    assert program.put(address, own, If_Match=seen["ETag"], Idempotency_Key="once").json() == own
+    assert program.put(address, own, If_Match=seen["ETag"], Idempotency_Key="once").json() == own
+    assert_problem(program.put(address, empty, If_Match=seen["ETag"]), 412)
+    draft.refresh_from_db()
+    assert (draft.example_query, draft.example_why) == ("how tall", "It says how tall.")
+    assert program.put(address, empty).json() == empty
+
+
 def test_a_copy_has_the_settings_but_for_those_that_are_sent(program: Program, campaign: Campaign) -> None:
     job = program.post(f"campaigns/{campaign.pk}/copy/", {"name": "twice", "overlap": 2, "redo_rate": "0.25"})
     assert job.status_code == 202
