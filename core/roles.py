@@ -289,6 +289,8 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "boards:entry": R.PUBLIC,
     "boards:time": R.PUBLIC,
     "boards:policy": R.PUBLIC,
+    "boards:compare": R.PUBLIC,
+    "boards:terms": R.PUBLIC,
     "boards:files": R.PUBLIC,
     "boards:file": R.PUBLIC,
     "boards:everything": R.PUBLIC,

@@ -22,7 +22,8 @@ def board_data(board: Published) -> dict[str, Any]:
     row, policy = board.board, board.policy
     measure = row.ranking_measure
     links = [
-        ["Over time", "time"], ["Policy", "policy"], ["Files and numbers", "files"],
+        ["Over time", "time"], ["Compare two entries", "compare"], ["Versions of the qrels", "versions/"],
+        ["Policy", "policy"], ["Files and numbers", "files"], ["Take part", f"/leaderboards/at/{row.slug}/"],
         ["News (Atom)", "feed.atom"], ["Embed", "embedding"], ["Everything as a zip", "board.zip"],
     ]  # fmt: skip
     seasons = [season.name for season in board.seasons] or [""]

@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, cast
 
 from django.conf import settings
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.http.response import HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -17,8 +17,10 @@ from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
 
 from core.roles import Right, may
+from evaluation.boards.packages import BoardTerms
 from leaderboards.models import Board
 from leaderboards.public import archive, figures
+from leaderboards.public.comparing import best_before, compare_dev
 from leaderboards.public.data import entry_data
 from leaderboards.public.feeds import feed
 from leaderboards.public.numbers import collection_facts, gap_numbers, steps
@@ -86,8 +88,10 @@ def entry(request: HttpRequest, shown: Published, key: str) -> HttpResponseBase:
             raise Http404
         return HttpResponseRedirect(reverse("boards:entry", args=[shown.board.slug, named.id]))
     row = next(line for line in entry_data(shown) if line["id"] == found.id)
+    before = best_before(shown, found)
     context = {
         "board": shown.board, "entry": found, "row": row, "note": row["note"], "season": found.season,
+        "before": before, "outcome": None if before is None else compare_dev(shown, found, before),
         "address": f"{settings.SITE_URL}{reverse('boards:entry', args=[shown.board.slug, found.id])}",
     }  # fmt: skip
     return render(request, "leaderboards/public/entry.html", context)
@@ -112,10 +116,43 @@ def time(request: HttpRequest, shown: Published) -> HttpResponse:
 
 
 @of_board
+def compare(request: HttpRequest, shown: Published) -> HttpResponse:
+    """Two entries against each other: query by query on dev, by their printed scores on eval."""
+    entries = [entry for entry in shown.entries if not entry.withdrawn_on]
+    one = shown.entry(request.GET.get("a", "")) or (entries[0] if entries else None)
+    other = shown.entry(request.GET.get("b", "")) or (entries[1] if len(entries) > 1 else None)
+    context = {
+        "board": shown.board, "entries": entries, "one": one, "other": other,
+        "sides": [("a", "First", one), ("b", "Second", other)],
+        "outcome": compare_dev(shown, one, other) if one and other else None,
+    }  # fmt: skip
+    return render(request, "leaderboards/public/compare.html", context)
+
+
+@of_board
+def terms(request: HttpRequest, shown: Published) -> HttpResponse:
+    """What participants check and seal with (`python -m evaluation seal --board`): the board's key and rules."""
+    board, key = shown.board, shown.board.keys.filter(retired_at=None).first()
+    if key is None:
+        raise Http404
+    told = BoardTerms(
+        board=board.slug,
+        public_key=key.public_pem,
+        hits=board.hits,
+        order="score" if board.order == "score" else "rank",
+        fewer="refuse" if board.fewer_refused else "warn",
+        types=tuple(board.types),
+        embargo_months=shown.policy.embargo_months,
+    )
+    return JsonResponse(told.as_dict(), json_dumps_params={"indent": 1})
+
+
+@of_board
 def policy(request: HttpRequest, shown: Published) -> HttpResponse:
     """What the board asks of who submits, in every version that held."""
     versions = list(shown.board.policies.filter(begins_at__lte=shown.at).order_by("-number")) or [shown.policy]
-    context = {"board": shown.board, "policy": shown.policy, "versions": versions}
+    key = shown.board.keys.filter(retired_at=None).first()
+    context = {"board": shown.board, "policy": shown.policy, "versions": versions, "key": key}
     return render(request, "leaderboards/public/policy.html", context)
 
 

@@ -5,6 +5,9 @@ from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from leaderboards.artifacts import per_query_file
 from leaderboards.models import Board, PolicyVersion, Release, Score, Season, Submission, Team
 from pools.models import Collection
 
@@ -44,6 +47,7 @@ def entry(
     gains: bool = True,
     reference: Submission | None = None,
     season: Season | None = None,
+    per_query: Sequence[float] = (),
     **fields: Any,
 ) -> Submission:
     """A published entry with its exact scores, such as `1/3`. One that gains nothing shows none of eval."""
@@ -62,6 +66,7 @@ def entry(
             Score.objects.create(
                 submission=row, part=part, measure="RR@10", fraction=score, value=float(Fraction(score)),
                 scored_at=arrived, origin="published" if row.origin == "imported" else "computed",
+                per_query=per_query_file(np.array(per_query)) if per_query and part == "dev" else "",
             )  # fmt: skip
     if eval and row.origin != "imported":
         Release.objects.create(

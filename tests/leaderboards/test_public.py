@@ -19,8 +19,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from core.models import User
+from evaluation.boards.packages import read_terms
+from leaderboards.boards import key_make
 from leaderboards.models import Board, Season, SeasonFile
 from leaderboards.public import figures
+from leaderboards.public.comparing import best_before, compare_dev
 from leaderboards.public.reading import published
 from pools.models import Collection
 from tests.conftest import REPOSITORY
@@ -141,6 +144,34 @@ def test_the_files_page_counts_each_set_and_hides_the_judgments_of_eval(board: B
     assert "8888" not in page and "8,888" not in page and "7777" not in page
 
 
+def test_a_new_best_is_significant_or_not(collection: Collection, client: Client) -> None:
+    board = public_board(collection, slug="two")
+    first = entry(board, "first", on=date(2026, 1, 1), dev="0.5", eval="0.5", per_query=[0.5, 0.5, 0.5, 0.5])
+    second = entry(board, "second", on=date(2026, 1, 2), dev="0.6", eval="0.6", per_query=[0.6, 0.5, 0.55, 0.75])
+    shown = published(board, NOW)
+    a, b = shown.entry(second.public_id), shown.entry(first.public_id)
+    assert a is not None and b is not None
+    assert best_before(shown, a) == b and best_before(shown, b) is None
+    outcome = compare_dev(shown, a, b)
+    assert outcome is not None and (outcome.better, outcome.equal, outcome.worse) == (3, 1, 0)
+    assert (round(outcome.difference, 3), round(outcome.p, 3), outcome.is_significant) == (0.1, 0.161, False)
+    page = client.get(address("entry", board, second.public_id)).content.decode()
+    assert "better on 3 dev queries, equal on 1 and worse on 0" in page and "not significant (p = 0.1" in page
+    compared = client.get(f"{address('compare', board)}?a={second.public_id}&b={first.public_id}").content.decode()
+    assert "<dd>3</dd>" in compared and "not significant" in compared
+    assert client.get(f"{address('compare', board)}?a=nobody&b=%00").status_code == 200
+
+
+def test_the_board_tells_participants_its_key_and_rules(board: Board, client: Client) -> None:
+    assert client.get(address("terms", board)).status_code == 404
+    key = key_make(board=board, by=None, at=NOW)
+    answer = client.get(address("terms", board))
+    terms = read_terms(answer.content, name="terms.json")
+    assert (terms.board, terms.public_key, terms.hits, terms.order) == ("small", key.public_pem, 100, "rank")
+    assert key.fingerprint in client.get(address("policy", board)).content.decode()
+    assert b"PRIVATE" not in answer.content
+
+
 def test_sorting_and_filtering_happen_on_the_server(board: Board, client: Client) -> None:
     def shown(query: str) -> list[str]:
         found = rows(client.get(f"{address('board', board)}?{query}").content)
@@ -228,7 +259,7 @@ def _resolved(base: str, link: str) -> str:
     return link if "://" in link or link.startswith("/") else base.rpartition("/")[0] + "/" + link
 
 
-PAGES = ("board", "time", "policy", "files", "everything", "atom", "embedding", "embed")
+PAGES = ("board", "time", "policy", "files", "everything", "atom", "embedding", "embed", "compare", "versions")
 
 
 def test_a_board_that_is_not_public_is_there_for_its_lab_alone(board: Board, client: Client, rita: User) -> None:

@@ -15,7 +15,7 @@ from tests import browser
 from tests.leaderboards.public_boards import NOW, entry, filled
 from tests.looking import faults
 
-PAGES = ("board", "time", "policy", "files", "embedding", "embed")
+PAGES = ("board", "time", "policy", "files", "embedding", "embed", "compare", "versions")
 
 
 @pytest.fixture
