@@ -27,7 +27,7 @@ class FoundWorker(serializers.ModelSerializer[Worker]):
         "pseudonyms": {"pilot": "w-3f9a1c"},
         "erased_at": None,
         "is_done": False,
-        "goes": {"texts of messages": 2},
+        "goes": {"message_texts": 2},
         "stays": [{"what": "judgments, with their times", "count": 26, "why": "They name nobody."}],
         "obstacles": [],
     }
@@ -40,7 +40,9 @@ class ErasureShape(serializers.Serializer[Any]):
     pseudonyms = serializers.DictField(child=serializers.CharField(), help_text="By the name of the campaign.")
     erased_at = serializers.DateTimeField(allow_null=True)
     is_done = serializers.BooleanField(help_text="Whether nothing is left that says who it is.")
-    goes = serializers.DictField(child=serializers.IntegerField(), help_text="How many there are of what is removed.")
+    goes = serializers.DictField(
+        child=serializers.IntegerField(), help_text="How many there are of what is removed, by its key."
+    )
     stays = serializers.ListField(child=serializers.DictField(), help_text="What, how many, and why.")
     obstacles = serializers.ListField(child=serializers.CharField(), help_text="Why it cannot be done yet.")
 
@@ -103,7 +105,7 @@ class PersonalData(serializers.Serializer[Any]):
         "account": 12,
         "closed_at": None,
         "is_done": False,
-        "goes": {"user name, name, e-mail address and password": 4},
+        "goes": {"identity": 4, "core.membership": 1},
         "stays": [{"what": "Campaigns", "count": 3, "why": "They belong to the lab."}],
         "goes_on": ["pilot"],
         "obstacle": "",
@@ -115,7 +117,9 @@ class MemberErasure(serializers.Serializer[Any]):
     account = serializers.IntegerField()
     closed_at = serializers.DateTimeField(allow_null=True)
     is_done = serializers.BooleanField(help_text="Whether the account is closed.")
-    goes = serializers.DictField(child=serializers.IntegerField(), help_text="How many there are of what is removed.")
+    goes = serializers.DictField(
+        child=serializers.IntegerField(), help_text="How many there are of what is removed, by its key."
+    )
     stays = serializers.ListField(child=serializers.DictField(), help_text="What, how many, and why.")
     goes_on = serializers.ListField(
         child=serializers.CharField(), help_text="Campaigns of the member that are not closed, by name."
@@ -148,7 +152,9 @@ class CampaignErasure(serializers.Serializer[Any]):
 
     campaign = serializers.CharField()
     lab = serializers.CharField()
-    goes = serializers.DictField(child=serializers.IntegerField(), help_text="How many there are of what is removed.")
+    goes = serializers.DictField(
+        child=serializers.IntegerField(), help_text="How many there are of what is removed, by its key."
+    )
     owed = Money(help_text="What its assignments earned, in all.")
     stays = serializers.ListField(child=serializers.DictField(), help_text="What, and why.")
     obstacles = serializers.ListField(child=serializers.CharField(), help_text="Why it cannot be done.")

@@ -36,10 +36,12 @@ NAMED = 5  # of what stands in the way, by name
 
 
 class CampaignPlan(NamedTuple):
-    """What erasing a campaign would do: `goes` as (what, how many), `stays` as (what, why), `obstacles` in words."""
+    """What erasing a campaign would do: `goes` as (key, what, how many), `stays` as (what, why), `obstacles` as
+    sentences.
+    """
 
     campaign: Campaign
-    goes: list[tuple[str, int]]
+    goes: list[tuple[str, str, int]]
     owed: Decimal
     stays: list[tuple[str, str]]
     obstacles: list[str]
@@ -49,7 +51,7 @@ class CampaignPlan(NamedTuple):
         return {
             "campaign": self.campaign.name,
             "lab": self.campaign.lab.name,
-            "goes": {what: count for what, count in self.goes if count},
+            "goes": {key: count for key, _what, count in self.goes if count},
             "owed": str(self.owed),
             "stays": [{"what": what, "why": why} for what, why in self.stays],
             "obstacles": self.obstacles,
@@ -60,18 +62,22 @@ def whole_plan(campaign: Campaign, *, at: datetime) -> CampaignPlan:
     """What erasing the whole campaign would do now, and what stands in the way."""
     assignments = Assignment.objects.filter(campaign=campaign)
     goes = [
-        (_("the campaign, with its settings and wording"), 1),
-        (_("judgments"), Judgment.objects.filter(assignment__campaign=campaign).count()),
-        (_("assignments"), assignments.count()),
-        (_("decisions on work and workers"), Decision.objects.filter(campaign=campaign).count()),
-        (_("settled disagreements"), campaign.adjudications.count()),
-        (_("reports of pairs, and notes"), _reports(campaign).count() + _notes(campaign).count()),
-        (_("workers who took part in no other campaign"), _only_here(campaign).count()),
-        (_("consents"), Consent.objects.filter(text__campaign=campaign).count()),
-        (_("HITs"), Hit.objects.filter(campaign=campaign).count()),
-        (_("pairs"), Pair.objects.filter(pool__campaign=campaign).count()),
-        (_("test pairs"), TestPair.objects.filter(campaign=campaign).count()),
-        (_("files: exports, results and release bundles"), StoredFile.objects.filter(campaign=campaign).count()),
+        ("campaign", _("the campaign, with its settings and wording"), 1),
+        ("judgments", _("judgments"), Judgment.objects.filter(assignment__campaign=campaign).count()),
+        ("assignments", _("assignments"), assignments.count()),
+        ("decisions", _("decisions on work and workers"), Decision.objects.filter(campaign=campaign).count()),
+        ("adjudications", _("settled disagreements"), campaign.adjudications.count()),
+        ("reports", _("reports of pairs, and notes"), _reports(campaign).count() + _notes(campaign).count()),
+        ("workers", _("workers who took part in no other campaign"), _only_here(campaign).count()),
+        ("consents", _("consents"), Consent.objects.filter(text__campaign=campaign).count()),
+        ("hits", _("HITs"), Hit.objects.filter(campaign=campaign).count()),
+        ("pairs", _("pairs"), Pair.objects.filter(pool__campaign=campaign).count()),
+        ("test_pairs", _("test pairs"), TestPair.objects.filter(campaign=campaign).count()),
+        (
+            "files",
+            _("files: exports, results and release bundles"),
+            StoredFile.objects.filter(campaign=campaign).count(),
+        ),
     ]
     stays = [
         (_("the collection, its runs, and preferences that were imported into it"), _("They are not the campaign's.")),

@@ -26,12 +26,12 @@ LISTED = 20  # campaigns that go on, by name
 
 
 class Plan(NamedTuple):
-    """What closing an account would do: `goes` as (what, how many), `stays` as (what, how many, why), `goes_on` as the
-    campaigns that run without the person, `obstacle` as a sentence or nothing.
+    """What closing an account would do: `goes` as (key, what, how many), `stays` as (what, how many, why), `goes_on` as
+    the campaigns that run without the person, `obstacle` as a sentence or nothing.
     """
 
     user: User
-    goes: list[tuple[str, int]]
+    goes: list[tuple[str, str, int]]
     stays: list[tuple[str, int, str]]
     goes_on: list[str]
     obstacle: str
@@ -46,7 +46,7 @@ class Plan(NamedTuple):
         return {
             "account": self.user.pk,
             "closed_at": self.user.closed_at.isoformat() if self.user.closed_at else None,
-            "goes": {what: count for what, count in self.goes if count},
+            "goes": {key: count for key, _what, count in self.goes if count},
             "stays": [{"what": what, "count": count, "why": why} for what, count, why in self.stays if count],
             "goes_on": self.goes_on,
             "obstacle": self.obstacle,
@@ -63,24 +63,30 @@ def _relations(is_own: bool) -> list[tuple[type[Any], str]]:
     ]
 
 
-def _counted(user: User, is_own: bool) -> dict[str, int]:
-    counts: dict[str, int] = {}
+def _counted(user: User, is_own: bool) -> list[tuple[str, str, int]]:
+    """A person's rows by table: its key, such as `core.membership`, what they are called, and how many there are."""
+    counts: dict[str, tuple[str, int]] = {}
     for model, field in _relations(is_own):
-        name = capfirst(str(model._meta.verbose_name_plural))
-        counts[name] = counts.get(name, 0) + model._base_manager.filter(**{field: user}).count()
-    return counts
+        name, key = capfirst(str(model._meta.verbose_name_plural)), model._meta.label_lower
+        known = counts.get(key, (name, 0))[1]
+        counts[key] = (name, known + model._base_manager.filter(**{field: user}).count())
+    return [(key, name, count) for key, (name, count) in counts.items()]
 
 
 def closing_plan(user: User) -> Plan:
     """What closing somebody's account would do now."""
     named = sum(map(bool, (user.username, user.first_name, user.last_name, user.email, user.has_usable_password())))
-    goes = [(_("user name, name, e-mail address and password"), 0 if user.closed_at else named)]
-    goes += _counted(user, is_own=True).items()
-    goes.append((_("addresses in invitations"), _invitations_to(user).exclude(email="").count()))
+    goes = [("identity", _("user name, name, e-mail address and password"), 0 if user.closed_at else named)]
+    goes += _counted(user, is_own=True)
+    goes.append(
+        ("invitation_addresses", _("addresses in invitations"), _invitations_to(user).exclude(email="").count())
+    )
     acted = AuditEntry.objects.filter(actor_id=user.pk)
-    goes.append((_("networks in the audit that something was done from"), acted.exclude(address="").count()))
+    goes.append(
+        ("audit_networks", _("networks in the audit that something was done from"), acted.exclude(address="").count())
+    )
     theirs = _("They belong to the lab, and show the number of the account instead of a name.")
-    stays = [(name, count, theirs) for name, count in _counted(user, is_own=False).items()]
+    stays = [(name, count, theirs) for _key, name, count in _counted(user, is_own=False)]
     known = _("What was done, and when, stays known, under the number of the account.")
     stays.append((_("entries of the audit"), acted.count(), known))
     going_on = Campaign.objects.filter(created_by=user, archived_at=None).exclude(state=Campaign.State.CLOSED)

@@ -32,18 +32,20 @@ log = logging.getLogger(__name__)
 
 
 class Plan(NamedTuple):
-    """What an erasure would do: `goes` and `stays` as (what, how many, why), `obstacles` as sentences."""
+    """What an erasure would do: `goes` as (key, what, how many), `stays` as (what, how many, why), `obstacles` as
+    sentences.
+    """
 
     worker: Worker
     pseudonyms: list[tuple[str, str]]
-    goes: list[tuple[str, int]]
+    goes: list[tuple[str, str, int]]
     stays: list[tuple[str, int, str]]
     obstacles: list[str]
 
     @property
     def is_done(self) -> bool:
         """Whether nothing is left that says who it is."""
-        return not any(count for _what, count in self.goes)
+        return not any(count for _key, _what, count in self.goes)
 
     def as_json(self) -> dict[str, Any]:
         """The same for a script."""
@@ -53,7 +55,7 @@ class Plan(NamedTuple):
             "platform": self.worker.platform,
             "pseudonyms": dict(self.pseudonyms),
             "erased_at": self.worker.erased_at.isoformat() if self.worker.erased_at else None,
-            "goes": {what: count for what, count in self.goes if count},
+            "goes": {key: count for key, _what, count in self.goes if count},
             "stays": [{"what": what, "count": count, "why": why} for what, count, why in self.stays if count],
             "obstacles": self.obstacles,
         }
@@ -127,16 +129,25 @@ def erasure_plan(worker: Worker, *, at: datetime) -> Plan:
     said = rows.operations.exclude(request={}, result={}, error="")
     evidence = rows.payments.exclude(evidence={}, why="")
     goes = [
-        (_("name, platform's id and joining form of the worker"), named),
-        (_("invitations and personal links"), Invitation.objects.filter(worker=worker).count()),
-        (_("assignments with a platform's id, a receipt or a digest of an address"), ids.count()),
-        (_("submissions with ids of the platform, or a text"), rows.submissions.filter(_names_somebody()).count()),
-        (_("calls to the platform: what they said"), said.count()),
-        (_("evidence of payments, as the platform gave it, and reasons of bonuses"), evidence.count()),
-        (_("alarms about the worker or the work"), rows.alarms.count()),
-        (_("reasons that people gave for decisions"), reasons.count()),
-        (_("texts of messages"), Message.objects.filter(worker=worker).exclude(text="").count()),
+        ("identity", _("name, platform's id and joining form of the worker"), named),
+        ("invitations", _("invitations and personal links"), Invitation.objects.filter(worker=worker).count()),
+        ("assignment_ids", _("assignments with a platform's id, a receipt or a digest of an address"), ids.count()),
         (
+            "submissions",
+            _("submissions with ids of the platform, or a text"),
+            rows.submissions.filter(_names_somebody()).count(),
+        ),
+        ("calls", _("calls to the platform: what they said"), said.count()),
+        (
+            "payment_evidence",
+            _("evidence of payments, as the platform gave it, and reasons of bonuses"),
+            evidence.count(),
+        ),
+        ("alarms", _("alarms about the worker or the work"), rows.alarms.count()),
+        ("decision_reasons", _("reasons that people gave for decisions"), reasons.count()),
+        ("message_texts", _("texts of messages"), Message.objects.filter(worker=worker).exclude(text="").count()),
+        (
+            "notes",
             _("notes from the worker, and on reported pairs"),
             PairReport.objects.filter(assignment__worker=worker).exclude(note="").count()
             + WorkerNote.objects.filter(assignment__worker=worker).count(),
@@ -179,7 +190,7 @@ def erasure_plan(worker: Worker, *, at: datetime) -> Plan:
         [(campaign.name, pseudonym(campaign, worker.pk)) for campaign in campaigns],
         goes,
         stays,
-        [] if worker.erased_at and not any(count for _what, count in goes) else _obstacles(worker, rows, at),
+        [] if worker.erased_at and not any(count for _key, _what, count in goes) else _obstacles(worker, rows, at),
     )
 
 

@@ -166,8 +166,20 @@ def erase_whole_campaign(campaign_id: int, why: str = "") -> str:
         return "nothing to erase"
     try:
         campaign_erasing.whole_erase(campaign=campaign, at=timezone.now(), why=why)
-    except NotNow as error:  # its page says the same
-        log.warning("Campaign %s was not erased: %s", campaign_id, error)
+    except Exception as error:
+        log.log(
+            logging.WARNING if isinstance(error, NotNow) else logging.ERROR,
+            "Campaign %s was not erased",
+            campaign_id,
+            exc_info=error,
+        )
+        text = _(
+            "The campaign could not be erased (%(error)s). Nothing of it was deleted. Ask for it again; if "
+            "it stays, show this to whoever runs this site."
+        )
+        said = text % {"error": campaign_alarms.in_words(error)}
+        kind, at = campaign_alarms.Kind.ERASING, timezone.now()
+        campaign_alarms.alarm_raise(campaign_id=campaign_id, kind=kind, text=said, at=at, retried=False)
         return "not erased"
     return "erased"
 

@@ -44,7 +44,9 @@ class Forecast(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """In dollars: owed to workers so far, paid of that by the platform, its fees so far, and all of it at the end."""
+    """In dollars: owed to workers so far, paid of that by the platform, its fees so far, and all of it at the end,
+    with what a pilot holds back.
+    """
 
     owed: Decimal
     paid: Decimal
@@ -101,7 +103,7 @@ def _cost(campaign: Campaign, owed: Decimal) -> Cost:
     sums = booked.aggregate(fees=Sum("fee", default=Decimal(0)), paid=Sum("amount", filter=is_paid, default=Decimal(0)))
     publication = publication_likely(campaign)
     publication.campaign = campaign
-    return Cost(owed, sums["paid"], sums["fees"], owed + sums["fees"] + remaining_bill(publication).total)
+    return Cost(owed, sums["paid"], sums["fees"], owed + sums["fees"] + remaining_bill(publication, held=True).total)
 
 
 # --- what needs a person

@@ -77,13 +77,18 @@ def campaign_bill(publication: Publication, *, pairs: int | None = None, overlap
     return _bill(publication, [(overlap or campaign.overlap, hits)])
 
 
-def remaining_bill(publication: Publication) -> Bill:
-    """The bill for the work that a campaign still needs: all of it while its HITs are not packed."""
+def remaining_bill(publication: Publication, *, held: bool = False) -> Bill:
+    """The bill for the work that a campaign still needs: all of it while its HITs are not packed. What a pilot holds
+    back is in it only with `held`.
+    """
     campaign = publication.campaign
     if campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
         return campaign_bill(publication)
     waiting = Hit.objects.filter(campaign=campaign, needed__gt=0).order_by().values_list("needed")
-    return _bill(publication, waiting.annotate(count=Count("id")).order_by("-needed"))
+    groups = dict(waiting.annotate(count=Count("id")))
+    if held and (held_count := Hit.objects.filter(campaign=campaign, is_held=True).count()):
+        groups[campaign.overlap] = groups.get(campaign.overlap, 0) + held_count
+    return _bill(publication, sorted(groups.items(), reverse=True))
 
 
 def _bill(publication: Publication, hits: Iterable[tuple[int, int]]) -> Bill:

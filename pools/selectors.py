@@ -400,9 +400,8 @@ class Missing(NamedTuple):
                 "count": self.queries
             }
             parts.append(f"{counted} ({_enumerate_ids(self.query_ids, self.queries)})")
-        return _("%(what)s. Import a file that contains them with manage.py import_collection.") % {
-            "what": "; ".join(parts)
-        }
+        said = _("%(what)s. Add a file that has them, on the collection's page or with manage.py import_collection.")
+        return said % {"what": "; ".join(parts)}
 
 
 def missing_texts(campaign: Campaign, shown: int = 20) -> Missing:

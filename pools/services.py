@@ -19,7 +19,7 @@ from django.core.exceptions import ValidationError
 from django.core.files import File
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Manager, ProtectedError
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -732,13 +732,18 @@ def campaign_rename(*, campaign: Campaign, name: str) -> Campaign:
     Raises Refused if the lab has a campaign of this name, and without a name.
     """
     campaign.name = name.strip()
+    taken = Refused(_("The lab already has a campaign with this name."))
     if Campaign.objects.filter(lab=campaign.lab_id, name=campaign.name).exclude(pk=campaign.pk).exists():
-        raise Refused(_("The lab already has a campaign with this name."))
+        raise taken
     try:
         campaign.full_clean(exclude={field.name for field in Campaign._meta.fields} - {"name", "lab"})
     except ValidationError as error:
         raise Refused(_in_words(error)) from error
-    campaign.save(update_fields=["name"])
+    try:
+        with transaction.atomic():
+            campaign.save(update_fields=["name"])
+    except IntegrityError as error:  # somebody was faster
+        raise taken from error
     collection_mark_changed(collection=campaign.collection)
     return campaign
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Field
 from django.dispatch import Signal
 from django.utils.translation import gettext as _
@@ -112,13 +112,18 @@ def template_change(*, template: CampaignTemplate, at: datetime, **fields: Any) 
 
 def _store(template: CampaignTemplate) -> CampaignTemplate:
     template.name = template.name.strip()
+    taken = Refused(_("The lab already has a template called %(name)s.") % {"name": template.name})
     if CampaignTemplate.objects.filter(lab=template.lab_id, name=template.name).exclude(pk=template.pk).exists():
-        raise Refused(_("The lab already has a template called %(name)s.") % {"name": template.name})
+        raise taken
     try:
         template.clean_fields()
     except ValidationError as error:
         raise Refused(" ".join(error.messages)) from error
-    template.save()
+    try:
+        with transaction.atomic():
+            template.save()
+    except IntegrityError as error:  # somebody was faster
+        raise taken from error
     return template
 
 

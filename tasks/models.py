@@ -336,6 +336,7 @@ class CampaignAlarm(models.Model):
         STALLED = "stalled", _("no work is accepted")
         NOBODY = "nobody", _("nobody comes")
         BUNDLE = "bundle", _("making the release bundle")
+        ERASING = "erasing", _("erasing the whole campaign")
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="alarms")
     kind = models.CharField(max_length=10, choices=Kind)

@@ -3,7 +3,9 @@
 from typing import TypeVar
 
 from django.core.management.base import CommandError
+from django.utils import timezone
 
+from core.labs import lab_create
 from core.models import Lab, User
 from pools.models import Campaign, Collection
 
@@ -23,6 +25,20 @@ def collection_called(name: str, lab: str | None) -> Collection:
 def campaign_called(name: str, lab: str | None) -> Campaign:
     """The campaign of that name, of a lab where several have one."""
     return _the(Campaign, f"campaign called {name}", name=name, **({"lab__name": lab} if lab else {}))
+
+
+def lab_made(name: str, admin: str | None) -> tuple[Lab, str]:
+    """The lab of that name, made if there is none, with `admin` as its first admin; and what there is to say of it."""
+    lab = Lab.objects.filter(name=name).first()
+    if lab is not None:
+        return lab, f"The lab {name} is there already, with its own admins." if admin else ""
+    if admin:
+        return lab_create(name=name, by=user_called(admin), invited=None, at=timezone.now()).lab, ""
+    said = (
+        f"The lab {name} is new and has no members, so only admins of the site see it. They can invite its first admin "
+        "on its page People; --admin USER would have made one."
+    )
+    return Lab.objects.create(name=name), said
 
 
 def user_called(name: str) -> User:

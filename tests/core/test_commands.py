@@ -42,6 +42,22 @@ def test_a_dry_run_says_what_would_come_of_it_and_changes_nothing(collection: Co
     assert "dry run" not in said
 
 
+def test_an_import_makes_a_lab_with_an_admin_or_says_that_it_has_none(ada: User, tmp_path: Path) -> None:
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("q8\twhat is a fugue\n")
+    asked = ("import_collection", "sounds", "--queries", str(queries), "--lab")
+
+    _facts, said = run(*asked, "Sounds", "--admin", ada.username)
+    assert Lab.objects.get(name="Sounds").memberships.get().role == "admin" and "no members" not in said
+    _facts, said = run(*asked, "Images")
+    assert (
+        "The lab Images is new and has no members" in said and not Lab.objects.get(name="Images").memberships.exists()
+    )
+    with pytest.raises(CommandError, match="no user called nobody"):
+        run(*asked, "Words", "--admin", "nobody")
+    assert not Lab.objects.filter(name="Words").exists()
+
+
 def test_a_lab_is_made_with_its_first_admin_or_a_link_for_them(ada: User) -> None:
     facts, _said = run("create_lab", "Sounds", ada.username, "--dry-run")
     assert facts["dry_run"] is True and not Lab.objects.filter(name="Sounds").exists()

@@ -2,6 +2,7 @@
 
 import io
 import json
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, models, transaction
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from api.tokens import token_create
 from core import people
@@ -23,6 +24,7 @@ from judgments import jobs, refreshing
 from judgments import services as judgment_services
 from judgments.campaign_erasing import whole_erase, whole_plan
 from judgments.closing import account_close, closing_plan
+from judgments.erasing import erasure_plan
 from judgments.models import AlarmChoice, BulkDecision, Decision, Judgment, Retention, Reuse, StoredFile
 from platforms.models import Payment, Publication
 from pools.models import Campaign, Pair, Run
@@ -203,7 +205,7 @@ def test_the_command_says_what_closing_would_do_and_does_it(lidia: User) -> None
     before = everything()
     said = run("erase_member", "lidia.kowalska", "--dry-run")
     assert everything() == before
-    assert said["dry_run"] and said["goes"]["Memberships"] == 1 and said["stays"]
+    assert said["dry_run"] and said["goes"]["core.membership"] == 1 and said["stays"]
     assert run("erase_member", "lidia.kowalska", "--why", "Asked")["closed_at"]
     with pytest.raises(CommandError, match="Nobody logs in"):
         call_command("erase_member", "lidia.kowalska")
@@ -243,6 +245,34 @@ def test_a_whole_campaign_goes_with_all_that_is_its_own_and_nothing_else(
     assert (line.what, line.entry.why) == ("erased the whole campaign pilot", "The consent has ended")
     assert "Alice clicks" not in everything()
     assert jobs.erase_whole_campaign(closed.pk) == "nothing to erase"
+
+
+def test_an_erasure_that_fails_raises_an_alarm_and_deletes_nothing(closed: Campaign) -> None:
+    before = Judgment.objects.count()
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER FUNCTION judgments_erase_campaign(bigint) RENAME TO judgments_away")
+    assert jobs.erase_whole_campaign(closed.pk, "The consent has ended") == "not erased"
+    assert Judgment.objects.count() == before
+    alarm = closed.alarms.get(kind="erasing", settled_at=None)
+    assert "judgments_erase_campaign" in alarm.text and "Nothing of it was deleted." in alarm.text
+
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER FUNCTION judgments_away(bigint) RENAME TO judgments_erase_campaign")
+    assert jobs.erase_whole_campaign(closed.pk, "The consent has ended") == "erased"
+
+
+def test_what_goes_has_the_same_keys_in_every_language(closed: Campaign, lidia: User, alice: Worker) -> None:
+    at = timezone.now()
+
+    def keys() -> list[list[str]]:
+        plans = (whole_plan(closed, at=at), closing_plan(lidia), erasure_plan(alice, at=at))
+        return [list(plan.as_json()["goes"]) for plan in plans]
+
+    said = keys()
+    with translation.override("de"):
+        assert keys() == said
+    assert "judgments" in said[0] and "core.membership" in said[1] and "identity" in said[2]
+    assert all(key.isascii() and " " not in key for key in chain.from_iterable(said))
 
 
 def test_what_rests_on_a_campaign_keeps_it_and_is_named(closed: Campaign) -> None:

@@ -65,6 +65,15 @@ def test_the_page_says_pace_quality_cost_and_what_needs_a_person(client: Client,
     assert cost.at_end > cost.owed == owed
 
 
+def test_the_cost_at_the_end_has_what_a_pilot_holds_back(halfway: Campaign) -> None:
+    Hit.objects.filter(campaign=halfway).update(needed=0)
+    before = watching.campaign_watch(halfway, timezone.now()).cost.at_end
+    Hit.objects.filter(pk__in=Hit.objects.filter(campaign=halfway).order_by("-number")[:1]).update(is_held=True)
+    cache.clear()
+    rest = watching.campaign_watch(halfway, timezone.now()).cost.at_end - before
+    assert rest >= halfway.reward * halfway.overlap
+
+
 def test_six_who_look_share_one_count_and_see_at_once_what_ends(
     client: Client, halfway: Campaign, rita: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ import io
 import re
 from decimal import Decimal
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from django.core.cache import cache
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -369,6 +371,24 @@ def test_a_campaign_that_people_can_work_on_is_not_archived(
     assert answer.status_code == (303 if archived else 409)
     campaign.refresh_from_db()
     assert (campaign.archived_at is not None) == archived
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_choose_one_name_at_once_the_second_is_told(page: Client, collection: Collection) -> None:
+    campaign, other = factories.campaign(collection, "first", start=False), factories.campaign(collection, "other")
+    faster = connection.copy()
+    faster.inc_thread_sharing()
+    faster.set_autocommit(False)
+    with faster.cursor() as cursor:
+        cursor.execute("UPDATE pools_campaign SET name = 'Autumn' WHERE id = %s", [other.pk])
+    committing = Timer(0.5, faster.commit)  # while the second waits for the name
+    committing.start()
+    answer = page.post(reverse("pools:campaign_rename", args=[campaign.pk]), {"name": "Autumn"})
+    committing.join()
+    faster.close()
+    assert answer.status_code == 409 and "already has a campaign with this name" in answer.text
+    campaign.refresh_from_db()
+    assert campaign.name == "first"
 
 
 def test_members_of_another_lab_neither_rename_nor_archive(stranger: Client, collection: Collection) -> None:

@@ -58,7 +58,7 @@ class Command(BaseCommand):
         at = timezone.now()
         plan = whole_plan(campaign, at=at) if dry_run else whole_erase(campaign=campaign, at=at, why=why)
         lines = ["This would go:" if dry_run else "This is gone:"]
-        lines += [f"  {count:,} × {what}" for what, count in plan.goes if count]
+        lines += [f"  {count:,} × {what}" for _key, what, count in plan.goes if count]
         if plan.owed:
             lines.append(f"  who is owed {dollars(plan.owed)} that no platform pays")
         lines += ["This stays:", *(f"  {what}. {reason}" for what, reason in plan.stays)]

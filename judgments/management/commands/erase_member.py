@@ -43,7 +43,7 @@ class Command(BaseCommand):
 
     def _tell(self, plan: Plan, dry_run: bool) -> None:
         self.stdout.write("This would go:" if dry_run else "This is gone:")
-        for what, count in plan.goes:
+        for _key, what, count in plan.goes:
             if count:
                 self.stdout.write(f"  {count:,} × {what}")
         self.stdout.write("This stays:")

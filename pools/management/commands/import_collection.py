@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from core.management.command import SiteCommand
 from core.management.files import input_path, reporting_to
-from core.models import Lab
 from evaluation.files.textfiles import counted
+from pools.management.lookup import lab_made
 from pools.services import KEEP_DEPTH, collection_import, outside_scores_set
 
 
@@ -35,6 +35,7 @@ class Command(SiteCommand):
         )
         parser.add_argument("name", help="the collection's name")
         parser.add_argument("--lab", required=True, help="the lab that owns it; created if needed")
+        parser.add_argument("--admin", metavar="USER", help="the user name of the first admin of a lab that is created")
         parser.add_argument("--language", help="BCP 47 tag of the texts, such as en or ar")
         parser.add_argument("--queries", type=input_path)
         parser.add_argument("--qrels", type=input_path)
@@ -60,7 +61,7 @@ class Command(SiteCommand):
         if bool(options["outside"]) != bool(options["outside_source"]):
             raise CommandError("Give --outside and --outside-source together.")
         with reporting_to(self.stderr) as report, transaction.atomic():
-            lab, _new = Lab.objects.get_or_create(name=options["lab"])
+            lab, about_lab = lab_made(options["lab"], options["admin"])
             imported = collection_import(
                 lab=lab,
                 name=options["name"],
@@ -87,6 +88,8 @@ class Command(SiteCommand):
             f"{imported.collection.name}: {imported.queries:,} queries, {imported.qrels:,} qrels and "
             f"{imported.passages:,} passages imported."
         )
+        if about_lab:
+            self.say(about_lab)
         if imported.missing:
             shown = ", ".join(imported.missing[:20])
             more = f" and {len(imported.missing) - 20:,} more" if len(imported.missing) > 20 else ""

@@ -3,16 +3,16 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.template.defaultfilters import filesizeformat
 
-from core.management.files import refusals_as_errors, reporting_to
-from core.models import Lab
+from core.management.command import SiteCommand
+from core.management.files import reporting_to
 from pools import catalogue
 from pools.fetching import dataset_import
+from pools.management.lookup import lab_made
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """Make a collection from a dataset of ir_datasets."""
 
     help = (
@@ -21,38 +21,50 @@ class Command(BaseCommand):
         "package ir_datasets (pip install -r requirements-ir-datasets.txt)."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    dry_run_help = "say what would be downloaded, and fetch nothing"
+
+    def add_options(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("dataset", help="its id, such as beir/scifact/test")
         parser.add_argument("--lab", required=True, help="the lab that owns the collection; created if needed")
+        parser.add_argument("--admin", metavar="USER", help="the user name of the first admin of a lab that is created")
         parser.add_argument("--name", help="the collection's name (default: the id)")
         parser.add_argument(
             "--passages", action="store_true", help="fetch the passages too, for which the whole corpus is downloaded"
         )
-        parser.add_argument("--dry-run", action="store_true", help="say what would be downloaded, and fetch nothing")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self, **options: Any) -> dict[str, Any]:
         """Say what it takes, then fetch and import it."""
         dataset, passages = options["dataset"], options["passages"]
-        with refusals_as_errors():
-            offer = catalogue.look(dataset, passages=passages)
-            more = "" if offer.is_size_known else ", and files of unknown size"
-            self.stdout.write(
-                f"{filesizeformat(offer.size)} to download{more}; "
-                f"up to {filesizeformat(offer.needed)} of the disk, {filesizeformat(offer.free)} are free."
+        offer = catalogue.look(dataset, passages=passages)
+        more = "" if offer.is_size_known else ", and files of unknown size"
+        self.say(
+            f"{filesizeformat(offer.size)} to download{more}; "
+            f"up to {filesizeformat(offer.needed)} of the disk, {filesizeformat(offer.free)} are free."
+        )
+        if offer.agreement:
+            self.say(offer.agreement)
+        facts = {"dataset": dataset, "bytes": offer.size, "is_size_known": offer.is_size_known}
+        if options["dry_run"]:
+            return facts
+        with reporting_to(self.stderr) as report:
+            lab, about_lab = lab_made(options["lab"], options["admin"])
+            imported = dataset_import(
+                lab=lab, name=options["name"] or dataset[:100], dataset=dataset, passages=passages, report=report
             )
-            if offer.agreement:
-                self.stdout.write(offer.agreement)
-            if options["dry_run"]:
-                return
-            lab, _new = Lab.objects.get_or_create(name=options["lab"])
-            with reporting_to(self.stderr) as report:
-                imported = dataset_import(
-                    lab=lab, name=options["name"] or dataset[:100], dataset=dataset, passages=passages, report=report
-                )
-        self.stdout.write(
+        self.say(
             f"{imported.collection.name}: {imported.queries:,} queries, {imported.qrels:,} qrels and "
             f"{imported.passages:,} passages imported."
         )
+        if about_lab:
+            self.say(about_lab)
         if imported.missing:
-            self.stdout.write(f"{len(imported.missing):,} passages have no text yet.")
+            self.say(f"{len(imported.missing):,} passages have no text yet.")
+        return {
+            **facts,
+            "collection": imported.collection.pk,
+            "queries": imported.queries,
+            "qrels": imported.qrels,
+            "passages": imported.passages,
+            "without_text": len(imported.missing),
+        }
