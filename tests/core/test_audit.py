@@ -99,6 +99,9 @@ NOT_RECORDED = {
         *("leaderboards_submissionevent", "leaderboards_submissionmessage", "leaderboards_boardmail"),
         *("leaderboards_devscoring", "leaderboards_teaminvitation"),
     },
+    "found and settled by the job of upkeep, whose rounds are recorded": {
+        *("leaderboards_challenger", "leaderboards_challenger_submissions", "leaderboards_versionentry"),
+    },
     "logging in is noted as such": {"django_session", "usersessions_usersession", "socialaccount_socialtoken"},
     "a link that was mailed, and expires": {"account_emailconfirmation"},
     "nothing here uses it": {"socialaccount_socialapp", "auth_group", "auth_group_permissions"},

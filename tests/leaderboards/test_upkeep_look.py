@@ -1,0 +1,78 @@
+"""The pages of upkeep and of versions in a browser: at every width, in light and dark, by keyboard, on paper."""
+
+import os
+from typing import Any
+
+import pytest
+from django.conf import settings as site_settings
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import sync_playwright
+
+from core.models import User
+from leaderboards.models import Board, UpkeepRound
+from leaderboards.upkeep import jobs
+from pools.models import Collection
+from results import versions
+from tests import browser
+from tests.leaderboards import upkept
+from tests.looking import faults
+from tests.results.judging import judged, new_run
+
+
+@pytest.fixture
+def board(transactional_db: None, collection: Collection, rita: User) -> Board:
+    """A board with two versions, and a proposed round that has an obstacle."""
+    pilot = judged(collection)
+    versions.version_add(campaign=pilot, why="The start.", by=None, at=timezone.now())
+    new_run(collection, "new", {"q1": ["p0"]})
+    new_run(collection, "more", {"q2": ["p00"]})
+    made = upkept.board(collection)
+    upkept.entry(made, "old", {"q1": ["p1"], "q2": ["p4"], "q3": ["p7"]})
+    upkept.entry(made, "new", {"q1": ["p0"], "q2": ["p00"], "q3": ["p7"]})
+    challenge = judged(collection, "second", runs=["new"], design="challengers")
+    versions.version_add(campaign=challenge, why="New passages.", by=None, at=timezone.now())
+    upkept.turn_on(made, pilot, rita)
+    jobs.keep_up()
+    UpkeepRound.objects.update(obstacle="The account at the platform has $1.00, but the campaign may cost $7.00.")
+    return made
+
+
+@pytest.mark.timeout(300)
+def test_the_pages_of_upkeep_and_versions_are_well(board: Board, rita: User, live_server: Any, settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+    client = Client()
+    client.force_login(rita)
+    cookie = client.cookies[site_settings.SESSION_COOKIE_NAME].value
+    slug = board.slug
+    places = [
+        reverse("upkeep:upkeep", args=[slug]), reverse("boards:versions", args=[slug]),
+        reverse("boards:version", args=[slug, 1]), reverse("boards:version", args=[slug, 2]),
+    ]  # fmt: skip
+    found = []
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(**browser.launch_options())
+        context = started.new_context()
+        context.add_cookies([{"name": site_settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
+        page = context.new_page()
+        complaints = browser.listen(page)
+        for place in places:
+            answer = page.goto(live_server.url + place)
+            assert answer is not None
+            assert answer.status == 200
+            assert page.url.endswith(place)
+            if folder := os.environ.get("SHOTS"):
+                for width, scheme in ((360, "light"), (1280, "dark")):
+                    page.set_viewport_size({"width": width, "height": 900})
+                    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+                    page.screenshot(path=f"{folder}/{places.index(place)}-{width}.png", full_page=True)
+            found += [(place, fault) for fault in [*faults(page), *complaints]]
+            complaints.clear()
+        page.goto(live_server.url + places[0])
+        page.get_by_label("Reason").fill("Go on.")
+        page.get_by_role("button", name="Approve").click()
+        assert page.get_by_text("Round 1 is approved.").is_visible()
+        started.close()
+    assert found == []
+    assert board.upkeep_rounds.get().state == UpkeepRound.State.APPROVED
