@@ -35,7 +35,7 @@ SECONDS = 10.0  # for one try, from looking the host up to the status of its ans
 THREADS = 8
 AT_ONCE = 16  # claimed together: two turns of the threads
 MOST_OF_ONE = 4  # of one webhook, among these; of one that fails, a single one
-FIRST_PAUSE, MOST_TRIES = timedelta(seconds=30), 13  # doubling, to six hours at most: a little more than a day
+FIRST_PAUSE, MOST_TRIES = timedelta(seconds=30), 14  # doubling, to six hours at most: a little more than a day
 LONGEST_PAUSE = timedelta(hours=6)
 AFTER_ALL = timedelta(days=1)  # for which the work of a campaign that has finished is counted still
 log = logging.getLogger(__name__)

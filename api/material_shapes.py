@@ -32,7 +32,11 @@ class PanelMember(serializers.Serializer[PanelRow]):
     """Somebody on a campaign's panel, and what they have done in it."""
 
     worker = serializers.SerializerMethodField(help_text="The pseudonym in exports.")
-    name = serializers.CharField(source="worker.label")
+    name = serializers.CharField(
+        source="worker.label",
+        allow_null=True,
+        help_text="Null in an answer that is repeated for its Idempotency-Key: no stored answer keeps a name.",
+    )
     link = serializers.SerializerMethodField(
         help_text="Hand it over to this person alone: whoever opens it works in their name. Null in an answer that is "
         "repeated for its Idempotency-Key."

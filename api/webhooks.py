@@ -11,14 +11,15 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 
-from api.models import Delivery, Event, Webhook
+from api.models import Delivery, Event, Webhook, WorkTold
 from core.errors import BadRequest, NotNow, NotYours, Refused
 from core.models import Lab, User
 from core.sealing import seal
 from outbound import Reach, destination_problem
+from tasks.models import Assignment
 
 TEST = "webhook.test"  # an event that nobody subscribes to: it is asked for
 MOST = 10  # webhooks of a lab
@@ -73,7 +74,10 @@ def webhook_change(*, webhook: Webhook, url: str, events: Iterable[str]) -> Webh
     """Tell another address, or of other events. What waits goes to the new address."""
     if url != webhook.url:
         _check_address(url)
-    Webhook.objects.filter(pk=webhook.pk).update(url=url, events=_events(events))
+    chosen, before = _events(events), Webhook.objects.select_for_update().get(pk=webhook.pk).events
+    Webhook.objects.filter(pk=webhook.pk).update(url=url, events=chosen)
+    if Event.WORK_SUBMITTED in chosen and Event.WORK_SUBMITTED not in before:
+        _count_from_now(webhook)
     webhook.refresh_from_db()
     return webhook
 
@@ -85,12 +89,21 @@ def webhook_disable(*, webhook: Webhook, at: datetime, why: str = "") -> None:
 
 @transaction.atomic
 def webhook_enable(*, webhook: Webhook, at: datetime) -> None:
-    """Tell it again. What waited is tried now."""
+    """Tell it again. What waited is tried now; work that was submitted meanwhile is not told."""
     enabled = Webhook.objects.filter(pk=webhook.pk, disabled_at__isnull=False).update(
         disabled_at=None, disabled_why="", failing_since=None
     )
     if enabled:
         webhook.deliveries.filter(next_try_at__isnull=False).update(next_try_at=at, tries=0)
+        _count_from_now(webhook)
+
+
+def _count_from_now(webhook: Webhook) -> None:
+    """Take the work that is submitted already as told."""
+    submitted = Assignment.objects.filter(campaign__lab=webhook.lab_id, state=Assignment.State.SUBMITTED)
+    counted = submitted.order_by("campaign").values_list("campaign").annotate(Count("id"))
+    WorkTold.objects.filter(webhook=webhook).delete()
+    WorkTold.objects.bulk_create(WorkTold(webhook=webhook, campaign_id=key, submitted=count) for key, count in counted)
 
 
 def webhook_renew(*, webhook: Webhook) -> str:

@@ -13,6 +13,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 from django.db.models import CASCADE, Q, QuerySet
+from django.db.models.functions import Lower
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
@@ -96,7 +97,8 @@ def closing_plan(user: User) -> Plan:
 
 def _invitations_to(user: User) -> QuerySet[MemberInvitation]:
     addresses = {user.email, *EmailAddress.objects.filter(user=user).values_list("email", flat=True)} - {""}
-    return MemberInvitation.objects.filter(Q(accepted_by=user) | Q(email__in=addresses))
+    invitations = MemberInvitation.objects.alias(address=Lower("email"))
+    return invitations.filter(Q(accepted_by=user) | Q(address__in={address.lower() for address in addresses}))
 
 
 @transaction.atomic

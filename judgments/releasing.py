@@ -26,13 +26,14 @@ from tasks.models import Assignment, Worker
 NAME = "release.zip"
 README = "README.txt"
 SHORTEST = 6  # characters of an id that is looked for: shorter ones are words
-_WORD = re.compile(rb"[\w@.+-]+")
+_WORD = re.compile(rb"[\w@.+'\x80-\xff-]+")  # addresses and ids may hold letters of any script
 _PARTS = re.compile(rb"[A-Za-z0-9]+")
 _ABOUT = """{name}: preference judgments, made with Bestknown.
 
 Workers appear under pseudonyms that are keyed, and different in each campaign. Before this archive was made, each of
-its files was searched for the ids that workers and their assignments have at platforms, the names of panel members, and
-the addresses of researchers: none was found.
+its files was searched for the ids that workers and their assignments have at platforms, for addresses on the panel, and
+for the addresses of everybody who logs in: none was found. Ordinary names cannot be told from other words, and were not
+searched for; the notes in the adjudications are in their authors' words.
 
 manifest.json has the settings, counts, and the SHA-256 of each file.
 """
@@ -100,9 +101,9 @@ def bundle_check(campaign: Campaign, paths: list[Path]) -> None:
 
 def _words(line: bytes) -> Iterator[bytes]:
     """Every text of the line that an id could be: with, and without, what may be around it."""
-    for word in _WORD.findall(line.lower()):
+    for word in _WORD.findall(line.decode(errors="replace").lower().encode()):
         yield word
-        yield word.strip(b".-+_")
+        yield word.strip(b".-+_'")
         yield from _PARTS.findall(word)
 
 

@@ -65,7 +65,7 @@ class Panel(Endpoint):
         rows = task_selectors.panel_rows(campaign, invited)
         content = material_shapes.Invited({"members": rows}, context={"campaign": campaign}).data
         response = Response(content, status=201)
-        kept = [dict(member) | {"link": None} for member in content["members"]]
+        kept = [dict(member) | {"name": None, "link": None} for member in content["members"]]
         response.kept = {"members": kept}  # type: ignore[attr-defined]  # what api.answers stores
         return response
 

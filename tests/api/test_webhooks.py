@@ -189,6 +189,31 @@ def test_submitted_work_is_counted_once_for_each_campaign(campaign: Campaign, la
     assert 0 < data["submitted"] < submitted
 
 
+@pytest.mark.parametrize("how", ["enabled again", "subscribed late"])
+def test_work_from_before_a_webhook_listens_is_not_told(campaign: Campaign, lab: Lab, how: str) -> None:
+    event = Event.CAMPAIGN_FINISHED if how == "subscribed late" else Event.WORK_SUBMITTED
+    webhook, _secret = hook(lab, "https://hooks.example.org/", event)
+    if how == "enabled again":
+        webhooks.webhook_disable(webhook=webhook, at=timezone.now())
+    judge_all(campaign, hits=1)
+
+    if how == "enabled again":
+        webhooks.webhook_enable(webhook=webhook, at=timezone.now())
+    else:
+        webhooks.webhook_change(webhook=webhook, url=webhook.url, events=[Event.WORK_SUBMITTED])
+
+    assert jobs.count_submitted() == "campaigns told of: 0"
+    judge_all(campaign)
+    assert jobs.count_submitted() == "campaigns told of: 1"
+    assert webhook.deliveries.get().data["submitted"] < webhook.deliveries.get().data["submitted_in_all"]
+
+
+def test_a_webhook_is_disabled_after_more_than_a_day_and_no_earlier() -> None:
+    pauses = [delivering.pause_after(number) for number in range(1, delivering.MOST_TRIES + 1)]
+    assert pauses[-1] is None
+    assert timedelta(days=1) < sum(filter(None, pauses), timedelta()) < timedelta(days=1, hours=6)
+
+
 def test_what_fails_is_tried_again_with_growing_pauses_under_one_id(
     campaign: Campaign, lab: Lab, ear: Ear, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,8 +269,9 @@ def test_one_sender_works_at_a_time(campaign: Campaign, lab: Lab, ear: Ear) -> N
     other = connection.copy()
     with other.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(hashtextextended('deliveries_send', 0))")
-    assert send() == 0
-    assert ear.heard == []
+        assert send() == 0
+        assert ear.heard == []
+        cursor.execute("SELECT pg_advisory_unlock(hashtextextended('deliveries_send', 0))")
     other.close()
     assert send() == 1
 

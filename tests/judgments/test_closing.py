@@ -80,6 +80,13 @@ def test_after_closing_no_table_says_who_it_was_and_what_was_done_is_known(lidia
     assert [secret for secret in SECRETS if secret not in before] == []
     acted = AuditEntry.objects.filter(actor_id=lidia.pk).count()
     token = lidia.tokens.get()
+    people.invitation_add(
+        lab=factories.lab("other"),
+        role="viewer",
+        email="LIDIA@Example.org",
+        by=factories.user("zoe"),
+        at=timezone.now(),
+    )
 
     plan = account_close(user=lidia, at=timezone.now(), why="The contract has ended")
 
@@ -91,6 +98,7 @@ def test_after_closing_no_table_says_who_it_was_and_what_was_done_is_known(lidia
     assert (lidia.username, lidia.is_active, lidia.has_usable_password()) == (f"closed-{lidia.pk}", False, False)
     assert not (lidia.labs.exists() or UserSession.objects.filter(user=lidia).exists())
     assert not EmailAddress.objects.filter(user=lidia).exists()
+    assert not MemberInvitation.objects.filter(email__iexact="lidia@example.org").exists()
     assert Decision.objects.get(by=lidia).kind == "barred"
     entries = AuditEntry.objects.filter(actor_id=lidia.pk)
     assert entries.count() == acted

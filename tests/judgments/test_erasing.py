@@ -362,6 +362,15 @@ def test_ids_are_found_whatever_is_around_them(around: str, worker: Worker, camp
     releasing.bundle_check(campaign, [path])
 
 
+@pytest.mark.parametrize("label", ["o'brien@example.org", "Jürgen42X", "ÄNNE@EXAMPLE.ORG"])
+def test_addresses_on_the_panel_are_found_in_any_script(label: str, campaign: Campaign, tmp_path: Any) -> None:
+    factories.worker(campaign, label)
+    path = tmp_path / "file.tsv"
+    path.write_text(f"nothing\nasked by ({label.lower()}), twice\n")
+    with pytest.raises(releasing.IdentityFound, match=r"file\.tsv, line 2"):
+        releasing.bundle_check(campaign, [path])
+
+
 # --- pages
 
 
