@@ -10,6 +10,7 @@ from api.resources import (
     collections,
     lab_settings,
     labs,
+    leaderboards,
     material,
     outcomes,
     people,
@@ -25,6 +26,12 @@ CAMPAIGN = "campaigns/<int:pk>"
 WEBHOOKS = "labs/<int:pk>/webhooks"
 WEBHOOK = f"{WEBHOOKS}/<int:webhook_pk>"
 routes = [
+    path("boards/", leaderboards.Boards.as_view(), name="boards"),
+    path("boards/<slug:slug>/", leaderboards.BoardOne.as_view(), name="board"),
+    path("boards/<slug:slug>/submissions/", leaderboards.Submissions.as_view(), name="board_submissions"),
+    path("board-submissions/<slug:key>/", leaderboards.SubmissionOne.as_view(), name="board_submission"),
+    path("board-submissions/<slug:key>/cancel/", leaderboards.Cancel.as_view(), name="board_submission_cancel"),
+    path("board-submissions/<slug:key>/withdraw/", leaderboards.Withdraw.as_view(), name="board_submission_withdraw"),
     path("token/", collections.Myself.as_view(), name="token"),
     path("labs/", labs.Labs.as_view(), name="labs"),
     path("labs/<int:pk>/", labs.LabOne.as_view(), name="lab"),

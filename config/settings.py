@@ -472,6 +472,7 @@ SPECTACULAR_SETTINGS = {  # manage.py spectacular describes the API in api/opena
         "JobKind": "pools.models.Job.Kind",
         "PublicationState": "platforms.models.Publication.State",
         "PaymentState": "platforms.models.Payment.State",
+        "BoardSubmissionState": "leaderboards.models.Submission.State",
         "AssignmentState": "tasks.models.Assignment.State",
         "TestPairState": "tasks.models.TestPair.State",
         "DecisionKind": "judgments.models.Decision.Kind",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from fractions import Fraction
 from typing import NamedTuple
 
 from django.db.models import Q, QuerySet
@@ -10,12 +11,18 @@ from django.utils.translation import gettext as _
 from core.errors import NotYours
 from core.models import User
 from core.roles import Right, labs_of, may, require
+from evaluation.boards.entries import rounded
 from leaderboards.models import Board, Decision, Look, PolicyVersion, Season, Submission, Team
 
 State = Submission.State
 # What uses up no quota: nobody has learned anything from it.
 NOT_COUNTED = (State.REFUSED, State.FAILED, State.CANCELED)
 ON_THE_WAY = (State.RECEIVED, State.CHECKED, State.EVALUATING)
+
+
+def printed(fraction: str) -> str:
+    """An exact score as it is printed: three places, half up."""
+    return str(rounded(Fraction(fraction)))
 
 
 def boards_of(user: User, right: Right = Right.SEE) -> QuerySet[Board]:

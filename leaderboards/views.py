@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -28,7 +27,6 @@ from core.lists import Listing, render_lists
 from core.login import TooManyTries
 from core.models import User
 from core.people_views import JoinForm
-from evaluation.boards.entries import rounded
 from leaderboards import events, jobs, metadata, selectors, submitting, teams
 from leaderboards.boards import board_terms
 from leaderboards.forms import AddressForm, DevForm, MetadataForm, SubmitForm, TeamForm
@@ -37,11 +35,6 @@ from pools.views import is_too_large, refuse_too_large
 
 DEV_SHOWN = 20
 log = logging.getLogger(__name__)
-
-
-def printed(fraction: str) -> str:
-    """An exact score as it is printed: three places, half up."""
-    return str(rounded(Fraction(fraction)))
 
 
 def start(job: "Task[..., str]", *arguments: int) -> None:
@@ -188,7 +181,8 @@ def _dev_checked(request: Request, board: Board) -> HttpResponse:
                 return see_other("leaderboards:dev", board.slug, fragment="scored")
     scorings = request.user.dev_scorings.filter(season__board=board).order_by("-pk")[:DEV_SHOWN]
     rows = [
-        {"scoring": row, "scores": [(name, printed(score)) for name, score in row.scores.items()]} for row in scorings
+        {"scoring": row, "scores": [(name, selectors.printed(score)) for name, score in row.scores.items()]}
+        for row in scorings
     ]
     context = {"board": board, "form": form, "rows": rows, "has_season": form.fields["season"].queryset.exists()}  # type: ignore[attr-defined]
     return render(request, "leaderboards/dev.html", context, status=status)
@@ -361,9 +355,9 @@ def submission_page(
         "talk": found.messages.select_related("by").order_by("pk"),
         "decisions": found.decisions.select_related("by").order_by("pk"),
         "requests": found.metadata_requests.select_related("asked_by", "decided_by").order_by("-pk"),
-        "dev": [(row.measure, printed(row.fraction)) for row in scores if row.part == "dev"],
+        "dev": [(row.measure, selectors.printed(row.fraction)) for row in scores if row.part == "dev"],
         "release": release,
-        "shown": printed(release.fraction) if release is not None and release.is_shown else "",
+        "shown": selectors.printed(release.fraction) if release is not None and release.is_shown else "",
         "sentences": found.diagnostics.get("sentences", []),
         "can_cancel": found.state in (States.RECEIVED, States.CHECKED),
         "can_withdraw": found.state in (States.WAITING, States.PUBLISHED),
@@ -373,7 +367,7 @@ def submission_page(
     if is_organizer:
         known = found.board.submissions.in_bulk([key for row in found.alike for key in row["keys"]])
         context["alike"] = [row | {"runs": [known[int(key)] for key in row["keys"]]} for row in found.alike]
-        context["eval"] = [(row.measure, printed(row.fraction)) for row in scores if row.part == "eval"]
+        context["eval"] = [(row.measure, selectors.printed(row.fraction)) for row in scores if row.part == "eval"]
         if found.team is not None:
             context["looks"] = selectors.looks_of(found.team, found.season)
     return render(request, "leaderboards/submission.html", context, status=status)

@@ -1,0 +1,165 @@
+"""What the API shows and takes of leaderboards."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from api.shapes import FILE, example
+from leaderboards.boards import board_terms
+from leaderboards.models import Board, Submission, SubmissionEvent, Team
+from leaderboards.selectors import Quota, printed
+
+_TERMS = {
+    "board": "msmarco-passage",
+    "public_key": "-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----\n",
+    "hits": 1000,
+    "order": "rank",
+    "fewer": "warn",
+    "types": ["full ranking", "reranking"],
+    "embargo_months": 9,
+    "fingerprint": "2f6c9d0f…",
+}
+
+
+@example(
+    {
+        "slug": "msmarco-passage",
+        "name": "MS MARCO passages",
+        "measures": ["RR@10"],
+        "is_public": True,
+        "policy": 1,
+        "terms": _TERMS,
+        "teams": [
+            {
+                "id": "0123456789abcdef",
+                "name": "IR, Example University",
+                "used": 1,
+                "runs": 2,
+                "days": 30,
+                "next_at": None,
+            }
+        ],
+    }
+)
+class BoardShape(serializers.ModelSerializer[Board]):
+    """A leaderboard that you may take part in: the policy that holds now, what `seal` needs, and your teams' quotas."""
+
+    policy = serializers.SerializerMethodField(help_text="The number of its version. Send it with a submission.")
+    terms = serializers.SerializerMethodField(help_text="What `python -m evaluation seal --board` reads.")
+    teams = serializers.SerializerMethodField(help_text="Yours, with what they have sent in the days that count.")
+
+    class Meta:
+        model = Board
+        fields = ["slug", "name", "measures", "is_public", "policy", "terms", "teams"]
+
+    def get_policy(self, board: Board) -> int:
+        """The version that holds."""
+        return board.policy_at(self.context["at"]).number
+
+    def get_terms(self, board: Board) -> dict[str, Any]:
+        """As the page serves it."""
+        return board_terms(board, board.policy_at(self.context["at"])).as_dict()
+
+    def get_teams(self, board: Board) -> list[dict[str, Any]]:
+        """By their public ids."""
+        rows: list[tuple[Team, Quota]] = self.context["teams"](board)
+        return [{"id": team.public_id, "name": str(team), **quota._asdict()} for team, quota in rows]
+
+
+@example({"team": "0123456789abcdef", "run_id": "20261122-ours", "policy": 1, "package": "(the file)"})
+class NewBoardSubmission(serializers.Serializer[Any]):
+    """A sealed package, as `python -m evaluation seal` makes it."""
+
+    team = serializers.CharField(max_length=16, help_text="The id of your team.")
+    run_id = serializers.CharField(max_length=60, help_text="yyyymmdd-name, with the date of today (UTC).")
+    policy = serializers.IntegerField(help_text="The number of the version that you have read and accept.")
+    package = FILE()
+
+
+class BoardSubmissionEvent(serializers.ModelSerializer[SubmissionEvent]):
+    """A state that it came into."""
+
+    class Meta:
+        model = SubmissionEvent
+        fields = ["state", "at", "note"]
+
+
+_SUBMISSION: dict[str, Any] = {
+    "id": "fedcba9876543210",
+    "run_id": "20261122-ours",
+    "board": "msmarco-passage",
+    "team": "IR, Example University",
+    "state": "waiting",
+    "arrived_at": "2026-11-22T10:00:00Z",
+    "policy": 1,
+    "description": "BM25 with a reranker",
+    "type": "full ranking",
+    "embargo_until": None,
+}
+
+
+@example(_SUBMISSION)
+class BoardSubmissionShape(serializers.ModelSerializer[Submission]):
+    """A run that was submitted to a leaderboard, and its state."""
+
+    id = serializers.CharField(source="public_id")
+    board = serializers.CharField(source="board.slug")
+    team = serializers.SerializerMethodField()
+    policy = serializers.IntegerField(source="policy.number", allow_null=True, default=None)
+
+    class Meta:
+        model = Submission
+        fields = [
+            *("id", "run_id", "board", "team", "state", "arrived_at", "policy"),
+            *("description", "type", "embargo_until"),
+        ]
+
+    def get_team(self, submission: Submission) -> str:
+        """Its account here, or what an imported entry calls it."""
+        return str(submission.team or submission.team_words)
+
+
+@example(
+    _SUBMISSION
+    | {
+        "promised_days": 14,
+        "events": [{"state": "received", "at": "2026-11-22T10:00:00Z", "note": ""}],
+        "check": ["dev.txt.bz2: TREC, 6,980,000 lines, 6,980 of 6,980 queries, 1000 to 1000 hits a query."],
+        "dev": {"RR@10": "0.390"},
+        "eval": None,
+    }
+)
+class BoardSubmissionDetail(BoardSubmissionShape):
+    """One submission, with what became of it."""
+
+    promised_days = serializers.IntegerField(
+        source="policy.promised_days", allow_null=True, default=None, help_text="Within which it is decided on."
+    )
+    events = serializers.SerializerMethodField()
+    check = serializers.SerializerMethodField(help_text="What the check says, in sentences.")
+    dev = serializers.SerializerMethodField(help_text="By measure, with three places.")
+    eval = serializers.SerializerMethodField(
+        help_text="What the release rule shows once it is published; null before, and where it shows no gain."
+    )
+
+    class Meta(BoardSubmissionShape.Meta):
+        fields = [*BoardSubmissionShape.Meta.fields, "promised_days", "events", "check", "dev", "eval"]
+
+    def get_events(self, submission: Submission) -> list[dict[str, Any]]:
+        """In order."""
+        rows: list[dict[str, Any]] = list(BoardSubmissionEvent(submission.events.order_by("pk"), many=True).data)
+        return rows
+
+    def get_check(self, submission: Submission) -> list[str]:
+        """As on its page."""
+        return list(submission.diagnostics.get("sentences", []))
+
+    def get_dev(self, submission: Submission) -> dict[str, str]:
+        """Printed scores."""
+        rows = submission.scores.filter(part="dev", version=None).order_by("measure")
+        return {row.measure: printed(row.fraction) for row in rows}
+
+    def get_eval(self, submission: Submission) -> str | None:
+        """The printed score that was released."""
+        release = getattr(submission, "release", None)
+        return printed(release.fraction) if release is not None and release.is_shown else None

@@ -1,0 +1,144 @@
+"""Leaderboards, for those who take part: what a board asks for, submitting, and what became of it."""
+
+from typing import Any, cast
+
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api import board_shapes
+from api.frame import Endpoint, Pages, checked, operation, user_of
+from api.resources.campaigns import soon
+from api.shapes import Why
+from core.errors import NotYours
+from core.roles import Right
+from leaderboards import jobs, selectors, submitting
+from leaderboards.models import Board, Submission, Team
+from leaderboards.selectors import Quota
+
+TAGS = ["Leaderboards"]
+
+
+def _context(request: Request) -> dict[str, Any]:
+    """What the shape of a board asks for: the time, and the teams of whoever asks."""
+    at, user = timezone.now(), user_of(request)
+
+    def teams(board: Board) -> list[tuple[Team, Quota]]:
+        policy = board.policy_at(at)
+        own = selectors.teams_of(user, board)
+        return [(team, selectors.quota_of(team, board, policy, at)) for team in own]
+
+    return {"at": at, "teams": teams}
+
+
+class Boards(Endpoint):
+    """The leaderboards that you may take part in."""
+
+    pagination_class = Pages
+
+    @operation("boards", answer=board_shapes.BoardShape(many=True), tags=TAGS)
+    def get(self, request: Request) -> Response:
+        """The leaderboards that you may take part in: public ones, those of your labs, and those you are invited to."""
+        seen = selectors.boards_seen(user_of(request)).select_related("lab")
+        return self.page_of(seen, board_shapes.BoardShape, **_context(request))
+
+
+class BoardOne(Endpoint):
+    """One leaderboard."""
+
+    @operation("board", answer=board_shapes.BoardShape, tags=TAGS)
+    def get(self, request: Request, slug: str) -> Response:
+        """One leaderboard, with the key that runs are sealed for."""
+        board = selectors.board_seen(user_of(request), slug)
+        return Response(board_shapes.BoardShape(board, context=_context(request)).data)
+
+
+class Submissions(Endpoint):
+    """What your teams sent to a leaderboard."""
+
+    parser_classes = [MultiPartParser]
+    pagination_class = Pages
+
+    @operation("submissions_to_board", answer=board_shapes.BoardSubmissionShape(many=True), tags=TAGS)
+    def get(self, request: Request, slug: str) -> Response:
+        """What your teams sent to a leaderboard; for its organizers, what all teams did."""
+        user = user_of(request)
+        board = selectors.board_seen(user, slug)
+        rows = board.submissions.all() if selectors.organizes(user, board) else selectors.submissions_of(user, board)
+        return self.page_of(rows.select_related("board", "team", "policy"), board_shapes.BoardSubmissionShape)
+
+    @operation(
+        "submission_create",
+        takes={"multipart/form-data": board_shapes.NewBoardSubmission},
+        answer=board_shapes.BoardSubmissionDetail,
+        status=201,
+        right=Right.MAINTAIN,
+        tags=TAGS,
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Submit a sealed package, which a job evaluates. Whoever is in the team may, whatever their role in a lab."""
+        user = user_of(request)
+        board, sent = selectors.board_seen(user, slug), checked(board_shapes.NewBoardSubmission, request)
+        team = selectors.teams_of(user, board).filter(public_id=sent["team"]).first()
+        if team is None:
+            raise NotYours(_("There is no such team, or you are not in it."))
+        submission = submitting.submission_send(
+            board=board,
+            team=team,
+            run_id=sent["run_id"],
+            package=cast("UploadedFile[Any]", sent["package"]).read(),
+            policy_number=sent["policy"],
+            by=user,
+            at=timezone.now(),
+        )
+        transaction.on_commit(soon(jobs.evaluate, submission.pk))
+        return Response(board_shapes.BoardSubmissionDetail(submission).data, status=201)
+
+
+def submission_of(request: Request, key: str) -> Submission:
+    """A submission of one's teams, or of one's board. Raises NotYours."""
+    return selectors.submission_for(user_of(request), key)[0]
+
+
+def own_submission(request: Request, key: str) -> Submission:
+    """A submission of one's teams. Raises NotYours."""
+    submission = submission_of(request, key)
+    if not selectors.is_member(user_of(request), submission):
+        raise NotYours(_("Only the team that sent a submission can do this."))
+    return submission
+
+
+class SubmissionOne(Endpoint):
+    """One submission."""
+
+    @operation("submission_to_board", answer=board_shapes.BoardSubmissionDetail, tags=TAGS)
+    def get(self, request: Request, key: str) -> Response:
+        """One submission: its states with their times, what the check says, and scores as far as they are shown."""
+        return Response(board_shapes.BoardSubmissionDetail(submission_of(request, key)).data)
+
+
+class Cancel(Endpoint):
+    """Canceling a submission."""
+
+    @operation("submission_cancel", answer=board_shapes.BoardSubmissionDetail, right=Right.MAINTAIN, tags=TAGS)
+    def post(self, request: Request, key: str) -> Response:
+        """Cancel a submission of your team before it is evaluated: it uses no quota."""
+        submission = own_submission(request, key)
+        submitting.submission_cancel(submission=submission, by=user_of(request), at=timezone.now())
+        return Response(board_shapes.BoardSubmissionDetail(submission).data)
+
+
+class Withdraw(Endpoint):
+    """Withdrawing a submission."""
+
+    @operation("submission_withdraw", answer=board_shapes.BoardSubmissionDetail, right=Right.MAINTAIN, tags=TAGS)
+    def post(self, request: Request, key: str) -> Response:
+        """Withdraw a submission of your team: it leaves a line, with your `why`, and counts for the quota still."""
+        submission = own_submission(request, key)
+        why = str(checked(Why, request).get("why", ""))
+        submitting.submission_withdraw(submission=submission, why=why, by=user_of(request), at=timezone.now())
+        return Response(board_shapes.BoardSubmissionDetail(submission).data)
