@@ -243,7 +243,17 @@ NOT_PAGES = {
     *("judging:preview", "judging:join", "judging:declined", "judging:declined_in_frame", "judging:arrive"),
     *("judging:consent", "judging:take", "judging:instructions", "judging:item", "judging:save", "judging:finish"),
     *("judging:leave", "judging:done", "judging:report", "judging:note"),
-    *("boards:boards", "boards:board", "boards:entry", "boards:time", "boards:policy", "boards:files", "boards:file"),
+    *(
+        "boards:boards",
+        "boards:board",
+        "boards:entry",
+        "boards:time",
+        "boards:compare",
+        "boards:terms",
+        "boards:policy",
+        "boards:files",
+        "boards:file",
+    ),
     *(
         "boards:everything",
         "boards:atom",
