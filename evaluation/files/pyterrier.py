@@ -7,6 +7,7 @@ their names, in any order; columns with other names are ignored.
 from __future__ import annotations
 
 import csv
+import io
 import math
 import os
 import tempfile
@@ -162,7 +163,7 @@ def _parquet_rows(source: BinaryIO, name: str) -> tuple[Iterator[tuple[int, dict
         needed = f"{', '.join(RESULTS)} (results) or {', '.join(QRELS)} (qrels)"
         raise BadInput(name, None, f"has the columns {', '.join(names[:10])}, where PyTerrier's are {needed}.")
     wanted = [column for column in names if column in (*RESULTS, "label")]
-    _check_parquet(table, wanted, name)
+    _check_parquet(table, wanted, source.seek(0, io.SEEK_END), name)
 
     def rows() -> Iterator[tuple[int, dict[str, Any]]]:
         number = 0
@@ -182,8 +183,10 @@ def _parquet_rows(source: BinaryIO, name: str) -> tuple[Iterator[tuple[int, dict
     return rows(), names
 
 
-def _check_parquet(table: Any, wanted: Sequence[str], name: str) -> None:
-    """Raises BadInput for what can stand for far more than the file holds: rows, lists, pages, texts that share."""
+def _check_parquet(table: Any, wanted: Sequence[str], held: int, name: str) -> None:
+    """Raises BadInput for what can stand for far more than the file holds (`held` bytes): rows, lists, pages, texts
+    that share, and columns that are said to be larger than the file.
+    """
     if table.metadata.num_rows > ROWS:
         raise BadInput(name, None, f"has {table.metadata.num_rows:,} rows; {ROWS:,} are read at most.")
     for column in wanted:
@@ -202,6 +205,10 @@ def _check_parquet(table: Any, wanted: Sequence[str], name: str) -> None:
             if "DELTA_BYTE_ARRAY" in part.encodings:
                 raise BadInput(name, None, f"the column {column} is encoded as DELTA_BYTE_ARRAY, which is not read.")
             size, packed = part.total_uncompressed_size, part.total_compressed_size
+            if not 0 <= packed <= held or part.num_values != group.num_rows:
+                said = f"{part.num_values:,} values in {packed:,} bytes"
+                rest = f"where there are {group.num_rows:,} rows, and the file has {held:,} bytes."
+                raise BadInput(name, None, f"the column {column} is said to have {said}, {rest}")
             if size > LIMITS.ratio_after and size > LIMITS.ratio * packed:
                 message = f"the column {column} unpacks to more than {LIMITS.ratio} times its packed size."
                 raise BadInput(name, None, message)

@@ -192,3 +192,26 @@ def test_little_of_a_file_of_long_lines_is_read_to_recognize_it() -> None:
     assert blank.tell() < 9 * MEGABYTE
     endless = gzip.compress(b"x" * 15 * MEGABYTE + b"\n", 1)
     assert recognize(io.BytesIO(endless), "it.gz").why == "a line of more than 1,048,576 bytes"
+
+
+def varint(value: int) -> bytes:
+    """A whole number above 0 as the end of a Parquet file has it."""
+    value, out = value << 1, bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def test_parquet_that_lies_about_its_size_is_refused_before_memory_is_used() -> None:
+    file = table(qrels(1_000), use_dictionary=False).getvalue()
+    column = parquet.ParquetFile(io.BytesIO(file)).metadata.row_group(0).column(0)
+    length = int.from_bytes(file[-8:-4], "little")
+    body, end = file[: -8 - length], file[-8 - length : -8]
+    sizes = (column.total_uncompressed_size, column.total_compressed_size)
+    true = b"".join(b"\x16" + varint(size) for size in sizes)
+    assert true in end
+    lying = end.replace(true, (b"\x16" + varint(2 << 30)) * 2, 1)
+    claim = io.BytesIO(body + lying + len(lying).to_bytes(4, "little") + b"PAR1")
+    with memory_within(8), pytest.raises(BadInput, match="qid is said to have 1,000 values in 2,147,483,648 bytes"):
+        read_qrels(claim, name="it.parquet")
