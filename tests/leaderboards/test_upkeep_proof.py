@@ -1,0 +1,143 @@
+"""The whole loop on real runs: twelve submissions, a crowd that judges by an oracle, and a tournament from scratch."""
+
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from core.models import Lab, User
+from evaluation.files.preferences import Preference
+from evaluation.files.qrels import Qrels, read_qrels
+from evaluation.files.runs import check_run
+from evaluation.files.texts import read_passages
+from evaluation.judging.equal_texts import normalize_text
+from evaluation.judging.pooling import Tops, all_pairs, pool_queries
+from evaluation.judging.tournament import derive
+from evaluation.statistics.ranks import Board as Ranking
+from leaderboards import artifacts
+from leaderboards.models import Board, Challenger, Score, SeasonFile, UpkeepRound
+from leaderboards.upkeep import jobs
+from pools import selectors as pool_selectors
+from pools import services as pool_services
+from pools.models import Campaign, Collection
+from results import versions
+from tasks import services as task_services
+from tests import factories
+from tests.judgments.judged import judge_all
+from tests.leaderboards import upkept
+
+FIRST = 4
+
+
+class Oracle:
+    """Prefers the text of the higher grade, then that of the smaller id: transitive, whatever ids a text has."""
+
+    def __init__(self, data: Path) -> None:
+        texts = {passage.id: normalize_text(passage.text) for passage in read_passages(data / "passages.tsv.gz")}
+        alike: dict[str, list[str]] = {}
+        for pid, text in sorted(texts.items()):
+            alike.setdefault(text, []).append(pid)
+        self.twins = {pid: tuple(alike[text]) for pid, text in texts.items()}
+        self.grades = read_qrels(data / "qrels.txt.gz").grades
+
+    def key(self, qid: str, pid: str) -> tuple[int, str]:
+        """Smaller is better."""
+        own = self.grades.get(qid, {})
+        return min(-own.get(twin, 0) for twin in self.twins[pid]), self.twins[pid][0]
+
+    def judge(self, pools: dict[str, tuple[str, ...]]) -> list[Preference]:
+        """Every two passages of the pools that are not one text."""
+        return [
+            Preference(qid, a, b, a if self.key(qid, a) < self.key(qid, b) else b)
+            for query, pool in pools.items()
+            for qid, a, b in all_pairs(query, pool)
+            if self.twins[a] != self.twins[b]
+        ]
+
+    def from_scratch(self, tops: list[Tops], qrels: Qrels) -> dict[str, tuple[str, ...]]:
+        """The winners of tournaments over all tops, by each id of their texts."""
+        pools = {
+            qid: tuple(sorted({self.twins[pid][0] for pid in pool})) for qid, pool in pool_queries(tops, qrels).items()
+        }
+        return {qid: self.twins[pid] for qid, pid in derive(pools, self.judge(pools)).qrels}
+
+
+def _collection(data: Path, lab: Lab, runs: list[Path]) -> Collection:
+    made = pool_services.collection_import(
+        lab=lab, name="DL 2021", language="en", queries=data / "queries.tsv", qrels=data / "sparse-qrels.txt",
+        passages=data / "passages.tsv.gz", keep="all",
+    ).collection  # fmt: skip
+    for path in runs:
+        with path.open("rb") as file:
+            pool_services.run_import(collection=made, name=path.name, source=file, filename=path.name)
+    return made
+
+
+def _board(data: Path, collection: Collection) -> Board:
+    board = upkept.board(collection)
+    row = board.seasons.get().files.get(part=SeasonFile.Part.DEV_QUERIES)
+    with (data / "queries.tsv").open("rb") as file:
+        row.file.save("queries.tsv", file)
+    board.seasons.get().files.exclude(pk=row.pk).delete()
+    return board
+
+
+@pytest.mark.timeout(600)
+def test_after_every_submission_the_answers_are_those_of_a_tournament_held_from_scratch(
+    data: Path, lab: Lab, rita: User
+) -> None:
+    qrels, oracle = read_qrels(data / "sparse-qrels.txt"), Oracle(data)
+    runs = {
+        path: check.artifact for path in sorted((data / "runs").glob("*.gz")) if (check := check_run(path)).artifact
+    }
+    means = Ranking({str(path): run for path, run in runs.items() if run}, 10, "rank").ranks(qrels).means()
+    weakest = sorted(runs, key=lambda path: means[str(path)])
+    collection = _collection(data, lab, weakest[:FIRST])
+    tops: list[Tops] = [run.top("rank") for path in weakest[:FIRST] if (run := runs[path])]
+    everything = pool_queries([run.top("rank") for run in runs.values() if run], qrels)
+    crowd = oracle.judge(everything)
+
+    first = factories.campaign(collection, "first", order="rank")
+    judge_all(first, crowd)
+    versions.version_add(campaign=first, why="The four weaker runs.", by=rita, at=timezone.now())
+    asked = first.pair_count
+    board = _board(data, collection)
+    upkept.turn_on(board, first, rita, runs_itself=True)
+    for number, path in enumerate(weakest[FIRST:], 1):
+        run = runs[path]
+        assert run is not None
+        tops.append(run.top("rank"))
+        submission = upkept.entry(board, f"run-{number}", {})
+        artifacts.write(submission=submission, part="dev", run=run, at=timezone.now())
+        asked += _keep_up(board, crowd)
+        newest = pool_selectors.newest_version(collection)
+        assert pool_selectors.version_answers(newest) == oracle.from_scratch(tops, qrels), path.name
+    assert not board.challengers.filter(outcome=Challenger.Outcome.OPEN).exists()
+    jobs.keep_up()
+    # Re-scoring is exact: the newest version scores all entries as qrels from scratch do.
+    scratch = Qrels({qid: dict.fromkeys(own, 1) for qid, own in oracle.from_scratch(tops, qrels).items()})
+    expected = Ranking({str(path): run for path, run in runs.items() if run}, 10, "rank").ranks(scratch).means()
+    rows = Score.objects.filter(submission__board=board, version=pool_selectors.newest_version(collection), part="dev")
+    assert [row.value for row in rows.order_by("submission__arrived_at")] == pytest.approx(
+        [expected[str(path)] for path in weakest[FIRST:]], abs=1e-12
+    )
+    # All pairs of the sixteen runs' pools are several times as many.
+    assert asked < 0.4 * sum(len(pool) * (len(pool) - 1) // 2 for pool in everything.values())
+
+
+def _keep_up(board: Board, crowd: list[Preference]) -> int:
+    """Let the jobs and the crowd work until nothing waits. How many pairs were asked about."""
+    asked = 0
+    for _time in range(40):
+        jobs.keep_up()
+        for campaign in Campaign.objects.filter(state=Campaign.State.PACKING):
+            task_services.campaign_pack(campaign_id=campaign.pk)
+        round = board.upkeep_rounds.order_by("-number").first()
+        if round is not None and round.state == UpkeepRound.State.JUDGING and round.campaign is not None:
+            campaign = round.campaign
+            if campaign.hits.filter(needed__gt=0).exists():
+                asked += campaign.pair_count - campaign.reused_pair_count
+                judge_all(campaign, crowd)
+        elif not board.challengers.filter(outcome="").exists():
+            return asked
+    raise AssertionError(f"still going on: {round}, {round.obstacle if round else ''}")
