@@ -294,9 +294,7 @@ def operation(
     def decorate(method: Method) -> Method:
         verb = method.__name__.upper()
         shape = Why if takes is None and verb == "POST" else takes
-        problems: dict[Any, Any] = {
-            (code, "application/problem+json"): Problem for code in _problem_codes(verb, bool(shape))
-        }
+        problems: dict[Any, Any] = {(code, "application/problem+json"): Problem for code in _problem_codes(verb)}
         unchanged = {304: None} if verb == "GET" else {}
 
         @functools.wraps(method)
@@ -338,12 +336,10 @@ def _who_may(right: Right) -> str:
     return "Only for admins of the site." if right == Right.SITE else f"Right in the lab: {right}."
 
 
-def _problem_codes(verb: str, takes: bool) -> list[int]:
+def _problem_codes(verb: str) -> list[int]:
     codes = [400, 401, 403, 404, 429, 500, 503]
     if verb != "GET":
-        codes += [409, 412, 413, 422]
-    if takes:
-        codes += [415]
+        codes += [409, 412, 413, 415, 422]
     return sorted(codes)
 
 
