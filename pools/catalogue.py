@@ -183,8 +183,12 @@ def look_for_page(dataset_id: str, *, queries: bool = True, passages: bool) -> O
 
 
 def _files(dataset: Any, queries: bool, passages: bool) -> list[Any]:
-    """The downloads that a dataset is made of and that are not here yet (ir_datasets.util.Download)."""
-    handlers = _handlers(dataset, queries, passages and not _is_indexed(dataset))
+    """The downloads that a dataset is made of and that are not here yet (ir_datasets.util.Download).
+
+    Files alone decide. Whether a dataset is indexed is not asked: making its `docs_store` downloads some of them, and
+    fails for others. So the few that are read while they are sent, and kept as an index alone, count each time.
+    """
+    handlers = _handlers(dataset, queries, passages)
     return [file for file in _walk(handlers, past_caches=False) if not _is_here(file)]
 
 
@@ -223,12 +227,6 @@ def _walk(handlers: list[Any], *, past_caches: bool = True) -> list[Any]:
         elif type(part).__module__.startswith("ir_datasets."):
             waiting += vars(part).values() if hasattr(part, "__dict__") else ()
     return found
-
-
-def _is_indexed(dataset: Any) -> bool:
-    """Whether the store from which single passages are taken has been built."""
-    store = dataset.docs_store()
-    return hasattr(store, "built") and bool(store.built())
 
 
 def _instructions(file: Any) -> str:

@@ -163,6 +163,32 @@ def test_what_needs_a_licence_is_refused_with_the_publishers_words(tmp_path: Pat
         del ir_datasets.registry._registered["bestknown-test/gated"]
 
 
+def test_looking_at_any_dataset_downloads_nothing_and_is_answered_or_refused_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    class Asked(BaseException):
+        """A download has begun. ir_datasets takes an Exception for a mirror that fails."""
+
+    def begin(download: Any) -> None:
+        asked.append(str(download.url))
+        raise Asked(download.url)
+
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(util.RequestsDownload, "stream", begin)
+    failed, offered = {}, set()
+    for dataset_id in list(ir_datasets.registry):
+        try:
+            offered.add(catalogue.look_for_page(dataset_id, passages=True).id)
+        except Refused as refused:
+            assert str(refused)
+        except BaseException as error:
+            failed[dataset_id] = repr(error)
+    assert (failed, asked) == ({}, [])
+    assert "beir/scifact/test" in offered and "touche-image/2022-06-13/touche-2022-task-3" not in offered
+
+
 def test_a_disk_that_is_too_small_is_said_before_anything_begins(
     dataset: str, publisher: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
