@@ -3,6 +3,7 @@
 from copy import copy
 from datetime import datetime
 from decimal import Decimal
+from itertools import count
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -16,9 +17,12 @@ from pools.models import Campaign
 from pools.templating import KEPT
 from tasks import selectors as task_selectors
 from tasks import services as task_services
+from tasks.models import Platform
 from tasks.pilots import held_back
 
 SETTINGS = (*KEPT, "query_list", "base_version", "baseline", "compared_pairs")
+LONGEST_NAME = Campaign._meta.get_field("name").max_length or 0
+NAMED = 3  # campaigns that a message names
 MOST_PAIRS = 20_000  # that are dealt with at once; a larger campaign is copied on the page for new ones
 
 
@@ -33,8 +37,9 @@ def rest_copy(*, campaign: Campaign, reward: Decimal, by: User, at: datetime) ->
     """End a pilot, and return a draft like it at another pay: with its settings, runs, wording, consent text, test
     pairs and terms. It asks only about pairs that the pilot did not finish.
 
-    Raises NotNow unless HITs are held back and the campaign is open or paused, and BelowFloor where the pay is below
-    the lab's floor by the time that the pilot took, or by the time that the draft is expected to take.
+    Raises NotNow unless HITs are held back and the campaign is open or paused, Refused where the copy would reuse
+    something else than what the pilot judged, and BelowFloor where the pay is below the lab's floor by the time that
+    the pilot took, or by the time that the draft is expected to take.
     """
     campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
     if campaign.state not in (Campaign.State.OPEN, Campaign.State.PAUSED) or not held_back(campaign):
@@ -46,6 +51,7 @@ def rest_copy(*, campaign: Campaign, reward: Decimal, by: User, at: datetime) ->
                 "settings”."
             )
         )
+    _check_reuse(campaign)
     repaid = copy(campaign)
     repaid.reward = reward
     _check_floor(repaid)
@@ -73,12 +79,47 @@ def rest_copy(*, campaign: Campaign, reward: Decimal, by: User, at: datetime) ->
     return draft
 
 
+def _check_reuse(campaign: Campaign) -> None:
+    """Raises Refused where a copy would not reuse what the pilot judged, or would reuse more than the campaign asks
+    for.
+    """
+    published = Publication.objects.exclude(state=Publication.State.DRAFT)
+    trials = published.filter(platform=Platform.MTURK_SANDBOX).values("campaign")
+    if trials.filter(campaign=campaign).exists():
+        raise Refused(
+            _(
+                "What was judged in the sandbox of Mechanical Turk counts in its own campaign alone, so a copy would "
+                "reuse nothing of this pilot. Close it, and then copy it with “Copy it with other settings”."
+            )
+        )
+    if campaign.reuse != Campaign.Reuse.NOTHING:
+        return
+    others = Campaign.objects.filter(
+        lab=campaign.lab_id, collection=campaign.collection_id, question=campaign.question, language=campaign.language
+    ).exclude(pk__in=trials)
+    others = others.exclude(pk=campaign.pk).exclude(state__in=[Campaign.State.DRAFT, Campaign.State.PACKING])
+    names = list(others.order_by("id").values_list("name", flat=True)[: NAMED + 1])
+    if names:
+        shown = ", ".join(f"“{name}”" for name in names[:NAMED]) + (" …" if len(names) > NAMED else "")
+        text = _(
+            "This campaign reuses no judgments of others. A copy that reuses those of the pilot would also reuse "
+            "those of %(others)s, which ask the same question. Launch the rest at the present pay, or close the "
+            "campaign and copy it with “Copy it with other settings”."
+        )
+        raise Refused(text % {"others": shown})
+
+
 def _check_floor(campaign: Campaign) -> None:
     if lacking := task_selectors.lacking_pay(campaign):
         raise BelowFloor(_("%(why)s The pilot goes on as it is.") % {"why": " ".join(lacking)})
 
 
 def _free_name(campaign: Campaign) -> str:
-    name = _("%(name)s, the rest") % {"name": campaign.name}
-    number = Campaign.objects.filter(lab=campaign.lab_id, name__startswith=name).count()
-    return f"{name} {number + 1}" if number else name
+    """The pilot's name, cut to what fits, and that this is the rest; with a number where that is taken."""
+    taken = set(Campaign.objects.filter(lab=campaign.lab_id).values_list("name", flat=True))
+    for number in count(1):
+        rest = _("%(name)s, the rest") % {"name": ""} + (f" {number}" if number > 1 else "")
+        name = campaign.name[: LONGEST_NAME - len(rest)].rstrip() + rest
+        if name not in taken:
+            return name
+    raise AssertionError  # numbers do not end

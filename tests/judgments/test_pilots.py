@@ -232,6 +232,46 @@ def test_the_rest_goes_on_at_another_pay_with_one_click(client: Client, rita: Us
     assert done.owed == Decimal("1.20")
 
 
+def test_the_rest_of_a_pilot_that_reuses_nothing_takes_nothing_from_other_campaigns(
+    client: Client, rita: User, piloted: Campaign
+) -> None:
+    client.force_login(rita)
+    draft = factories.campaign(piloted.collection, "a draft", start=False)
+    Campaign.objects.filter(pk=piloted.pk).update(reuse="nothing")
+    other = factories.campaign(piloted.collection, "replicated", pairs_per_hit=1, tests_per_hit=1)
+    address, count = reverse("judgments:rest_repay", args=[piloted.pk]), Campaign.objects.count()
+    refused = client.post(address, {"reward": "1.20"})
+    assert refused.status_code == 409
+    assert "would also reuse those of “replicated”, which ask the same question" in refused.text
+    piloted.refresh_from_db()
+    assert (piloted.state, Campaign.objects.count()) == ("open", count)
+    Campaign.objects.filter(pk=other.pk).update(question="Which one is kinder?")
+    rest = rest_copy(campaign=piloted, reward=Decimal("1.20"), by=rita, at=timezone.now())
+    assert rest.reuse == "campaigns" and draft.state == "draft"
+
+
+def test_the_rest_of_a_pilot_in_the_sandbox_is_refused_since_nothing_of_it_is_reused(
+    rita: User, piloted: Campaign
+) -> None:
+    publication_write(
+        campaign=piloted, platform="marketplace", pay="base-and-bonus", base=Decimal("1.50"), title="Compare"
+    )
+    piloted.publication.__class__.objects.update(platform="mturk-sandbox", state="open")
+    with pytest.raises(Refused, match="a copy would reuse nothing of this pilot"):
+        rest_copy(campaign=piloted, reward=Decimal("1.20"), by=rita, at=timezone.now())
+    assert Campaign.objects.count() == 1
+
+
+def test_a_pilot_with_the_longest_name_goes_on_at_another_pay(rita: User, piloted: Campaign) -> None:
+    Campaign.objects.filter(pk=piloted.pk).update(name="n" * 100)
+    piloted.refresh_from_db()
+    rest = rest_copy(campaign=piloted, reward=Decimal("2.00"), by=rita, at=timezone.now())
+    assert rest.name == "n" * 90 + ", the rest"
+    Campaign.objects.filter(pk=piloted.pk).update(state="open")
+    again = rest_copy(campaign=piloted, reward=Decimal("2.00"), by=rita, at=timezone.now())
+    assert again.name == "n" * 88 + ", the rest 2"
+
+
 def test_the_rest_is_not_launched_below_the_labs_pay_floor(client: Client, rita: User, piloted: Campaign) -> None:
     client.force_login(rita)
     for name in ("ann", "ben"):
