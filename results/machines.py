@@ -3,7 +3,7 @@
 People's results never depend on it: here they are read, and what is computed is stored apart.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from django.db import transaction
@@ -32,12 +32,13 @@ from evaluation.statistics.ranks import Board
 from judgments.machines import answers_of
 from judgments.models import MachineJudge
 from pools.models import Campaign, Candidate
+from pools.selectors import withheld_passages
 from results.computing import People, derive_answers
 from results.inputs import Inputs, inputs_of
 from results.models import MachineComparison
 
 # Of what is stored. Comparisons of another version of the software are computed again.
-FORMAT = 1
+FORMAT = 2
 SOFTWARE = f"{VERSION}/{FORMAT}"
 
 
@@ -74,6 +75,7 @@ def comparisons_refresh(*, campaign: Campaign) -> int:
             campaign.refresh_from_db(fields=["revision"])
             inputs = inputs_of(campaign)
             lengths = _lengths(campaign)
+            withheld = withheld_passages(campaign)
         people = derive_answers(inputs)
         board = _board(inputs)
         own = agreement(inputs.votes)
@@ -82,7 +84,7 @@ def comparisons_refresh(*, campaign: Campaign) -> int:
         )
         judges = list(campaign.collection.machine_judges.filter(~Exists(standing)).order_by("id"))
         for judge in judges:
-            compared = compare(inputs, people, board, own, lengths, answers_of(judge))
+            compared = compare(inputs, people, board, own, lengths, answers_of(judge), withheld)
             _store(campaign, judge, compared)
         return len(judges)
 
@@ -117,8 +119,12 @@ def compare(
     own: Agreement,
     lengths: Mapping[str, int],
     answers: Iterable[Answer],
+    withheld: Collection[tuple[str, str]] = (),
 ) -> Compared:
-    """A machine's answers about the campaign's pools beside its judgments. The same inputs give the same."""
+    """A machine's answers about the campaign's pools beside its judgments. The same inputs give the same.
+
+    `withheld`: `(query id, passage id)` of what may not leave, and so is in no qrels.
+    """
     about = list(_in_pools(inputs, answers))
     machine = settle(about)
     beside, side = count_beside(inputs.preferences, machine), first_preferred(about)
@@ -141,7 +147,7 @@ def compare(
     if orders is not None:
         data["orders"] = orders.as_dict()
         runs = data["orders"].pop("runs")
-    return Compared(data, runs, "".join(_qrels_lines(inputs, machine, method)))
+    return Compared(data, runs, "".join(_qrels_lines(inputs, machine, method, withheld)))
 
 
 def _in_pools(inputs: Inputs, answers: Iterable[Answer]) -> Iterator[Answer]:
@@ -153,12 +159,14 @@ def _in_pools(inputs: Inputs, answers: Iterable[Answer]) -> Iterator[Answer]:
             yield answer
 
 
-def _qrels_lines(inputs: Inputs, machine: Settled, method: Method) -> Iterator[str]:
-    """The winners by the machine alone, with every id of their texts, as TREC qrels."""
+def _qrels_lines(
+    inputs: Inputs, machine: Settled, method: Method, withheld: Collection[tuple[str, str]]
+) -> Iterator[str]:
+    """The winners by the machine alone, with every id of their texts that may leave, as TREC qrels."""
     ids = _ids_of(inputs.stands_for)
     winners = winners_of(inputs.pools, machine, method)
     lines = {(query, pid) for query, passage in winners for pid in (passage, *ids.get((query, passage), ()))}
-    return (f"{query} 0 {pid} 1\n" for query, pid in sorted(lines))
+    return (f"{query} 0 {pid} 1\n" for query, pid in sorted(lines.difference(withheld)))
 
 
 def _ids_of(stands_for: StandsFor) -> dict[tuple[str, str], list[str]]:

@@ -160,8 +160,9 @@ def winners_of(
     pools: Mapping[str, Collection[str]], machine: Settled, method: Method = "tournament"
 ) -> tuple[tuple[str, str], ...]:
     """The qrels (query, passage) that the machine's answers alone would give: what is outside the pools is left out,
-    and pools that it answered in part are played.
+    and pools that it answered in part are played. A pool of one has none, since nobody was asked about it.
     """
+    pools = {query: pool for query, pool in pools.items() if len(pool) > 1}
     inside = [
         Preference(query, a, b, preferred)
         for (query, a, b), preferred in machine.items()

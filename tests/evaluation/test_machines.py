@@ -120,6 +120,11 @@ def test_the_machines_winners_need_no_whole_pool_and_nothing_from_outside_of_it(
     assert winners_of({"q": "abc", "s": "ab"}, machine) == (("q", "b"),)
 
 
+def test_a_pool_of_one_is_won_by_no_machine_since_it_was_not_asked() -> None:
+    assert winners_of({"q": ("a",), "r": ("b", "c")}, {}) == ()
+    assert winners_of({"q": ("a",), "r": ("b", "c")}, settle(answered("r b c c"))) == (("r", "c"),)
+
+
 def test_wilsons_interval_is_its_formula() -> None:
     z = stats.norm.ppf(0.975)
     middle, half = (0.7 + z * z / 20) / (1 + z * z / 10), (0.021 + z * z / 400) ** 0.5 * z / (1 + z * z / 10)

@@ -18,6 +18,7 @@ from judgments import selectors as judgment_selectors
 from judgments.machines import machine_judge_import
 from judgments.models import MachineJudge, StoredFile
 from pools.models import Campaign
+from pools.selectors import withheld_passages
 from results import jobs as result_jobs
 from results import refreshing
 from results.computing import compute
@@ -92,9 +93,9 @@ def test_the_command_line_counts_the_same(judged: Campaign, tmp_path: Path, caps
     assert main(["agreement", "--human", str(people), "--machine", str(machine), "--json", *runs]) == 0
     found = json.loads(capsys.readouterr().out)
     comparison = MachineComparison.objects.get()
-    assert {**comparison.data["orders"], "queries": found["orders"]["queries"]} == {
-        name: value for name, value in found.pop("orders").items() if name != "runs"
-    }
+    orders = found.pop("orders")
+    assert orders.pop("runs") == comparison.runs
+    assert orders == comparison.data["orders"]
     assert found.items() <= comparison.data.items()
 
 
@@ -145,6 +146,20 @@ def test_the_page_shows_each_machine_beside_people_and_its_files_name_it(member:
     assert qrels == sorted(qrels) and all(line.endswith(" 1") for line in qrels)
     assert member.get(f"{page}{judge.pk}/other.txt").status_code == 404
     assert member.get(f"{page}{judge.pk + 1}/qrels.txt").status_code == 404
+
+
+def test_what_is_not_for_release_is_in_no_qrels_of_a_machine(judged: Campaign) -> None:
+    store(judged)
+    result_jobs.compare_machines()
+    lines = set(MachineComparison.objects.get().qrels.splitlines())
+    judged.runs.update(is_released=False)
+    withheld = {f"{query} 0 {pid} 1" for query, pid in withheld_passages(judged)}
+    assert lines & withheld
+    Campaign.objects.filter(pk=judged.pk).update(revision=judged.revision + 1)
+    judged.refresh_from_db()
+    refreshing.result_refresh(campaign=judged)
+    assert result_jobs.compare_machines() == "machine judges compared: 1"
+    assert set(MachineComparison.objects.get().qrels.splitlines()) == lines - withheld
 
 
 def test_another_design_has_no_winners_to_order_runs_by(judged: Campaign) -> None:
