@@ -39,7 +39,9 @@ NUMBERS: dict[str, Any] = {
     "promised_days": 14,
     "alike_threshold": Decimal("0.800"),
 }
-POLICY_TEXT = """\
+POLICY_TEXT = "\n\n".join(
+    " ".join(paragraph.split())
+    for paragraph in """\
 This leaderboard is coopetition: take part to learn from each other, not to win. It runs on the honor system.
 
 Submit at most as many runs as stated below. Do not submit runs that differ only in a seed or in small settings: score
@@ -54,7 +56,8 @@ Runs are sealed: the organizers open them only to evaluate them, and every openi
 
 Scores here measure how well systems rank passages for these queries. They do not measure efficiency, fairness, or how
 well a system serves anybody's users.
-"""
+""".split("\n\n")
+)
 
 
 @transaction.atomic

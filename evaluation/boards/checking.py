@@ -394,9 +394,12 @@ class FileDiagnostics:
     def sentences(self) -> Iterator[str]:
         """What is told to people: what the file holds, then its errors, then its warnings."""
         if self.lines:
+            hits = f"{self.hits_min:,} to {self.hits_max:,} hits a query (median {self.hits_median:g})"
+            if self.hits_min == self.hits_max:
+                hits = f"{counted(self.hits_max, 'hit')} a query"
             yield (
                 f"{self.name}: {self.format}, {counted(self.lines, 'line')}, {self.found:,} of {self.queries:,} "
-                f"queries, {self.hits_min:,} to {self.hits_max:,} hits a query (median {self.hits_median:g})."
+                f"queries, {hits}."
             )
         for line, message in self.errors:
             yield str(BadInput(self.name, line, message))

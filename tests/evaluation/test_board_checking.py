@@ -232,8 +232,8 @@ def test_dev_and_eval_are_each_of_either_form_and_packed_or_plain() -> None:
     assert (told.dev.format, told.eval.format) == ("MS MARCO", "TREC")
     assert [one.warnings for one in told] == [(), ()]
     assert list(told.sentences()) == [
-        "dev.txt.bz2: MS MARCO, 9 lines, 3 of 3 queries, 3 to 3 hits a query (median 3).",
-        "eval.txt.bz2: TREC, 9 lines, 3 of 3 queries, 3 to 3 hits a query (median 3).",
+        "dev.txt.bz2: MS MARCO, 9 lines, 3 of 3 queries, 3 hits a query.",
+        "eval.txt.bz2: TREC, 9 lines, 3 of 3 queries, 3 hits a query.",
     ]
     assert told.dev.artifact is not None
     assert told.dev.artifact.top("rank")["q2"] == ("q2p1",)

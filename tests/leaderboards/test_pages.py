@@ -127,7 +127,7 @@ def test_the_three_roles_from_an_invitation_to_a_published_entry(board: Board, o
     jobs.evaluate()
     own = nina.get(address("submission", submission.public_id)).text
     assert "RR@10 (dev)" in own and "0.500" in own and "(eval" not in own and "Decide" not in own
-    assert "the sealed package, leaderboards.jobs.evaluate" in own
+    assert "the sealed package, the site itself" in own and "leaderboards.jobs.evaluate" in own
     decide = address("decide", submission.public_id)
     assert nina.post(decide, {"do": "publish", "reason": "Mine"}).status_code == 404
     early = organizer.post(decide, {"do": "publish", "reason": "Fine"})

@@ -1,0 +1,83 @@
+"""Pages of participants and organizers in a browser: at every width, in light and dark, by keyboard, on paper."""
+
+import os
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings as site_settings
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import sync_playwright
+
+from core.models import User
+from leaderboards.models import Board, Submission, Team
+from pools.models import Collection
+from tests import browser, factories
+from tests.leaderboards import taking_part
+from tests.looking import faults
+
+
+@pytest.fixture
+def places(transactional_db: None, collection: Collection) -> dict[str, list[str]]:
+    """A board with a run that is published and one that waits; addresses by who looks."""
+    olga = factories.member(collection.lab, "organizer", "olga")
+    paul = factories.user("paul", email="paul@example.org")
+    board = taking_part.make(collection, olga, timezone.now() - timedelta(days=50), quota_runs=5)
+    team = taking_part.team(board, paul, confirmed_by=olga)
+    at = timezone.now() - timedelta(days=40)
+    published = taking_part.published(board, team, paul, olga, "one", at)
+    waiting = taking_part.evaluated(board, team, paul, "two", at + taking_part.DAY, found=3)
+    return {
+        "paul": _of_participants(board, team, published, waiting),
+        "olga": [
+            *_of_organizers(board),
+            reverse("leaderboards:submission", args=[published.public_id]),
+            reverse("leaderboards:submission", args=[waiting.public_id]),
+        ],
+    }
+
+
+def _of_participants(board: Board, team: Team, *submissions: Submission) -> list[str]:
+    return [
+        reverse("leaderboards:boards"),
+        *(reverse(f"leaderboards:{name}", args=[board.slug]) for name in ("take_part", "submit", "dev", "team_new")),
+        reverse("leaderboards:team", args=[board.slug, team.public_id]),
+        *(reverse("leaderboards:submission", args=[submission.public_id]) for submission in submissions),
+    ]
+
+
+def _of_organizers(board: Board) -> list[str]:
+    names = ("organize", "board_edit", "policy_new", "season_new", "import")
+    return [reverse("leaderboards:board_new"), *(reverse(f"leaderboards:{name}", args=[board.slug]) for name in names)]
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("who", ["paul", "olga"])
+def test_every_page_is_well(places: dict[str, list[str]], who: str, live_server: Any, settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+    client = Client()
+    client.force_login(User.objects.get(username=who))
+    cookie = client.cookies[site_settings.SESSION_COOKIE_NAME].value
+    found = []
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(**browser.launch_options())
+        context = started.new_context()
+        context.add_cookies([{"name": site_settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
+        page = context.new_page()
+        complaints = browser.listen(page)
+        for number, place in enumerate(places[who]):
+            answer = page.goto(live_server.url + place)
+            assert answer is not None
+            assert answer.status == 200
+            assert page.url.endswith(place)
+            if folder := os.environ.get("SHOTS"):
+                for width, scheme in ((360, "light"), (1280, "dark")):
+                    page.set_viewport_size({"width": width, "height": 900})
+                    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+                    page.screenshot(path=f"{folder}/{who}-{number}-{width}.png", full_page=True)
+            found += [(place, fault) for fault in [*faults(page), *complaints]]
+            complaints.clear()
+        started.close()
+    assert "\n".join(f"{place}: {fault}" for place, fault in found) == ""
