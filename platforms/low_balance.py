@@ -3,6 +3,7 @@
 A platform keeps back what open HITs can cost, so that is not in the balance, and not counted here either.
 """
 
+from collections import defaultdict
 from datetime import datetime
 from decimal import Decimal
 
@@ -54,11 +55,15 @@ def balances_check(*, at: datetime) -> int:
     for publications in by_platform.values():
         costs = {publication.pk: cost_to_come(publication, at) for publication in publications}
         balance, total = balance_look(publications[0]).amount, sum(costs.values(), ZERO)
+        of_labs: dict[int, Decimal] = defaultdict(Decimal)
+        for publication in publications:
+            of_labs[publication.campaign.lab_id] += costs[publication.pk]
         if balance is None:
             continue
         for publication in publications:
             if balance < total and costs[publication.pk]:
-                _raise(publication, balance, total, costs[publication.pk], at)
+                of_lab = of_labs[publication.campaign.lab_id]
+                _raise(publication, balance, of_lab, costs[publication.pk], total > of_lab, at)
                 raised += 1
             else:
                 alarm_settle(publication=publication, kind=Alarm.Kind.LOW, at=at)
@@ -67,16 +72,26 @@ def balances_check(*, at: datetime) -> int:
     return raised
 
 
-def _raise(publication: Publication, balance: Decimal, total: Decimal, own: Decimal, at: datetime) -> None:
-    """Once while it lasts: the sums of that moment stay in it."""
+def _raise(
+    publication: Publication, balance: Decimal, of_lab: Decimal, own: Decimal, is_shared: bool, at: datetime
+) -> None:
+    """Once while it lasts: the sums of that moment stay in it. What other labs spend is no number of it."""
     if publication.alarms.filter(kind=Alarm.Kind.LOW, settled_at=None).exists():
         return
-    text = _(
-        "The account at the platform has %(balance)s, but what is still to be published and paid is expected to cost "
-        "%(total)s (%(own)s of it for this campaign). Work will stop when the money runs out. %(who)s"
-    ) % {
+    if is_shared:
+        text = _(
+            "The account at the platform has %(balance)s, which will not last for what the labs of this site still "
+            "have to publish and pay there. Your lab's part is expected to cost %(total)s (%(own)s of it for this "
+            "campaign). Work will stop when the money runs out. %(who)s"
+        )
+    else:
+        text = _(
+            "The account at the platform has %(balance)s, but what is still to be published and paid is expected to "
+            "cost %(total)s (%(own)s of it for this campaign). Work will stop when the money runs out. %(who)s"
+        )
+    text = text % {
         "balance": dollars(balance),
-        "total": dollars(total),
+        "total": dollars(of_lab),
         "own": dollars(own),
         "who": adapter_of(publication).who_adds_money(),
     }

@@ -1,6 +1,7 @@
 """An alarm before the money runs out: the account's balance against what is still to be published and paid."""
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +11,11 @@ from django.utils import timezone
 from core.models import User
 from judgments import jobs as judgment_jobs
 from platforms import jobs as platform_jobs
+from platforms import low_balance
 from platforms.bills import remaining_bill
 from platforms.low_balance import balances_check, cost_to_come
 from platforms.models import Payment, Publication
-from platforms.publishing import balance_of
+from platforms.publishing import balance_of, publication_write
 from pools.models import Campaign
 from tasks.models import Worker
 from tests import factories
@@ -57,6 +59,26 @@ def test_a_low_balance_is_told_once_until_there_is_enough_again(
     assert not published.alarms.filter(settled_at=None).exists()
     assert judgment_jobs.watch() == "mails sent: 0"
     assert ["may not last" in message.subject for message in mail.outbox] == [True]
+
+
+def test_a_low_balance_tells_no_lab_what_the_others_spend(
+    published: Publication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection = factories.small(tmp_path, factories.lab("Another lab", factories.user("olga")))
+    campaign = factories.campaign(collection, "others", start=False)
+    publication_write(
+        campaign=campaign, platform=published.platform, pay="base-and-bonus", base=Decimal("1.50"), title="Compare"
+    )
+    factories.begin(campaign)
+    other = Publication.objects.get(campaign=campaign)
+    Publication.objects.filter(pk=other.pk).update(state="open")
+    costs = {published.pk: Decimal(300), other.pk: Decimal(9100)}
+    monkeypatch.setattr(low_balance, "cost_to_come", lambda publication, _at: costs[publication.pk])
+    assert balances_check(at=timezone.now()) == 2
+    own, theirs = (one.alarms.get(kind="low").text for one in (published, other))
+    assert "Your lab's part is expected to cost $300.00 ($300.00 of it" in own
+    assert "9,100" not in own and "9,400" not in own
+    assert "Your lab's part is expected to cost $9,100.00" in theirs
 
 
 def test_a_platform_that_does_not_answer_changes_nothing_and_a_pause_ends_the_alarm(
