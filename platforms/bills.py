@@ -1,10 +1,11 @@
 """What a campaign costs: one bill, the same number wherever it is shown. All amounts are dollars in whole cents."""
 
+from collections import Counter
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
 from typing import NamedTuple
 
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from core.money import CENT
@@ -84,10 +85,11 @@ def remaining_bill(publication: Publication, *, held: bool = False) -> Bill:
     campaign = publication.campaign
     if campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
         return campaign_bill(publication)
-    waiting = Hit.objects.filter(campaign=campaign, needed__gt=0).order_by().values_list("needed")
-    groups = dict(waiting.annotate(count=Count("id")))
-    if held and (held_count := Hit.objects.filter(campaign=campaign, is_held=True).count()):
-        groups[campaign.overlap] = groups.get(campaign.overlap, 0) + held_count
+    waits = Q(needed__gt=0) | Q(is_held=True) if held else Q(needed__gt=0)
+    waiting = Hit.objects.filter(waits, campaign=campaign).order_by().values_list("needed", "is_held")
+    groups: Counter[int] = Counter()
+    for needed, is_held, count in waiting.annotate(Count("id")):
+        groups[campaign.overlap if is_held else needed] += count
     return _bill(publication, sorted(groups.items(), reverse=True))
 
 
