@@ -68,7 +68,8 @@ def disagreement(request: Request, pk: int, pair_pk: int) -> HttpResponse:
         adjudicating.pair_adjudicate(campaign=campaign, pair=pair, choice=choice, note=note, seen=shown, by=by, at=at)
         following = adjudicating.next_waiting(campaign, after=pair.pk, worker=worker)
         if following is None:
-            messages.success(request, _("Every disagreement is settled."))
+            of_worker = _("Every disagreement on pairs that this worker judged is settled.")
+            messages.success(request, of_worker if worker else _("Every disagreement is settled."))
         return _go(campaign, following, worker, after=pair.pk)
     after = request.GET.get("after", "")
     before = Adjudication.objects.filter(

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
 from core.errors import BadRequest, NotNow, NotYours
@@ -54,7 +54,14 @@ def practice_again(*, assignment: Assignment, at: datetime) -> None:
 
 
 def _lock(assignment: Assignment) -> Standing:
-    """Where the worker is, while no other request of this assignment changes it."""
+    """Where the worker is, while no other request of theirs changes it: a go is shared by all of their assignments in
+    the campaign. Not by a lock on the worker's row, which others take before or after that on the assignment.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))",
+            [f"practice {assignment.campaign_id} {assignment.worker_id}"],
+        )
     state = Assignment.objects.select_for_update().values_list("state", flat=True).get(pk=assignment.pk)
     if state != Assignment.State.ACTIVE:
         raise NotNow(_("You have already finished this task, so its answers can no longer be changed."))

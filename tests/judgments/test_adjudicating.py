@@ -25,7 +25,7 @@ from judgments import adjudicating, reports, summarizing
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.exports import pseudonym
-from judgments.models import Adjudication, Disagreement, Judgment
+from judgments.models import Acceptance, Adjudication, Disagreement, Judgment
 from pools.models import Campaign, Pair
 from results.computing import compute
 from results.inputs import inputs_of
@@ -268,6 +268,19 @@ def test_disagreements_are_counted_anew_when_work_is_excluded_and_narrowed_to_a_
     summarizing.campaign_summarize(campaign=split)
     assert not Disagreement.objects.exists()
     assert "do not disagree now" in client.get(page_of(pair_on(split, "q1"))).text
+
+
+def test_whoever_settles_one_workers_disagreements_is_not_told_that_all_are_settled(
+    client: Client, split: Campaign, rita: User
+) -> None:
+    client.force_login(rita)
+    ann, pair, other = Worker.objects.get(label="Ann"), pair_on(split, "q1"), pair_on(split, "q2")
+    Acceptance.objects.filter(pair=other, worker=ann).update(worker=factories.worker(split, "Dan"))
+    said = client.post(f"{page_of(pair)}?worker={ann.pk}", {"choice": "a"}, follow=True).text
+    assert "Every disagreement on pairs that this worker judged is settled." in said
+    assert "Every disagreement is settled." not in said
+    following = client.post(page_of(pair), {"choice": "b"} | seen_on(client, pair), follow=True)
+    assert following.redirect_chain == [(f"{page_of(other)}?after={pair.pk}", 303)]
 
 
 @pytest.mark.django_db(transaction=True)

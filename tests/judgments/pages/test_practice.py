@@ -1,9 +1,11 @@
 """Practice before the first task, and the check with a second try."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -217,6 +219,36 @@ def test_time_and_pay_count_practice_and_measured_times_leave_it_out(collection:
         )
     Assignment.objects.update(state="submitted", verdict="accepted", taken_at=at, finished_at=at + timedelta(minutes=8))
     assert task_selectors._seconds_taken(campaign) == [3 * 60]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_answers_given_in_two_tasks_at_once_are_both_kept_in_one_go(collection: Collection) -> None:
+    campaign = practised(collection, "required")
+    first, _token = begin(campaign)
+    other = campaign.hits.exclude(pk=first.hit_id).first()
+    at = timezone.now()
+    ids = {"campaign": campaign, "hit": other, "worker": first.worker, "platform_assignment_id": "3ABC"}
+    second = Assignment.objects.create(**ids, taken_at=at, leased_until=first.leased_until)
+
+    def give(assignment: Assignment, position: int) -> int:
+        return practice_answer(assignment=assignment, position=position, preferred="left", shown_at=at, at=at)
+
+    def give_elsewhere() -> int:
+        try:
+            return give(second, 2)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic(), connection.cursor() as cursor:
+            give(first, 1)
+            meanwhile, waiting = threads.submit(give_elsewhere), 0
+            while not waiting and not meanwhile.done():  # for what is not committed here
+                cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+                (waiting,) = cursor.fetchone()
+        assert meanwhile.result() == 1
+    (go,) = Practice.objects.all()
+    assert (go.answers, go.state) == ({"1": "left", "2": "left"}, Practice.State.DONE)
 
 
 def test_who_has_not_practised_can_hand_in_nothing(collection: Collection) -> None:
