@@ -148,12 +148,16 @@ def bulk_create(
     by: User,
     at: datetime,
     amount: Decimal | None = None,
+    by_rule: bool = False,
 ) -> BulkDecision:
-    """Write a decision down, with a row for each assignment or worker that it changes. `bulk_run` carries it out."""
+    """Write a decision down, with a row for each assignment or worker that it changes. `bulk_run` carries it out.
+
+    Work that it restores is used, or with `by_rule` becomes what the campaign's rule makes of it then.
+    """
     _assert_possible(campaign, action, amount)
     if not why.strip():
         raise BadRequest(_("Please give a reason: it is kept with the decision."))
-    bulk = BulkDecision(campaign=campaign, action=action, amount=amount, why=why.strip(), by=by, at=at)
+    bulk = BulkDecision(campaign=campaign, action=action, amount=amount, why=why.strip(), by=by, at=at, by_rule=by_rule)
     if action in OF_WORKERS:
         rows = [BulkRow(bulk=bulk, worker=worker) for worker in workers_meant(campaign, action, chosen).order_by("pk")]
     else:
@@ -240,6 +244,8 @@ def _decide(row: BulkRow, at: datetime) -> str:
         changed = decide(worker=row.worker, campaign=bulk.campaign, **given)
         return State.DONE if changed else State.UNCHANGED  # somebody else decided the same: undoing must not undo that
     assert row.assignment is not None
+    if bulk.action == Action.RESTORE and bulk.by_rule:
+        return _restore_by_rule(row.assignment, given)
     if bulk.action in (Action.EXCLUDE, Action.EXCLUDE_ALL, Action.RESTORE):
         excludes = bulk.action != Action.RESTORE
         now = Assignment.objects.values_list("verdict", flat=True).get(pk=row.assignment.pk)
@@ -260,6 +266,14 @@ def _decide(row: BulkRow, at: datetime) -> str:
         reviewing.submission_approve(submission=submission, **given)
     else:
         reviewing.submission_reject(submission=submission, **given)
+    return State.DONE
+
+
+def _restore_by_rule(assignment: Assignment, given: dict[str, Any]) -> str:
+    if Assignment.objects.values_list("verdict", flat=True).get(pk=assignment.pk) != Verdict.EXCLUDED:
+        return State.UNCHANGED
+    verdict = judgment_selectors.verdict_without_failure(assignment)
+    judgment_services.assignment_restore(assignment=assignment, verdict=verdict, **given)
     return State.DONE
 
 

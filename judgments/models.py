@@ -426,6 +426,11 @@ class BulkDecision(models.Model):
     at = models.DateTimeField()
     undone_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
     undone_at = models.DateTimeField(null=True)
+    by_rule = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text=_("Whether restored work becomes what the campaign's rule makes of it now."),
+    )
 
     class Meta:
         # judgments.deciding.bulk_decisions(): a campaign's, newest first

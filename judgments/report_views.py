@@ -92,7 +92,10 @@ def _drop(request: Request, campaign: Campaign) -> HttpResponse:
             log.warning("Decision %s waits for the next round: %s", bulk.pk, error)
     messages.success(request, _("The test pair is dropped: it says nothing about workers any more."))
     if bulks:
-        messages.info(request, _("Work that was excluded for it alone is being used again. You can undo that here."))
+        messages.info(
+            request,
+            _("What was decided for it alone about work and workers is being taken back. You can undo that here."),
+        )
         return see_other("judgments:bulk", campaign.pk, bulks[0].pk)
     return see_other("judgments:reports", campaign.pk, fragment="tests")
 

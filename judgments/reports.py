@@ -17,7 +17,7 @@ from judgments.models import BulkDecision, Decision, PairDecision, PairReport, W
 from pools import services as pool_services
 from pools.models import Campaign, Pair
 from tasks import services as task_services
-from tasks.models import Assignment, Item, TestPair
+from tasks.models import Assignment, Item, TestPair, Worker
 from tasks.practice import must_have_practised
 
 LONGEST_NOTE = 2_000  # characters
@@ -71,8 +71,9 @@ def pair_decide(*, campaign: Campaign, pair: Pair, kind: str, why: str, by: User
 def test_drop(*, campaign: Campaign, test: TestPair, why: str, by: User, at: datetime) -> list[BulkDecision]:
     """A person drops a test pair: whatever workers preferred on it says nothing about them any more.
 
-    Work that the rule excluded for it alone is to be used again, and workers whom it alone barred are welcome again:
-    one decision on each, which `deciding.bulk_run` carries out, and which can be undone. Again is not an error.
+    Work that the rule excluded for it alone becomes what the rule makes of it now, and workers whom it alone barred are
+    welcome again: one decision on each, which `deciding.bulk_run` carries out, and which can be undone. Again is not an
+    error.
     """
     if not why.strip():
         raise BadRequest(_("Please give a reason: it is kept with the decision."))
@@ -81,33 +82,42 @@ def test_drop(*, campaign: Campaign, test: TestPair, why: str, by: User, at: dat
     if not task_services.test_pair_drop(test_pair=test, why=why.strip(), by=by, at=at):
         return []
     pool_services.campaign_mark_changed(campaign_id=campaign.pk)
-    chosen = campaign.assignments.filter(pk__in=list(_wronged(campaign, test).values_list("pk", flat=True)))
-    barred = chosen.filter(worker__barred_at__isnull=False, worker__in=_barred_by_the_rule(campaign, chosen))
+    workers = _wronged(campaign, test)
+    chosen = campaign.assignments.filter(pk__in=list(_excluded(campaign, test, workers).values_list("pk", flat=True)))
+    barred = campaign.assignments.filter(worker__in=_barred_by_the_rule(campaign, workers))
     said = _("A test pair was dropped: %(why)s") % {"why": why.strip()}
     wanted = [(BulkDecision.Action.RESTORE, chosen), (BulkDecision.Action.UNBAR, barred)]
     return [
-        deciding.bulk_create(campaign=campaign, action=action, chosen=rows, why=said, by=by, at=at)
+        deciding.bulk_create(campaign=campaign, action=action, chosen=rows, why=said, by=by, at=at, by_rule=True)
         for action, rows in wanted
         if rows.exists()
     ]
 
 
-def _wronged(campaign: Campaign, test: TestPair) -> QuerySet[Assignment]:
-    """The finished work that the rule excluded, of workers who did this test pair and fail no other: that with the test
-    pair, or all of theirs where the rule excludes that.
+def _wronged(campaign: Campaign, test: TestPair) -> set[int]:
+    """Workers of whom the rule ever excluded work with this test pair, whatever people decided since, and who fail no
+    other.
     """
+    hits = Item.objects.filter(test=test).values("hit")
+    decisions = Decision.objects.filter(campaign=campaign, kind=Decision.Kind.EXCLUDED, by=None)
+    workers = set(decisions.filter(assignment__hit__in=hits).values_list("worker", flat=True))
+    return workers - judgment_selectors.workers_who_fail(campaign, workers)
+
+
+def _excluded(campaign: Campaign, test: TestPair, workers: set[int]) -> QuerySet[Assignment]:
+    """The work of these workers that the rule excluded: that with the test pair, or all where the rule goes so far."""
     decisions = Decision.objects.filter(assignment=OuterRef("pk"), kind=Decision.Kind.EXCLUDED).order_by("-id")
-    excluded = campaign.assignments.filter(verdict=Assignment.Verdict.EXCLUDED, state=Assignment.State.SUBMITTED)
+    excluded = campaign.assignments.filter(verdict=Assignment.Verdict.EXCLUDED, worker__in=workers)
     by_the_rule = excluded.annotate(excluded_by=Subquery(decisions.values("by")[:1])).filter(excluded_by=None)
-    with_test = by_the_rule.filter(Exists(Item.objects.filter(hit=OuterRef("hit"), test=test)))
-    workers = set(with_test.values_list("worker", flat=True))
-    innocent = workers - judgment_selectors.workers_who_fail(campaign, workers)
-    return (by_the_rule if campaign.exclusion == Campaign.Exclusion.WORKER else with_test).filter(worker__in=innocent)
+    if campaign.exclusion == Campaign.Exclusion.WORKER:
+        return by_the_rule
+    return by_the_rule.filter(Exists(Item.objects.filter(hit=OuterRef("hit"), test=test)))
 
 
-def _barred_by_the_rule(campaign: Campaign, assignments: QuerySet[Assignment]) -> list[int]:
-    """Workers of these assignments whom the rule barred in this campaign, and nobody else."""
-    bars = Decision.objects.filter(worker__in=assignments.order_by().values("worker"), kind=Decision.Kind.BARRED)
+def _barred_by_the_rule(campaign: Campaign, workers: set[int]) -> list[int]:
+    """Those of these workers who are barred, by the rule in this campaign and nobody else."""
+    barred = Worker.objects.filter(pk__in=workers, barred_at__isnull=False)
+    bars = Decision.objects.filter(worker__in=barred, kind=Decision.Kind.BARRED)
     newest = bars.order_by("worker", "-id").distinct("worker")
     return [bar.worker_id for bar in newest if bar.by_id is None and bar.campaign_id == campaign.pk]
 

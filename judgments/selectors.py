@@ -106,6 +106,14 @@ def all_tests_answered(assignment: Assignment) -> bool:
     return not unjudged.exclude(id__in=standing_reports(assignment).values("item")).exists()
 
 
+def verdict_without_failure(assignment: Assignment) -> Assignment.Verdict:
+    """What the campaign's rule makes of work that has ended, where no test pair was failed."""
+    never = assignment.campaign.partial == Campaign.Partial.NEVER
+    if assignment.state == Assignment.State.LEFT and (never or not all_tests_answered(assignment)):
+        return Assignment.Verdict.UNCHECKED
+    return Assignment.Verdict.HELD if exceeds_reports(assignment) else Assignment.Verdict.ACCEPTED
+
+
 def confirmed_unchecked() -> QuerySet[Assignment]:
     """Work that has ended and waits for its check, and that a platform has confirmed: it was submitted there by that
     worker with our receipt, or the worker took the compensation for it.

@@ -207,7 +207,6 @@ def confirmed_check(*, assignment_id: int, at: datetime) -> bool:
 
 def _check(assignment: Assignment, *, at: datetime) -> None:
     """Decide by the rule whether the data of an assignment that has ended are used."""
-    campaign, left = assignment.campaign, assignment.state == Assignment.State.LEFT
     failed = judgment_selectors.failed_tests(assignment)
     elsewhere = judgment_selectors.failed_meanwhile(assignment)
     if failed:
@@ -217,16 +216,13 @@ def _check(assignment: Assignment, *, at: datetime) -> None:
             "tests": tests,
         }
         _fail(assignment, why=why, at=at)
-    elif campaign.exclusion == Campaign.Exclusion.WORKER and elsewhere is not None:
+    elif assignment.campaign.exclusion == Campaign.Exclusion.WORKER and elsewhere is not None:
         _exclude(assignment, why=_also(elsewhere.assignment_id, elsewhere.why), by=None, at=at)
-    elif left and (campaign.partial == Campaign.Partial.NEVER or not judgment_selectors.all_tests_answered(assignment)):
-        task_services.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.UNCHECKED)
-    elif judgment_selectors.exceeds_reports(assignment):
-        task_services.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.HELD)
-        pairs_fill(_pairs_of([assignment]))
     else:
-        task_services.assignment_set_verdict(assignment=assignment, verdict=Assignment.Verdict.ACCEPTED)
-        pairs_fill(_pairs_of([assignment]))
+        verdict = judgment_selectors.verdict_without_failure(assignment)
+        task_services.assignment_set_verdict(assignment=assignment, verdict=verdict)
+        if verdict != Assignment.Verdict.UNCHECKED:
+            pairs_fill(_pairs_of([assignment]))
 
 
 def _fail(assignment: Assignment, *, why: str, at: datetime) -> None:

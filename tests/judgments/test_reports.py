@@ -10,12 +10,13 @@ from django.utils import timezone
 
 from core.errors import BadRequest, NotNow, NotYours
 from core.models import User
-from judgments import reports
+from judgments import deciding, reports
+from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
-from judgments.models import Acceptance, Decision, Judgment, PairDecision, PairReport
+from judgments.models import Acceptance, BulkDecision, Decision, Judgment, PairDecision, PairReport
 from pools.models import Campaign, Pair
-from tasks.models import Assignment, Hit, Item, Worker
+from tasks.models import Assignment, Hit, Item, TestPair, Worker
 from tests import factories
 
 
@@ -216,3 +217,105 @@ def test_what_cannot_be_a_report_is_refused_and_stores_nothing(campaign: Campaig
     with pytest.raises(BadRequest, match="reason"):
         reports.pair_decide(kind="set_aside", why=" ", **decide)  # type: ignore[arg-type]
     assert not PairReport.objects.exists() and not PairDecision.objects.exists()
+
+
+# --- test pairs that are dropped
+
+
+def drop(test: TestPair | None, by: User) -> None:
+    """Drop a test pair, and carry out what follows."""
+    assert test is not None
+    reports.test_drop(campaign=test.campaign, test=test, why="Both answer it.", by=by, at=timezone.now())
+    judgment_jobs.decide()
+
+
+@pytest.mark.parametrize(
+    ("partial", "done", "becomes"), [("checked", 5, "accepted"), ("checked", 4, "unchecked"), ("never", 5, "unchecked")]
+)
+def test_who_failed_a_dropped_test_pair_and_left_is_welcome_again_and_the_work_is_what_it_would_have_been(
+    campaign: Campaign, bob: Worker, rita: User, partial: str, done: int, becomes: str
+) -> None:
+    Campaign.objects.update(partial=partial)
+    assignment = factories.take(bob, campaign)
+    failed, passed = items_of(assignment, tests=True)
+    others = [item for item in assignment.items.order_by("position") if item not in (failed, passed)]
+    for item in [failed, *others, passed][:done]:
+        factories.judge(assignment, only=[item.position], fail_tests=item == failed)
+    left = judgment_services.assignment_leave(assignment=assignment, at=timezone.now())
+    bob.refresh_from_db()
+    assert (left.state, left.verdict) == (Assignment.State.LEFT, Assignment.Verdict.EXCLUDED)
+    assert bob.barred_at is not None
+    drop(failed.test, rita)
+    for row in (left, bob):
+        row.refresh_from_db()
+    assert (left.verdict, bob.barred_at) == (becomes, None)
+    assert Acceptance.objects.filter(assignment=left).exists() is (becomes == "accepted")
+    restoring = campaign.bulk_decisions.get(action=BulkDecision.Action.RESTORE)
+    deciding.bulk_undo(bulk=restoring, by=rita, at=timezone.now())
+    judgment_jobs.decide()
+    left.refresh_from_db()
+    assert left.verdict == Assignment.Verdict.EXCLUDED and not Acceptance.objects.exists()
+
+
+def test_who_failed_a_dropped_test_pair_is_welcome_again_where_a_person_has_long_used_the_work(
+    campaign: Campaign, bob: Worker, carol: Worker, rita: User
+) -> None:
+    works = [factories.do(worker, campaign, fail_tests=True) for worker in (bob, carol)]
+    first, second = items_of(works[0], tests=True)
+    assert {item.test for item in items_of(works[1], tests=True)} == {first.test, second.test}
+    at = timezone.now()
+    for work in works:
+        judgment_services.assignment_restore(assignment=work, why="I read it.", by=rita, at=at)
+    judgment_services.worker_unbar(worker=carol, campaign=campaign, why="So far.", by=rita, at=at)
+    judgment_services.worker_bar(worker=carol, campaign=campaign, why="She asked for it.", by=rita, at=at)
+    drop(first.test, rita)
+    bob.refresh_from_db()
+    assert bob.barred_at is not None  # he failed another
+    drop(second.test, rita)
+    for row in (bob, carol, works[0]):
+        row.refresh_from_db()
+    assert bob.barred_at is None and carol.barred_at is not None
+    assert works[0].verdict == Assignment.Verdict.ACCEPTED
+
+
+def test_work_that_waited_for_a_person_waits_again_when_the_test_pair_that_excluded_it_is_dropped(
+    campaign: Campaign, bob: Worker, rita: User
+) -> None:
+    Campaign.objects.update(exclusion="worker", report_share="0.25")
+    first = factories.take(bob, campaign)
+    reported = items_of(first)[:2]
+    for item in reported:
+        report(first, item)
+    factories.judge(first, only={i.position for i in first.items} - {i.position for i in reported})
+    assert finish(first).verdict == Assignment.Verdict.HELD
+    second = factories.take(bob, campaign)
+    failed, _passed = items_of(second, tests=True)
+    factories.judge(second)
+    factories.judge(second, only=[failed.position], fail_tests=True)
+    assert finish(second).verdict == Assignment.Verdict.EXCLUDED
+    first.refresh_from_db()
+    assert first.verdict == Assignment.Verdict.EXCLUDED
+    drop(failed.test, rita)
+    for row in (first, second):
+        row.refresh_from_db()
+    assert (first.verdict, second.verdict) == (Assignment.Verdict.HELD, Assignment.Verdict.ACCEPTED)
+    assert set(Acceptance.objects.values_list("assignment", flat=True)) == {second.pk}
+
+
+def test_what_a_person_decides_before_a_drop_is_carried_out_stands(campaign: Campaign, bob: Worker, rita: User) -> None:
+    Campaign.objects.update(report_share="0.25")
+    work = factories.take(bob, campaign)
+    failed, passed = items_of(work, tests=True)
+    factories.judge(work)
+    factories.judge(work, only=[failed.position], fail_tests=True)
+    report(work, passed)
+    assert finish(work).verdict == Assignment.Verdict.EXCLUDED
+    assert failed.test is not None
+    at = timezone.now()
+    reports.test_drop(campaign=campaign, test=failed.test, why="Both answer it.", by=rita, at=at)
+    judgment_services.assignment_restore(assignment=work, why="I read it.", by=rita, at=at)
+    judgment_jobs.decide()
+    work.refresh_from_db()
+    assert work.verdict == Assignment.Verdict.ACCEPTED  # the rule alone would have it wait for a person
+    restoring = campaign.bulk_decisions.get(action=BulkDecision.Action.RESTORE)
+    assert deciding.row_counts([restoring])[restoring.pk] == {"unchanged": 1}
