@@ -98,13 +98,21 @@ def test_a_dry_run_and_json_say_what_would_come_of_it(board: Board, tmp_path: Pa
         (DOCUMENTS.replace("0.400", "four"), "board.csv, line 5: dev score"),
         (DOCUMENTS.replace("2020/08/12", "2020/13/12"), "board.csv, line 5: date"),
         (DOCUMENTS.replace("20200812-anon--", "x" * 61), "board.csv, line 5: id"),
-        (DOCUMENTS.replace("20200812-anon--", "20200810B"), "a second time"),
     ],
 )
 def test_a_wrong_line_is_named_and_nothing_is_imported(board: Board, text: str, says: str) -> None:
     with pytest.raises(BadInput, match=says):
         bring(board, text)
     assert not board.submissions.exists()
+
+
+def test_an_id_that_comes_a_second_time_gets_another_and_is_told(board: Board) -> None:
+    text = DOCUMENTS.replace("20200812-anon--", "20200810B")
+    done = board_import(board=board, source=io.BytesIO(text.encode()), filename="board.csv", by=None, at=timezone.now())
+    assert sorted(board.submissions.values_list("run_id", flat=True)) == [
+        "20200810b", "20200811-late", "20200811-same", "import-4",
+    ]  # fmt: skip
+    assert (5, "id 20200810B a second time (first on line 3): taken as import-4.") in done.file.notes
 
 
 def test_what_does_not_fit_the_board_is_refused(board: Board) -> None:
