@@ -1,7 +1,7 @@
 """How the lists of a campaign's queries, work and decisions can be narrowed and sorted."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
@@ -9,7 +9,7 @@ from django.db.models.functions import Abs
 from django.utils.translation import gettext_lazy
 
 from core.lists import Columns, ListFilter, Sort, choice_filter, count_of, search_filter
-from judgments.models import Acceptance, BulkRow, Decision, PairReport, WorkerNote
+from judgments.models import Acceptance, BulkRow, Decision, WorkerNote
 from judgments.selectors import FLAGS, PAY_STATES, flagged
 from platforms.models import Payment, Submission
 from pools.models import Pair, Pool
@@ -248,8 +248,7 @@ DISAGREEMENT_COLUMNS: Columns = {
 }
 
 
-def _reasons(reports: Iterable[PairReport]) -> str:
-    counts = Counter(report.reason for report in reports)
+def _reasons(counts: Mapping[str, int]) -> str:
     return " ".join(f"{reason}:{count}" for reason, count in sorted(counts.items()))
 
 
@@ -260,23 +259,23 @@ REPORT_COLUMNS: Columns = {
     "a": "pair.a.pid",
     "b": "pair.b.pid",
     "workers": "workers",
-    "reasons": lambda row: _reasons(row.reports),
+    "reasons": lambda row: _reasons(Counter(report.reason for report in row.reports)),
     "waiting": "pair.is_open",
     "set_aside": "pair.is_set_aside",
     "decision": lambda row: row.decisions[0].kind if row.decisions else None,
     "decided_by": lambda row: row.decisions[0].by if row.decisions else None,
     "decided_at": lambda row: row.decisions[0].at if row.decisions else None,
 }
-# Of what `reported.reported_test_rows` makes.
+# Of `reported.ReportedTest`.
 TEST_REPORT_COLUMNS: Columns = {
-    "test_pair": lambda row: row[0].pk,
-    "question": lambda row: row[0].question,
-    "state": lambda row: row[0].state,
-    "workers": lambda row: len({report.assignment.worker_id for report in row[1]}),
-    "reasons": lambda row: _reasons(row[1]),
-    "decided_by": lambda row: row[0].decided_by,
-    "decided_at": lambda row: row[0].decided_at,
-    "why_dropped": lambda row: row[0].why_dropped,
+    "test_pair": "test.pk",
+    "question": "test.question",
+    "state": "test.state",
+    "workers": "workers",
+    "reasons": lambda row: _reasons(row.reasons),
+    "decided_by": "test.decided_by",
+    "decided_at": "test.decided_at",
+    "why_dropped": "test.why_dropped",
 }
 # Without names: those on a panel leave in no file.
 PERSON_COLUMNS: Columns = {

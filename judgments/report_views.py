@@ -59,7 +59,7 @@ def reports(request: Request, pk: int) -> HttpResponseBase:
         "listing": pairs,
         "rows": reported.reported_rows(campaign, list(pairs.page)),
         "tests": tests,
-        "test_rows": reported.reported_test_rows(campaign, list(tests.page)),
+        "test_rows": reported.reported_test_rows(campaign, list(tests.page), shown=reported.MOST_REPORTS),
         "notes": Listing(request, notes, narrow=judgment_lists.NoteFilter, key="notes", size=SHOWN),
         "lang": campaign.collection.language,
     }

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet, Subquery
+from django.db.models import BooleanField, Count, Exists, ExpressionWrapper, OuterRef, Q, QuerySet, Subquery, Window
+from django.db.models.functions import RowNumber
 
 from judgments import selectors as judgment_selectors
 from judgments.models import PairDecision, PairReport, WorkerNote
 from pools.models import Campaign, Pair
 from tasks.models import Assignment, TestPair
 
-MOST_REPORTS = 200  # of all test pairs of a page, that are shown
+MOST_REPORTS = 10  # of one test pair, that are shown
 
 
 class ReportedPair(NamedTuple):
@@ -77,16 +78,38 @@ def reported_tests(campaign: Campaign) -> QuerySet[TestPair]:
     return found.select_related("decided_by").order_by("state", "-pk")  # confirmed before dropped
 
 
-def reported_test_rows(campaign: Campaign, tests: Sequence[TestPair]) -> list[tuple[TestPair, list[PairReport]]]:
-    """Some reported test pairs with the newest of their reports."""
-    rows: dict[int, list[PairReport]] = {test.pk: [] for test in tests}
+class ReportedTest(NamedTuple):
+    """A test pair: how many `workers` reported it, how many reports give each of the `reasons`, and the newest."""
+
+    test: TestPair
+    workers: int
+    reasons: dict[str, int]
+    reports: list[PairReport]
+
+    @property
+    def earlier(self) -> int:
+        """How many reports there are before those at hand."""
+        return sum(self.reasons.values()) - len(self.reports)
+
+
+def reported_test_rows(campaign: Campaign, tests: Sequence[TestPair], *, shown: int = 0) -> list[ReportedTest]:
+    """Some reported test pairs with all of their reports counted, and the newest `shown` of each."""
+    rows = {test.pk: ReportedTest(test, 0, {}, []) for test in tests}
     reports = judgment_selectors.pair_reports(campaign).filter(
-        item__test__in=tests, withdrawn_at=None, assignment__finished_at__isnull=False
+        item__test__in=rows, withdrawn_at=None, assignment__finished_at__isnull=False
     )
-    for report in reports[:MOST_REPORTS]:
-        assert report.item.test_id is not None
-        rows[report.item.test_id].append(report)
-    return [(test, rows[test.pk]) for test in tests]
+    by_test = reports.order_by().values("item__test")
+    counted = by_test.annotate(workers=Count("assignment__worker", distinct=True))
+    for test, workers in counted.values_list("item__test", "workers"):
+        rows[test] = rows[test]._replace(workers=workers)
+    for test, reason, count in by_test.values_list("item__test", "reason").annotate(count=Count("pk")):
+        rows[test].reasons[reason] = count
+    if shown:
+        newest = Window(RowNumber(), partition_by="item__test", order_by="-id")
+        for report in reports.annotate(place=newest).filter(place__lte=shown):
+            assert report.item.test_id is not None
+            rows[report.item.test_id].reports.append(report)
+    return list(rows.values())
 
 
 def pairs_to_decide(campaign: Campaign) -> QuerySet[Any]:

@@ -205,8 +205,20 @@ def confirmed_check(*, assignment_id: int, at: datetime) -> bool:
     return True
 
 
+# What the check reads of the worker's test pairs here holds until its transaction ends: a test pair is dropped either
+# before that, or after it and with what it decided in sight.
+_KEEP_TESTS = """
+SELECT FROM tasks_testpair WHERE id IN (
+  SELECT item.test_id FROM tasks_item item JOIN tasks_assignment assignment ON assignment.hit_id = item.hit_id
+  WHERE assignment.worker_id = %s AND assignment.campaign_id = %s)
+ORDER BY id FOR SHARE
+"""
+
+
 def _check(assignment: Assignment, *, at: datetime) -> None:
     """Decide by the rule whether the data of an assignment that has ended are used."""
+    with connection.cursor() as cursor:
+        cursor.execute(_KEEP_TESTS, [assignment.worker_id, assignment.campaign_id])
     failed = judgment_selectors.failed_tests(assignment)
     elsewhere = judgment_selectors.failed_meanwhile(assignment)
     if failed:

@@ -1,19 +1,21 @@
 """The page of reported pairs and workers' notes: what waits for a person is seen, decided with a reason, and gone."""
 
+import csv
 from pathlib import Path
 from typing import Any
 
+import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from core.models import User
 from judgments import jobs as judgment_jobs
-from judgments import reports, watching
+from judgments import reported, reports, watching
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.exports import pseudonym
-from judgments.models import PairDecision, WorkerNote
+from judgments.models import PairDecision, PairReport, WorkerNote
 from pools.models import Campaign, Pair
 from tasks.models import Assignment, Hit, Worker
 from tests import factories
@@ -170,3 +172,39 @@ def test_a_reported_test_pair_is_dropped_and_who_failed_it_alone_is_welcome_agai
     assert "Both answer it." in settled and "Drop this test pair" not in settled
     assert client.post(page_of(campaign), {"test": test.pk, "why": "Again."}).status_code == 303
     assert campaign.bulk_decisions.count() == 2
+
+
+def test_however_often_a_test_pair_is_reported_no_other_loses_its_reports(
+    client: Client, campaign: Campaign, alice: Worker, rita: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reported, "MOST_REPORTS", 2)
+    client.force_login(rita)
+    assignment = factories.take(alice, campaign)
+    earlier, later = items_of(assignment, tests=True)
+    report(assignment, earlier, note="The earlier one.")
+    factories.judge(assignment, only={item.position for item in assignment.items} - {earlier.position})
+    finish(assignment)
+    for number in range(5):
+        at = timezone.now()
+        another = Assignment.objects.create(
+            campaign=campaign,
+            hit=assignment.hit,
+            worker=factories.worker(campaign, f"Dan {number}"),
+            state=Assignment.State.SUBMITTED,
+            taken_at=at,
+            leased_until=at,
+            finished_at=at,
+        )
+        reason = "broken" if number else "other"
+        PairReport.objects.create(assignment=another, item=later, reason=reason, note=f"Note {number}.", made_at=at)
+
+    listed = csv.DictReader(client.get(page_of(campaign), {"csv": "tests"}).getvalue().decode().splitlines())
+    assert earlier.test is not None and later.test is not None
+    assert {(int(row["test_pair"]), row["workers"], row["reasons"]) for row in listed} == {
+        (earlier.test.pk, "1", "broken:1"),
+        (later.test.pk, "5", "broken:4 other:1"),
+    }
+    page = client.get(page_of(campaign)).text
+    assert "The earlier one." in page and "reported by 1 worker<" in page and "reported by 5 workers<" in page
+    assert [f"Note {number}." in page for number in range(5)] == [False, False, False, True, True]
+    assert "and 3 earlier reports" in page and page.count('<li class="quiet">and') == 1

@@ -2,10 +2,12 @@
 
 import csv
 import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from core.errors import BadRequest, NotNow, NotYours
@@ -319,3 +321,45 @@ def test_what_a_person_decides_before_a_drop_is_carried_out_stands(campaign: Cam
     assert work.verdict == Assignment.Verdict.ACCEPTED  # the rule alone would have it wait for a person
     restoring = campaign.bulk_decisions.get(action=BulkDecision.Action.RESTORE)
     assert deciding.row_counts([restoring])[restoring.pk] == {"unchanged": 1}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("checks_first", [True, False])
+def test_a_check_and_a_drop_at_once_leave_nobody_barred(
+    campaign: Campaign, bob: Worker, rita: User, checks_first: bool
+) -> None:
+    assignment = factories.take(bob, campaign)
+    failed, _passed = items_of(assignment, tests=True)
+    factories.judge(assignment)
+    factories.judge(assignment, only=[failed.position], fail_tests=True)
+    test, at = failed.test, timezone.now()
+    assert test is not None
+
+    def check() -> None:
+        """Finish the work, but for the last step, which no other transaction can take meanwhile."""
+        judgment_services._end(judgment_services._lock(assignment), left=False, at=at)
+
+    def drop_it() -> None:
+        reports.test_drop(campaign=campaign, test=test, why="Both answer it.", by=rita, at=at)
+
+    def elsewhere(work: Callable[[], None]) -> None:
+        try:
+            with transaction.atomic():
+                work()
+        finally:
+            connection.close()
+
+    here, there = (check, drop_it) if checks_first else (drop_it, check)
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic(), connection.cursor() as cursor:
+            here()
+            meanwhile, waiting = threads.submit(elsewhere, there), 0
+            while not waiting and not meanwhile.done():  # for what is not committed here
+                cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+                (waiting,) = cursor.fetchone()
+        meanwhile.result()
+    judgment_jobs.decide()
+    for row in (assignment, bob):
+        row.refresh_from_db()
+    assert (assignment.verdict, bob.barred_at) == (Assignment.Verdict.ACCEPTED, None)
+    assert Acceptance.objects.filter(assignment=assignment).count() == 3
