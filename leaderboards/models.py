@@ -1,7 +1,7 @@
 """Leaderboards: boards and their policies, seasons, keys, teams, submissions, scores, and who looked at what."""
 
 import secrets
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -373,6 +373,13 @@ class Submission(models.Model):
 
     def __str__(self) -> str:
         return self.run_id
+
+    @property
+    def promised_at(self) -> datetime | None:
+        """By when the organizers promised to decide, by the policy that it accepted; None while it does not wait."""
+        if self.waiting_since is None or self.policy is None:
+            return None
+        return self.waiting_since + timedelta(days=self.policy.promised_days)
 
     def is_hidden(self, at: datetime) -> bool:
         """Whether it is under embargo: from 00:00 UTC of `embargo_until` on it is not."""

@@ -42,10 +42,7 @@ def organize(request: Request, board_slug: str) -> HttpResponseBase:
     board, at = board_of(request, board_slug, Right.SEE), timezone.now()
     policy = board.policy_at(at)
     waiting = [
-        {
-            "submission": row,
-            "is_late": row.waiting_since is not None and (at - row.waiting_since).days >= policy.promised_days,
-        }
+        {"submission": row, "is_late": row.promised_at is not None and row.promised_at <= at}
         for row in selectors.to_decide(board)[:50]
     ]
     rows = board.submissions.select_related("team", "season").order_by("-arrived_at", "-pk")

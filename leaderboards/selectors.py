@@ -31,8 +31,9 @@ def boards_of(user: User, right: Right = Right.SEE) -> QuerySet[Board]:
 
 
 def boards_seen(user: User) -> QuerySet[Board]:
-    """The boards that somebody may know of: public ones, those of their labs, and those that they were invited to."""
-    own = Q(lab__in=labs_of(user)) | Q(invitations__accepted_by=user) | Q(lab__teams__members__user=user)
+    """The boards that somebody may know of: public ones, their labs', and where they were invited or sent runs."""
+    invited = Q(invitations__accepted_by=user) | Q(invitations__team__members__user=user)
+    own = Q(lab__in=labs_of(user)) | invited | Q(submissions__team__members__user=user)
     return Board.objects.filter(Q(is_public=True) | own).distinct()
 
 
@@ -165,7 +166,7 @@ def submissions_of(user: User, board: Board) -> QuerySet[Submission]:
 
 def to_decide(board: Board) -> QuerySet[Submission]:
     """What waits for the organizers, those that wait longest first."""
-    waiting = board.submissions.filter(state=State.WAITING).select_related("team", "season")
+    waiting = board.submissions.filter(state=State.WAITING).select_related("team", "season", "policy")
     return waiting.order_by("waiting_since", "pk")
 
 

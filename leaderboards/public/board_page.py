@@ -28,7 +28,7 @@ def page(files: Mapping[str, bytes], query: str = "") -> bytes:
 
 def content(board: Mapping[str, Any], entries: list[dict[str, str]], query: str) -> str:
     """The page between its head and its foot; the entries are in the board's order."""
-    asked = {name: value.strip() for name, value in parse_qsl(query, max_num_fields=20)}
+    asked = {name: value.strip() for name, value in parse_qsl(query[:1000])}
     season = asked["season"] if asked.get("season") in board["seasons"] else board["seasons"][0]
     asked |= {"season": season} if len(board["seasons"]) > 1 else {}
     entries = [entry for entry in entries if entry["season"] == season]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -112,12 +112,12 @@ def published(board: Board, at: datetime) -> Published:
         )
         .order_by("arrived_at", "pk")
     )
-    seasons = list(board.seasons.order_by("-number"))
+    seasons = list(board.seasons.filter(opens_at__lte=at).order_by("-number"))
     arrived = [_shown(row, at) for row in rows]
     entries = [entry for season in seasons for entry in _listed([one for one in arrived if one.season == season.name])]
     policy = board.policy_at(at)
-    promised = at - timedelta(days=policy.promised_days)
-    overdue = board.submissions.filter(state="waiting", waiting_since__lt=promised).count()
+    waiting = board.submissions.filter(state="waiting").select_related("policy")
+    overdue = sum(row.promised_at is not None and row.promised_at <= at for row in waiting)
     return Published(board, at, policy, seasons, entries, overdue)
 
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from core.models import Lab, User
 from evaluation.boards import packages
-from leaderboards import evaluating, jobs
+from leaderboards import boards, evaluating, jobs
 from leaderboards.models import Board, BoardMail, Submission, Team, TeamInvitation
 from pools.models import Collection
 from tests import factories
@@ -239,6 +239,23 @@ def test_each_role_opens_its_pages_and_no_others(
     }  # fmt: skip
     for page in (*there["team"], *there["organizers"], *there["everybody"]):
         assert Client().get(page).status_code == 302, "nobody sees it without logging in"
+
+
+def test_a_team_on_one_board_sees_no_other_board_that_is_not_public(
+    board: Board, team: Team, paul: User, olga: User
+) -> None:
+    secret = boards.board_create(
+        lab=board.lab, collection=board.collection, slug="secret", name="Secret board", measures=["RR@10"], hits=10,
+        by=olga, at=taking_part.NOW,
+    )  # fmt: skip
+    client = browser(paul)
+    assert "Secret board" not in client.get(address("boards")).text
+    for page in ("take_part", "submit", "dev", "terms"):
+        assert client.get(address(page, secret.slug)).status_code == 404, page
+    TeamInvitation.objects.create(
+        board=secret, made_at=taking_part.NOW, expires_at=taking_part.NOW, accepted_at=taking_part.NOW, accepted_by=paul
+    )
+    assert client.get(address("take_part", secret.slug)).status_code == 200
 
 
 def test_nobody_decides_or_acts_without_the_right(board: Board, team: Team, paul: User, lab: Lab) -> None:

@@ -273,6 +273,27 @@ def test_a_board_that_is_not_public_is_there_for_its_lab_alone(board: Board, cli
     assert answer.status_code == 200 and "no-store" in answer["Cache-Control"]
 
 
+def test_a_season_that_has_not_opened_is_nowhere(board: Board, client: Client) -> None:
+    later = Season.objects.create(
+        board=board, number=9, name="Secret season", opens_at=datetime.now(UTC) + timedelta(9)
+    )
+    SeasonFile.objects.create(
+        season=later, part="dev_qrels", file=ContentFile(b"q 0 p 1\n", "q"), name="secret-qrels.txt", size=8,
+        sha256="0" * 64, counts={"queries": 1}, added_at=NOW,
+    )  # fmt: skip
+    before = client.get(reverse("boards:board", args=["small"])).content
+    for name in ("board", "files", "time", "policy"):
+        assert b"ecret" not in client.get(reverse(f"boards:{name}", args=["small"])).content, name
+    assert client.get(reverse("boards:file", args=["small", later.number, "dev_qrels"])).status_code == 404
+    Season.objects.filter(pk=later.pk).update(opens_at=NOW)
+    assert client.get(reverse("boards:board", args=["small"])).content != before
+
+
+def test_a_query_of_many_fields_is_read_as_far_as_it_makes_sense(board: Board, client: Client) -> None:
+    many = "&".join(f"field{number}=x" for number in range(2000))
+    assert client.get(reverse("boards:board", args=["small"]) + f"?{many}").status_code == 200
+
+
 def test_the_page_of_a_board_with_160_entries_is_small_and_asks_little(collection: Collection, client: Client) -> None:
     board = filled(collection)
     with CaptureQueriesContext(
