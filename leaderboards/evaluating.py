@@ -33,7 +33,8 @@ SECONDS = 20 * 60  # of a processor, for one submission
 MEGABYTES = 6 * 1024  # of memory
 TRIES = 3
 PAUSE = timedelta(minutes=2)
-GONE = timedelta(seconds=SECONDS + 120)  # after which whoever claimed it is taken for dead
+# After which whoever claimed it is taken for dead: answer_of waits no longer, and near-duplicates take a few minutes.
+GONE = timedelta(seconds=SECONDS * 1.5 + 10, minutes=15)
 OPEN = (State.RECEIVED, State.EVALUATING)
 JOB = "leaderboards.jobs.evaluate"
 log = logging.getLogger(__name__)
@@ -96,10 +97,14 @@ def submission_evaluate(*, submission_id: int, at: datetime, limits: Limits | No
         return False
     try:
         answer = answer_of(_request_of(submission), limits)
+        _store(submission, answer, _alike(submission, answer, at), at)
     except (ProcessFailed, SealedOtherwise, OSError) as error:
         _fail(submission, error, at)
         return True
-    _store(submission, answer, _alike(submission, answer, at), at)
+    except Exception:  # what nobody thought of ends as well, and holds up nobody else
+        log.exception("Submission %s could not be evaluated", submission.pk)
+        _fail(submission, ProcessFailed(_("something went wrong at this site, which its log has")), at)
+        return True
     _publish_by_policy(submission, at)
     return True
 
@@ -121,8 +126,8 @@ def _alike(submission: Submission, answer: Message, at: datetime) -> list[dict[s
         events.opening_add(submission=row.submission, what=Opening.What.ARTIFACT, why=why, job=JOB, at=at)
         try:
             other = artifacts.load(row.submission, "eval")
-        except (OSError, SealedOtherwise) as error:
-            log.warning("The run of submission %s was not compared: %s", row.submission_id, error)
+        except Exception:  # one damaged file stops nobody else's evaluation
+            log.exception("The run of submission %s was not compared", row.submission_id)
             continue
         if other is not None:
             others[str(row.submission_id)] = other

@@ -1,5 +1,6 @@
 """What happened to a submission, and who is told about it by mail."""
 
+import logging
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -12,11 +13,12 @@ from django.utils.translation import gettext as _
 from core.models import Membership, User
 from core.roles import ROLES, Right
 from leaderboards.models import Board, BoardMail, Opening, Submission, SubmissionEvent, SubmissionMessage, TeamMember
-from leaderboards.selectors import family
+from leaderboards.selectors import family, root
 
 State = Submission.State
 MAIL_TRIES = 10
 PAUSE = timedelta(minutes=5)
+log = logging.getLogger(__name__)
 
 
 def event_add(*, submission: Submission, state: str, at: datetime, by: User | None = None, note: str = "") -> None:
@@ -49,7 +51,7 @@ def members_of(submission: Submission) -> list[User]:
     """The people of the team that sent it."""
     if submission.team is None:
         return []
-    members = TeamMember.objects.filter(team__in=family(submission.team), user__is_active=True)
+    members = TeamMember.objects.filter(team__in=family(root(submission.team)), user__is_active=True)
     return [row.user for row in members.select_related("user").order_by("pk")]
 
 
@@ -88,7 +90,8 @@ def mails_send(*, at: datetime, most: int = 200) -> int:
             try:
                 if mail.to.email:
                     send_mail(mail.subject, mail.text, None, [mail.to.email])
-            except OSError:  # SMTPException is one
+            except Exception:  # a mail server fails in many ways, and one bad address stops no other mail
+                log.exception("A mail about submission %s was not sent", mail.submission_id)
                 mail.tries, mail.retry_at = mail.tries + 1, at + PAUSE * 2**mail.tries
             else:
                 mail.sent_at = at

@@ -15,7 +15,7 @@ from core.models import User
 from evaluation.boards.ladder import Rule, release
 from leaderboards import artifacts, events
 from leaderboards.models import Decision, Look, Opening, Release, Score, Submission, Team
-from leaderboards.selectors import family, looks_of
+from leaderboards.selectors import family, looks_of, root
 
 State, Kind = Submission.State, Decision.Kind
 Floats = NDArray[np.float64]
@@ -42,7 +42,7 @@ def submission_publish(*, submission: Submission, reason: str, by: User | None, 
         raise NotNow(_("This submission does not wait for a decision (any more)."))
     assert locked.team is not None and locked.policy is not None
     # One release of a team at a time: each is compared with the last.
-    team = Team.objects.select_for_update(of=("self",)).get(pk=locked.team.pk)
+    team = Team.objects.select_for_update(of=("self",)).get(pk=root(locked.team).pk)
     if team.confirmed_at is None:
         raise NotNow(_("Confirm the team first: teams are identifiable."))
     decide(locked, Kind.PUBLISH, reason, by, at)

@@ -59,6 +59,13 @@ def teams_of(user: User, board: Board) -> QuerySet[Team]:
     return Team.objects.filter(lab=board.lab_id, members__user=user, merged_into=None).order_by("organization", "group")
 
 
+def root(team: Team) -> Team:
+    """The team that a team was merged into, if it was, and so on: who answers for its runs now."""
+    while team.merged_into is not None:
+        team = team.merged_into
+    return team
+
+
 def family(team: Team) -> list[int]:
     """The keys of a team and of those that were merged into it."""
     keys = [team.pk]

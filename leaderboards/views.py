@@ -367,9 +367,10 @@ def submission_page(
     if is_organizer:
         known = found.board.submissions.in_bulk([key for row in found.alike for key in row["keys"]])
         context["alike"] = [row | {"runs": [known[int(key)] for key in row["keys"]]} for row in found.alike]
-        context["eval"] = [(row.measure, selectors.printed(row.fraction)) for row in scores if row.part == "eval"]
+        if found.state == States.PUBLISHED or not selectors.is_member(request.user, found):  # nobody looks at their own
+            context["eval"] = [(row.measure, selectors.printed(row.fraction)) for row in scores if row.part == "eval"]
         if found.team is not None:
-            context["looks"] = selectors.looks_of(found.team, found.season)
+            context["looks"] = selectors.looks_of(selectors.root(found.team), found.season)
     return render(request, "leaderboards/submission.html", context, status=status)
 
 

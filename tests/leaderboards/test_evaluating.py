@@ -1,5 +1,7 @@
 """Evaluating: what a participant learns, what the release rule shows, and that nothing is lost or counted twice."""
 
+import bz2
+import json
 import subprocess
 import sys
 from datetime import date, datetime, timedelta
@@ -15,7 +17,7 @@ from core.sealing import seal
 from evaluation.boards.evaluating import Message
 from evaluation.boards.sealing import new_key
 from evaluation.boards.sealing import seal as seal_package
-from leaderboards import artifacts, evaluating, jobs, metadata, publishing, submitting
+from leaderboards import artifacts, evaluating, jobs, metadata, publishing, submitting, teams
 from leaderboards.evaluating import Limits
 from leaderboards.models import Artifact, Board, DevScoring, Look, Opening, Score, Submission, SubmissionEvent, Team
 from leaderboards.selectors import looks_of, quota_of
@@ -178,6 +180,54 @@ def test_one_that_cannot_be_evaluated_stops_no_other(
 
 
 # --- publishing, under the release rule
+
+
+@pytest.mark.parametrize("value", ["NaN", '"\\u0000"', '"\\ud800"'])
+def test_what_the_database_refuses_ends_in_words_and_not_in_silence(
+    board: Board, team: Team, paul: User, value: str
+) -> None:
+    extra = json.dumps(taking_part.METADATA)[:-1] + f', "odd": {value}' + "}"
+    files = {
+        "metadata.json": extra.encode(),
+        "dev.txt.bz2": bz2.compress(taking_part.run(taking_part.DEV, 2).encode()),
+        "eval.txt.bz2": bz2.compress(taking_part.run(taking_part.EVAL, 2).encode()),
+    }
+    submission = taking_part.send(board, team, paul, sealed=broken_package(board, files))
+    for number in range(evaluating.TRIES):
+        assert evaluating.submission_evaluate(submission_id=submission.pk, at=NOW + number * DAY)
+        submission.refresh_from_db()
+        if submission.state != "received":
+            break
+    assert submission.state in ("failed", "refused")
+    note = SubmissionEvent.objects.filter(submission=submission).latest("pk").note
+    assert "site's" in note or "this site" in note or "metadata" in note
+    assert not submission.scores.exists()
+
+
+def test_a_damaged_run_of_another_entry_stops_no_evaluation(
+    board: Board, team: Team, paul: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taking_part.evaluated(board, team, paul, "one")
+
+    def damaged(*_arguments: object) -> None:
+        raise ValueError("no artifact")
+
+    monkeypatch.setattr("leaderboards.artifacts.load", damaged)
+    second = taking_part.evaluated(board, team, paul, "two")
+    assert second.state == "waiting"
+
+
+def test_a_run_that_waits_while_its_team_is_merged_is_compared_with_the_other_teams_best(
+    board: Board, team: Team, paul: User, olga: User
+) -> None:
+    second = taking_part.team(board, paul, "Blue")  # nobody has confirmed it
+    best = taking_part.published(board, team, paul, olga, "one", found=3)
+    waiting = taking_part.evaluated(board, second, paul, "two", NOW + DAY, found=2)
+    teams.teams_merge(team=second, into=team, board=board, reason="One hand", by=olga, at=NOW + DAY)
+    waiting.refresh_from_db()
+    outcome = publishing.submission_publish(submission=waiting, reason="Fine", by=olga, at=NOW + 2 * DAY)
+    assert outcome.reference == best and not outcome.is_shown
+    assert Look.objects.get(submission=waiting).team == team
 
 
 def test_only_a_confirmed_team_is_published(board: Board, paul: User, olga: User) -> None:

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from core.models import Lab, User
 from evaluation.boards import packages
-from leaderboards import boards, evaluating, jobs
+from leaderboards import boards, evaluating, events, jobs
 from leaderboards.models import Board, BoardMail, Submission, Team, TeamInvitation
 from pools.models import Collection
 from tests import factories
@@ -362,6 +362,34 @@ def test_a_mail_that_is_not_taken_is_tried_again(
     assert jobs.send_mails() == "sent: 0"
     BoardMail.objects.update(retry_at=timezone.now())
     assert jobs.send_mails() == "sent: 1"
+
+
+def test_one_mail_that_cannot_be_made_stops_no_other(
+    board: Board, team: Team, paul: User, olga: User, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.HAS_MAIL = True
+    User.objects.filter(pk=olga.pk).update(email="olga@example.org")
+    taking_part.send(board, team, paul)
+    usual = events.send_mail
+
+    def sometimes(subject: str, text: str, sender: None, to: list[str]) -> None:
+        if "paul@example.org" in to:
+            raise ValueError("an address that no server takes")
+        usual(subject, text, sender, to)
+
+    monkeypatch.setattr("leaderboards.events.send_mail", sometimes)
+    assert jobs.send_mails() == "sent: 1"
+    assert [sent.to for sent in mail.outbox] == [["olga@example.org"]]
+    assert BoardMail.objects.get(to=paul).tries == 1
+
+
+def test_an_organizer_who_takes_part_does_not_see_what_their_own_run_scores(
+    board: Board, team: Team, olga: User
+) -> None:
+    own = taking_part.team(board, olga, "Organizers")
+    submission = taking_part.evaluated(board, own, olga, found=3)
+    page = browser(olga).get(address("submission", submission.public_id)).text
+    assert "(dev)" in page and "(eval" not in page
 
 
 def test_a_button_that_is_not_known_says_so(board: Board, team: Team, paul: User, olga: User) -> None:
