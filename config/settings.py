@@ -17,6 +17,7 @@
 | FILES_BUCKET | an S3 bucket for run files and artifacts, reached with the usual AWS variables | none: a folder |
 | HSTS_SUBDOMAINS | whether https is asked of all names below this one too, and preloading allowed | off |
 | UPLOAD_MEGABYTES | the largest upload, in MB; a proxy must let 5% more pass | 500 |
+| BOARD_UPLOAD_MEGABYTES | the largest upload to a leaderboard, both runs together, in MB | 200 |
 | CLIENT_ADDRESS_HEADER | where the proxy puts the client's address, such as HTTP_X_REAL_IP | REMOTE_ADDR |
 | RATE_LIMITS | limits on log-ins and on opening campaign links | on |
 | LOG_FORMAT | `json`, a line of JSON for each record, or `text` | json; text in development |
@@ -335,6 +336,8 @@ STORAGES = {
 WHITENOISE_USE_FINDERS = DEVELOPMENT
 WHITENOISE_AUTOREFRESH = False
 UPLOAD_MEGABYTES = env.int("UPLOAD_MEGABYTES", default=500)
+# Both runs of a submission together. Sealing them takes some four times as much memory.
+BOARD_UPLOAD_MEGABYTES = env.int("BOARD_UPLOAD_MEGABYTES", default=200)
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000

@@ -26,7 +26,8 @@ from evaluation.boards.evaluating import Message
 from evaluation.files.artifact import Order, RunArtifact
 from leaderboards import artifacts, events
 from leaderboards.models import Artifact, DevScoring, Opening, Score, Season, SeasonFile, Submission
-from leaderboards.publishing import submission_publish
+from leaderboards.publishing import best_of, submission_publish
+from leaderboards.selectors import looks_of, root
 
 State = Submission.State
 SECONDS = 20 * 60  # of a processor, for one submission
@@ -144,13 +145,31 @@ def _alike(submission: Submission, answer: Message, at: datetime) -> list[dict[s
     return found
 
 
+def publish_waiting(*, at: datetime) -> int:
+    """Publish what waits although nobody has to look at it: whoever was to do it died, or the team was confirmed since.
+
+    How many were published.
+    """
+    waiting = Submission.objects.filter(state=State.WAITING, policy__auto_publish=True).order_by("arrived_at", "pk")
+    for submission in waiting:
+        try:
+            _publish_by_policy(submission, at)
+        except Exception:  # one stops no other
+            log.exception("Submission %s was not published", submission.pk)
+    return Submission.objects.filter(pk__in=[row.pk for row in waiting], state=State.PUBLISHED).count()
+
+
 def _publish_by_policy(submission: Submission, at: datetime) -> None:
-    """Publish what nobody has to look at first. Of a team that is not confirmed yet, the organizers do."""
+    """Publish what nobody has to look at first."""
     submission.refresh_from_db()
     policy, team = submission.policy, submission.team
     if submission.state != State.WAITING or policy is None or not policy.auto_publish:
         return
-    if team is not None and team.confirmed_at is not None:
+    if team is None or (team := root(team)).confirmed_at is None:
+        return
+    # The first score of a team is always shown. Where its people have seen others', somebody looks first.
+    is_another_first = best_of(team, submission) is None and looks_of(team, submission.season).person > 0
+    if not is_another_first:
         submission_publish(submission=submission, reason=_("By itself, as the policy says."), by=None, at=at)
 
 

@@ -38,14 +38,14 @@ class _Day(forms.DateField):
 
 
 class _Small(forms.FileField):
-    """A file that may be as large as one upload."""
+    """A file of a leaderboard's: none is larger than a submission may be."""
 
     def clean(self, data: Any, initial: Any = None) -> Any:
         """Refuse what is larger."""
         file = super().clean(data, initial)
-        if file and file.size > settings.UPLOAD_MEGABYTES * MEGABYTE:
+        if file and file.size > settings.BOARD_UPLOAD_MEGABYTES * MEGABYTE:
             said = _("This file has more than %(most)s MB.")
-            raise forms.ValidationError(said % {"most": settings.UPLOAD_MEGABYTES})
+            raise forms.ValidationError(said % {"most": settings.BOARD_UPLOAD_MEGABYTES})
         return file
 
 

@@ -16,6 +16,8 @@ log = logging.getLogger(__name__)
 def evaluate(submission_id: int | None = None) -> str:
     """Evaluate what waits, or one submission. Safe to run many at once, and to be killed."""
     ends, done = time.monotonic() + SECONDS, 0
+    if submission_id is None:
+        evaluating.publish_waiting(at=timezone.now())
     waiting = [submission_id] if submission_id is not None else evaluating.submissions_waiting(at=timezone.now())
     for waiting_id in waiting:
         try:

@@ -15,7 +15,7 @@ from core.models import User
 from evaluation.boards.ladder import Rule, release
 from leaderboards import artifacts, events
 from leaderboards.models import Decision, Look, Opening, Release, Score, Submission, Team
-from leaderboards.selectors import family, looks_of, root
+from leaderboards.selectors import family, is_member, looks_of, root
 
 State, Kind = Submission.State, Decision.Kind
 Floats = NDArray[np.float64]
@@ -43,6 +43,10 @@ def submission_publish(*, submission: Submission, reason: str, by: User | None, 
     assert locked.team is not None and locked.policy is not None
     # One release of a team at a time: each is compared with the last.
     team = Team.objects.select_for_update(of=("self",)).get(pk=root(locked.team).pk)
+    while team.merged_into_id is not None:  # meanwhile
+        team = Team.objects.select_for_update(of=("self",)).get(pk=root(team).pk)
+    if by is not None and is_member(by, locked) and not locked.is_baseline:
+        raise NotNow(_("Your own team sent this run: another organizer decides, unless it is a baseline of the board."))
     if team.confirmed_at is None:
         raise NotNow(_("Confirm the team first: teams are identifiable."))
     decide(locked, Kind.PUBLISH, reason, by, at)

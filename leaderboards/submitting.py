@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
@@ -16,10 +16,12 @@ from evaluation.boards.checking import check_metadata, id_problem
 from evaluation.boards.sealing import NotAPackage, read_label, seal
 from leaderboards import events
 from leaderboards.models import Board, BoardKey, DevScoring, PolicyVersion, Season, Submission, Team
-from leaderboards.selectors import open_seasons, quota_of
+from leaderboards.selectors import family, open_seasons, quota_of
 
 State = Submission.State
 DEV_SCORINGS_OPEN = 5  # of one person, that wait
+DAY = timedelta(days=1)
+ARRIVALS_A_DAY = 10  # of a team: what is refused, failed or canceled uses no quota, but time and room
 
 
 class QuotaUsed(NotNow):
@@ -35,6 +37,14 @@ def obstacles(*, board: Board, team: Team, policy: PolicyVersion, at: datetime) 
         )
         names = {"team": team, "used": quota.used, "runs": quota.runs, "days": quota.days}
         return said % {**names, "at": f"{quota.next_at:%d %b %Y, %H:%M}"}
+    of_team = Submission.objects.filter(board=board, team__in=family(team), arrived_at__gt=at - DAY)
+    arrivals = of_team.order_by("-arrived_at").values_list("arrived_at", flat=True)[:ARRIVALS_A_DAY]
+    if len(arrivals) == ARRIVALS_A_DAY:
+        said = _(
+            "%(team)s has sent %(most)s runs in 24 hours, with those that were refused, failed or were canceled. The "
+            "next can be sent from %(at)s UTC on."
+        )
+        return said % {"team": team, "most": ARRIVALS_A_DAY, "at": f"{min(arrivals) + DAY:%d %b %Y, %H:%M}"}
     return ""
 
 
@@ -45,6 +55,29 @@ def season_for(board: Board, season: Season | None, at: datetime) -> Season:
     if found is None:
         raise NotNow(_("No season of this leaderboard has begun yet."))
     return found
+
+
+def send_check(
+    *, board: Board, team: Team, run_id: str, policy_number: int, by: User, at: datetime, season: Season | None = None
+) -> tuple[PolicyVersion, Season]:
+    """The policy and season of a run that may be sent: looked at before its files are read.
+
+    Raises NotNow (QuotaUsed for the quota) and Refused.
+    """
+    policy = board.policy_at(at)
+    if policy.number != policy_number:
+        said = _("The policy is version %(number)s now. Read it, and send the run again if you accept it.")
+        raise NotNow(said % {"number": policy.number})
+    if problem := id_problem(run_id, arrived=at.astimezone(UTC).date()):
+        raise Refused(problem[0].upper() + problem[1:] + ".")
+    if team.merged_into_id is not None or not team.members.filter(user=by).exists():
+        raise NotNow(_("You cannot submit for this team."))
+    if said := obstacles(board=board, team=team, policy=policy, at=at):
+        raise QuotaUsed(said)
+    if board.submissions.filter(run_id__iexact=run_id).exists():
+        said = _("The id “%(run)s” is taken: ids are given once, for ever. Choose another name.")
+        raise Refused(said % {"run": run_id})
+    return policy, season_for(board, season, at)
 
 
 def submission_send(
@@ -62,11 +95,8 @@ def submission_send(
 
     Raises Refused, and NotNow where the policy does not allow a run now. Nothing is stored then.
     """
-    policy = _policy_accepted(board, policy_number, at)
-    if problem := id_problem(run_id, arrived=at.astimezone(UTC).date()):
-        raise Refused(problem[0].upper() + problem[1:] + ".")
     key = _key_of(board, run_id, package)
-    return _store(board, team, season_for(board, season, at), run_id, package, key, policy, by, at)
+    return _store(board, team, season, run_id, package, key, policy_number, by, at)
 
 
 def submission_seal(
@@ -86,10 +116,10 @@ def submission_seal(
 
     `metadata` are the fields of metadata.json. Raises as `submission_send` does, and Refused for metadata with errors.
     """
-    policy = _policy_accepted(board, policy_number, at)
+    policy, season = send_check(
+        board=board, team=team, run_id=run_id, policy_number=policy_number, by=by, at=at, season=season
+    )
     today = at.astimezone(UTC).date()
-    if problem := id_problem(run_id, arrived=today):
-        raise Refused(problem[0].upper() + problem[1:] + ".")
     content = json.dumps(metadata, ensure_ascii=False, indent=1).encode()
     check = check_metadata(content, types=board.types, arrived=today, embargo_months=policy.embargo_months)
     if check.metadata is None:
@@ -97,15 +127,7 @@ def submission_seal(
     key = board.keys.get(retired_at=None)
     files = {"metadata.json": content, "dev.txt": dev, "eval.txt": evaluated}
     package = seal(files, to=key.public_pem, board=board.slug, run_id=run_id)
-    return _store(board, team, season_for(board, season, at), run_id, package, key, policy, by, at)
-
-
-def _policy_accepted(board: Board, number: int, at: datetime) -> PolicyVersion:
-    policy = board.policy_at(at)
-    if policy.number != number:
-        said = _("The policy is version %(number)s now. Read it, and send the run again if you accept it.")
-        raise NotNow(said % {"number": policy.number})
-    return policy
+    return _store(board, team, season, run_id, package, key, policy_number, by, at)
 
 
 def _key_of(board: Board, run_id: str, package: bytes) -> BoardKey:
@@ -130,22 +152,19 @@ def _key_of(board: Board, run_id: str, package: bytes) -> BoardKey:
 def _store(
     board: Board,
     team: Team,
-    season: Season,
+    season: Season | None,
     run_id: str,
     package: bytes,
     key: BoardKey,
-    policy: PolicyVersion,
+    policy_number: int,
     by: User,
     at: datetime,
 ) -> Submission:
     submission = Submission(
         board=board,
-        season=season,
-        team=team,
         run_id=run_id,
         arrived_at=at,
         submitted_by=by,
-        policy=policy,
         team_words=str(team),
         key=key,
         package_size=len(package),
@@ -153,14 +172,10 @@ def _store(
     )
     with transaction.atomic():
         # One submission of a team at a time, so that two at once cannot both be the last that the quota allows.
-        team = Team.objects.select_for_update(of=("self",)).get(pk=team.pk)
-        if team.merged_into_id is not None or not team.members.filter(user=by).exists():
-            raise NotNow(_("You cannot submit for this team."))
-        if said := obstacles(board=board, team=team, policy=policy, at=at):
-            raise QuotaUsed(said)
-        if board.submissions.filter(run_id__iexact=run_id).exists():
-            said = _("The id “%(run)s” is taken: ids are given once, for ever. Choose another name.")
-            raise Refused(said % {"run": run_id})
+        submission.team = Team.objects.select_for_update(of=("self",)).get(pk=team.pk)
+        submission.policy, submission.season = send_check(
+            board=board, team=submission.team, run_id=run_id, policy_number=policy_number, by=by, at=at, season=season
+        )
         submission.package.save("package", ContentFile(package), save=False)
         try:
             with transaction.atomic():

@@ -17,6 +17,7 @@ from evaluation.boards.checking import is_anonymous
 from leaderboards.models import Board, Decision, Team, TeamInvitation, TeamMember
 
 INVITATION_DAYS = 14
+UNCONFIRMED_OF_ONE = 5  # teams that one person has founded
 _INVITED = "invited to a leaderboard"
 
 
@@ -34,6 +35,10 @@ def team_found(*, board: Board, organization: str, group: str, contributors: str
     same = Team.objects.filter(lab=board.lab_id, organization__iexact=organization, group__iexact=group)
     if same.exists():
         raise Refused(_("There is a team of this name. Ask one of its members to invite you."))
+    founded = Team.objects.filter(lab=board.lab_id, created_by=by, confirmed_at=None, merged_into=None).count()
+    if founded >= UNCONFIRMED_OF_ONE:
+        said = _("You have founded %(most)s teams that the organizers have not confirmed yet. Ask them to, first.")
+        raise Refused(said % {"most": UNCONFIRMED_OF_ONE})
     team = Team.objects.create(
         lab=board.lab,
         organization=organization,

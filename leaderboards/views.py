@@ -97,8 +97,8 @@ def terms(request: HttpRequest, board_slug: str) -> HttpResponse:
 def submit(request: Request, board_slug: str) -> HttpResponse:
     """Submit a run. What the policy does not allow now is said before anything is uploaded."""
     board = selectors.board_seen(request.user, board_slug)
-    if is_too_large(request):
-        return refuse_too_large(request, "leaderboards/too_large.html", None, board=board)
+    if is_too_large(request, settings.BOARD_UPLOAD_MEGABYTES):
+        return _refuse_too_large(request, board)
     checked: HttpResponse = _submit_checked(request, board)
     return checked
 
@@ -135,12 +135,19 @@ def _submit_checked(request: Request, board: Board) -> HttpResponse:
     return render(request, "leaderboards/submit.html", context, status=status)
 
 
+def _refuse_too_large(request: Request, board: Board) -> HttpResponse:
+    said = _("What you sent is larger than %(most)s MB. Compress the runs with bz2, or send fewer passages a query.")
+    refused = said % {"most": settings.BOARD_UPLOAD_MEGABYTES}
+    return refuse_too_large(request, "leaderboards/too_large.html", None, board=board, refused=refused)
+
+
 def _submitted(form: SubmitForm, board: Board, user: User) -> Submission:
     values = form.cleaned_data
     shared: dict[str, Any] = {
         "board": board, "team": values["team"], "season": values["season"], "run_id": values["run_id"],
         "policy_number": values["policy"], "by": user, "at": timezone.now(),
     }  # fmt: skip
+    submitting.send_check(**shared)  # before any file is read
     if values["package"]:
         return submitting.submission_send(package=values["package"].read(), **shared)
     return submitting.submission_seal(
@@ -153,8 +160,8 @@ def _submitted(form: SubmitForm, board: Board, user: User) -> Submission:
 def dev(request: Request, board_slug: str) -> HttpResponse:
     """Have runs on the dev queries scored, as often as somebody likes."""
     board = selectors.board_seen(request.user, board_slug)
-    if is_too_large(request):
-        return refuse_too_large(request, "leaderboards/too_large.html", None, board=board)
+    if is_too_large(request, settings.BOARD_UPLOAD_MEGABYTES):
+        return _refuse_too_large(request, board)
     checked: HttpResponse = _dev_checked(request, board)
     return checked
 

@@ -409,9 +409,10 @@ def _run_upload_checked(request: Request) -> HttpResponse:
     return render(request, "pools/run_upload.html", {"form": form}, status=status)
 
 
-def is_too_large(request: Request) -> bool:
+def is_too_large(request: Request, megabytes: int | None = None) -> bool:
     length = request.META.get("CONTENT_LENGTH") or "0"
-    return request.method == "POST" and int(length) > settings.UPLOAD_MEGABYTES * MEGABYTE + FORM_BYTES
+    most = settings.UPLOAD_MEGABYTES if megabytes is None else megabytes
+    return request.method == "POST" and int(length) > most * MEGABYTE + FORM_BYTES
 
 
 def refuse_too_large(request: Request, template: str, form: Form | None, **context: object) -> HttpResponse:

@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils import timezone
@@ -14,11 +15,12 @@ from api import board_shapes
 from api.frame import Endpoint, Pages, checked, operation, user_of
 from api.resources.campaigns import soon
 from api.shapes import Why
-from core.errors import NotYours
+from core.errors import NotYours, Refused
 from core.roles import Right
 from leaderboards import jobs, selectors, submitting
 from leaderboards.models import Board, Submission, Team
 from leaderboards.selectors import Quota
+from pools.receiving import MEGABYTE
 
 TAGS = ["Leaderboards"]
 
@@ -86,15 +88,16 @@ class Submissions(Endpoint):
         team = selectors.teams_of(user, board).filter(public_id=sent["team"]).first()
         if team is None:
             raise NotYours(_("There is no such team, or you are not in it."))
-        submission = submitting.submission_send(
-            board=board,
-            team=team,
-            run_id=sent["run_id"],
-            package=cast("UploadedFile[Any]", sent["package"]).read(),
-            policy_number=sent["policy"],
-            by=user,
-            at=timezone.now(),
-        )
+        package = cast("UploadedFile[Any]", sent["package"])
+        most = settings.BOARD_UPLOAD_MEGABYTES
+        if (package.size or 0) > most * MEGABYTE:
+            raise Refused(_("The package has more than %(most)s MB.") % {"most": most})
+        shared: dict[str, Any] = {
+            "board": board, "team": team, "run_id": sent["run_id"], "policy_number": sent["policy"], "by": user,
+            "at": timezone.now(),
+        }  # fmt: skip
+        submitting.send_check(**shared)  # before the package is read
+        submission = submitting.submission_send(package=package.read(), **shared)
         transaction.on_commit(soon(jobs.evaluate, submission.pk))
         return Response(board_shapes.BoardSubmissionDetail(submission).data, status=201)
 

@@ -47,6 +47,7 @@ _ID = re.compile(r"([0-9]{8})-[A-Za-z0-9_-]{1,40}", re.ASCII)
 _DATE = re.compile(r"([0-9]{4})[/-]([0-9]{1,2})[/-]([0-9]{1,2})", re.ASCII)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)", re.ASCII)
 _COLON = re.compile(r"\s*:")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL, and halves of pairs: no database stores them as text
 _TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|[{}\[\]]')
 METADATA_BYTES = 64 << 10
 LINK_LENGTH = 500
@@ -307,6 +308,29 @@ class _FieldReader:
         return float(value)
 
 
+def _texts(value: object) -> Iterator[str]:
+    """Every text in what JSON holds, names of fields included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from value
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+
+
+def _refuse_constant(name: str) -> None:
+    raise _Unreadable(None, f"{name} where a number is needed: JSON has none of this name.")
+
+
+def _finite(text: str) -> float:
+    if math.isinf(number := float(text)):
+        raise _Unreadable(None, f"{text} where a number is needed that fits into 64 bits.")
+    return number
+
+
 def _read_fields(content: bytes) -> tuple[dict[str, Any], dict[str, int]]:
     """The fields, and the line of each. Raises _Unreadable."""
     if len(content) > METADATA_BYTES:
@@ -318,11 +342,13 @@ def _read_fields(content: bytes) -> tuple[dict[str, Any], dict[str, int]]:
         raise _Unreadable(line, f"invalid UTF-8 (0x{content[error.start]:02X}).") from None
     text = _TOKEN.sub(lambda found: "" if found[0].startswith("//") else found[0], text)
     try:
-        fields = json.loads(text)
+        fields = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except json.JSONDecodeError as error:
         raise _Unreadable(error.lineno, f"not JSON here ({error.msg}, column {error.colno}).") from None
     except (RecursionError, ValueError):
         raise _Unreadable(1, "JSON too deep or too long to be metadata.") from None
+    if code := next(filter(None, map(_UNSTORABLE.search, _texts(fields))), None):
+        raise _Unreadable(None, f"\\u{ord(code[0]):04x} where text is needed: no character has this code.")
     if not isinstance(fields, dict):
         raise _Unreadable(1, 'metadata are one object: {"team": "…", "model_description": "…", …}.')
     lines: dict[str, int] = {}

@@ -175,6 +175,11 @@ def test_all_errors_are_told_at_once() -> None:
         (b"[1]", "1: metadata are one object"),
         (b'{"team":\n "\xff"}', "2: invalid UTF-8 (0xFF)."),
         (b"[" * 60_000, "1: "),
+        (b'{"odd": NaN}', "None: NaN where a number is needed"),
+        (b'{"odd": [-Infinity]}', "None: -Infinity where a number is needed"),
+        (b'{"odd": 1e999}', "None: 1e999 where a number is needed"),
+        (b'{"odd": {"a": ["x\\u0000"]}}', "None: \\u0000 where text is needed"),
+        (b'{"odd\\ud800": 1}', "None: \\ud800 where text is needed"),
         (b" " * 70_000, "None: 70,000 bytes, where at most 65,536 are allowed."),
     ],
 )

@@ -193,15 +193,41 @@ def test_what_the_database_refuses_ends_in_words_and_not_in_silence(
         "eval.txt.bz2": bz2.compress(taking_part.run(taking_part.EVAL, 2).encode()),
     }
     submission = taking_part.send(board, team, paul, sealed=broken_package(board, files))
+    assert evaluating.submission_evaluate(submission_id=submission.pk, at=NOW)
+    submission.refresh_from_db()
+    assert submission.state == "refused"
+    assert "is needed" in " ".join(submission.diagnostics["sentences"])
+    assert not submission.scores.exists()
+
+
+def test_what_nobody_thought_of_fails_after_three_tries_in_words(
+    board: Board, team: Team, paul: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submission = taking_part.send(board, team, paul)
+
+    def break_down(*_arguments: object) -> None:
+        raise RuntimeError("of the storage")
+
+    monkeypatch.setattr("leaderboards.evaluating.answer_of", break_down)
     for number in range(evaluating.TRIES):
         assert evaluating.submission_evaluate(submission_id=submission.pk, at=NOW + number * DAY)
-        submission.refresh_from_db()
-        if submission.state != "received":
-            break
-    assert submission.state in ("failed", "refused")
+    submission.refresh_from_db()
     note = SubmissionEvent.objects.filter(submission=submission).latest("pk").note
-    assert "site's" in note or "this site" in note or "metadata" in note
-    assert not submission.scores.exists()
+    assert submission.state == "failed" and "at this site" in note and "storage" not in note
+    assert not evaluating.submission_evaluate(submission_id=submission.pk, at=NOW + 9 * DAY)
+
+
+def test_nobody_publishes_the_run_of_their_own_team_but_a_baseline(board: Board, olga: User) -> None:
+    own = taking_part.team(board, olga, "Organizers", confirmed_by=olga)
+    submission = taking_part.evaluated(board, own, olga)
+    with pytest.raises(NotNow, match="another organizer decides"):
+        publishing.submission_publish(submission=submission, reason="Fine", by=olga, at=NOW)
+    submission.refresh_from_db()
+    assert submission.state == "waiting" and not Look.objects.exists()
+    publishing.submission_mark(submission=submission, is_baseline=True, reason="Ours", by=olga, at=NOW)
+    publishing.submission_publish(submission=submission, reason="Fine", by=olga, at=NOW)
+    submission.refresh_from_db()
+    assert submission.state == "published"
 
 
 def test_a_damaged_run_of_another_entry_stops_no_evaluation(
@@ -271,10 +297,20 @@ def test_a_board_that_publishes_by_itself_waits_for_the_team_to_be_confirmed(
 ) -> None:
     board = taking_part.make(collection, olga, auto_publish=True)
     team = taking_part.team(board, paul)
-    assert taking_part.evaluated(board, team, paul, "one").state == "waiting"
+    first = taking_part.evaluated(board, team, paul, "one")
+    assert first.state == "waiting"
+    jobs.evaluate()
+    first.refresh_from_db()
+    assert first.state == "waiting"
     teams_confirmed = taking_part.teams.team_confirm(team=team, board=board, reason="Known", by=olga, at=NOW)
     submission = taking_part.evaluated(board, teams_confirmed, paul, "two")
     assert (submission.state, submission.decisions.get().by) == ("published", None)
+    jobs.evaluate()
+    first.refresh_from_db()
+    assert first.state == "published"
+    second = taking_part.team(board, paul, "Blue", confirmed_by=olga)
+    another_first = taking_part.evaluated(board, second, paul, "three", found=3)
+    assert another_first.state == "waiting", "paul has seen scores: somebody looks first"
 
 
 def test_publishing_twice_is_refused_and_counts_one_look(board: Board, team: Team, paul: User, olga: User) -> None:

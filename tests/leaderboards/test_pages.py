@@ -193,6 +193,28 @@ def test_a_sealed_package_is_uploaded_and_one_for_another_id_is_refused(board: B
     assert board.submissions.get().description == taking_part.METADATA["model_description"]
 
 
+@pytest.mark.parametrize("why", ["quota", "taken", "policy"])
+def test_no_file_of_a_run_that_cannot_be_sent_is_read(
+    board: Board, team: Team, paul: User, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = plain(team, board, "late")
+    if why == "policy":
+        form["policy"] = 7
+    elif why == "taken":
+        taking_part.send(board, team, paul, "late", timezone.now())
+        monkeypatch.setattr("leaderboards.forms.SubmitForm.clean_run_id", lambda form: form.cleaned_data["run_id"])
+    else:
+        for name in ("one", "two"):
+            taking_part.send(board, team, paul, name, timezone.now())
+
+    def read(*_arguments: object) -> None:
+        raise AssertionError("it was read")
+
+    monkeypatch.setattr("leaderboards.submitting.submission_seal", read)
+    monkeypatch.setattr("leaderboards.submitting.submission_send", read)
+    assert browser(paul).post(address("submit", board.slug), form).status_code == 409
+
+
 def test_an_upload_that_is_too_large_is_refused_before_it_is_read(board: Board, team: Team, paul: User) -> None:
     class Unreadable(io.BytesIO):
         def read(self, *_arguments: Any) -> bytes:

@@ -68,6 +68,24 @@ def test_a_failed_or_canceled_evaluation_uses_no_quota(board: Board, team: Team,
     taking_part.send(board, team, paul, "three")
 
 
+def test_canceled_runs_end_somewhere_too(board: Board, team: Team, paul: User) -> None:
+    for number in range(submitting.ARRIVALS_A_DAY):
+        submission = taking_part.send(board, team, paul, f"run-{number}", NOW + number * timedelta(minutes=1))
+        submitting.submission_cancel(submission=submission, by=paul, at=NOW)
+    with pytest.raises(QuotaUsed, match=r"10 runs in 24 hours, .* from 02 Nov 2026, 12:00 UTC on"):
+        taking_part.send(board, team, paul, "more", NOW + timedelta(hours=1))
+    taking_part.send(board, team, paul, "more", NOW + timedelta(days=1, seconds=1))
+
+
+def test_one_person_founds_five_teams_before_any_is_confirmed(board: Board, paul: User, olga: User) -> None:
+    for number in range(teams.UNCONFIRMED_OF_ONE):
+        last = taking_part.team(board, paul, f"Group {number}")
+    with pytest.raises(Refused, match="have not confirmed yet"):
+        taking_part.team(board, paul, "One more")
+    teams.team_confirm(team=last, board=board, reason="I know them", by=olga, at=NOW)
+    taking_part.team(board, paul, "One more")
+
+
 @pytest.mark.parametrize("state", ["rejected", "withdrawn", "published"])
 def test_nothing_else_gives_a_run_back(board: Board, team: Team, paul: User, state: str) -> None:
     for name in ("one", "two"):
