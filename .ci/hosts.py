@@ -12,7 +12,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).parent.parent
 NAMED = re.compile(
     r"pypi\.org|pythonhosted\.org|npmjs\.org|docker\.io|index-url http"
-    r"|/(?:home|Users)/(?!app/)[a-z]+/|/root/|https?://10\.\d",
+    r"|/(?:home|Users)/(?!app/|me/)[a-z]+/|/root/|https?://10\.\d",
     re.IGNORECASE,
 )
 

@@ -119,13 +119,22 @@ class BoardSubmissionShape(serializers.ModelSerializer[Submission]):
         return str(submission.team or submission.team_words)
 
 
+@example({"counts": True})
+class Choice(serializers.Serializer[Any]):
+    """Whether an evaluated run counts."""
+
+    counts = serializers.BooleanField(help_text="False: it is left out, and uses no quota.")
+
+
 @example(
     _SUBMISSION
     | {
         "promised_days": 14,
+        "choose_by": None,
         "events": [{"state": "received", "at": "2026-11-22T10:00:00Z", "note": ""}],
         "check": ["dev.txt.bz2: TREC, 6,980,000 lines, 6,980 of 6,980 queries, 1000 to 1000 hits a query."],
         "dev": {"RR@10": "0.390"},
+        "dev_groups": {"short": "0.412", "long": "0.355"},
         "eval": None,
     }
 )
@@ -135,15 +144,30 @@ class BoardSubmissionDetail(BoardSubmissionShape):
     promised_days = serializers.IntegerField(
         source="policy.promised_days", allow_null=True, default=None, help_text="Within which it is decided on."
     )
+    choose_by = serializers.DateTimeField(
+        allow_null=True, help_text="By when its team says whether it counts; null where it is not asked."
+    )
     events = serializers.SerializerMethodField()
     check = serializers.SerializerMethodField(help_text="What the check says, in sentences.")
     dev = serializers.SerializerMethodField(help_text="By measure, with three places.")
+    dev_groups = serializers.SerializerMethodField(
+        help_text="By group of the season's dev queries, by the measure that ranks; empty where there are no groups."
+    )
     eval = serializers.SerializerMethodField(
         help_text="What the release rule shows once it is published; null before, and where it shows no gain."
     )
 
     class Meta(BoardSubmissionShape.Meta):
-        fields = [*BoardSubmissionShape.Meta.fields, "promised_days", "events", "check", "dev", "eval"]
+        fields = [
+            *BoardSubmissionShape.Meta.fields,
+            "promised_days",
+            "choose_by",
+            "events",
+            "check",
+            "dev",
+            "dev_groups",
+            "eval",
+        ]
 
     def get_events(self, submission: Submission) -> list[dict[str, Any]]:
         """In order."""
@@ -158,6 +182,12 @@ class BoardSubmissionDetail(BoardSubmissionShape):
         """Printed scores."""
         rows = submission.scores.filter(part="dev", version=None).order_by("measure")
         return {row.measure: printed(row.fraction) for row in rows}
+
+    def get_dev_groups(self, submission: Submission) -> dict[str, str]:
+        """Printed scores."""
+        measure = submission.board.ranking_measure
+        row = submission.scores.filter(part="dev", version=None, origin="computed", measure=measure).first()
+        return {} if row is None else {group: printed(own["fraction"]) for group, own in row.groups.items()}
 
     def get_eval(self, submission: Submission) -> str | None:
         """The printed score that was released."""

@@ -282,19 +282,23 @@ def operation(
     status: int = 200,
     takes: Any = None,
     right: Right = Right.SEE,
+    media: str = "",
     parameters: Sequence[OpenApiParameter] = (),
+    refuses: bool = False,
     **described: Any,
 ) -> Callable[[Method], Method]:
     """A method of an endpoint: its id in OpenAPI, what it takes and answers, and the right that it needs in the lab.
 
     Everything but reading may carry an idempotency key; what changes or deletes a thing may carry If-Match. A `why` in
-    what is sent goes into the audit; what takes nothing else takes that.
+    what is sent goes into the audit; what takes nothing else takes that. `media`: of a file that it answers with.
+    `refuses`: whether reading, too, may be a conflict.
     """
 
     def decorate(method: Method) -> Method:
         verb = method.__name__.upper()
         shape = Why if takes is None and verb == "POST" else takes
-        problems: dict[Any, Any] = {(code, "application/problem+json"): Problem for code in _problem_codes(verb)}
+        codes = sorted({*_problem_codes(verb), *([409] if refuses else [])})
+        problems: dict[Any, Any] = {(code, "application/problem+json"): Problem for code in codes}
         unchanged = {304: None} if verb == "GET" else {}
 
         @functools.wraps(method)
@@ -318,7 +322,7 @@ def operation(
             summary=doc.partition(". ")[0].rstrip("."),
             request=shape,
             parameters=list(parameters),
-            responses={status: answer, **unchanged, **problems},
+            responses={(status, media) if media else status: answer, **unchanged, **problems},
             **described,
         )(run)
         return decorated

@@ -1,4 +1,5 @@
-"""What the API shows and takes of panels, and of what was scored or judged elsewhere."""
+"""What the API shows and takes of panels, of what was scored or judged elsewhere, of machine judges and of public
+collections."""
 
 from typing import Any
 
@@ -6,11 +7,13 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from api.shapes import FILE, example
+from api.shapes import FILE, Key, example
 from judgments.exports import pseudonym
-from pools.models import Campaign, OutsideScores, PreferenceImport
+from judgments.models import MachineJudge
+from pools.models import Campaign, Collection, OutsideScores, PreferenceImport
 from tasks import links
-from tasks.models import Worker
+from tasks.models import OutsidePanel, Worker
+from tasks.outside_panels import OUTCOMES, VisitRow
 from tasks.selectors import PanelRow
 
 # --- panels
@@ -49,8 +52,8 @@ class PanelMember(serializers.Serializer[PanelRow]):
         """As in exports."""
         return pseudonym(self.context["campaign"], row.worker.pk)
 
-    def get_link(self, row: PanelRow) -> str:
-        """As the page shows it."""
+    def get_link(self, row: PanelRow) -> str | None:
+        """As the page shows it; null in an answer that is repeated."""
         campaign: Campaign = self.context["campaign"]
         return links.home_address(row.worker, campaign)
 
@@ -69,6 +72,65 @@ class Invited(serializers.Serializer[Any]):
     """The people who were named, each with their link."""
 
     members = PanelMember(many=True)
+
+
+# --- an outside panel
+
+
+@example(
+    {
+        "name": "Connect",
+        "person_parameter": "participantId",
+        "session_parameter": "assignmentId",
+        "finished_exit": "DONE71",
+        "failed_exit": "",
+        "no_consent_exit": "NO30",
+        "nothing_left_exit": "https://panel.example.org/back?code=NONE",
+    }
+)
+class OutsidePanelShape(serializers.ModelSerializer[OutsidePanel]):
+    """How people of somebody else's panel come and go. Each exit is a completion code, or an https address."""
+
+    class Meta:
+        model = OutsidePanel
+        fields = (
+            *("name", "person_parameter", "session_parameter"),
+            *("finished_exit", "failed_exit", "no_consent_exit", "nothing_left_exit"),
+        )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Two parameters have two names."""
+        person = attrs.get("person_parameter", "participantId")
+        if person == attrs.get("session_parameter", "assignmentId"):
+            raise serializers.ValidationError({"session_parameter": _("The two parameters need different names.")})
+        return attrs
+
+
+@example(
+    {
+        "person": "5f1c",
+        "session": "a81d",
+        "outcome": "finished",
+        "exit": "DONE71",
+        "judged": 13,
+        "items": 13,
+        "owed": "1.50",
+        "came_at": "2026-11-22T12:00:00Z",
+        "ended_at": "2026-11-22T12:09:00Z",
+    }
+)
+class PanelSession(serializers.Serializer[VisitRow]):
+    """A session of somebody from an outside panel, and what came of it. Nobody has confirmed the ids."""
+
+    person = serializers.CharField(help_text="Their id at the panel, as the address had it.")
+    session = serializers.CharField()
+    outcome = serializers.ChoiceField(choices=list(OUTCOMES))
+    exit = serializers.CharField(help_text="The code or address that the person leaves with; empty without one.")
+    judged = serializers.IntegerField(help_text="Items judged; `items` is how many a HIT has.")
+    items = serializers.IntegerField()
+    owed = serializers.DecimalField(max_digits=8, decimal_places=2, help_text="In dollars, for what was judged.")
+    came_at = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField(allow_null=True)
 
 
 # --- scores from elsewhere
@@ -166,3 +228,109 @@ class NewJudgments(NewPreferences):
     note = serializers.CharField(
         max_length=2000, required=False, allow_blank=True, default="", help_text="Who judged, and how."
     )
+
+
+# --- what machines judged
+
+MACHINE_EXAMPLE = {
+    "id": 4,
+    "collection": 1,
+    "name": "careful prompt",
+    "model": "example-model-7b, 2026-05-13",
+    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "answer_count": 1200,
+    "pair_count": 600,
+    "imported_at": "2026-11-22T12:00:00Z",
+}
+
+
+@example(MACHINE_EXAMPLE)
+class MachineShape(serializers.ModelSerializer[MachineJudge]):
+    """A machine, such as a language model, that was asked about pairs of a collection elsewhere."""
+
+    class Meta:
+        model = MachineJudge
+        fields = ["id", "collection", "name", "model", "sha256", "answer_count", "pair_count", "imported_at"]
+
+
+@example({**MACHINE_EXAMPLE, "prompt": "Which passage answers the question better? Say a, b or =."})
+class MachineDetail(MachineShape):
+    """A machine judge, with what it was told."""
+
+    class Meta(MachineShape.Meta):
+        fields = [*MachineShape.Meta.fields, "prompt"]
+
+
+@example({"file": "(the file)", "name": "careful prompt", "model": "example-model-7b", "prompt": "Which is better?"})
+class NewMachine(serializers.Serializer[Any]):
+    """A file with four columns: query, passage a, passage b (as the machine was shown them), and whichever it
+    preferred, = for a tie, or ! for no answer."""
+
+    file = FILE(help_text="Plain, gz, bz2 or zst. A pair may be there in both orders.")
+    name = serializers.CharField(max_length=100, required=False, allow_blank=True, help_text="Else the file's.")
+    model = serializers.CharField(
+        max_length=MachineJudge._meta.get_field("model").max_length, help_text="With its version or date."
+    )
+    prompt = serializers.CharField(
+        max_length=MachineJudge._meta.get_field("prompt").max_length, help_text="What it was told, word for word."
+    )
+
+
+# --- public collections
+
+ID_LENGTH = Collection._meta.get_field("dataset").max_length
+DATASET_EXAMPLE = {"id": "beir/scifact/test", "has_qrels": True, "has_passages": True}
+
+
+@example(DATASET_EXAMPLE)
+class DatasetShape(serializers.Serializer[Any]):
+    """A public collection that ir_datasets knows."""
+
+    id = serializers.CharField()
+    has_qrels = serializers.BooleanField()
+    has_passages = serializers.BooleanField()
+
+
+@example(
+    {
+        **DATASET_EXAMPLE,
+        "language": "en",
+        "size": 2_800_000,
+        "is_size_known": True,
+        "needed": 8_400_000,
+        "free": 120_000_000_000,
+        "agreement": "",
+    }
+)
+class OfferShape(DatasetShape):
+    """What a public collection has, and what fetching it takes."""
+
+    language = serializers.CharField(help_text="Of the queries, if it is known.")
+    size = serializers.IntegerField(help_text="Bytes that are still to be downloaded.")
+    is_size_known = serializers.BooleanField(help_text="Whether `size` counts every file.")
+    needed = serializers.IntegerField(help_text="Bytes of the disk that this may take, unpacked and indexed.")
+    free = serializers.IntegerField(help_text="Bytes of the disk that are free, beside what is kept free.")
+    agreement = serializers.CharField(help_text="What its publisher asks of those who use it.")
+
+
+class AskedDatasets(serializers.Serializer[Any]):
+    """Which public collections are asked for."""
+
+    id = serializers.CharField(max_length=ID_LENGTH, default="", allow_blank=True)
+
+
+class AskedOffer(serializers.Serializer[Any]):
+    """Of which public collection it is asked what fetching takes."""
+
+    id = serializers.CharField(max_length=ID_LENGTH)
+    passages = serializers.BooleanField(default=False)
+
+
+@example({"lab": 1, "dataset": "beir/scifact/test", "passages": True})
+class NewDataset(serializers.Serializer[Any]):
+    """A collection from ir_datasets."""
+
+    lab = Key()
+    dataset = serializers.CharField(max_length=ID_LENGTH, help_text="Its id in ir_datasets.")
+    name = serializers.CharField(max_length=100, required=False, allow_blank=True, help_text="Else the id.")
+    passages = serializers.BooleanField(default=False, help_text="Whether to fetch the passages that the qrels name.")

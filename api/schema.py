@@ -9,10 +9,18 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
-from api import lab_shapes, material_shapes, people_shapes, protection_shapes, review_shapes, shapes
+from api import lab_shapes, material_shapes, people_shapes, practice_shapes, protection_shapes, review_shapes, shapes
 from api.filters import KeyFilter
 
-SHAPES = (shapes, lab_shapes, material_shapes, people_shapes, protection_shapes, review_shapes)
+SHAPES = (
+    shapes,
+    lab_shapes,
+    material_shapes,
+    people_shapes,
+    practice_shapes,
+    protection_shapes,
+    review_shapes,
+)
 PROBLEM = "#/components/responses/Problem"
 
 

@@ -144,6 +144,7 @@ class CollectionSizeShape(serializers.Serializer[Any]):
     qrels = serializers.IntegerField()
     passages = serializers.IntegerField()
     passages_without_text = serializers.IntegerField()
+    runs = serializers.IntegerField()
 
 
 @example(
@@ -159,6 +160,7 @@ class CollectionSizeShape(serializers.Serializer[Any]):
             "qrels": 10828,
             "passages": 12841,
             "passages_without_text": 0,
+            "runs": 63,
         },
     }
 )

@@ -7,7 +7,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -19,10 +19,29 @@ from api import jobs, webhooks
 from api.models import Delivery, Event
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
-from core.lists import ListFilter, Listing, choice_filter
+from core.lists import Columns, ListFilter, Listing, choice_filter, render_lists
 from core.people_views import lab_of
 
 log = logging.getLogger(__name__)
+WEBHOOK_COLUMNS: Columns = {
+    "webhook": "pk",
+    "url": "url",
+    "events": lambda webhook: " ".join(webhook.events),
+    "added": "created_at",
+    "failing_since": "failing_since",
+    "disabled": "disabled_at",
+    "why_disabled": "disabled_why",
+}
+DELIVERY_COLUMNS: Columns = {
+    "message": "message",
+    "event": "event",
+    "happened": "made_at",
+    "tries": "tries",
+    "last_try": "tried_at",
+    "next_try": "next_try_at",
+    "taken": "delivered_at",
+    "problem": "problem",
+}
 
 
 class WebhookForm(forms.Form):
@@ -35,7 +54,7 @@ class WebhookForm(forms.Form):
         widget=forms.URLInput,
     )
     events = forms.MultipleChoiceField(
-        label=gettext_lazy("It is told when"), choices=Event.choices, widget=forms.CheckboxSelectMultiple
+        label=gettext_lazy("Send a message when"), choices=Event.choices, widget=forms.CheckboxSelectMultiple
     )
 
 
@@ -52,7 +71,7 @@ class DeliveryFilter(ListFilter):
 @login_required
 @require_http_methods(["GET", "POST"])
 @sensitive_variables("secret")
-def webhooks_page(request: Request, pk: int) -> HttpResponse:
+def webhooks_page(request: Request, pk: int) -> HttpResponseBase:
     """A lab's webhooks. POST adds one, and shows its secret this once."""
     lab, form, status, secret = lab_of(request, pk), WebhookForm(), 200, ""
     if request.method == "POST":
@@ -65,20 +84,20 @@ def webhooks_page(request: Request, pk: int) -> HttpResponse:
                 status = refuse_in(form, error)
             else:
                 form, status = WebhookForm(), 201
-    listing = Listing(request, webhooks.webhooks_of(lab))
+    listing = Listing(request, webhooks.webhooks_of(lab), columns=WEBHOOK_COLUMNS)
     context = {"lab": lab, "form": form, "secret": secret, "listing": listing}
-    return render(request, "api/webhooks.html", context, status=status)
+    return render_lists(request, "api/webhooks.html", context, status=status)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def webhook_page(request: Request, pk: int, webhook_pk: int) -> HttpResponse:
+def webhook_page(request: Request, pk: int, webhook_pk: int) -> HttpResponseBase:
     """One webhook, and what it was told. POST changes its address and events."""
     return _show(request, pk, webhook_pk)
 
 
 @sensitive_variables("secret")
-def _show(request: Request, pk: int, webhook_pk: int, secret: str = "") -> HttpResponse:
+def _show(request: Request, pk: int, webhook_pk: int, secret: str = "") -> HttpResponseBase:
     lab = lab_of(request, pk)
     webhook = webhooks.webhook_in(lab, webhook_pk)
     form, status = WebhookForm(initial={"url": webhook.url, "events": webhook.events}), 200
@@ -98,15 +117,15 @@ def _show(request: Request, pk: int, webhook_pk: int, secret: str = "") -> HttpR
         "webhook": webhook,
         "form": form,
         "secret": secret,
-        "listing": Listing(request, rows, narrow=DeliveryFilter),
+        "listing": Listing(request, rows, narrow=DeliveryFilter, columns=DELIVERY_COLUMNS),
     }
-    return render(request, "api/webhook.html", context, status=status)
+    return render_lists(request, "api/webhook.html", context, status=status)
 
 
 @login_required
 @require_POST
 @sensitive_variables("secret")
-def webhook_act(request: Request, pk: int, webhook_pk: int, action: str) -> HttpResponse:
+def webhook_act(request: Request, pk: int, webhook_pk: int, action: str) -> HttpResponseBase:
     """Test, enable, disable, delete it, or make a new secret, which is shown this once."""
     webhook, at = webhooks.webhook_in(lab_of(request, pk), webhook_pk), timezone.now()
     if action == "secret":

@@ -3,7 +3,8 @@
 The peer is the algorithm of the MS MARCO evaluation script, written plainly: for each query a list of 1000 slots,
 filled line by line, then a look for passages that repeat. Both read the same generated file (TREC, 6,980 queries of
 1000 hits), each in a process of its own, by turns; time is the CPU of the whole process, memory its peak, with imports.
-Making pools and playing tournaments have no peer of their own: what is judged is their share of the same peer's CPU.
+Making pools, playing tournaments and planning rounds have no peer of their own: what is judged is their share of the
+same peer's CPU. Scores by Compat are judged against Compat computed as it is defined, with sets.
 
     python -m benchmarks.evaluation            judged: exits with 1 if a limit is broken
     python -m benchmarks.evaluation --small    a quick look at whether all of it still runs; times are not judged
@@ -20,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,18 +29,22 @@ TIME_RATIO = 0.5
 MEMORY_RATIO = 1.5
 POOL_RATIO = 0.1
 TOURNAMENT_RATIO = 0.1
+PLAN_RATIO = 0.5
+COMPAT_RATIO = 0.02
 HITS = 1000
 RUNS = 16
 ROUNDS = 3
+DEEP = 30  # passages of a pool that is judged in rounds
 
 
 class Scale(NamedTuple):
     queries: int
     pairs: int
+    compat: int
 
 
-FULL = Scale(queries=6_980, pairs=141_887)
-SMALL = Scale(queries=100, pairs=2_000)
+FULL = Scale(queries=6_980, pairs=141_887, compat=63)
+SMALL = Scale(queries=100, pairs=2_000, compat=2)
 
 
 class Usage(NamedTuple):
@@ -63,12 +68,18 @@ def main() -> int:
     scale = SMALL if options.small else FULL
     with tempfile.TemporaryDirectory(prefix="bestknown-bench-") as folder:
         best = _read(Path(folder), scale)
-        verdicts = [*_reading(best), _pooling(Path(folder), scale, best["peer"]), _tournaments(scale, best["peer"])]
+        verdicts = [
+            *_reading(best),
+            _pooling(Path(folder), scale, best["peer"]),
+            _tournaments(scale, best["peer"]),
+            _planning(scale, best["peer"]),
+            _compat(scale),
+        ]
     good = True
     for name, value, limit in verdicts:
         verdict = "not judged" if options.small else "PASS" if value <= limit else "FAIL"
         good = good and verdict != "FAIL"
-        print(f"{verdict:<10}  {name}: {value:.2f} (limit {limit:g})")
+        print(f"{verdict:<10}  {name}: {value:.3g} (limit {limit:g})")
     return 0 if good else 1
 
 
@@ -109,6 +120,20 @@ def _tournaments(scale: Scale, peer: Usage) -> tuple[str, float, float]:
     return "tournaments, CPU against the peer's", seconds / peer.seconds, TOURNAMENT_RATIO
 
 
+def _planning(scale: Scale, peer: Usage) -> tuple[str, float, float]:
+    seconds = min(_answer("plan", str(scale.queries))["seconds"] for _ in range(ROUNDS))
+    print(f"planning the first and the second round of {scale.queries:,} pools of {DEEP}: {seconds:.2f} s of CPU, each")
+    return "planning a round, CPU against the peer's", seconds / peer.seconds, PLAN_RATIO
+
+
+def _compat(scale: Scale) -> tuple[str, float, float]:
+    ours, definition = (
+        min(_answer("compat", way, str(scale.compat))["seconds"] for _ in range(ROUNDS)) for way in ("ours", "peer")
+    )
+    print(f"Compat of {scale.compat} runs: {ours:.2f} s of CPU, and {definition:.2f} s by its definition")
+    return "Compat, CPU against its definition", ours / definition, COMPAT_RATIO
+
+
 def _answer(*arguments: str) -> dict[str, float]:
     command = [sys.executable, "-m", "benchmarks.evaluation", "--child", *arguments]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
@@ -130,6 +155,8 @@ def _child(what: str, *arguments: str) -> int:
         "store": _store,
         "pool": _pool,
         "play": _play,
+        "plan": _plan,
+        "compat": _score_compat,
     }
     seconds = works[what](*arguments)
     print(json.dumps({"megabytes": _peak_megabytes(), "seconds": seconds, "processor_seconds": time.process_time()}))
@@ -247,6 +274,79 @@ def _play(queries: str, pairs: str) -> float:
     if derived.incomplete or derived.single + sum(derived.deadlocks.values()) != int(queries):
         raise SystemExit("not every pool was played")
     return seconds
+
+
+def _plan(queries: str) -> float:
+    """The slower of the first round, of which nothing is judged, and the second, before which the first is replayed."""
+    from evaluation.files.preferences import Preference
+    from evaluation.judging.rounds import Settings, replay_all
+
+    draw = random.Random(20220714)
+    pools = {str(query): [f"{query}-{number}" for number in range(DEEP)] for query in range(int(queries))}
+    preferences: list[Preference] = []
+    slowest = 0.0
+    for number in (1, 2):
+        started = time.process_time()
+        statuses = replay_all(pools, preferences, Settings())
+        slowest = max(slowest, time.process_time() - started)
+        if {status.round for status in statuses.values()} != {number}:
+            raise SystemExit(f"not every pool is in round {number}")
+        preferences += [
+            Preference(query, *pair, draw.choice(pair))
+            for query, status in statuses.items()
+            for pair in status.requests
+        ]
+    return slowest
+
+
+def _score_compat(way: str, count: str) -> float:
+    """Runs of 1,000 hits for 50 queries with 200 judged passages each, by us, or with sets down to every depth."""
+    import numpy as np
+    import pyarrow as pa
+
+    from evaluation.files.artifact import RunArtifact
+    from evaluation.files.qrels import Entry, Qrels
+    from evaluation.measures.named import COMPAT_DEPTH, PERSISTENCE, Measure, Scorer
+
+    draw = np.random.default_rng(20220715)
+    queries = [str(number) for number in range(50)]
+    ids = pa.array([f"d{number}" for number in range(2 * HITS)])
+    entries = [Entry(query, f"d{at}", int(draw.integers(0, 5))) for query in queries for at in range(0, 2 * HITS, 10)]
+    qrels = Qrels.of(entries)
+    starts = np.arange(0, (len(queries) + 1) * HITS, HITS)
+    runs = []
+    for _ in range(int(count)):
+        flat = np.concatenate([draw.permutation(2 * HITS)[:HITS] for _ in queries]).astype(np.int32)
+        runs.append(RunArtifact(HITS, tuple(queries), ids, starts, flat, flat, np.full(len(queries), HITS), flat))
+    lists = [run.top("score", HITS) for run in runs]
+    started = time.process_time()
+    if way == "ours":
+        scorer = Scorer(qrels)
+        values = [scorer.score(run, [Measure("Compat")], "score")[0].tolist() for run in runs]
+        seconds = time.process_time() - started
+        if abs(values[0][0] - _overlap(lists[0]["0"], qrels.grades["0"], PERSISTENCE, COMPAT_DEPTH)) > 1e-9:
+            raise SystemExit("another value than the definition's")
+        return seconds
+    for own in lists:
+        for query in queries:
+            _overlap(own[query], qrels.grades[query], PERSISTENCE, COMPAT_DEPTH)
+    return time.process_time() - started
+
+
+def _overlap(ranking: Sequence[str], grades: Mapping[str, int], p: float, depth: int) -> float:
+    place = {passage: number for number, passage in enumerate(ranking)}
+    good = [passage for passage, grade in grades.items() if grade > 0]
+    ideal = sorted(good, key=lambda passage: (-grades[passage], place.get(passage, len(place))))
+    sums = []
+    for one in (ranking, ideal):
+        of_one, of_ideal, total, weight = set[str](), set[str](), 0.0, 1.0
+        for at in range(depth):
+            of_one.update(one[at : at + 1])
+            of_ideal.update(ideal[at : at + 1])
+            total += weight * len(of_one & of_ideal) / (at + 1)
+            weight *= p
+        sums.append(total)
+    return sums[0] / sums[1]
 
 
 def _sizes(queries: int, pairs: int, draw: random.Random) -> list[int]:

@@ -1,8 +1,8 @@
 """How fast all entries of a leaderboard are scored on a new version of its preference qrels.
 
-160 entries of 6,980 queries are read from their artifacts of the top 10, and scored exactly. The peer is an evaluation
-script's algorithm, written plainly: it reads the same tops as lines, into a list for each query. What is judged is
-seconds of CPU, and on a slow machine the share of the peer's.
+160 entries of 6,980 queries are read from what the site keeps of their first ten passages, sealed, and scored exactly.
+The peer is an evaluation script's algorithm, written plainly: it reads the same passages as lines, into a list for each
+query. What is judged is seconds of CPU, and on a slow machine the share of the peer's.
 
     python -m benchmarks.upkeep            judged: exits with 1 if a limit is broken
     python -m benchmarks.upkeep --small    a quick look at whether all of it still runs; times are not judged
@@ -11,9 +11,9 @@ seconds of CPU, and on a slow machine the share of the peer's.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
-from io import BytesIO
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -41,32 +41,35 @@ def main() -> int:
     )
     parser.add_argument("--small", action="store_true", help="few entries and queries, no limits")
     options = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")  # whose key seals
     scale = SMALL if options.small else FULL
     runs = [_run(number, scale) for number in range(scale.entries)]
     answers = {
         str(query): (str(1_000_000 + query * 100 + query % 7),) + ((str(query * 100),) if query % 11 == 0 else ())
         for query in range(scale.queries)
     }
-    files = [_packed(run) for run in runs]
+    files = [_sealed(run) for run in runs]
     texts = [_lines(run) for run in runs[:PEERS]]
     ours, peer = (min(times) for times in zip(*(_once(files, texts, answers) for _ in range(ROUNDS)), strict=True))
     ratio = ours / (peer * len(files) / len(texts))
     good = ours <= LIMIT_SECONDS or ratio <= LIMIT_RATIO
     verdict = "not judged" if options.small else "PASS" if good else "FAIL"
     print(
-        f"{verdict:<10}  re-scoring {scale.entries} entries of {scale.queries:,} queries from their artifacts: "
+        f"{verdict:<10}  re-scoring {scale.entries} entries of {scale.queries:,} queries from sealed files: "
         f"{ours:.2f} s of CPU (limit {LIMIT_SECONDS:g}), {ratio:.2f} of a plain script's (limit {LIMIT_RATIO:g})"
     )
     return 0 if good or options.small else 1
 
 
 def _once(files: list[bytes], texts: list[list[str]], answers: dict[str, tuple[str, ...]]) -> tuple[float, float]:
-    from evaluation.files.artifact import RunArtifact
+    from core.sealing import unseal_bytes
+    from evaluation.files.tops import RunTop
     from evaluation.statistics.rescoring import Rescoring, mean_reciprocal
 
+    unseal_bytes(files[0])  # deriving the key once takes no part
     started = time.process_time()
     rescoring = Rescoring(answers, K)
-    means = [mean_reciprocal(rescoring.places(RunArtifact.load(BytesIO(file)), "rank")) for file in files]
+    means = [mean_reciprocal(rescoring.places_in(RunTop.unpack(unseal_bytes(file), name="top"))) for file in files]
     ours = time.process_time() - started
     started = time.process_time()
     plain = [_plain(lines, answers) for lines in texts]
@@ -96,10 +99,13 @@ def _lines(run: RunArtifact) -> list[str]:
     return [f"{query}\t{passage}\t{place}\n" for query, own in tops.items() for place, passage in enumerate(own, 1)]
 
 
-def _packed(run: RunArtifact) -> bytes:
-    file = BytesIO()
-    run.save(file)
-    return file.getvalue()
+def _sealed(run: RunArtifact) -> bytes:
+    from core.sealing import seal_bytes
+    from evaluation.files.tops import top_of
+
+    top = top_of(run, "rank", K)
+    assert top is not None
+    return seal_bytes(top.pack())
 
 
 def _run(number: int, scale: Scale) -> RunArtifact:

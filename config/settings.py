@@ -34,6 +34,8 @@
 | MARKETPLACE_URL | the marketplace that campaigns are published to | in development that of make run |
 | MARKETPLACE_SUBMIT_HOST | where its frames post finished work | MARKETPLACE_URL |
 | MARKETPLACE_NOTIFICATION_SECRET | the secret of the access key that its notifications are signed with | none taken |
+| PROLIFIC_API_URL | where Prolific's API answers | https://api.prolific.com/api/v1/ |
+| PROLIFIC_APP_URL | where Prolific's participants go back to with a completion code | https://app.prolific.com |
 """
 
 import ipaddress
@@ -240,6 +242,8 @@ CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {
     "platforms.jobs.reconcile": {"queue": "default"},  # it asks about every HIT that can still change
     "platforms.jobs.watch_balances": {"queue": "default"},
+    "platforms.jobs.hear": {"queue": "default"},
+    "platforms.jobs.keep_notifications": {"queue": "default"},
     "platforms.jobs.compare": {"queue": "default"},
     "platforms.jobs.messages": {"queue": "default"},
     "platforms.jobs.*": {"queue": "money"},
@@ -255,6 +259,8 @@ CELERY_TASK_ROUTES = {
     "leaderboards.upkeep.jobs.*": {"queue": "compute"},
     "tasks.jobs.*": {"queue": "compute"},
     "leaderboards.jobs.send_mails": {"queue": "default"},
+    "leaderboards.jobs.forget": {"queue": "default"},
+    "leaderboards.jobs.draw_spot_checks": {"queue": "default"},
     "leaderboards.jobs.*": {"queue": "compute"},
     "api.jobs.*": {"queue": "default"},
     "core.jobs.*": {"queue": "default"},
@@ -281,6 +287,7 @@ CELERY_BEAT_SCHEDULE = {
     "pack campaigns that wait": {"task": "tasks.jobs.pack_waiting_campaigns", "schedule": 30.0},
     "publish HITs and send planned calls": {"task": "platforms.jobs.publish", "schedule": 15.0},
     "ask platforms what was submitted": {"task": "platforms.jobs.sync", "schedule": 60.0},
+    "keep platforms' notifications on": {"task": "platforms.jobs.keep_notifications", "schedule": 60.0},
     "read and send messages": {"task": "platforms.jobs.messages", "schedule": 60.0},
     "check the test pairs of confirmed work": {"task": "judgments.jobs.check", "schedule": 60.0},
     "count what workers did": {"task": "judgments.jobs.summarize", "schedule": 20.0},
@@ -297,8 +304,16 @@ CELERY_BEAT_SCHEDULE = {
     "keep the answers of leaderboards current": {"task": "leaderboards.upkeep.jobs.keep_up", "schedule": 60.0},
     "finish campaigns": {"task": "results.jobs.finish_campaigns", "schedule": 60.0},
     "evaluate submissions to leaderboards": {"task": "leaderboards.jobs.evaluate", "schedule": 20.0},
+    "publish the eval qrels of closed seasons": {"task": "leaderboards.jobs.publish_qrels", "schedule": 900.0},
+    "check how sure the orders of leaderboards are": {"task": "leaderboards.jobs.check_orders", "schedule": 3600.0},
+    "draw entries of leaderboards for spot checks": {"task": "leaderboards.jobs.draw_spot_checks", "schedule": 3600.0},
     "score runs on dev queries": {"task": "leaderboards.jobs.score_dev", "schedule": 20.0},
     "mail what happened to submissions": {"task": "leaderboards.jobs.send_mails", "schedule": 30.0},
+    "delete files of leaderboards that no row names": {
+        "task": "leaderboards.jobs.delete_unnamed_files",
+        "schedule": 6 * 3600.0,
+    },
+    "forget invitations to leaderboards that have expired": {"task": "leaderboards.jobs.forget", "schedule": 3600.0},
     "forget old tokens and answers of the API": {"task": "api.jobs.clear", "schedule": 3600.0},
     "tell webhooks what happened": {"task": "api.jobs.deliver", "schedule": 15.0},
     "tell webhooks how much work was submitted": {"task": "api.jobs.count_submitted", "schedule": 300.0},
@@ -341,6 +356,7 @@ BOARD_UPLOAD_MEGABYTES = env.int("BOARD_UPLOAD_MEGABYTES", default=200)
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000
+DATA_UPLOAD_MAX_NUMBER_FILES = 200  # of one request, and of one upload into a collection
 
 # People
 AUTH_USER_MODEL = "core.User"
@@ -476,6 +492,12 @@ SPECTACULAR_SETTINGS = {  # manage.py spectacular describes the API in api/opena
         "PublicationState": "platforms.models.Publication.State",
         "PaymentState": "platforms.models.Payment.State",
         "BoardSubmissionState": "leaderboards.models.Submission.State",
+        "BoardDecisionKind": "leaderboards.models.Decision.Kind",
+        "BoardDecisionWanted": "api.organizing_shapes.DECISIONS",
+        "MetadataRequestKind": "leaderboards.models.MetadataRequest.Kind",
+        "MetadataRequestState": "leaderboards.models.MetadataRequest.State",
+        "DevScoringState": "leaderboards.models.DevScoring.State",
+        "UpkeepRoundState": "leaderboards.models.UpkeepRound.State",
         "AssignmentState": "tasks.models.Assignment.State",
         "TestPairState": "tasks.models.TestPair.State",
         "DecisionKind": "judgments.models.Decision.Kind",
@@ -557,3 +579,6 @@ if not MARKETPLACE_URL and DEVELOPMENT:
 MARKETPLACE_SUBMIT_HOST = env.str("MARKETPLACE_SUBMIT_HOST", default=MARKETPLACE_URL).rstrip("/")
 # Without it no notifications are taken, and submitted work is found by asking.
 MARKETPLACE_NOTIFICATION_SECRET = env.str("MARKETPLACE_NOTIFICATION_SECRET", default="")
+# Prolific has no sandbox: other addresses are those of something that answers as Prolific does, for a trial.
+PROLIFIC_API_URL = env.str("PROLIFIC_API_URL", default="https://api.prolific.com/api/v1/").rstrip("/") + "/"
+PROLIFIC_APP_URL = env.str("PROLIFIC_APP_URL", default="https://app.prolific.com").rstrip("/")

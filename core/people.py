@@ -106,24 +106,47 @@ def _lock(lab_id: int) -> None:
 # --- invitations
 
 
-def invitation_address(invitation: MemberInvitation, *, by_mail: bool = False) -> str:
-    """The link that lets somebody join: signed, and worth nothing without its row. The one that is mailed is another
-    than the one that is shown, since it proves that whoever opens it reads that mail.
+def invitation_gone() -> NotYours:
+    """What is said of a link that leads nowhere (any more)."""
+    return NotYours(_("This invitation is no longer valid: it was used, revoked or has expired. Ask for a new one."))
+
+
+def invitation_link(name: str, salt: str, key: int, by_mail: bool) -> str:
+    """The address of a page for whoever is invited: signed, and worth nothing without the row of this key.
+
+    The one that is mailed is another than the one that is shown, since it proves that whoever opens it reads that mail.
     """
-    token = signing.dumps([invitation.pk, by_mail], salt=_INVITED)
-    return f"{settings.SITE_URL}{reverse('core:invited', args=[token])}"
+    token = signing.dumps([key, by_mail], salt=salt)
+    return f"{settings.SITE_URL.rstrip('/')}{reverse(name, args=[token])}"
+
+
+def invitation_read(token: str, salt: str) -> tuple[int, bool]:
+    """The key in a link, and whether the link was mailed. Raises NotYours for what this site has not signed."""
+    try:
+        key, by_mail = signing.loads(token, salt=salt)
+    except signing.BadSignature as error:
+        raise invitation_gone() from error
+    return key, bool(by_mail)
+
+
+def user_add(user: User) -> None:
+    """Save somebody who is new, and who has an address only if it is proven theirs."""
+    user.save()
+    if user.email:
+        EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+
+
+def invitation_address(invitation: MemberInvitation, *, by_mail: bool = False) -> str:
+    """The link that lets somebody join."""
+    return invitation_link("core:invited", _INVITED, invitation.pk, by_mail)
 
 
 def invitation_at(token: str, at: datetime) -> Invited:
     """The open invitation of a link. Raises NotYours if it was taken or revoked, has expired, or never was one."""
-    gone = NotYours(_("This invitation is no longer valid: it was used, revoked or has expired. Ask for a new one."))
-    try:
-        key, by_mail = signing.loads(token, salt=_INVITED)
-    except signing.BadSignature as error:
-        raise gone from error
+    key, by_mail = invitation_read(token, _INVITED)
     found = open_invitations(at).filter(pk=key).select_related("lab").first()
     if found is None:
-        raise gone
+        raise invitation_gone()
     return Invited(found, by_mail)
 
 
@@ -172,14 +195,11 @@ def invitation_accept(*, invitation: MemberInvitation, user: User, at: datetime)
     """Join a lab, as a new user (not saved yet, with an address only if it is proven theirs) or as one who is in
     others. Raises NotYours if somebody was faster.
     """
-    is_new = user.pk is None
-    if is_new:
-        user.save()
+    if user.pk is None:
+        user_add(user)
     taken = open_invitations(at).filter(pk=invitation.pk).update(accepted_at=at, accepted_by=user)
     if not taken:
-        raise NotYours(_("This invitation is no longer valid: it was used, revoked or has expired. Ask for a new one."))
-    if is_new and user.email:
-        EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+        raise invitation_gone()
     _lock(invitation.lab_id)
     membership, is_new_here = Membership.objects.get_or_create(
         lab=invitation.lab, user=user, defaults={"role": invitation.role}

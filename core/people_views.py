@@ -1,5 +1,6 @@
 """The pages about people: a lab's people, joining by invitation, and one's own account."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from allauth.account.utils import perform_login
@@ -12,7 +13,7 @@ from django.contrib import messages
 from django.contrib.auth.forms import SetPasswordMixin
 from django.core.mail import send_mail
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
+from django.http.response import HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -221,15 +222,34 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
         raise TooManyTries(_("There have been too many attempts. Please wait a minute and try again."))
     at = timezone.now()
     invitation, by_mail = lab_people.invitation_at(token, at)
-    context: dict[str, Any] = {"invitation": invitation}
+
+    def accept(user: User) -> str:
+        is_new = user.pk is None
+        lab_people.invitation_accept(invitation=invitation, user=user, at=at)
+        if is_new:
+            return reverse("core:account")
+        messages.success(request, _("You are now a member of “%(lab)s”.") % {"lab": invitation.lab})
+        return reverse("pools:campaigns")
+
+    # An address counts once it is proven: by this mail, or later by another (Your account).
+    email = invitation.email if by_mail else ""
+    return invited_page(request, "core/invited.html", {"invitation": invitation}, email=email, accept=accept)
+
+
+def invited_page(
+    request: HttpRequest, template: str, context: Mapping[str, Any], *, email: str, accept: Callable[[User], str]
+) -> HttpResponse:
+    """Let whoever is invited choose a name and a password, or, logged in, accept with one press.
+
+    `accept` takes the user, who is not saved yet if new, and gives the address that is next.
+    """
     if request.user.is_authenticated:
         if request.method == "GET":
-            return render(request, "core/invited.html", context)
-        lab_people.invitation_accept(invitation=invitation, user=request.user, at=at)
-        messages.success(request, _("You are now a member of “%(lab)s”.") % {"lab": invitation.lab})
-        return see_other("pools:campaigns")
-    # An address counts once it is proven: by this mail, or later by another (Your account).
-    new = User(email=invitation.email if by_mail else "")
+            return render(request, template, context)
+        response: HttpResponse = HttpResponseRedirect(accept(request.user))
+        response.status_code = 303
+        return response
+    new = User(email=email)
     form, status = JoinForm(instance=new), 200
     if request.method == "POST":
         form, status = JoinForm(request.POST, instance=new), 400
@@ -237,13 +257,13 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
             user = form.save(commit=False)
             user.set_password(form.cleaned_data["password1"])
             try:
-                lab_people.invitation_accept(invitation=invitation, user=user, at=at)
+                following = accept(user)
             except Refused as error:
                 status = refuse_in(form, error)
             else:
-                response: HttpResponse = perform_login(request, user, redirect_url=reverse("core:account"))
-                return response
-    return render(request, "core/invited.html", context | {"form": form}, status=status)
+                entered: HttpResponse = perform_login(request, user, redirect_url=following)
+                return entered
+    return render(request, template, {**context, "form": form}, status=status)
 
 
 # --- one's own account

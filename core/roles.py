@@ -56,7 +56,10 @@ WORDS: dict[Right, Promise] = {
     R.DESIGN: gettext_lazy("create and change collections, campaigns, test pairs, wording and panels"),
     R.SPEND: gettext_lazy("set terms, publish and pay"),
     R.DECIDE: gettext_lazy("decide about work and workers"),
-    R.MANAGE: gettext_lazy("manage the lab's name and people, its pay floor, its webhooks and its data protection"),
+    R.MANAGE: gettext_lazy(
+        "manage the lab's name and people, its pay floor, its accounts at platforms, its webhooks and its data "
+        "protection"
+    ),
     R.SITE: gettext_lazy("administer this site"),
 }
 
@@ -123,6 +126,8 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "judging:declined": R.PUBLIC,
     "judging:declined_in_frame": R.PUBLIC,
     "judging:arrive": R.PUBLIC,
+    "judging:visit": R.PUBLIC,
+    "judging:visit_declined": R.PUBLIC,
     "judging:home": R.PUBLIC,
     "judging:consent": R.PUBLIC,
     "judging:take": R.PUBLIC,
@@ -137,6 +142,7 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "judging:finish": R.PUBLIC,
     "judging:leave": R.PUBLIC,
     "judging:done": R.PUBLIC,
+    "platforms:account_notifications": R.PUBLIC,  # signed by the platform
     "platforms:notifications": R.PUBLIC,  # signed by the platform
     # lists over somebody's labs
     "pools:campaigns": R.SIGNED_IN,
@@ -190,6 +196,7 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "platforms:template_default": R.DESIGN,
     "platforms:template_delete": R.DESIGN,
     "platforms:pay_floor": R.MANAGE,
+    "platforms:lab_account": R.MANAGE,
     "platforms:consequences": R.DESIGN,
     "platforms:draft_reach": R.SEE,
     "tasks:trial": R.SEE,
@@ -210,6 +217,8 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "tasks:wording": (R.SEE, R.DESIGN),
     "tasks:panel": R.DESIGN,  # whoever has a personal link can work in that person's name
     "tasks:panel_links": R.DESIGN,
+    "tasks:outside_panel": R.DESIGN,
+    "tasks:outside_panel_delete": R.DESIGN,
     "platforms:move": R.DESIGN,
     # a campaign at a platform
     "platforms:publication": R.SEE,
@@ -229,6 +238,7 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "platforms:compensations": R.SEE,
     "platforms:compensate": R.SPEND,
     "platforms:decline": R.DECIDE,
+    "platforms:adjustment": (R.SEE, R.SPEND),
     "platforms:messages": R.SEE,
     "platforms:conversation": (R.SEE, R.DECIDE),
     "platforms:message_set_aside": R.DECIDE,
@@ -288,6 +298,8 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "boards:board": R.PUBLIC,
     "boards:entry": R.PUBLIC,
     "boards:time": R.PUBLIC,
+    "boards:costs": R.PUBLIC,
+    "boards:order": R.PUBLIC,
     "boards:policy": R.PUBLIC,
     "boards:compare": R.PUBLIC,
     "boards:terms": R.PUBLIC,
@@ -315,10 +327,12 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "leaderboards:submission_act": R.SIGNED_IN,
     "leaderboards:board_new": R.MAINTAIN,
     "leaderboards:organize": R.SEE,
+    "leaderboards:order": R.MAINTAIN,
     "leaderboards:board_edit": R.MAINTAIN,
     "leaderboards:policy_new": R.MAINTAIN,
     "leaderboards:season_new": R.MAINTAIN,
     "leaderboards:board_act": R.MAINTAIN,
+    "leaderboards:export": R.MAINTAIN,
     "leaderboards:decide": R.MAINTAIN,
     # the audit and data protection
     "audit:entries": R.MANAGE,

@@ -30,7 +30,7 @@ from judgments.models import (
 )
 from platforms.models import Publication, TermsVersion
 from pools.models import Campaign, Pair
-from tasks.models import Assignment, Consent, Hit, Invitation, Item, Practice, TestPair, Worker
+from tasks.models import Assignment, Consent, Hit, Invitation, Item, PanelVisit, Practice, TestPair, Worker
 
 NAMED = 5  # of what stands in the way, by name
 
@@ -100,7 +100,7 @@ def _obstacles(campaign: Campaign, at: datetime) -> list[str]:
         found.append(
             _(
                 "It was published at a platform: its payments and calls are the ledger, which has to agree with the "
-                "platform's, and may be needed for taxes. Erase who its workers are instead."
+                "platform's, and may be needed for taxes. Erase its workers' identities instead."
             )
         )
     versions = [f"{version.collection} {version.number}" for version in campaign.versions.order_by("pk")[:NAMED]]
@@ -133,6 +133,7 @@ def _only_here(campaign: Campaign) -> QuerySet[Worker]:
         Assignment.objects.exclude(campaign=campaign),
         Invitation.objects.exclude(campaign=campaign),
         Consent.objects.exclude(text__campaign=campaign),
+        PanelVisit.objects.exclude(panel__campaign=campaign),
         Decision.objects.exclude(campaign=campaign),
     ):
         workers = workers.exclude(pk__in=elsewhere.values_list("worker_id", flat=True))
@@ -167,6 +168,7 @@ def whole_erase(*, campaign: Campaign, at: datetime, why: str = "") -> CampaignP
         with connection.cursor() as cursor:
             cursor.execute("SELECT judgments_erase_campaign(%s)", [campaign.pk])
         Practice.objects.filter(campaign=campaign).delete()
+        PanelVisit.objects.filter(panel__campaign=campaign).delete()
         Assignment.objects.filter(campaign=campaign).delete()
         Item.objects.filter(hit__campaign=campaign).delete()
         Consent.objects.filter(text__campaign=campaign).delete()

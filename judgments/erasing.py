@@ -18,17 +18,20 @@ from core.audit.origin import because
 from core.audit.services import entry_note, worker_forget
 from core.errors import NotNow
 from core.models import Lab
+from core.progress import Report, silent
 from judgments.exports import pseudonym
 from judgments.models import BulkRow, Decision, Judgment, PairReport, Retention, WorkerNote
 from platforms.erased import erased_name
 from platforms.models import Alarm, Message, Operation, Payment, Publication, Submission
 from platforms.reviewing import GRACE
 from pools.models import Campaign
-from tasks.models import Assignment, Consent, Invitation, Practice, Worker
+from tasks.models import Assignment, Consent, Invitation, PanelVisit, Platform, Practice, Worker
 
 PSEUDONYM_LENGTH = 16
 LOST = timedelta(days=1)  # a message that is still being sent: its process has died
 log = logging.getLogger(__name__)
+
+_ERASED = "erased-"  # begins what stands in for the id of a session
 
 
 class Plan(NamedTuple):
@@ -70,7 +73,10 @@ def workers_called(labs: QuerySet[Lab], words: str) -> QuerySet[Worker]:
     if not words:
         return Worker.objects.none()
     submitted = Submission.objects.filter(platform_worker_id=words, assignment__isnull=False)
-    known = Q(external_id=words) | Q(label__iexact=words) | Q(pk__in=submitted.values("assignment__worker"))
+    at_a_panel = Q(platform=Platform.PANEL, external_id__endswith=f": {words}")  # after the panel's name
+    known = (
+        Q(external_id=words) | at_a_panel | Q(label__iexact=words) | Q(pk__in=submitted.values("assignment__worker"))
+    )
     if words.isdecimal() and len(words) < PSEUDONYM_LENGTH:
         known |= Q(pk=int(words))
     if len(words) == PSEUDONYM_LENGTH:
@@ -129,8 +135,9 @@ def erasure_plan(worker: Worker, *, at: datetime) -> Plan:
     said = rows.operations.exclude(request={}, result={}, error="")
     evidence = rows.payments.exclude(evidence={}, why="")
     goes = [
-        ("identity", _("name, platform's id and joining form of the worker"), named),
+        ("identity", _("the worker's name, platform id and what they entered when joining"), named),
         ("invitations", _("invitations and personal links"), Invitation.objects.filter(worker=worker).count()),
+        ("sessions", _("ids of sessions at a panel"), _named_visits(worker).count()),
         ("assignment_ids", _("assignments with a platform's id, a receipt or a digest of an address"), ids.count()),
         (
             "submissions",
@@ -291,6 +298,8 @@ def worker_erase(*, worker: Worker, at: datetime, why: str = "") -> Plan:
         Message.objects.filter(worker=worker).exclude(text="").update(subject="", text="", error="")
         BulkRow.objects.filter(worker=worker).exclude(error="").update(error="")
         Invitation.objects.filter(worker=worker).delete()
+        for visit in _named_visits(worker):
+            PanelVisit.objects.filter(pk=visit.pk).update(session=f"{_ERASED}{visit.pk}")
         with connection.cursor() as cursor:
             cursor.execute("SELECT judgments_forget_reasons(%s)", [worker.pk])
         worker.label = worker.external_id = ""
@@ -299,6 +308,10 @@ def worker_erase(*, worker: Worker, at: datetime, why: str = "") -> Plan:
         worker_forget(worker_id=worker.pk)
         entry_note(subject="erasure", action="worker", key=worker.pk, lab_id=worker.lab_id)
     return plan
+
+
+def _named_visits(worker: Worker) -> QuerySet[PanelVisit]:
+    return PanelVisit.objects.filter(worker=worker).exclude(session__startswith=_ERASED)
 
 
 def _erase_submission(submission: Submission) -> None:
@@ -337,11 +350,11 @@ def campaign_workers(campaign: Campaign) -> QuerySet[Worker]:
     return Worker.objects.filter(came, erased_at=None).distinct().select_related("lab").order_by("pk")
 
 
-def campaign_erase(*, campaign: Campaign, at: datetime, why: str = "") -> Erased:
+def campaign_erase(*, campaign: Campaign, at: datetime, why: str = "", report: Report | None = None) -> Erased:
     """Erase the workers of a closed campaign, each on their own; those with unsettled work, or work elsewhere, stay."""
     if campaign.state != Campaign.State.CLOSED:
         raise NotNow(_("The campaign is not closed: its workers are still needed."))
-    return _erase_each(campaign_workers(campaign), at=at, why=why)
+    return _erase_each(campaign_workers(campaign), at=at, why=why, report=report)
 
 
 def retention_set(*, lab: Lab, worker_days: int | None, audit_days: int | None) -> Retention:
@@ -369,9 +382,11 @@ def retention_keep(*, lab: Lab, days: int, at: datetime) -> Erased:
     )
 
 
-def _erase_each(workers: Iterable[Worker], *, at: datetime, why: str) -> Erased:
+def _erase_each(workers: Iterable[Worker], *, at: datetime, why: str, report: Report | None = None) -> Erased:
+    report, found = report or silent(), list(workers)
     erased, kept = 0, {}
-    for worker in workers:
+    for number, worker in enumerate(found):
+        report(_("Erasing the workers"), number, len(found))
         try:
             if Campaign.objects.filter(_takes_part(worker)).exclude(state=Campaign.State.CLOSED).exists():
                 raise NotNow(_("The worker takes part in a campaign that is not closed."))
@@ -411,6 +426,10 @@ def personal_data(worker: Worker) -> dict[str, Any]:
         "invitations": [
             {"campaign": campaigns[row.campaign_id].name} | _values(row, "created_at")
             for row in Invitation.objects.filter(worker=worker).order_by("pk")
+        ],
+        "panel_sessions": [
+            _values(row, "session", "came_at", "assignment_id")
+            for row in PanelVisit.objects.filter(worker=worker).order_by("pk")
         ],
         "consents": [
             {"campaign": row.text.campaign_id, "version": row.text.version, "text": row.text.text}

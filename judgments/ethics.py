@@ -6,7 +6,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils.html import strip_tags
-from django.utils.translation import get_language, override
+from django.utils.translation import get_language, ngettext, override
 from django.utils.translation import gettext as _
 
 from core.languages import language_of
@@ -95,24 +95,33 @@ def _work(campaign: Campaign) -> list[str]:
     said = [
         _(
             "A worker reads a question and two passages, and says which passage answers it better. A task has up to "
-            "%(items)d such comparisons, %(tests)d of them hidden test pairs, and must be finished within %(limit)d "
-            "minutes. Each comparison is judged by %(overlap)d different people."
+            "%(items)s (hidden test pairs among them: %(tests)d), and must be finished within %(limit)s. Each "
+            "comparison is judged by %(people)s."
         )
         % {
-            "items": campaign.items_per_hit,
+            "items": ngettext("%(n)d such comparison", "%(n)d such comparisons", campaign.items_per_hit)
+            % {"n": campaign.items_per_hit},
             "tests": campaign.tests_per_hit,
-            "limit": campaign.minutes_per_hit,
-            "overlap": campaign.overlap,
+            "limit": _minutes(campaign.minutes_per_hit),
+            "people": ngettext("%(n)d person", "%(n)d different people", campaign.overlap) % {"n": campaign.overlap},
         },
-        _("%(hits)s tasks, %(assignments)s assignments.")
-        % {"hits": counted(bill.hits), "assignments": counted(bill.assignments)},
+        _("%(hits)s, %(assignments)s.")
+        % {
+            "hits": ngettext("%(n)s task", "%(n)s tasks", bill.hits) % {"n": counted(bill.hits)},
+            "assignments": ngettext("%(n)s assignment", "%(n)s assignments", bill.assignments)
+            % {"n": counted(bill.assignments)},
+        },
     ]
     if (hours := work_hours(bill, pace)) is not None and pace is not None:
         said.append(
-            _("A task takes about %(minutes)d minutes, and all of the work about %(hours)s hours.")
-            % {"minutes": pace.minutes, "hours": hours}
+            _("A task takes about %(minutes)s, and all of the work about %(hours)s hours.")
+            % {"minutes": _minutes(pace.minutes), "hours": hours}
         )
     return said + _practice(campaign)
+
+
+def _minutes(count: float) -> str:
+    return ngettext("%(n)d minute", "%(n)d minutes", round(count)) % {"n": count}
 
 
 def _practice(campaign: Campaign) -> list[str]:
@@ -120,12 +129,15 @@ def _practice(campaign: Campaign) -> list[str]:
     pairs = practice_pairs_of(campaign)
     if not pairs:
         return []
-    facts = {"count": len(pairs), "minutes": practice_minutes(campaign), "needed": right_needed(campaign)}
+    facts = {"count": len(pairs), "minutes": _minutes(practice_minutes(campaign)), "needed": right_needed(campaign)}
     said = [
-        _(
+        ngettext(
+            "Before the first task, a worker compares %(count)d practice pair, and is then told which passage is "
+            "better, and why. This takes about %(minutes)s and is not paid separately. The answer is not used as data.",
             "Before the first task, a worker compares %(count)d practice pairs, and is told after each which passage "
-            "is better, and why. This takes about %(minutes)d minutes and is not paid separately. The answers are "
-            "not used as data."
+            "is better, and why. This takes about %(minutes)s and is not paid separately. The answers are not used "
+            "as data.",
+            len(pairs),
         )
         % facts
     ]
@@ -161,22 +173,27 @@ def _pay(campaign: Campaign) -> list[str]:
     if pace is None:
         return [*said, _("What that pays an hour is not known yet, as the passages have no texts.")]
     how = (
-        _("the median time of %(count)d finished assignments") % {"count": pace.measured}
+        ngettext(
+            "the time of %(count)d finished assignment",
+            "the median time of %(count)d finished assignments",
+            pace.measured,
+        )
+        % {"count": pace.measured}
         if pace.measured
         else _("the words to read, at a usual reading speed, and a moment for each choice")
     )
     said.append(
-        _("That is %(hourly)s an hour: %(reward)s × 60 ÷ %(minutes)d minutes. The time comes from %(how)s.")
+        _("That is %(hourly)s an hour: %(reward)s × 60 ÷ %(minutes)s. The time comes from %(how)s.")
         % {
             "hourly": dollars(pace.hourly),
             "reward": dollars(campaign.reward),
-            "minutes": pace.minutes,
+            "minutes": _minutes(pace.minutes),
             "how": how,
         }
     )
     if pace.practice:
-        text = _("With practice, the first task takes about %(minutes)d minutes, and pays %(hourly)s an hour.")
-        said.append(text % {"minutes": pace.minutes + pace.practice, "hourly": dollars(pace.first_hourly)})
+        text = _("With practice, the first task takes about %(minutes)s, and pays %(hourly)s an hour.")
+        said.append(text % {"minutes": _minutes(pace.minutes + pace.practice), "hourly": dollars(pace.first_hourly)})
     floor = _("It is below the site's floor of %(floor)s an hour.") if pace.is_low else ""
     return [*said, floor % {"floor": dollars(pace.floor)}] if floor else said
 

@@ -3,6 +3,9 @@
 from pathlib import Path
 
 import matplotlib as mpl
+from django.http import HttpResponse
+from django.utils import timezone
+from django.utils.text import slugify
 from django.utils.translation import get_language_info
 from django.utils.translation import gettext as _
 from fontTools.ttLib import TTFont
@@ -10,7 +13,8 @@ from fpdf import FPDF
 from fpdf.enums import Align
 
 from core.errors import Refused
-from judgments.ethics import Summary
+from judgments.ethics import Summary, ethics_summary
+from pools.models import Campaign
 
 FONTS = Path(mpl.get_data_path()) / "fonts" / "ttf"  # DejaVu Sans: Latin, Greek, Cyrillic, Arabic and Hebrew
 
@@ -50,6 +54,13 @@ def ethics_pdf(summary: Summary) -> bytes:
             _write(pdf, part.words, right_to_left=_is_right_to_left(part.lang))
             pdf.set_left_margin(22)
     return bytes(pdf.output())
+
+
+def ethics_response(campaign: Campaign) -> HttpResponse:
+    """The PDF of a campaign as a download. Raises NoGlyphs as ethics_pdf does."""
+    response = HttpResponse(ethics_pdf(ethics_summary(campaign, timezone.now())), content_type="application/pdf")
+    response["Content-Disposition"] = f'attachment; filename="ethics-{slugify(campaign.name) or campaign.pk}.pdf"'
+    return response
 
 
 def _write(pdf: FPDF, text: str, *, size: float = 10, style: str = "", right_to_left: bool = False) -> None:

@@ -4,12 +4,11 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
 from core.http import Request
 from judgments.ethics import ethics_summary
-from judgments.ethics_pdf import ethics_pdf
+from judgments.ethics_pdf import ethics_response
 from pools.views import campaign_of
 
 
@@ -26,7 +25,4 @@ def ethics(request: Request, pk: int) -> HttpResponse:
 @require_GET
 def ethics_file(request: Request, pk: int) -> HttpResponse:
     """The same as a PDF."""
-    campaign = campaign_of(request, pk)
-    response = HttpResponse(ethics_pdf(ethics_summary(campaign, timezone.now())), content_type="application/pdf")
-    response["Content-Disposition"] = f'attachment; filename="ethics-{slugify(campaign.name) or campaign.pk}.pdf"'
-    return response
+    return ethics_response(campaign_of(request, pk))

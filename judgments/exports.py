@@ -36,8 +36,8 @@ SETTINGS = (
     "sample_size", "seed", "overlap", "reuse", "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker",
     "leaves_per_worker", "minutes_per_hit", "report_share", "reports_per_pair", "practice", "practice_right",
     "practice_pairs", "exclusion", "partial", "method", "error_rate", "compare_depth", "comparisons", "baseline",
-    "compared_pairs", "teams_apart", "rank_by", "reward", "fee_rate", "redo_rate", "language", "title", "question",
-    "instructions",
+    "compared_pairs", "teams_apart", "rank_by", "measures", "reward", "fee_rate", "redo_rate", "language", "title",
+    "question", "instructions",
 )  # fmt: skip
 JUDGMENT_COLUMNS = (
     "judgment", "worker", "hit", "assignment", "position", "kind", "query", "a", "b", "left", "preferred", "shown_at",

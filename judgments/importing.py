@@ -3,7 +3,7 @@ other, but nobody can judge in it, and it cannot be published.
 """
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -23,9 +23,11 @@ from core.models import User
 from core.progress import Report, ReportedFile, silent
 from evaluation.errors import BadInput
 from evaluation.files.judgments import Made, read_judgments
+from evaluation.files.preferences import Preference
 from evaluation.files.textfiles import quote_value
 from evaluation.judging.pooling import canonical
 from judgments.models import Acceptance, Judgment
+from pools import reuse
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign, Candidate, Collection, Job, Pair, Pool, Upload
@@ -64,7 +66,8 @@ def judgments_import(
     pair again, the last judgment counts. `question` is what was asked, by which other campaigns know whether they may
     reuse the judgments.
 
-    Raises BadInput naming file and line, Refused if the collection has these judgments already, or cannot take them.
+    Raises BadInput naming file and line, Refused if the collection has these judgments already, imported or its own,
+    or cannot take them.
     """
     report = report or silent()
     if not collection.runs.exists():
@@ -85,6 +88,10 @@ def judgments_import(
             "These very judgments have already been imported, as the campaign %(name)s. They were not stored again."
         )
         raise Refused(text % {"name": same.name})
+    reuse.refuse_own(
+        collection,
+        Counter(Preference(one.query, *canonical(one.a, one.b), one.preferred) for one in made),
+    )
     report(_("Storing the judgments"))
     queries, passages = _known(collection, made, filename)
     works = _by_worker(made)

@@ -277,6 +277,15 @@ TEST_REPORT_COLUMNS: Columns = {
     "decided_at": "test.decided_at",
     "why_dropped": "test.why_dropped",
 }
+# Of notes, without their words.
+NOTE_COLUMNS: Columns = {
+    "note": "pk",
+    "worker": "assignment.worker_id",
+    "assignment": "assignment_id",
+    "written": "made_at",
+    "read_by": "read_by",
+    "read": "read_at",
+}
 # Without names: those on a panel leave in no file.
 PERSON_COLUMNS: Columns = {
     "worker": "pk",

@@ -3,7 +3,7 @@
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.csrf import csrf_exempt
@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from core.errors import NotYours
 from core.http import Request, see_other
-from core.lists import ListFilter, Listing, search_filter
+from core.lists import Columns, ListFilter, Listing, Sort, render_lists, search_filter
 from judgments import machines as machine_services
 from pools import background
 from pools.forms import MachineForm
@@ -19,12 +19,22 @@ from pools.models import Job
 from pools.views import ImportPage, collection_of, import_file
 
 IMPORT = ImportPage(Job.Kind.MACHINE, "judgments/machine_import.html", MachineForm, background.machine_ask)
-SORTS = {
+SORTS: dict[str, Sort] = {
     "name": "name",
     "model": "model",
     "answers": "answer_count",
     "pairs": "pair_count",
     "imported": "imported_at",
+}
+COLUMNS: Columns = {
+    "name": "name",
+    "model": "model",
+    "prompt": "prompt",
+    "answers": "answer_count",
+    "pairs": "pair_count",
+    "sha256": "sha256",
+    "imported": "imported_at",
+    "imported_by": "imported_by",
 }
 
 
@@ -36,12 +46,13 @@ class MachineFilter(ListFilter):
 
 @login_required
 @require_GET
-def machines(request: Request, pk: int) -> HttpResponse:
+def machines(request: Request, pk: int) -> HttpResponseBase:
     """The machine judges of a collection."""
     collection = collection_of(request, pk)
     judges = collection.machine_judges.select_related("imported_by").order_by("name")
-    context = {"collection": collection, "listing": Listing(request, judges, sorts=SORTS, narrow=MachineFilter)}
-    return render(request, "judgments/machines.html", context)
+    listing = Listing(request, judges, sorts=SORTS, narrow=MachineFilter, columns=COLUMNS)
+    context = {"collection": collection, "listing": listing}
+    return render_lists(request, "judgments/machines.html", context)
 
 
 @csrf_exempt  # import_file checks it

@@ -17,7 +17,7 @@ from core.http import Request, see_other
 from judgments.piloting import pilot_lessons
 from platforms.bills import campaign_bill, remaining_bill
 from platforms.publishing import publication_likely
-from platforms.repaying import rest_copy
+from platforms.repaying import rest_copy, rest_copy_obstacle
 from pools.views import campaign_of
 from tasks import pilots
 from tasks import selectors as task_selectors
@@ -37,11 +37,16 @@ def pilot(request: Request, pk: int) -> HttpResponse:
     """What the pilot taught so far."""
     campaign = campaign_of(request, pk)
     lessons, publication = pilot_lessons(campaign), publication_likely(campaign)
+    pace, is_live = task_selectors.expected_pace(campaign), campaign.state in pilots.LIVE
+    least = campaign.reward if pace is None else max(campaign.reward, pace.least)
     context = {
         "campaign": campaign,
         "lessons": lessons,
-        "pace": task_selectors.expected_pace(campaign),
-        "pay_form": PayForm(initial={"reward": campaign.reward}),
+        "pace": pace,
+        "is_live": is_live,
+        "pay_form": PayForm(initial={"reward": least}),
+        "pay_lacking": task_selectors.lacking_pay(campaign),
+        "pay_obstacle": rest_copy_obstacle(campaign) if is_live and lessons.held else "",
         "pilot_bill": remaining_bill(publication),
         "rest_bill": campaign_bill(publication, pairs=lessons.held * campaign.pairs_per_hit) if lessons.held else None,
     }

@@ -58,16 +58,16 @@ class RetentionForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in it
         model = Retention
         fields = ["worker_days", "audit_days"]
         labels = {
-            "worker_days": gettext_lazy("Who workers are: days after their last work"),
+            "worker_days": gettext_lazy("Workers’ identities: days after their last work"),
             "audit_days": gettext_lazy("Entries of the audit: days"),
         }
         help_texts = {
             "worker_days": gettext_lazy(
                 "Names, ids at platforms, links and reasons go; judgments stay under pseudonyms. Workers who are owed "
-                "money, or take part in a campaign that is not closed, are kept until that is over. Empty: all stay."
+                "money, or take part in a campaign that is not closed, are kept until then. Leave empty to keep all."
             ),
             "audit_days": gettext_lazy(
-                "Empty: as long as the site keeps them. A period of the site's that is shorter holds all the same."
+                "Leave empty to keep them as long as the site does. If the site's period is shorter, it applies."
             ),
         }
 

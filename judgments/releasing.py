@@ -21,7 +21,7 @@ from judgments.models import StoredFile
 from judgments.stored_files import files_publish, files_write
 from platforms.models import Submission
 from pools.models import Campaign
-from tasks.models import Assignment, Worker
+from tasks.models import Assignment, PanelVisit, Platform, Worker
 
 NAME = "release.zip"
 README = "README.txt"
@@ -112,6 +112,9 @@ def _ids(campaign: Campaign) -> set[bytes]:
     lab = campaign.lab_id
     workers = Worker.objects.filter(lab=lab)
     found: set[str] = set(workers.values_list("external_id", flat=True))
+    panel = workers.filter(platform=Platform.PANEL).values_list("external_id", flat=True)
+    found |= {name.partition(": ")[2] for name in panel}  # after the panel's name
+    found |= set(PanelVisit.objects.filter(worker__lab=lab).values_list("session", flat=True))
     # Names with several words are looked for by what has no space: addresses, above all.
     found |= {name for name in workers.values_list("label", flat=True) if "@" in name or not name.isalpha()}
     submissions = Submission.objects.filter(publication__campaign__lab=lab)

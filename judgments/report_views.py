@@ -60,7 +60,14 @@ def reports(request: Request, pk: int) -> HttpResponseBase:
         "rows": reported.reported_rows(campaign, list(pairs.page)),
         "tests": tests,
         "test_rows": reported.reported_test_rows(campaign, list(tests.page), shown=reported.MOST_REPORTS),
-        "notes": Listing(request, notes, narrow=judgment_lists.NoteFilter, key="notes", size=SHOWN),
+        "notes": Listing(
+            request,
+            notes,
+            narrow=judgment_lists.NoteFilter,
+            key="notes",
+            size=SHOWN,
+            columns=judgment_lists.NOTE_COLUMNS,
+        ),
         "lang": campaign.collection.language,
     }
     return render_lists(request, "judgments/reports.html", context)

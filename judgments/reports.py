@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from core.errors import BadRequest, NotNow, NotYours
 from core.models import User
-from judgments import deciding
+from judgments import deciding, reported
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.models import BulkDecision, Decision, PairDecision, PairReport, WorkerNote
@@ -61,6 +61,8 @@ def pair_decide(*, campaign: Campaign, pair: Pair, kind: str, why: str, by: User
         raise BadRequest(_("Please give a reason: it is kept with the decision."))
     if not Pair.objects.filter(pk=pair.pk, pool__campaign=campaign).exists():
         raise NotYours(_("This campaign has no such pair."))
+    if not reported.reported_pairs(campaign).filter(pk=pair.pk).exists():
+        raise NotYours(_("Nobody has reported this pair."))
     decision = PairDecision.objects.create(campaign=campaign, pair=pair, kind=kind, why=why.strip(), by=by, at=at)
     judgment_services.pairs_fill([pair.pk])
     pool_services.campaign_mark_changed(campaign_id=campaign.pk)

@@ -8,6 +8,7 @@ imports, if the campaign says so.
 
 import hashlib
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,9 +19,10 @@ from django.db.models import QuerySet
 from evaluation.files.preferences import Pair, Preference
 from judgments import selectors as judgment_selectors
 from pools import selectors as pool_selectors
-from pools.models import Campaign, PreferenceImport, QrelsVersion, Query
+from pools.models import Campaign, Collection, PreferenceImport, QrelsVersion, Query
 
 REMEMBERED_SECONDS = 24 * 60 * 60
+NO_CHANCE = 30  # judgments from elsewhere that are all the same as a campaign's
 ESTIMATE_SECONDS = 60  # that a count is shown for, although the judgments of its sources go on changing
 
 # The pairs of the campaign, and each known judgment, as rows that say which texts of which query they are about:
@@ -225,6 +227,18 @@ def known_preferences(campaign: Campaign, query: Query | None) -> list[Preferenc
         by = ("line", row.key) if row.worker_id is None else ("worker", row.worker_id)
         once.setdefault((*by, row.query, texts), row.preference)
     return list(once.values())
+
+
+def campaign_with(collection: Collection, judged: Counter[Preference]) -> Campaign | None:
+    """The campaign of a collection that has these judgments already, with `a` and `b` in canonical order: all of its
+    judgments, or so many of them that it is no chance.
+    """
+    count = judged.total()
+    for campaign in collection.campaigns.exclude(state__in=[Campaign.State.DRAFT, Campaign.State.PACKING]):
+        own = Counter(judgment_selectors.accepted_preferences(campaign))
+        if own == judged or (count >= NO_CHANCE and judged <= own):
+            return campaign
+    return None
 
 
 def _wanted(campaign: Campaign) -> dict[str, Any]:

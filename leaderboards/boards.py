@@ -5,10 +5,11 @@ import io
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 from django.core.files.base import ContentFile
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from core.errors import NotNow, Refused
@@ -17,12 +18,13 @@ from core.sealing import seal
 from evaluation.boards.checking import TYPES, read_candidates
 from evaluation.boards.ladder import DEFAULT_RULE
 from evaluation.boards.packages import BoardTerms
-from evaluation.boards.scoring import read_measure
 from evaluation.boards.sealing import new_key
 from evaluation.errors import BadInput
 from evaluation.files.artifact import Order
+from evaluation.files.groups import read_groups
 from evaluation.files.qrels import read_qrels
 from evaluation.files.texts import read_queries
+from evaluation.measures.named import read_measure
 from leaderboards.models import Board, BoardKey, PolicyVersion, Season, SeasonFile
 from pools.models import Collection
 
@@ -37,6 +39,7 @@ NUMBERS: dict[str, Any] = {
     "release_step": None,
     "auto_publish": False,
     "promised_days": 14,
+    "choice_days": 0,
     "alike_threshold": Decimal("0.800"),
 }
 POLICY_TEXT = "\n\n".join(
@@ -52,7 +55,8 @@ allowed. An entry can be anonymous only for the length of an embargo.
 
 Do not submit ensembles of other teams' entries. Do not look at the eval queries to tune a system.
 
-Runs are sealed: the organizers open them only to evaluate them, and every opening is listed for you to see.
+Runs are sealed: the organizers open them only to evaluate them, and every opening is listed for you to see. Scores on
+the dev queries, and on how many of them one entry is better than another, are public.
 
 Scores here measure how well systems rank passages for these queries. They do not measure efficiency, fairness, or how
 well a system serves anybody's users.
@@ -109,10 +113,14 @@ def measures_read(names: Sequence[str], hits: int) -> list[str]:
     try:
         measures = [read_measure(name) for name in names if name.strip()]
     except ValueError as error:
-        raise Refused(str(error).capitalize() + ".") from error
+        said = str(error)
+        raise Refused(f"{said[:1].upper()}{said[1:]}.") from error
     if not measures:
         raise Refused(_("Name at least one measure, such as RR@10."))
-    deep = [str(measure) for measure in measures if measure.cutoff > hits]
+    if measures[0].kind == "Judged":
+        said = _("%(measure)s cannot come first: it tells how much was judged, and the first orders the entries.")
+        raise Refused(said % {"measure": measures[0]})
+    deep = [str(measure) for measure in measures if measure.cutoff is not None and measure.cutoff > hits]
     if deep:
         said = _("%(measure)s needs more passages of a query than the %(hits)s that the board takes.")
         raise Refused(said % {"measure": deep[0], "hits": hits})
@@ -121,12 +129,13 @@ def measures_read(names: Sequence[str], hits: int) -> list[str]:
 
 @transaction.atomic
 def board_change(*, board: Board, **fields: Any) -> Board:
-    """Change how a board is called, what is said about it, and who sees it (`name`, `about`, `is_public`).
+    """Change how a board is called, what is said about it, and who sees it (`name`, `about`, `is_public`),
+    how its seasons follow each other (`season_months`, `publishes_qrels`), and how many `spot_checks` a month has.
 
     Raises Refused: a public board has a season.
     """
     board = Board.objects.select_for_update(of=("self",)).get(pk=board.pk)
-    unknown = fields.keys() - {"name", "about", "is_public"}
+    unknown = fields.keys() - {"name", "about", "is_public", "season_months", "publishes_qrels", "spot_checks"}
     assert not unknown, unknown
     if fields.get("is_public") and not board.seasons.exists():
         raise Refused(_("A leaderboard needs a season with its queries before everybody can see it."))
@@ -202,8 +211,12 @@ def season_add(
     closes_at: datetime | None,
     files: Mapping[str, tuple[str, bytes]],
     at: datetime,
+    in_turn: bool = False,
 ) -> Season:
     """A season with its files, by part: the name that it is downloaded under, and its content as text (UTF-8).
+
+    One that comes `in_turn` has eval queries of its own, and opens when the season that runs has run its months (now,
+    if it has): that one closes then, and `opens_at` is not looked at.
 
     Raises BadInput for a file that cannot be read, and Refused where files do not fit each other.
     """
@@ -213,11 +226,17 @@ def season_add(
         raise Refused(_("A season needs %(files)s too.") % {"files": ", ".join(missing)})
     if board.seasons.filter(name=name).exists():
         raise Refused(_("The leaderboard has a season of this name. Choose another."))
+    before = None
+    if in_turn:
+        before, opens_at = _turn(board, files, at)
     if closes_at is not None and closes_at <= opens_at:
         raise Refused(_("A season closes after it opens."))
     counts = {part: _counts(part, *files[part]) for part in files}
     for half in ("dev", "eval"):
         _check_fit(half, files)
+    _check_groups(files)
+    _check_unpublished(board, files)
+    _check_no_dev(board, files)
     number = board.seasons.count() + 1
     season = Season.objects.create(board=board, number=number, name=name, opens_at=opens_at, closes_at=closes_at)
     for part, (called, content) in files.items():
@@ -232,7 +251,80 @@ def season_add(
         )
         row.file.save(f"{part}.txt", ContentFile(content), save=False)
         row.save()
+    if before is not None:
+        season_close(season=before, closes_at=opens_at, at=at)
     return season
+
+
+def _turn(board: Board, files: Mapping[str, tuple[str, bytes]], at: datetime) -> tuple[Season, datetime]:
+    """The season that runs, and when the next takes over from it. Raises Refused."""
+    due = board.season_due(at)
+    season = board.seasons.filter(opens_at__lte=at).order_by("-number").first()
+    if season is None or due is None:
+        said = _("Seasons do not follow each other here: set the months of a season, or say when this one opens.")
+        raise Refused(said)
+    ids = _new_eval_queries(files)
+    for other in board.seasons.order_by("number"):
+        if known := ids & _eval_queries(other):
+            said = _(
+                "%(count)s of its eval queries are in the season %(season)s, too. In turn, a season needs new ones."
+            )
+            raise Refused(said % {"count": len(known), "season": other})
+    return season, max(due, at)
+
+
+def _check_unpublished(board: Board, files: Mapping[str, tuple[str, bytes]]) -> None:
+    """Raise Refused where the eval qrels of a season are public and it asked some of the eval queries of the new one.
+
+    Seasons are locked, so that no qrels become public meanwhile.
+    """
+    ids = _new_eval_queries(files)
+    for other in board.seasons.select_for_update(of=("self",)).order_by("number"):
+        if other.eval_qrels_published_at is not None and (known := ids & _eval_queries(other)):
+            said = _(
+                "%(count)s of its eval queries were asked in the season %(season)s, whose eval qrels are public; "
+                "the first is “%(query)s”. Take them out: their answers can be looked up."
+            )
+            raise Refused(said % {"count": len(known), "season": other, "query": min(known)})
+
+
+def _check_no_dev(board: Board, files: Mapping[str, tuple[str, bytes]]) -> None:
+    """Raise Refused where some eval queries are dev queries, of the season or of another: dev qrels are public."""
+    ids = _new_eval_queries(files)
+    name, content = files[Part.DEV_QUERIES]
+    if known := ids & {query.id for query in read_queries(io.BytesIO(content), name=name)}:
+        said = _(
+            "%(count)s of its eval queries are in %(file)s, too, the first is “%(query)s”. Dev qrels are public, so an "
+            "eval query cannot be a dev query."
+        )
+        raise Refused(said % {"count": len(known), "file": name, "query": min(known)})
+    for other in board.seasons.order_by("number"):
+        if known := ids & _queries_of(other, Part.DEV_QUERIES):
+            said = _(
+                "%(count)s of its eval queries are dev queries of the season %(season)s, whose qrels are public; the "
+                "first is “%(query)s”. Take them out: their answers can be looked up."
+            )
+            raise Refused(said % {"count": len(known), "season": other, "query": min(known)})
+
+
+def _new_eval_queries(files: Mapping[str, tuple[str, bytes]]) -> set[str]:
+    """Ids of the eval queries among files that are to be a season's. Raises BadInput."""
+    name, content = files[Part.EVAL_QUERIES]
+    return {query.id for query in read_queries(io.BytesIO(content), name=name)}
+
+
+def _eval_queries(season: Season) -> set[str]:
+    """Ids of the eval queries of a season."""
+    return _queries_of(season, Part.EVAL_QUERIES)
+
+
+def _queries_of(season: Season, part: str) -> set[str]:
+    """Ids of the dev or eval queries of a season; none of one that was imported without files."""
+    row = season.files.filter(part=part).first()
+    if row is None:
+        return set()
+    with row.file.open("rb") as file:
+        return {query.id for query in read_queries(cast(BinaryIO, file), name=row.name)}
 
 
 def _counts(part: str, name: str, content: bytes) -> dict[str, Any]:
@@ -245,6 +337,9 @@ def _counts(part: str, name: str, content: bytes) -> dict[str, Any]:
         qrels = read_qrels(file, name=name)
         relevant = sum(map(len, qrels.relevant("all").values()))
         return {"queries": len(qrels.queries), "lines": len(qrels.entries()), "relevant": relevant}
+    if part == Part.DEV_GROUPS:
+        groups = read_groups(file, name=name)
+        return {"queries": len({query for own in groups.values() for query in own}), "groups": len(groups)}
     candidates = read_candidates(file, name=name)
     return {"queries": len(candidates.queries), "lines": int(candidates.hits.sum())}
 
@@ -262,6 +357,19 @@ def _check_fit(half: str, files: Mapping[str, tuple[str, bytes]]) -> None:
         raise BadInput(qrels_name, None, _("no passage is relevant (grade 1 or above) for any query."))
 
 
+def _check_groups(files: Mapping[str, tuple[str, bytes]]) -> None:
+    """Raise BadInput, with the line, where a group has a query that is no dev query of the season."""
+    if Part.DEV_GROUPS not in files:
+        return
+    (queries_name, queries), (name, content) = files[Part.DEV_QUERIES], files[Part.DEV_GROUPS]
+    ids = {query.id for query in read_queries(io.BytesIO(queries), name=queries_name)}
+    for group, own in read_groups(io.BytesIO(content), name=name).items():
+        for query, line in own.items():
+            if query not in ids:
+                said = _("query “%(query)s” of group “%(group)s” is not in %(file)s.")
+                raise BadInput(name, line, said % {"query": query, "group": group, "file": queries_name})
+
+
 @transaction.atomic
 def season_close(*, season: Season, closes_at: datetime, at: datetime) -> Season:
     """Set when a season closes, now or later. What comes after that is listed apart. Raises Refused and NotNow."""
@@ -277,11 +385,24 @@ def season_close(*, season: Season, closes_at: datetime, at: datetime) -> Season
 
 @transaction.atomic
 def qrels_publish(*, season: Season, at: datetime) -> Season:
-    """Let everybody have the eval qrels of a season that has closed. Raises NotNow before. It cannot be undone."""
+    """Let everybody have the eval qrels of a season that has closed. It cannot be undone.
+
+    Raises NotNow before, and while a season with the same eval queries has not closed.
+    """
     season = Season.objects.select_for_update(of=("self",)).get(pk=season.pk)
     if season.closes_at is None or season.closes_at > at:
         raise NotNow(_("The eval qrels can be published once the season has closed."))
     if season.eval_qrels_published_at is None:
+        for other in season.board.seasons.filter(Q(closes_at=None) | Q(closes_at__gt=at)).exclude(pk=season.pk):
+            if known := _eval_queries(season) & _eval_queries(other):
+                said = _("%(count)s of its eval queries are asked in the season %(season)s, which has not closed.")
+                raise NotNow(said % {"count": len(known), "season": other})
         season.eval_qrels_published_at = at
         season.save(update_fields=["eval_qrels_published_at"])
     return season
+
+
+def seasons_to_publish(*, at: datetime) -> QuerySet[Season]:
+    """The seasons that have closed, and whose eval qrels are to become public by themselves."""
+    closed = Season.objects.filter(board__publishes_qrels=True, closes_at__lte=at, eval_qrels_published_at=None)
+    return closed.order_by("pk")

@@ -8,9 +8,12 @@ import io
 import logging
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.conf import settings
@@ -21,9 +24,9 @@ from django.utils.translation import gettext as _
 
 from core.sealing import SealedOtherwise, unseal
 from core.version import VERSION
-from evaluation.boards.alike import explaining_fusion, near_duplicates
+from evaluation.boards.alike import FUSION_THRESHOLD
 from evaluation.boards.evaluating import Message
-from evaluation.files.artifact import Order, RunArtifact
+from evaluation.files.artifact import RunArtifact
 from leaderboards import artifacts, events
 from leaderboards.models import Artifact, DevScoring, Opening, Score, Season, SeasonFile, Submission
 from leaderboards.publishing import best_of, submission_publish
@@ -38,6 +41,9 @@ PAUSE = timedelta(minutes=2)
 GONE = timedelta(seconds=SECONDS * 1.5 + 10, minutes=15)
 OPEN = (State.RECEIVED, State.EVALUATING)
 JOB = "leaderboards.jobs.evaluate"
+ALIKE_AT_ONCE = 16  # runs that a process compares with a new one: some 100 MB
+ALIKE_SECONDS = 10 * 60  # for all of them together
+NEAREST = 20  # entries among which a fusion is looked for
 log = logging.getLogger(__name__)
 
 
@@ -50,6 +56,15 @@ class Limits(NamedTuple):
 
     seconds: int = SECONDS
     megabytes: int = MEGABYTES
+
+
+ALIKE = Limits(seconds=120)
+
+
+def _clock(at: datetime) -> Callable[[], datetime]:
+    """What time it is by now, where it is `at` at the moment: an evaluation takes a while."""
+    begun = time.monotonic()
+    return lambda: at + timedelta(seconds=time.monotonic() - begun)
 
 
 def answer_of(request: Message, limits: Limits) -> Message:
@@ -92,57 +107,77 @@ def submissions_waiting(*, at: datetime) -> list[int]:
 
 def submission_evaluate(*, submission_id: int, at: datetime, limits: Limits | None = None) -> bool:
     """Evaluate one submission, unless another does. Whether it was claimed."""
-    limits = limits or Limits()
+    limits, ended = limits or Limits(), _clock(at)
     submission = _claim(submission_id, at)
     if submission is None:
         return False
     try:
         answer = answer_of(_request_of(submission), limits)
-        _store(submission, answer, _alike(submission, answer, at), at)
+        _store(submission, answer, _alike(submission, answer, at), ended())
     except (ProcessFailed, SealedOtherwise, OSError) as error:
-        _fail(submission, error, at)
+        _fail(submission, error, ended())
         return True
     except Exception:  # what nobody thought of ends as well, and holds up nobody else
         log.exception("Submission %s could not be evaluated", submission.pk)
-        _fail(submission, ProcessFailed(_("something went wrong at this site, which its log has")), at)
+        _fail(submission, ProcessFailed(_("something went wrong at this site, which its log has")), ended())
         return True
-    _publish_by_policy(submission, at)
+    _publish_by_policy(submission, ended())
     return True
 
 
 def _alike(submission: Submission, answer: Message, at: datetime) -> list[dict[str, Any]]:
     """Entries of the board that the eval run is nearly the same as, and those that it may be a fusion of.
 
-    For organizers: each has `keys` of submissions, `method` (empty for one entry) and `similarity` from 0 to 1.
+    For organizers: each has `keys` of submissions, `method` (empty for one entry) and `similarity` from 0 to 1. Some
+    are compared at a time, in processes with limits of their own; what takes too long is left out, and logged.
     """
     if answer.values["refused"] or submission.policy is None:
         return []
-    run = RunArtifact.load(io.BytesIO(answer.blobs["eval"]))
-    others: dict[str, RunArtifact] = {}
+    run, ends = answer.blobs["eval"], time.monotonic() + ALIKE_SECONDS
+    values = {"order": submission.board.order, "threshold": FUSION_THRESHOLD}
     rows = Artifact.objects.filter(submission__season=submission.season_id, part="eval").exclude(submission=submission)
-    for row in rows.select_related("submission").order_by("submission__arrived_at", "submission"):
+    keys = list(rows.order_by("submission__arrived_at", "submission").values_list("pk", flat=True))
+    similar: dict[str, float] = {}
+    found: list[dict[str, Any]] = []
+    try:
+        for start in range(0, len(keys), ALIKE_AT_ONCE):
+            blobs = _opened(keys[start : start + ALIKE_AT_ONCE], submission, at)
+            similar |= _compared("alike", values, run, blobs, ends).values["similar"]
+        nearest = sorted(similar, key=lambda key: -similar[key])[:NEAREST]
+        found += [
+            {"keys": [key], "method": "", "similarity": similar[key]}
+            for key in sorted(similar, key=lambda key: -similar[key])
+            if similar[key] >= float(submission.policy.alike_threshold)
+        ]
+        if nearest:
+            opened = Artifact.objects.filter(submission__in=map(int, nearest), part="eval")
+            blobs = {str(row.submission_id): artifacts.content(row) for row in opened.order_by("submission")}
+            fusion = _compared("fusion", values, run, blobs, ends).values["fusion"]
+            found += [fusion] if fusion else []
+    except (ProcessFailed, TimeoutError):
+        log.exception("Submission %s was not compared with all others", submission.pk)
+    return found
+
+
+def _compared(kind: str, values: dict[str, Any], run: bytes, blobs: dict[str, bytes], ends: float) -> Message:
+    if time.monotonic() > ends:
+        raise TimeoutError
+    return answer_of(Message(values | {"kind": kind}, {"run": run, **blobs}), ALIKE)
+
+
+def _opened(keys: Iterable[int], submission: Submission, at: datetime) -> dict[str, bytes]:
+    """The tops of other runs by their submissions' keys, to compare one with: written down before they are opened."""
+    blobs = {}
+    for row in Artifact.objects.filter(pk__in=keys).select_related("submission"):
         why = _("To see whether %(run)s is nearly the same.") % {"run": submission.run_id}
         if row.submission.team_id != submission.team_id:
             why = _("To see whether a newer run is nearly the same.")
         events.opening_add(submission=row.submission, what=Opening.What.ARTIFACT, why=why, job=JOB, at=at)
         try:
-            other = artifacts.load(row.submission, "eval")
+            blobs[str(row.submission_id)] = artifacts.content(row)
         except Exception:  # one damaged file stops nobody else's evaluation
             log.exception("The run of submission %s was not compared", row.submission_id)
-            continue
-        if other is not None:
-            others[str(row.submission_id)] = other
-    if not others:
-        return []
-    order, threshold = cast(Order, submission.board.order), float(submission.policy.alike_threshold)
-    found: list[dict[str, Any]] = [
-        {"keys": [one.key], "method": "", "similarity": one.similarity}
-        for one in near_duplicates(run, others, threshold=threshold, order=order)
-    ]
-    fusion = explaining_fusion(run, others, order=order)
-    if fusion is not None:
-        found.append({"keys": list(fusion.keys), "method": fusion.method, "similarity": fusion.similarity})
-    return found
+    return blobs
 
 
 def publish_waiting(*, at: datetime) -> int:
@@ -167,8 +202,8 @@ def _publish_by_policy(submission: Submission, at: datetime) -> None:
         return
     if team is None or (team := root(team)).confirmed_at is None:
         return
-    # The first score of a team is always shown. Where its people have seen others', somebody looks first.
-    is_another_first = best_of(team, submission) is None and looks_of(team, submission.season).person > 0
+    # A first score is always shown. Where another team of the organization has seen one, somebody looks first.
+    is_another_first = best_of(team, submission) is None and looks_of(team, submission.season).organization > 0
     if not is_another_first:
         submission_publish(submission=submission, reason=_("By itself, as the policy says."), by=None, at=at)
 
@@ -220,6 +255,7 @@ def _values(season: Season) -> dict[str, Any]:
     board = season.board
     return {
         "hits": board.hits,
+        "kept": artifacts.depth_of(board),
         "order": board.order,
         "fewer": "refuse" if board.fewer_refused else "warn",
         "measures": board.measures,
@@ -264,13 +300,19 @@ def _end_failed(submission: Submission, said: str, at: datetime) -> None:
 
 def _store(submission: Submission, answer: Message, alike: list[dict[str, Any]], at: datetime) -> None:
     """Keep what the process said: all of it, or nothing if the submission was canceled or claimed again."""
+    with _files_or_none() as written, transaction.atomic():
+        locked = _still_ours(submission)
+        if locked is not None:
+            locked.alike = alike
+            _keep(locked, answer, at, written)
+
+
+@contextmanager
+def _files_or_none() -> Iterator[list[str]]:
+    """The names of files to be noted as they are written: where the block fails, they are deleted."""
     written: list[str] = []
     try:
-        with transaction.atomic():
-            locked = _still_ours(submission)
-            if locked is not None:
-                locked.alike = alike
-                _keep(locked, answer, at, written)
+        yield written
     except BaseException:
         for name in written:
             default_storage.delete(name)
@@ -291,27 +333,42 @@ def _keep(submission: Submission, answer: Message, at: datetime, written: list[s
     for part in ("dev", "eval"):
         run = RunArtifact.load(io.BytesIO(answer.blobs[part]))
         row: Artifact = artifacts.write(submission=submission, part=part, run=run, at=at)
-        written.append(str(row.file.name))
+        written += [str(file.name) for file in (row.file, row.top) if file]
     for score in values["scores"]:
-        array = np.load(io.BytesIO(answer.blobs[score["blob"]]), allow_pickle=False)
-        stored = Score(
-            submission=submission,
-            part=score["part"],
-            measure=score["measure"],
-            fraction=score["fraction"],
-            value=float(Fraction(score["fraction"])),
-            query_count=score["queries"],
-            software=VERSION,
-            scored_at=at,
-        )
-        file = artifacts.per_query_file(array)
-        stored.per_query.save(str(file.name), file, save=False)
-        written.append(str(stored.per_query.name))
-        stored.save()
+        _score_keep(submission, score, answer, at, written)
+    events.event_add(submission=submission, state=State.CHECKED, at=at)
+    if submission.policy is not None and submission.policy.choice_days:
+        submission.state = State.CHOOSING
+        submission.save()
+        note = _("Its dev scores are there. Say by %(day)s whether it counts; without a word, it does.")
+        day = f"{submission.choose_by:%d %b %Y, %H:%M} UTC"
+        events.event_add(submission=submission, state=State.CHOOSING, note=note % {"day": day}, at=at)
+        return
     submission.state, submission.waiting_since = State.WAITING, at
     submission.save()
-    events.event_add(submission=submission, state=State.CHECKED, at=at)
     events.event_add(submission=submission, state=State.WAITING, at=at)
+
+
+def _score_keep(
+    submission: Submission, score: dict[str, Any], answer: Message, at: datetime, written: list[str]
+) -> None:
+    """Store a score with its values by query, and note the name of their file."""
+    stored = Score(
+        submission=submission,
+        part=score["part"],
+        measure=score["measure"],
+        fraction=score["fraction"],
+        value=float(Fraction(score["fraction"])),
+        query_count=score["queries"],
+        groups=score["groups"],
+        software=VERSION,
+        scored_at=at,
+    )
+    array = np.load(io.BytesIO(answer.blobs[score["blob"]]), allow_pickle=False)
+    file = artifacts.per_query_file(array)
+    stored.per_query.save(str(file.name), file, save=False)
+    written.append(str(stored.per_query.name))
+    stored.save()
 
 
 def _take_metadata(submission: Submission, metadata: dict[str, Any]) -> None:
@@ -337,6 +394,7 @@ def dev_scorings_waiting() -> list[int]:
 
 def dev_scoring_do(*, scoring_id: int, at: datetime, limits: Limits | None = None) -> bool:
     """Score a dev run, unless another does. Whether it was claimed. Its file goes once it is done."""
+    ended = _clock(at)
     with transaction.atomic():
         rows = DevScoring.objects.select_for_update(skip_locked=True, of=("self",)).filter(pk=scoring_id)
         free = rows.filter(state=DevScoring.State.WAITING).filter(Q(begun_at=None) | Q(begun_at__lt=at - GONE))
@@ -360,7 +418,18 @@ def dev_scoring_do(*, scoring_id: int, at: datetime, limits: Limits | None = Non
         row.state = DevScoring.State.REFUSED if done["refused"] else DevScoring.State.DONE
         row.diagnostics = {"sentences": done["sentences"]}
         row.scores = {score["measure"]: score["fraction"] for score in done["scores"]}
-    row.ended_at = at
+        if row.entry is not None and not done["refused"]:
+            _add_scores(row.entry, answer, ended())
+    row.ended_at = ended()
     row.save(update_fields=["state", "diagnostics", "scores", "ended_at"])
     row.file.delete()
     return True
+
+
+def _add_scores(entry: Submission, answer: Message, at: datetime) -> None:
+    """Keep the dev scores of an imported entry's run beside the published ones, unless it had a run before."""
+    with _files_or_none() as written, transaction.atomic():
+        Submission.objects.select_for_update(of=("self",), no_key=True).get(pk=entry.pk)
+        if not entry.scores.filter(part="dev", origin=Score.Origin.COMPUTED, version=None).exists():
+            for score in answer.values["scores"]:
+                _score_keep(entry, score, answer, at, written)

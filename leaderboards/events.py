@@ -69,6 +69,12 @@ def opening_add(
     return Opening.objects.create(submission=submission, what=what, why=why, by=by, job=job, at=at)
 
 
+def scores_seen(*, submission: Submission, by: User, at: datetime) -> None:
+    """Write down that an organizer sees eval scores that nobody has been shown: once for each organizer."""
+    if not submission.openings.filter(what=Opening.What.SCORES, by=by).exists():
+        opening_add(submission=submission, what=Opening.What.SCORES, why=_("To decide about it."), by=by, at=at)
+
+
 @transaction.atomic
 def message_add(*, submission: Submission, text: str, by: User, is_organizers: bool, at: datetime) -> SubmissionMessage:
     """Write to the other side: to the team, or to the organizers."""

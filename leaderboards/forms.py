@@ -13,15 +13,18 @@ from django.utils.translation import gettext_lazy
 from core.errors import Refused
 from core.models import User
 from core.roles import Right, labs_of
-from evaluation.boards.checking import check_metadata, id_problem
+from evaluation.boards.checking import HARDWARE_LENGTH, check_metadata, id_problem, plain_cost
+from evaluation.boards.packages import Burnt, refuse_burnt
 from leaderboards.boards import NUMBERS, POLICY_TEXT, measures_read
+from leaderboards.metadata import FIELDS, WORDS
 from leaderboards.models import Board, MetadataRequest, PolicyVersion, Season, SeasonFile, Submission, Team
-from leaderboards.selectors import open_seasons
+from leaderboards.selectors import open_seasons, organizes
 from pools.forms import OFFERED
 from pools.models import Campaign, Collection
 from pools.receiving import MEGABYTE
 
 NUMBER_FIELDS = tuple(NUMBERS)
+PEM_BYTES = 20_000
 # Where an error of a field of metadata.json is shown.
 SHOWN_AT = {"team": "team_words", "model_description": "description"}
 
@@ -46,7 +49,46 @@ class _Small(forms.FileField):
         if file and file.size > settings.BOARD_UPLOAD_MEGABYTES * MEGABYTE:
             said = _("This file has more than %(most)s MB.")
             raise forms.ValidationError(said % {"most": settings.BOARD_UPLOAD_MEGABYTES})
+        if file:
+            try:
+                refuse_burnt([str(file.name)])
+            except Burnt as error:
+                raise forms.ValidationError(f"{error}.") from error
         return file
+
+
+class _Cost(forms.FloatField):
+    """What a run costs, if somebody tells: a number from 0 on."""
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(required=False, min_value=0, **named)
+
+
+class _CostsForm(forms.Form):
+    """What a run costs, which nobody has to tell."""
+
+    parameters = _Cost(label=gettext_lazy("Parameters"), help_text=gettext_lazy("Of all models together."))
+    training_hours = _Cost(label=gettext_lazy("Training, hours"))
+    training_hardware = forms.CharField(label=gettext_lazy("Trained on"), required=False, max_length=HARDWARE_LENGTH)
+    query_latency_ms = _Cost(label=gettext_lazy("Latency of a query, milliseconds"))
+    query_hardware = forms.CharField(
+        label=gettext_lazy("Measured on"),
+        required=False,
+        max_length=HARDWARE_LENGTH,
+        help_text=gettext_lazy("The hardware."),
+    )
+    index_gigabytes = _Cost(label=gettext_lazy("Size of the index, GB"))
+    energy_kwh = _Cost(label=gettext_lazy("Energy, kWh"), help_text=gettext_lazy("To train the model."))
+
+    @property
+    def costs(self) -> list[forms.BoundField]:
+        """The fields of what the run costs, a run's hardware after what was measured on it."""
+        return [self[name] for name in _CostsForm.base_fields]
+
+    @property
+    def has_cost_errors(self) -> bool:
+        """Whether what the run costs has to be looked at again."""
+        return any(field.errors for field in self.costs)
 
 
 class TeamForm(forms.Form):
@@ -73,7 +115,7 @@ class AddressForm(forms.Form):
     email = forms.EmailField(label=gettext_lazy("E-mail address"), max_length=254)
 
 
-class SubmitForm(forms.Form):
+class SubmitForm(_CostsForm):
     """A run: a sealed package, or two plain files and what metadata.json would say."""
 
     team = forms.ModelChoiceField(Team.objects.none(), label=gettext_lazy("Team"), empty_label=None)
@@ -81,7 +123,7 @@ class SubmitForm(forms.Form):
     run_id = forms.CharField(
         label=gettext_lazy("Id of the run"),
         max_length=60,
-        help_text=gettext_lazy("yyyymmdd-name, with today's date (UTC). It is taken for ever, whatever becomes of it."),
+        help_text=gettext_lazy("yyyymmdd-name, with today's date (UTC). It stays taken, whatever becomes of the run."),
     )
     package = _Small(
         label=gettext_lazy("Sealed package"),
@@ -106,8 +148,16 @@ class SubmitForm(forms.Form):
         required=False,
         help_text=gettext_lazy("Revealed at 00:00 UTC of that day. Empty: not anonymous."),
     )
+    variant_of = forms.CharField(
+        label=gettext_lazy("A variant of"),
+        required=False,
+        max_length=60,
+        help_text=gettext_lazy(
+            "The id of an entry, of whatever team, from which this run differs in a seed or so only."
+        ),
+    )
     policy = forms.IntegerField(widget=forms.HiddenInput)
-    accept = forms.BooleanField(label=gettext_lazy("I have read the policy, and my team keeps to it"))
+    accept = forms.BooleanField(label=gettext_lazy("I have read the policy, and my team follows it"))
 
     def __init__(self, *args: Any, board: Board, teams: Any, policy: PolicyVersion, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -127,7 +177,7 @@ class SubmitForm(forms.Form):
     @property
     def plain(self) -> list[forms.BoundField]:
         """The fields of plain files."""
-        names = "dev eval team_words description type paper code embargo_until".split()
+        names = "dev eval team_words description type paper code variant_of embargo_until".split()
         return [self[name] for name in names]
 
     def clean_run_id(self) -> str:
@@ -165,7 +215,7 @@ class SubmitForm(forms.Form):
             field = SHOWN_AT.get(name, name)
             self.add_error(field if field in self.fields else None, error.message)
 
-    def metadata(self, values: dict[str, Any]) -> dict[str, str]:
+    def metadata(self, values: dict[str, Any]) -> dict[str, Any]:
         """The fields of metadata.json."""
         until = values.get("embargo_until")
         fields = {
@@ -175,6 +225,9 @@ class SubmitForm(forms.Form):
             "paper": values.get("paper", ""),
             "code": values.get("code", ""),
         }
+        costs = {field.name: values.get(field.name) for field in self.costs}
+        fields |= {name: value for name, value in costs.items() if value not in (None, "")}
+        fields |= {"variant_of": values["variant_of"]} if values.get("variant_of") else {}
         return fields | ({"embargo_until": f"{until:%Y/%m/%d}"} if until else {})
 
 
@@ -186,29 +239,86 @@ class DevForm(forms.Form):
         label=gettext_lazy("Run on the dev queries"), help_text=gettext_lazy("TREC or MS MARCO; plain, gz, bz2 or zst.")
     )
 
-    def __init__(self, *args: Any, board: Board, **named: Any) -> None:
+    entry = forms.ModelChoiceField(
+        Submission.objects.none(),
+        label=gettext_lazy("Imported entry"),
+        required=False,
+        empty_label=gettext_lazy("none"),
+        help_text=gettext_lazy("Whose run this is: its scores then stand beside the published ones, for everybody."),
+    )
+
+    def __init__(self, *args: Any, board: Board, user: User, **named: Any) -> None:
         super().__init__(*args, **named)
+        imported = board.submissions.filter(origin=Submission.Origin.IMPORTED, state=Submission.State.PUBLISHED)
+        if organizes(user, board) and imported.exists():
+            entry = self.fields["entry"]
+            assert isinstance(entry, forms.ModelChoiceField)
+            entry.queryset = imported.order_by("arrived_at", "pk")
+        else:
+            del self.fields["entry"]
         season = self.fields["season"]
         assert isinstance(season, forms.ModelChoiceField)
         season.queryset = open_seasons(board, timezone.now())
         season.initial = season.queryset.first()
 
 
-class MetadataForm(forms.Form):
+class MetadataForm(_CostsForm):
     """Other metadata of a submission."""
 
-    kind = forms.ChoiceField(label=gettext_lazy("What changes"), choices=MetadataRequest.Kind.choices)
+    kind = forms.ChoiceField(
+        label=gettext_lazy("What changes"),
+        choices=[(kind, MetadataRequest.Kind(kind).label) for kind in FIELDS],
+    )
     team_words = forms.CharField(label=gettext_lazy("Team"), max_length=300)
     description = forms.CharField(label=gettext_lazy("Description"), max_length=1000)
     paper = forms.CharField(label=gettext_lazy("Paper"), required=False, max_length=500)
     code = forms.CharField(label=gettext_lazy("Code"), required=False, max_length=500)
     why = forms.CharField(label=gettext_lazy("Why"), max_length=2000, widget=forms.Textarea(attrs={"rows": 2}))
 
+    field_order = ("kind", *WORDS, *_CostsForm.base_fields, "why")
+
     def __init__(self, *args: Any, submission: Submission, **named: Any) -> None:
-        names = ("team_words", "description", "paper", "code")
         super().__init__(*args, **named)
-        for name in names:
+        for name in WORDS:
             self.fields[name].initial = getattr(submission, name)
+        for field in self.costs:
+            self.fields[field.name].initial = plain_cost(submission.metadata.get(field.name))
+
+    def after(self) -> dict[str, str]:
+        """What the submission is to say."""
+        texts = {name: self.cleaned_data[name] for name in WORDS}
+        return texts | {field.name: plain_cost(self.cleaned_data[field.name]) for field in self.costs}
+
+
+class OldMetadataForm(forms.Form):
+    """New metadata of an entry in a file of the MS MARCO leaderboards' scripts."""
+
+    metadata = _Small(label=gettext_lazy("ID-metadata.json.enc"))
+    key = _Small(
+        label=gettext_lazy("ID.key.bin.enc"),
+        help_text=gettext_lazy(
+            "As the package had it, from your archive: that the metadata open with it is the proof."
+        ),
+    )
+    private = _Small(
+        label=gettext_lazy("Your RSA private key (PEM)"),
+        help_text=gettext_lazy("Used to open the two files, in memory, and not stored."),
+    )
+    why = forms.CharField(
+        label=gettext_lazy("Where the file comes from"), max_length=2000, widget=forms.Textarea(attrs={"rows": 2})
+    )
+
+    def pair(self) -> dict[str, bytes]:
+        """The two files by name."""
+        return {str(file.name): file.read() for file in (self.cleaned_data["metadata"], self.cleaned_data["key"])}
+
+    def clean_private(self) -> str:
+        """The key's text."""
+        content: bytes = self.cleaned_data["private"].read(PEM_BYTES)
+        try:
+            return content.decode("ascii")
+        except UnicodeDecodeError as error:
+            raise forms.ValidationError(_("This file is no key in PEM.")) from error
 
 
 # --- what organizers set
@@ -236,9 +346,18 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its s
             "release_step": gettext_lazy("Least gain"),
             "auto_publish": gettext_lazy("Publish without a look by an organizer"),
             "promised_days": gettext_lazy("Days within which you decide"),
+            "choice_days": gettext_lazy("Days in which a team decides whether a run counts"),
             "alike_threshold": gettext_lazy("Overlap from which entries are called alike"),
             "why": gettext_lazy("What changed, and why"),
         }
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.fields["choice_days"].required = False
+
+    def clean_choice_days(self) -> int:
+        """Empty is 0: every evaluated run counts."""
+        return int(self.cleaned_data["choice_days"] or 0)
 
     def begins_at(self, at: datetime) -> datetime:
         """From when it holds."""
@@ -256,7 +375,10 @@ class BoardForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
         label=gettext_lazy("Measures"),
         initial="RR@10",
         max_length=200,
-        help_text=gettext_lazy("RR@k and Success@k, with commas between. The first orders the entries."),
+        help_text=gettext_lazy(
+            "As ir_measures names them, with commas between: RR@10, nDCG@10, Judged@10, Success@1, P@5, R@100, AP. The "
+            "first orders the entries."
+        ),
     )
 
     class Meta:
@@ -311,13 +433,40 @@ class BoardEditForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in it
 
     class Meta:
         model = Board
-        fields = ["name", "about", "is_public"]
+        fields = ["name", "about", "is_public", "season_months", "publishes_qrels", "spot_checks"]
         widgets = {"about": forms.Textarea(attrs={"rows": 6})}
         labels = {
             "name": gettext_lazy("Name"),
             "about": gettext_lazy("About"),
             "is_public": gettext_lazy("Everybody can see it"),
+            "season_months": gettext_lazy("Months of a season"),
+            "publishes_qrels": gettext_lazy("Publish the eval qrels of closed seasons"),
+            "spot_checks": gettext_lazy("Spot checks a month"),
         }
+        help_texts = {
+            "season_months": gettext_lazy(
+                "After so many months the next season takes over, once its queries are there. 0: only dates open and "
+                "close seasons."
+            ),
+            "publishes_qrels": gettext_lazy("When a season closes, its eval qrels become public automatically."),
+            "spot_checks": gettext_lazy(
+                "So many entries are drawn at random each month, and organizers are asked to look at them closely. 0: "
+                "none."
+            ),
+        }
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.fields["season_months"].required = self.fields["spot_checks"].required = False
+
+    def clean_spot_checks(self) -> int:
+        """Empty is as it was."""
+        value = self.cleaned_data["spot_checks"]
+        return int(self.initial["spot_checks"] if value is None else value)
+
+    def clean_season_months(self) -> int:
+        """Empty is 0: seasons have dates alone."""
+        return int(self.cleaned_data["season_months"] or 0)
 
 
 class SeasonForm(forms.Form):
@@ -325,9 +474,22 @@ class SeasonForm(forms.Form):
 
     name = forms.CharField(label=gettext_lazy("Name"), max_length=100)
     opens = _Day(
-        label=gettext_lazy("Opens"), required=False, help_text=gettext_lazy("00:00 UTC of that day; empty: now.")
+        label=gettext_lazy("Opens"),
+        required=False,
+        help_text=gettext_lazy("00:00 UTC of that day. Leave it empty to open the season now."),
     )
-    closes = _Day(label=gettext_lazy("Closes"), required=False, help_text=gettext_lazy("Empty: not before you say so."))
+    in_turn = forms.BooleanField(
+        label=gettext_lazy("Opens in turn"),
+        required=False,
+        help_text=gettext_lazy(
+            "Once the months of the season before it are over, which then closes. Its eval queries have to be new."
+        ),
+    )
+    closes = _Day(
+        label=gettext_lazy("Closes"),
+        required=False,
+        help_text=gettext_lazy("Leave it empty to close the season whenever you like."),
+    )
     dev_queries = _Small(label=gettext_lazy("Dev queries"), help_text=gettext_lazy("Lines of id, tab, text."))
     dev_qrels = _Small(label=gettext_lazy("Dev qrels"), help_text=gettext_lazy("Lines of query, 0, passage, grade."))
     eval_queries = _Small(label=gettext_lazy("Eval queries"))
@@ -341,6 +503,14 @@ class SeasonForm(forms.Form):
         help_text=gettext_lazy("As a run. A reranking entry then may have no other passages."),
     )
     eval_candidates = _Small(label=gettext_lazy("Candidates for reranking, eval"), required=False)
+    dev_groups = _Small(
+        label=gettext_lazy("Groups of dev queries"),
+        required=False,
+        help_text=gettext_lazy(
+            "Lines of query, tab, group, such as a language, a topic or a length. Entries then show their dev scores "
+            "by group, the worst one first."
+        ),
+    )
 
     def opens_at(self, at: datetime) -> datetime:
         """When it opens."""

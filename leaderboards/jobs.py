@@ -1,4 +1,4 @@
-"""What runs in the background: evaluating submissions, scoring dev runs, sending mails."""
+"""What runs in the background: evaluating submissions, scoring dev runs, sending mails, forgetting."""
 
 import logging
 import time
@@ -6,7 +6,10 @@ import time
 from celery import shared_task
 from django.utils import timezone
 
-from leaderboards import evaluating, events
+from core.errors import NotNow
+from core.models import User
+from leaderboards import boards, evaluating, events, order_checks, spot_checks, submitting, teams, unnamed_files
+from leaderboards.models import Season
 
 SECONDS = 40.0  # for which one job goes through what waits, before others get their turn
 log = logging.getLogger(__name__)
@@ -17,6 +20,7 @@ def evaluate(submission_id: int | None = None) -> str:
     """Evaluate what waits, or one submission. Safe to run many at once, and to be killed."""
     ends, done = time.monotonic() + SECONDS, 0
     if submission_id is None:
+        submitting.choices_end(at=timezone.now())
         evaluating.publish_waiting(at=timezone.now())
     waiting = [submission_id] if submission_id is not None else evaluating.submissions_waiting(at=timezone.now())
     for waiting_id in waiting:
@@ -47,3 +51,65 @@ def score_dev(scoring_id: int | None = None) -> str:
 def send_mails() -> str:
     """Send what teams and organizers are to be told. Safe to run many at once, and to be killed."""
     return f"sent: {events.mails_send(at=timezone.now())}"
+
+
+@shared_task
+def forget() -> str:
+    """Delete invitations that expired a month ago. Safe to run many at once, and to be killed."""
+    return f"forgotten: {teams.invitations_forget(at=timezone.now())}"
+
+
+@shared_task
+def delete_unnamed_files() -> str:
+    """Delete files that no row names, from a day after a killed process left them. Safe to run many at once."""
+    found = unnamed_files.unnamed_delete(at=timezone.now())
+    if found.is_suspect:
+        raise RuntimeError(f"{len(found.names)} of {found.all} files are named by no row: is this their database?")
+    return f"deleted: {len(found.names)}"
+
+
+@shared_task
+def publish_qrels() -> str:
+    """Let everybody have the eval qrels of seasons that have closed, where the board says so. Safe to run twice."""
+    done = 0
+    for season in boards.seasons_to_publish(at=timezone.now()):
+        try:
+            boards.qrels_publish(season=season, at=timezone.now())
+            done += 1
+        except NotNow as error:  # the organizers are told when they press the button; it is tried again
+            log.warning("The eval qrels of season %s stay hidden: %s", season.pk, error)
+        except Exception:  # one stops no other
+            log.exception("The eval qrels of season %s were not published", season.pk)
+    return f"published: {done}"
+
+
+@shared_task
+def draw_spot_checks() -> str:
+    """Draw the month's entries for a closer look, of each board that has not. Safe to run many at once, or late."""
+    at, done = timezone.now(), 0
+    for board in spot_checks.boards_due(at=at):
+        try:
+            done += len(spot_checks.checks_draw(board=board, at=at))
+        except Exception:  # one stops no other
+            log.exception("No entries of board %s were drawn", board.pk)
+    return f"drawn: {done}"
+
+
+@shared_task
+def check_orders(season_id: int | None = None, user_id: int | None = None) -> str:
+    """See how sure the order of entries is: of the seasons that are due this month, or of one, since somebody asks.
+
+    Safe to run many at once, and to be killed.
+    """
+    at, ends, done = timezone.now(), time.monotonic() + SECONDS, 0
+    if season_id is not None and user_id is not None:
+        season, by = Season.objects.select_related("board").get(pk=season_id), User.objects.get(pk=user_id)
+        return f"checked: {len(order_checks.order_check(season=season, at=at, by=by))}"
+    for season in order_checks.seasons_due(at=at):
+        try:
+            done += order_checks.monthly_check(season=season, at=at)
+        except Exception:  # one stops no other
+            log.exception("The order of season %s was not checked", season.pk)
+        if time.monotonic() > ends:
+            break
+    return f"checked: {done}"

@@ -8,10 +8,23 @@ from django.utils.translation import gettext as _
 
 from core.errors import NotNow, NotYours, Refused
 from core.models import User
-from evaluation.boards.checking import is_anonymous, tidy_link
+from evaluation.boards.checking import (
+    COST_LIMIT,
+    COSTS,
+    HARDWARE,
+    HARDWARE_LENGTH,
+    check_metadata,
+    is_anonymous,
+    plain_cost,
+    tidy_link,
+)
+from evaluation.boards.packages import open_old_metadata
+from evaluation.boards.sealing import BadKey, NotOpened
+from evaluation.errors import BadInput
 from leaderboards import events
 from leaderboards.models import Decision, MetadataRequest, Submission
 from leaderboards.publishing import decide
+from leaderboards.selectors import organizes
 
 Kind, State = MetadataRequest.Kind, MetadataRequest.State
 # Which fields of a submission each kind of request may change.
@@ -20,7 +33,9 @@ FIELDS: dict[str, tuple[str, ...]] = {
     Kind.TYPO: ("description", "team_words"),
     Kind.DESCRIPTION: ("description",),
     Kind.TEAM: ("team_words",),
+    Kind.COSTS: (*COSTS, *HARDWARE),
 }
+WORDS = ("team_words", "description", "paper", "code")  # fields of the row; what a run costs is in its metadata
 TYPO_LETTERS = 5  # that a typo's correction may add, leave out or replace, in each field
 
 
@@ -35,12 +50,49 @@ def request_add(
     submission = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
     if by.pk not in {user.pk for user in events.members_of(submission)}:
         raise NotYours(_("Only the team that sent a submission can ask for other metadata."))
+    wanted = {name: _tidy(name, text) for name, text in after.items() if name in FIELDS[kind]}
+    return _add(submission, kind, wanted, why, by, at)
+
+
+@transaction.atomic
+def request_add_old(
+    *, submission: Submission, files: Mapping[str, bytes], private_pem: str, why: str, by: User, at: datetime
+) -> MetadataRequest:
+    """Take an `ID-metadata.json.enc` of the old scripts as a request: whoever encrypted it had the key of the package.
+
+    `files`: it, and the package's own `ID.key.bin.enc`, by name. `private_pem`: the organizers' RSA key, which is used
+    here alone. Type and embargo stay as they are. Raises NotYours for whoever does not organize the board, Refused
+    where the files do not open or name another entry, and as `request_add` does.
+    """
+    submission = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
+    if not organizes(by, submission.board):
+        raise NotYours(_("Only the organizers can open a file of the old scripts."))
+    try:
+        opened = open_old_metadata(files, private_pem)
+    except (NotOpened, BadKey) as error:
+        raise Refused(f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
+    if opened.run_id != submission.run_id:
+        said = _("These are files of “%(other)s”, and this is “%(run)s”.")
+        raise Refused(said % {"other": opened.run_id, "run": submission.run_id})
+    check = check_metadata(opened.content, types=submission.board.types)
+    if check.metadata is None:
+        name = f"{opened.run_id}-metadata.json"
+        raise Refused(" ".join(str(BadInput(name, line, message)) for line, message in check.errors))
+    told = check.metadata
+    wanted = {"team_words": told.team, "description": told.description, "paper": told.paper, "code": told.code}
+    wanted |= {name: plain_cost(told.costs.get(name)) for name in FIELDS[Kind.COSTS]}
+    return _add(submission, Kind.OLD_KEY, wanted, why, by, at)
+
+
+def _add(
+    submission: Submission, kind: str, wanted: Mapping[str, str], why: str, by: User, at: datetime
+) -> MetadataRequest:
+    """The caller holds the submission's lock."""
     if submission.state not in (Submission.State.WAITING, Submission.State.PUBLISHED):
         raise NotNow(_("Metadata can be changed of what waits for the organizers or is published."))
     if submission.metadata_requests.filter(state=State.OPEN).exists():
         raise NotNow(_("The last request for this submission is open still. Take it back first."))
-    wanted = {name: _tidy(name, text) for name, text in after.items() if name in FIELDS[kind]}
-    before = {name: str(getattr(submission, name)) for name in wanted}
+    before = {name: _now(submission, name) for name in wanted}
     changed = {name: text for name, text in wanted.items() if text != before[name]}
     if not changed:
         raise Refused(_("Nothing would change."))
@@ -62,8 +114,20 @@ def request_add(
     return row
 
 
+def _now(submission: Submission, name: str) -> str:
+    """What a submission says now, as a request has it."""
+    return str(getattr(submission, name)) if name in WORDS else plain_cost(submission.metadata.get(name))
+
+
 def _tidy(name: str, text: str) -> str:
     text = " ".join(text.split())
+    if name in COSTS:
+        return _tidy_cost(name, text)
+    if name in HARDWARE:
+        if len(text) > HARDWARE_LENGTH:
+            said = _("%(name)s has %(count)d characters, where at most %(most)d are allowed.")
+            raise Refused(said % {"name": name, "count": len(text), "most": HARDWARE_LENGTH})
+        return text
     if name in ("paper", "code"):
         try:
             return tidy_link(text)
@@ -72,6 +136,19 @@ def _tidy(name: str, text: str) -> str:
     if is_anonymous(text):
         raise Refused(_("Name it: “%(text)s” says nothing.") % {"text": text})
     return text
+
+
+def _tidy_cost(name: str, text: str) -> str:
+    if not text:
+        return ""
+    try:
+        number = float(text.replace(",", ""))
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < COST_LIMIT:  # nor NaN
+        said = _("%(name)s is “%(seen)s”, where a number from 0 on is needed.")
+        raise Refused(said % {"name": name, "seen": text[:50]})
+    return plain_cost(number)
 
 
 def _distance(first: str, second: str, most: int) -> int:
@@ -124,12 +201,17 @@ def request_decide(
         if new and known and not override and is_more_specific(submission.team_words, new):
             said = _("The score is known, and the team's name would tell more than before. Override that, or refuse.")
             raise Refused(said)
-        stale = [name for name, text in row.before.items() if str(getattr(submission, name)) != text]
+        stale = [name for name, text in row.before.items() if _now(submission, name) != text]
         if stale:
             raise NotNow(_("The submission has changed since. Refuse this request, and have a new one made."))
         for name, text in row.after.items():
-            setattr(submission, name, text)
-        submission.save(update_fields=list(row.after))
+            if name in WORDS:
+                setattr(submission, name, text)
+            elif text:
+                submission.metadata[name] = float(text) if name in COSTS else text
+            else:
+                submission.metadata.pop(name, None)
+        submission.save(update_fields=["metadata", *WORDS])
     kind, details = Decision.Kind.METADATA, {"before": row.before, "after": row.after}
     decide(submission, kind, reason, by, at, accepted=accept, override=override, **details)
     row.state = State.ACCEPTED if accept else State.REFUSED

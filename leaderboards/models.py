@@ -11,6 +11,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from core.models import Lab
+from evaluation.boards.checking import latest_embargo
 from pools.models import Campaign, Collection, QrelsVersion
 
 PERSON = settings.AUTH_USER_MODEL
@@ -57,6 +58,19 @@ class Board(models.Model):
     order = models.CharField(max_length=5, choices=Campaign.Order, default=Campaign.Order.RANK)
     types = models.JSONField(help_text=_("What an entry's type may be."))
     is_public = models.BooleanField(default=False, help_text=_("Whether everybody can see it."))
+    season_months = models.PositiveSmallIntegerField(
+        default=0,
+        validators=[MaxValueValidator(120)],
+        help_text=_("After which the next season takes over, once its queries are there; 0: seasons have dates alone."),
+    )
+    publishes_qrels = models.BooleanField(
+        default=False, help_text=_("Whether the eval qrels of a season become public by themselves when it closes.")
+    )
+    spot_checks = models.PositiveSmallIntegerField(
+        default=2,
+        validators=[MaxValueValidator(50)],
+        help_text=_("How many entries are drawn each month for a closer look; 0: none."),
+    )
     created_by = models.ForeignKey(PERSON, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField()
 
@@ -70,6 +84,14 @@ class Board(models.Model):
     def ranking_measure(self) -> str:
         """The measure that orders the entries."""
         return str(self.measures[0])
+
+    def season_due(self, at: datetime) -> datetime | None:
+        """When the season that runs has run its months, and the next is to take over; None where none is due ever."""
+        season = self.seasons.filter(opens_at__lte=at).order_by("-number").first()
+        if not self.season_months or season is None or season.closes_at is not None:
+            return None
+        day = latest_embargo(season.opens_at.astimezone(UTC).date(), self.season_months) + timedelta(days=1)
+        return datetime.combine(day, season.opens_at.astimezone(UTC).time(), UTC)
 
     def policy_at(self, at: datetime) -> "PolicyVersion":
         """The policy that holds at a time: before the first one begins, that one."""
@@ -105,10 +127,18 @@ class PolicyVersion(models.Model):
         decimal_places=5,
         null=True,
         blank=True,
-        help_text=_("By how much the Ladder asks for more. Empty: the standard error of the difference."),
+        help_text=_(
+            "The least gain, under every rule but “every score”. Empty: the standard error of the difference for the "
+            "Ladder, and any gain that passes the test for the other two."
+        ),
     )
     auto_publish = models.BooleanField(default=False, help_text=_("Whether nobody looks at an entry first."))
     promised_days = models.PositiveIntegerField(help_text=_("Within which a submission is decided on."))
+    choice_days = models.PositiveSmallIntegerField(
+        default=0,
+        validators=[MaxValueValidator(365)],
+        help_text=_("In which a team says whether an evaluated run counts; 0: every evaluated run counts."),
+    )
     alike_threshold = models.DecimalField(
         max_digits=4,
         decimal_places=3,
@@ -193,6 +223,7 @@ class SeasonFile(models.Model):
         EVAL_QRELS = "eval_qrels", _("eval qrels")
         DEV_CANDIDATES = "dev_candidates", _("candidates for reranking, dev")
         EVAL_CANDIDATES = "eval_candidates", _("candidates for reranking, eval")
+        DEV_GROUPS = "dev_groups", _("groups of dev queries")
 
     season = models.ForeignKey(Season, on_delete=models.PROTECT, related_name="files")
     part = models.CharField(max_length=15, choices=Part)
@@ -252,6 +283,17 @@ class TeamMember(models.Model):
         return f"{self.user_id} of {self.team_id}"
 
 
+class FormerMember(models.Model):
+    """Somebody who left a team: what the team was shown until then still counts for them. Append-only."""
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="former_members")
+    user = models.ForeignKey(PERSON, on_delete=models.CASCADE, related_name="former_teams")
+    left_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.user_id}, once of {self.team_id}"
+
+
 class TeamInvitation(models.Model):
     """A link that lets somebody take part: into a team, or (without one) to found one. Once used, it has no address.
 
@@ -292,6 +334,7 @@ class Submission(models.Model):
         REFUSED = "refused", _("refused by the check")
         EVALUATING = "evaluating", _("being evaluated")
         FAILED = "failed", _("evaluation failed")
+        CHOOSING = "choosing", _("waiting for its team")
         WAITING = "waiting", _("waiting for the organizers")
         PUBLISHED = "published", _("published")
         REJECTED = "rejected", _("rejected")
@@ -381,6 +424,13 @@ class Submission(models.Model):
             return None
         return self.waiting_since + timedelta(days=self.policy.promised_days)
 
+    @property
+    def choose_by(self) -> datetime | None:
+        """By when its team says whether it counts; None while it is not asked."""
+        if self.state != self.State.CHOOSING or self.evaluated_at is None or self.policy is None:
+            return None
+        return self.evaluated_at + timedelta(days=self.policy.choice_days)
+
     def is_hidden(self, at: datetime) -> bool:
         """Whether it is under embargo: from 00:00 UTC of `embargo_until` on it is not."""
         return self.embargo_until is not None and at.astimezone(UTC).date() < self.embargo_until
@@ -394,11 +444,16 @@ class Part(models.TextChoices):
 
 
 class Artifact(models.Model):
-    """The top of a submission's run (evaluation.files.artifact), sealed for this site: leaderboards.artifacts."""
+    """The top of a submission's run (evaluation.files.artifact), sealed for this site: leaderboards.artifacts.
+
+    `top` has the few passages of each query that RR looks at, once more (evaluation.files.tops): each version of the
+    qrels reads all entries. It is empty where ids do not fit into one, and of older runs until it is first needed.
+    """
 
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="artifacts")
     part = models.CharField(max_length=4, choices=Part)
     file = models.FileField(upload_to=opened_path, max_length=255)
+    top = models.FileField(upload_to=opened_path, max_length=255, blank=True)
     size = models.PositiveBigIntegerField(help_text=_("In bytes, sealed."))
     sha256 = models.CharField(max_length=64, help_text=_("Of what is sealed in it."))
     made_at = models.DateTimeField()
@@ -414,7 +469,8 @@ class Score(models.Model):
     """What a submission scores by one measure. Without a `version`, on the season's qrels.
 
     `fraction` is the exact mean, as `numerator/denominator`; of an imported entry, the number as it was published.
-    `per_query` has a float for each query, sealed for this site, in the order of the season's qrels.
+    `per_query` has a float for each query, sealed for this site, in the order of the season's qrels. `groups`: on dev,
+    by group of the season's queries, the exact mean and of how many queries (`fraction`, `queries`).
     """
 
     class Origin(models.TextChoices):
@@ -432,6 +488,7 @@ class Score(models.Model):
     value = models.FloatField(help_text=_("The same, to sort and to draw by."))
     query_count = models.PositiveIntegerField(null=True, help_text=_("Of the mean; not known of imported ones."))
     per_query = models.FileField(upload_to=opened_path, max_length=255, blank=True)
+    groups = models.JSONField(default=dict, blank=True)
     software = models.CharField(max_length=50, blank=True)
     scored_at = models.DateTimeField()
 
@@ -451,7 +508,7 @@ class Score(models.Model):
 class Release(models.Model):
     """What the release rule let be shown of a submission's eval score, and why. Append-only.
 
-    Not shown means: no gain over `reference`, the team's own last published best.
+    Not shown means: no gain over `reference`, the team's own last published best, or that of its people elsewhere.
     """
 
     submission = models.OneToOneField(Submission, on_delete=models.PROTECT, related_name="release")
@@ -505,6 +562,7 @@ class Opening(models.Model):
         ARTIFACT = "artifact", _("the top of the run")
         PER_QUERY = "per_query", _("the scores of each query")
         EXPORT = "export", _("everything, for an export")
+        SCORES = "scores", _("the eval scores")
 
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="openings")
     what = models.CharField(max_length=9, choices=What)
@@ -521,6 +579,61 @@ class Opening(models.Model):
 
     def __str__(self) -> str:
         return f"{self.what} of {self.submission_id}"
+
+
+class OrderCheck(models.Model):
+    """How sure the order of a season's entries was at a moment: intervals, bands, and ranks on resampled queries.
+
+    `entries` has an object for each, as leaderboards.order_checks.Line, the best mean first. Append-only.
+    """
+
+    season = models.ForeignKey(Season, on_delete=models.PROTECT, related_name="order_checks")
+    part = models.CharField(max_length=4, choices=Part)
+    is_public = models.BooleanField(help_text=_("Whether the release rule lets everybody see it."))
+    queries = models.PositiveIntegerField()
+    draws = models.PositiveIntegerField(help_text=_("How often the queries were drawn anew."))
+    seed = models.PositiveIntegerField()
+    entries = models.JSONField()
+    made_by = models.ForeignKey(
+        PERSON,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text=_("Nobody: the monthly one."),
+    )
+    made_at = models.DateTimeField()
+
+    class Meta:
+        # leaderboards.order_checks.checks_of()
+        indexes = [models.Index(fields=["season", "part", "-made_at"], name="order_check_newest")]
+
+    def __str__(self) -> str:
+        return f"order of {self.season_id} on {self.part}"
+
+
+class SpotCheck(models.Model):
+    """An entry that was drawn at random for a closer look, and what an organizer found. `month`: its first day."""
+
+    board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="drawn_checks")
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="spot_checks")
+    month = models.DateField()
+    drawn_at = models.DateTimeField()
+    note = models.TextField(blank=True)
+    done_by = models.ForeignKey(PERSON, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    done_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["board", "month", "submission"], name="spot_check_once_a_month"),
+            models.CheckConstraint(
+                condition=Q(done_at=None, note="") | (Q(done_at__isnull=False) & ~Q(note="")),
+                name="spot_check_done_with_a_note",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"spot check of {self.submission_id}, {self.month:%Y-%m}"
 
 
 class SubmissionEvent(models.Model):
@@ -615,6 +728,8 @@ class MetadataRequest(models.Model):
         TYPO = "typo", _("a typo")
         DESCRIPTION = "description", _("a clearer description")
         TEAM = "team", _("the team's name")
+        COSTS = "costs", _("what the run costs")
+        OLD_KEY = "old_key", _("new metadata under the old key")
 
     class State(models.TextChoices):
         OPEN = "open", _("open")
@@ -644,7 +759,10 @@ class MetadataRequest(models.Model):
 
 
 class DevScoring(models.Model):
-    """A run on the dev queries that a participant wants scored, at will: no entry comes of it."""
+    """A run on the dev queries that a participant wants scored, at will: no entry comes of it.
+
+    With an `entry`, an imported one, the organizers add its run: the scores become that entry's, beside the published.
+    """
 
     class State(models.TextChoices):
         WAITING = "waiting", _("waiting")
@@ -653,6 +771,7 @@ class DevScoring(models.Model):
         FAILED = "failed", _("failed")
 
     season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="dev_scorings")
+    entry = models.ForeignKey(Submission, null=True, blank=True, on_delete=models.CASCADE, related_name="dev_scorings")
     asked_by = models.ForeignKey(PERSON, on_delete=models.CASCADE, related_name="dev_scorings")
     asked_at = models.DateTimeField()
     name = models.CharField(max_length=255, help_text=_("As the sender called the file."))
@@ -771,6 +890,12 @@ class UpkeepRound(models.Model):
     )
     version = models.ForeignKey(QrelsVersion, null=True, on_delete=models.PROTECT, related_name="upkeep_rounds")
     obstacle = models.TextField(blank=True, help_text=_("Why it does not go on at the moment."))
+    nobody_qualifies = models.BooleanField(
+        default=False, help_text=_("Whether the obstacle is that no active worker may take its campaign.")
+    )
+    although_nobody_qualifies = models.BooleanField(
+        default=False, help_text=_("Whether somebody wants its campaign published even so.")
+    )
     tries = models.PositiveSmallIntegerField(default=0)
     retry_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)

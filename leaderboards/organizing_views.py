@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
@@ -20,15 +20,23 @@ from core.lists import Listing, render_lists
 from core.roles import Right, require
 from evaluation.errors import BadInput
 from leaderboards import boards as board_services
-from leaderboards import jobs, metadata, publishing, selectors, teams
-from leaderboards.forms import AddressForm, BoardEditForm, BoardForm, PolicyForm, SeasonForm, policy_initial
-from leaderboards.models import Board, MetadataRequest, Submission, Team
-from leaderboards.views import addresses, invitation_send, start
+from leaderboards import events, exporting, jobs, metadata, order_checks, publishing, selectors, spot_checks, teams
+from leaderboards.forms import (
+    AddressForm,
+    BoardEditForm,
+    BoardForm,
+    OldMetadataForm,
+    PolicyForm,
+    SeasonForm,
+    policy_initial,
+)
+from leaderboards.models import Board, MetadataRequest, Part, Season, Submission, Team
+from leaderboards.views import invitation_send, invitations_listed, start, submission_page
 from pools.views import is_too_large, refuse_too_large
 
 SORTS = {"run": "run_id", "arrived": "arrived_at", "state": "state", "team": "team__organization"}
 COLUMNS = {"run": "run_id", "state": "state", "team": "team", "arrived": "arrived_at"}
-TEAMS_SHOWN = 200
+TEAMS_SHOWN = 20  # at once: each has its quota counted
 
 
 def board_of(request: Request, slug: str, right: Right = Right.MAINTAIN) -> Board:
@@ -41,24 +49,27 @@ def organize(request: Request, board_slug: str) -> HttpResponseBase:
     """A board, for its lab: what waits, longest first, then teams, seasons, policies and keys."""
     board, at = board_of(request, board_slug, Right.SEE), timezone.now()
     policy = board.policy_at(at)
-    waiting = [
-        {"submission": row, "is_late": row.promised_at is not None and row.promised_at <= at}
-        for row in selectors.to_decide(board)[:50]
-    ]
+    waiting = Listing(request, selectors.to_decide(board), key="waiting")
     rows = board.submissions.select_related("team", "season").order_by("-arrived_at", "-pk")
     in_lab = Team.objects.filter(lab=board.lab_id, merged_into=None).order_by("organization", "group")
+    teams_listed = Listing(request, in_lab, key="teams", size=TEAMS_SHOWN)
+    requests = MetadataRequest.objects.filter(submission__board=board, state="open")
     context = {
         "board": board,
         "policy": policy,
         "waiting": waiting,
-        "requests": MetadataRequest.objects.filter(submission__board=board, state="open").select_related("submission"),
+        "late": [row for row in waiting.page if row.promised_at is not None and row.promised_at <= at],
+        "requests": Listing(request, requests.select_related("submission").order_by("asked_at", "pk"), key="requests"),
         "listing": Listing(request, rows, sorts=SORTS, columns=COLUMNS),
-        "teams": [(row, selectors.quota_of(row, board, policy, at)) for row in in_lab[:TEAMS_SHOWN]],
-        "alike": selectors.teams_alike(board),
+        "checks": Listing(request, spot_checks.checks_open(board), key="checks"),
+        "checked": Listing(request, spot_checks.checks_done(board), key="checked"),
+        "teams": teams_listed,
+        "quotas": [(row, selectors.quota_of(row, board, policy, at)) for row in teams_listed.page],
+        "alike": Listing(request, selectors.teams_alike(board), key="alike", size=TEAMS_SHOWN),
         "seasons": board.seasons.order_by("-number").prefetch_related("files"),
         "policies": board.policies.order_by("-number").select_related("made_by"),
         "keys": board.keys.order_by("-pk"),
-        "invitations": addresses(teams.open_invitations(at).filter(board=board, team=None)),
+        **invitations_listed(request, teams.open_invitations(at).filter(board=board, team=None)),
         "invite": AddressForm(),
         "may_change": selectors.organizes(request.user, board),
         "now": at,
@@ -173,6 +184,7 @@ def _season_checked(request: Request, board: Board) -> HttpResponse:
                     name=form.cleaned_data["name"],
                     opens_at=form.opens_at(at),
                     closes_at=form.closes_at(),
+                    in_turn=form.cleaned_data["in_turn"],
                     files=form.contents(),
                     at=at,
                 )
@@ -185,6 +197,59 @@ def _season_checked(request: Request, board: Board) -> HttpResponse:
                 return see_other("leaderboards:organize", board.slug, fragment="seasons")
     lead = _("Its files stay as they are. Dev queries and qrels, and the eval queries, are for everybody.")
     return _form_page(request, form, _("New season"), _("Check and add"), status, board, lead)
+
+
+@require_http_methods(["GET", "POST"])
+def order(request: Request, board_slug: str) -> HttpResponseBase:
+    """How sure the order of each season is, also on eval under a Ladder; `POST` has it checked now.
+
+    Who takes part sees of eval what everybody sees.
+    """
+    board, at = board_of(request, board_slug), timezone.now()
+    seasons = selectors.open_seasons(board, at)
+    if request.method == "POST":
+        season = seasons.filter(pk=_number(request, "season")).first()
+        if season is None:
+            raise NotYours(_("The leaderboard has no such season."))
+        order_checks.require_enough(season, at)
+        start(jobs.check_orders, season.pk, request.user.pk)
+        messages.success(request, _("The order is being checked. Load the page again in a minute."))
+        return see_other("leaderboards:order", board.slug)
+    takes_part = selectors.submissions_of(request.user, board).exists()
+    shown = [(season, _checks_shown(request, season, at, takes_part)) for season in seasons]
+    context = {"board": board, "seasons": shown, "takes_part": takes_part}
+    return render(request, "leaderboards/order.html", context)
+
+
+def _checks_shown(request: Request, season: Season, at: datetime, takes_part: bool) -> list[dict[str, Any]]:
+    """The last check of each part, and those before it. That somebody sees scores that nobody was shown is noted."""
+    found = []
+    for part in (Part.EVAL, Part.DEV):
+        is_hidden = part == Part.EVAL and takes_part and not order_checks.is_open(season, at)
+        checks = order_checks.checks_of(season, part, public=takes_part)
+        if checks and not is_hidden:
+            lines = order_checks.lines_of(checks[0], checks[1] if len(checks) > 1 else None)
+            listed = season.submissions.filter(public_id__in=[one.id for one in lines]).select_related("release")
+            runs = {row.public_id: row for row in listed}
+            if part == Part.EVAL:
+                for run in listed.filter(release__is_shown=False):
+                    events.scores_seen(submission=run, by=request.user, at=at)
+            rows = [(runs[line.id], line) for line in lines if line.id in runs]
+            past = [order_checks.summary(one) for one in checks]
+            found.append({"part": part, "check": checks[0], "rows": rows, "past": past})
+    return found
+
+
+@require_POST
+def export(request: Request, board_slug: str) -> StreamingHttpResponse:
+    """All opened runs, as a zip; each opening is written down before it begins."""
+    board, at = board_of(request, board_slug), timezone.now()
+    found = exporting.export_begin(board=board, why=request.POST.get("reason", "")[:2000], by=request.user, at=at)
+    return StreamingHttpResponse(
+        exporting.export_stream(found),
+        content_type="application/zip",
+        headers={"Content-Disposition": f'attachment; filename="{board.slug}-runs.zip"', "Cache-Control": "no-store"},
+    )
 
 
 @require_POST
@@ -207,6 +272,11 @@ def board_act(request: Request, board_slug: str) -> HttpResponse:
     elif what == "key":
         board_services.key_make(board=board, by=by, at=at)
         fragment = "keys"
+    elif what == "check":
+        check, fragment = board.drawn_checks.filter(pk=_number(request, "check")).first(), "checks"
+        if check is None:
+            raise NotYours(_("The leaderboard has no such spot check."))
+        spot_checks.check_do(check=check, note=reason, by=by, at=at)
     elif what in ("close", "publish qrels"):
         fragment, season = "seasons", board.seasons.filter(pk=_number(request, "season")).first()
         if season is None:
@@ -254,6 +324,8 @@ def decide(request: Request, submission_id: str) -> HttpResponse:
         raise NotYours(_("There is no such submission, or it is another team's."))
     require(request.user, found.board.lab, Right.MAINTAIN)
     at, by, what = timezone.now(), request.user, request.POST.get("do", "")
+    if what == "old metadata":
+        return _old_metadata(request, found)
     shared: dict[str, Any] = {"reason": request.POST.get("reason", "").strip()[:2000], "by": by, "at": at}
     about: dict[str, Any] = {"submission": found, **shared}
     acts: dict[str, Callable[[], object]] = {
@@ -280,6 +352,27 @@ def _metadata(request: Request, found: Submission, accept: bool, shared: dict[st
     if row is None:
         raise NotYours(_("There is no such request."))
     metadata.request_decide(request=row, accept=accept, override="override" in request.POST, **shared)
+
+
+def _old_metadata(request: Request, found: Submission) -> HttpResponse:
+    form, status = OldMetadataForm(request.POST, request.FILES, prefix="old"), 400
+    if form.is_valid():
+        values = form.cleaned_data
+        try:
+            metadata.request_add_old(
+                submission=found,
+                files=form.pair(),
+                private_pem=values["private"],
+                why=values["why"],
+                by=request.user,
+                at=timezone.now(),
+            )
+        except Refused as error:
+            status = refuse_in(form, error)
+        else:
+            messages.success(request, _("The file opens. Its metadata wait for a decision below."))
+            return see_other("leaderboards:submission", found.public_id, fragment="metadata")
+    return submission_page(request, found, True, status=status, old_form=form)
 
 
 def _day(request: Request) -> date:

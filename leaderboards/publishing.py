@@ -14,8 +14,8 @@ from core.errors import NotNow, Refused
 from core.models import User
 from evaluation.boards.ladder import Rule, release
 from leaderboards import artifacts, events
-from leaderboards.models import Decision, Look, Opening, Release, Score, Submission, Team
-from leaderboards.selectors import family, is_member, looks_of, root
+from leaderboards.models import Decision, Look, Opening, Release, Score, Season, Submission, Team
+from leaderboards.selectors import family, is_member, looks_by_person, looks_of, root
 
 State, Kind = Submission.State, Decision.Kind
 Floats = NDArray[np.float64]
@@ -41,7 +41,8 @@ def submission_publish(*, submission: Submission, reason: str, by: User | None, 
     if locked.state != State.WAITING:
         raise NotNow(_("This submission does not wait for a decision (any more)."))
     assert locked.team is not None and locked.policy is not None
-    # One release of a team at a time: each is compared with the last.
+    # One release of a season at a time: each is compared with the last one of the team, or of its people elsewhere.
+    Season.objects.select_for_update(of=("self",), no_key=True).get(pk=locked.season_id)
     team = Team.objects.select_for_update(of=("self",)).get(pk=root(locked.team).pk)
     while team.merged_into_id is not None:  # meanwhile
         team = Team.objects.select_for_update(of=("self",)).get(pk=root(team).pk)
@@ -69,12 +70,19 @@ def submission_publish(*, submission: Submission, reason: str, by: User | None, 
 
 
 def best_of(team: Team, submission: Submission) -> Submission | None:
-    """A team's own last published best in the season of a submission: what the release rule compares with."""
-    released = Release.objects.filter(
-        submission__team__in=family(team), submission__season=submission.season_id, is_shown=True
-    ).select_related("submission")
-    shown = [(Fraction(row.fraction), -row.pk, row.submission) for row in released]
-    return max(shown, key=lambda row: row[:2])[2] if shown else None
+    """What the release rule compares a submission with: its team's own last published best in the season.
+
+    Where the team has none, the best that its members, or who sent the submission, were shown with other teams, which
+    they may have left since: so the first score is free once for each person, and not once for each team.
+    """
+    released = Release.objects.filter(submission__season=submission.season_id, is_shown=True)
+    had = looks_by_person(team, submission.season, submission.submitted_by_id).values()
+    theirs = {key for looks in had for key in looks.values_list("submission", flat=True)}
+    for rows in (released.filter(submission__team__in=family(team)), released.filter(submission__in=theirs)):
+        shown = [(Fraction(row.fraction), -row.pk, row.submission) for row in rows.select_related("submission")]
+        if shown:
+            return max(shown, key=lambda row: row[:2])[2]
+    return None
 
 
 def _release(submission: Submission, team: Team, at: datetime) -> Release:
@@ -84,7 +92,7 @@ def _release(submission: Submission, team: Team, at: datetime) -> Release:
     reference, looks = None, 0
     if best is not None:
         reference = _per_query(best, at)
-        looks = looks_of(team, submission.season, since=best.release.at).most
+        looks = looks_of(team, submission.season, since=best, by=submission.submitted_by_id).most
     seed = int.from_bytes(hashlib.sha256(submission.public_id.encode()).digest()[:4], "big")
     step = None if policy.release_step is None else float(policy.release_step)
     rule = cast(Rule, policy.release_rule)

@@ -1,9 +1,10 @@
 """What is read of leaderboards: boards, teams, quotas, looks and submissions, as far as somebody may see them."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
@@ -12,7 +13,7 @@ from core.errors import NotYours
 from core.models import User
 from core.roles import Right, labs_of, may, require
 from evaluation.boards.entries import rounded
-from leaderboards.models import Board, Decision, Look, PolicyVersion, Season, Submission, Team
+from leaderboards.models import Board, Decision, FormerMember, Look, PolicyVersion, Season, Submission, Team, TeamMember
 
 State = Submission.State
 # What uses up no quota: nobody has learned anything from it.
@@ -119,17 +120,42 @@ class Looks(NamedTuple):
         return max(self)
 
 
-def looks_of(team: Team, season: Season, since: datetime | None = None) -> Looks:
-    """The looks in a season, or those since a time."""
+def looks_by_person(team: Team, season: Season, by: int | None = None) -> dict[int, QuerySet[Look]]:
+    """By member of a team, or of those that were merged into it: the looks in a season that they or a team of theirs
+    had. `by`: the key of somebody who counts as a member, such as who sent a run.
+
+    Of a team that somebody left, the looks at what it had sent by then count still; and who left this team counts with
+    looks at what was sent by then.
+    """
+    teams, found = family(team), dict[int, QuerySet[Look]]()
+    of_season = Look.objects.filter(season=season)
+    for former in FormerMember.objects.filter(team__in=teams).order_by("left_at", "pk"):
+        had = of_season.filter(_had_by(former.user_id), submission__arrived_at__lte=former.left_at)
+        found[former.user_id] = had.distinct()
+    members = set(TeamMember.objects.filter(team__in=teams).values_list("user", flat=True))
+    for user in members | ({by} if by is not None else set()):
+        found[user] = of_season.filter(_had_by(user)).distinct()
+    return found
+
+
+def _had_by(user: int) -> Q:
+    """Looks that somebody had: at what they sent, or with a team while they were in it."""
+    had = Q(person=user) | Q(team__members__user=user)
+    for former in FormerMember.objects.filter(user=user).select_related("team"):
+        had |= Q(submission__team__in=family(former.team), submission__arrived_at__lte=former.left_at)
+    return had
+
+
+def looks_of(team: Team, season: Season, since: Submission | None = None, by: int | None = None) -> Looks:
+    """The looks in a season, or those that were written down after that at a submission; `by` as in
+    `looks_by_person`.
+    """
     looks = Look.objects.filter(season=season)
-    if since is not None:
-        looks = looks.filter(at__gt=since)
-    teams = family(team)
-    members = Team.objects.filter(pk__in=teams).values_list("members__user", flat=True)
-    people = [user for user in members if user is not None]
-    counts = [looks.filter(Q(person=user) | Q(team__members__user=user)).distinct().count() for user in people]
+    after = since.look.pk if since is not None else 0
+    counts = [had.filter(pk__gt=after).count() for had in looks_by_person(team, season, by).values()]
+    looks = looks.filter(pk__gt=after)
     return Looks(
-        looks.filter(team__in=teams).count(),
+        looks.filter(team__in=family(team)).count(),
         looks.filter(organization=team.organization.casefold()).count(),
         max(counts, default=0),
     )
@@ -186,21 +212,38 @@ class Alike(NamedTuple):
 
 
 def teams_alike(board: Board) -> list[Alike]:
-    """Teams that share a member, or the host of their members' addresses (public mail hosts are not told apart)."""
-    teams = Team.objects.filter(lab=board.lab_id, merged_into=None).prefetch_related("members__user").order_by("pk")
-    people = {team: {row.user_id: row.user for row in team.members.all()} for team in teams}
-    found = []
-    rows = list(people)
-    for number, first in enumerate(rows):
-        for second in rows[number + 1 :]:
-            shared = [str(people[first][key]) for key in people[first].keys() & people[second].keys()]
-            hosts = _hosts(people[first].values()) & _hosts(people[second].values())
-            if shared:
-                found.append(Alike(first, second, _("both have %(who)s") % {"who": ", ".join(sorted(shared))}))
-            elif hosts:
-                found.append(Alike(first, second, _("addresses at %(host)s") % {"host": ", ".join(sorted(hosts))}))
-    return found
+    """Teams that share somebody who is or was a member, or the host of their members' addresses (public mail hosts are
+    not told apart).
+
+    Of many that share the same, each is named beside the first: so the list is no longer than the teams times what they
+    share.
+    """
+    members = TeamMember.objects.filter(team__lab=board.lab_id, team__merged_into=None).select_related("team", "user")
+    by_person: dict[User, list[Team]] = defaultdict(list)
+    by_host: dict[str, list[Team]] = defaultdict(list)
+    for row in members.order_by("team", "pk"):
+        by_person[row.user].append(row.team)
+        host = row.user.email.rpartition("@")[2].lower()
+        if host and row.team not in by_host[host]:
+            by_host[host].append(row.team)
+    left = FormerMember.objects.filter(team__lab=board.lab_id, team__merged_into=None).select_related("team", "user")
+    for former in left.order_by("team", "pk"):
+        if former.team not in by_person[former.user]:
+            by_person[former.user].append(former.team)
+    people, hosts = _pairs(by_person), _pairs(by_host)
+    found = [Alike(*pair, _("both have or had %(who)s") % {"who": ", ".join(who)}) for pair, who in people.items()]
+    found += [
+        Alike(*pair, _("addresses at %(host)s") % {"host": ", ".join(at)})
+        for pair, at in hosts.items()
+        if pair not in people
+    ]
+    return sorted(found, key=lambda one: (one.first.pk, one.second.pk))
 
 
-def _hosts(users: Iterable[User]) -> set[str]:
-    return {user.email.rpartition("@")[2].lower() for user in users if "@" in user.email}
+def _pairs(shared: Mapping[Any, Sequence[Team]]) -> dict[tuple[Team, Team], list[str]]:
+    """The first team that has something, with each further one, and the names of what they share."""
+    pairs: dict[tuple[Team, Team], list[str]] = defaultdict(list)
+    for what, teams in shared.items():
+        for other in teams[1:]:
+            pairs[teams[0], other].append(str(what))
+    return {pair: sorted(names) for pair, names in pairs.items()}

@@ -2,21 +2,25 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from core.errors import NotNow, Refused
 from core.models import User
 from evaluation.boards.checking import check_metadata, id_problem
+from evaluation.boards.packages import Burnt, refuse_burnt
 from evaluation.boards.sealing import NotAPackage, read_label, seal
 from leaderboards import events
 from leaderboards.models import Board, BoardKey, DevScoring, PolicyVersion, Season, Submission, Team
-from leaderboards.selectors import family, open_seasons, quota_of
+from leaderboards.selectors import family, open_seasons, organizes, quota_of
 
 State = Submission.State
 DEV_SCORINGS_OPEN = 5  # of one person, that wait
@@ -32,10 +36,10 @@ def obstacles(*, board: Board, team: Team, policy: PolicyVersion, at: datetime) 
     """Why a team can send nothing now, or an empty text. Pages say so before anything is uploaded."""
     quota = quota_of(team, board, policy, at)
     if quota.next_at is not None and not quota.free:
-        said = _(
-            "%(team)s has sent %(used)s of %(runs)s runs in %(days)s days. The next can be sent from %(at)s UTC on."
-        )
-        names = {"team": team, "used": quota.used, "runs": quota.runs, "days": quota.days}
+        said = _("%(team)s has sent %(used)s of %(runs)s in %(days)s. The next can be sent from %(at)s UTC on.")
+        runs = ngettext("%(n)d run", "%(n)d runs", quota.runs) % {"n": quota.runs}
+        days = ngettext("%(n)d day", "%(n)d days", quota.days) % {"n": quota.days}
+        names = {"team": team, "used": quota.used, "runs": runs, "days": days}
         return said % {**names, "at": f"{quota.next_at:%d %b %Y, %H:%M}"}
     of_team = Submission.objects.filter(board=board, team__in=family(team), arrived_at__gt=at - DAY)
     arrivals = of_team.order_by("-arrived_at").values_list("arrived_at", flat=True)[:ARRIVALS_A_DAY]
@@ -90,11 +94,14 @@ def submission_send(
     by: User,
     at: datetime,
     season: Season | None = None,
+    name: str = "",
 ) -> Submission:
-    """Take a sealed package in, to be evaluated. `policy_number` is that of the policy that the sender accepted.
+    """Take a sealed package in, to be evaluated. `policy_number` is that of the policy that the sender accepted, and
+    `name` the file's.
 
     Raises Refused, and NotNow where the policy does not allow a run now. Nothing is stored then.
     """
+    refuse_key([name], package)
     key = _key_of(board, run_id, package)
     return _store(board, team, season, run_id, package, key, policy_number, by, at)
 
@@ -119,6 +126,7 @@ def submission_seal(
     policy, season = send_check(
         board=board, team=team, run_id=run_id, policy_number=policy_number, by=by, at=at, season=season
     )
+    refuse_key([], dev, evaluated)
     today = at.astimezone(UTC).date()
     content = json.dumps(metadata, ensure_ascii=False, indent=1).encode()
     check = check_metadata(content, types=board.types, arrived=today, embargo_months=policy.embargo_months)
@@ -128,6 +136,15 @@ def submission_seal(
     files = {"metadata.json": content, "dev.txt": dev, "eval.txt": evaluated}
     package = seal(files, to=key.public_pem, board=board.slug, run_id=run_id)
     return _store(board, team, season, run_id, package, key, policy_number, by, at)
+
+
+def refuse_key(names: Iterable[str], *contents: bytes) -> None:
+    """Raise Refused where one of the files is the key of a package in the clear: by now others may have seen it."""
+    try:
+        refuse_burnt(names, *contents)
+    except Burnt as error:
+        said = str(error)
+        raise Refused(said[0].upper() + said[1:] + ".") from error
 
 
 def _key_of(board: Board, run_id: str, package: bytes) -> BoardKey:
@@ -200,6 +217,46 @@ def submission_cancel(*, submission: Submission, by: User, at: datetime) -> Subm
 
 
 @transaction.atomic
+def submission_enter(*, submission: Submission, by: User | None, at: datetime) -> Submission:
+    """Let a run count that its team is asked about: it then waits for the organizers. Without `by`, its time is over.
+
+    Raises NotNow where the team is not asked (any more).
+    """
+    _choose(submission, State.WAITING, waiting_since=at)
+    note = "" if by else _("Its team said nothing in time, so it counts.")
+    events.event_add(submission=submission, state=State.WAITING, by=by, note=note, at=at)
+    return submission
+
+
+@transaction.atomic
+def submission_leave_out(*, submission: Submission, by: User, at: datetime) -> Submission:
+    """Leave a run out that its team is asked about: it uses no quota, and its eval score is never looked at. Raises
+    NotNow as `submission_enter` does.
+    """
+    _choose(submission, State.CANCELED)
+    note = _("Its team decided that it does not count.")
+    events.event_add(submission=submission, state=State.CANCELED, by=by, note=note, at=at)
+    return submission
+
+
+def _choose(submission: Submission, state: str, **fields: Any) -> None:
+    if not Submission.objects.filter(pk=submission.pk, state=State.CHOOSING).update(state=state, **fields):
+        raise NotNow(_("Whether this run counts is not open (any more)."))
+    submission.refresh_from_db()
+
+
+def choices_end(*, at: datetime) -> int:
+    """Let the runs count whose teams said nothing in time. How many these are."""
+    ended = 0
+    for row in Submission.objects.filter(state=State.CHOOSING).select_related("policy").order_by("arrived_at", "pk"):
+        if row.choose_by is not None and row.choose_by <= at:
+            with suppress(NotNow):  # its team has just said it
+                submission_enter(submission=row, by=None, at=at)
+                ended += 1
+    return ended
+
+
+@transaction.atomic
 def submission_withdraw(*, submission: Submission, why: str, by: User, at: datetime) -> Submission:
     """Withdraw a submission: its id stays taken, it still counts for the quota, and an entry leaves a line.
 
@@ -215,12 +272,25 @@ def submission_withdraw(*, submission: Submission, why: str, by: User, at: datet
 
 
 @transaction.atomic
-def dev_scoring_ask(*, season: Season, name: str, content: bytes, by: User, at: datetime) -> DevScoring:
-    """Have a run on the dev queries scored: no entry, no quota. Raises NotNow while five of a person's wait."""
+def dev_scoring_ask(
+    *, season: Season, name: str, content: bytes, by: User, at: datetime, entry: Submission | None = None
+) -> DevScoring:
+    """Have a run on the dev queries scored: no entry, no quota. Raises NotNow while five of a person's wait.
+
+    With an `entry`, an imported one of the season, organizers add its run later: raises Refused for other entries and
+    people, and NotNow for one that has its run.
+    """
+    if entry is not None:
+        if entry.origin != Submission.Origin.IMPORTED or entry.season_id != season.pk:
+            raise Refused(_("A run can be added to an imported entry of the same season alone."))
+        if not organizes(by, season.board):
+            raise Refused(_("Only the organizers can add a run to an imported entry."))
+        if entry.scores.filter(part="dev", origin="computed", version=None).exists():
+            raise NotNow(_("%(run)s has its dev run: its scores stay.") % {"run": entry.run_id})
     User.objects.select_for_update(of=("self",), no_key=True).get(pk=by.pk)
     if by.dev_scorings.filter(state=DevScoring.State.WAITING).count() >= DEV_SCORINGS_OPEN:
         raise NotNow(_("Five of your runs wait to be scored. Send the next when one is done."))
-    row = DevScoring(season=season, asked_by=by, asked_at=at, name=name[-255:])
+    row = DevScoring(season=season, entry=entry, asked_by=by, asked_at=at, name=name[-255:])
     row.file.save("run", ContentFile(content), save=False)
     row.save()
     return row

@@ -2,22 +2,21 @@
 
 from datetime import datetime, timedelta
 
-from allauth.account.models import EmailAddress
-from django.conf import settings
-from django.core import signing
 from django.core.mail import send_mail
 from django.db import transaction
 from django.db.models import QuerySet
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from core.errors import NotNow, NotYours, Refused
+from core.errors import NotNow, Refused
 from core.models import User
+from core.people import invitation_gone, invitation_link, invitation_read, user_add
 from evaluation.boards.checking import is_anonymous
-from leaderboards.models import Board, Decision, Team, TeamInvitation, TeamMember
+from leaderboards.models import Board, Decision, FormerMember, Team, TeamInvitation, TeamMember
+from leaderboards.selectors import root
 
 INVITATION_DAYS = 14
 UNCONFIRMED_OF_ONE = 5  # teams that one person has founded
+FORGOTTEN_AFTER = timedelta(days=30)
 _INVITED = "invited to a leaderboard"
 
 
@@ -51,14 +50,18 @@ def team_found(*, board: Board, organization: str, group: str, contributors: str
     return team
 
 
-def team_leave(*, team: Team, user: User) -> None:
-    """Leave a team. Raises NotNow for the last member of a team that has submitted something."""
+def team_leave(*, team: Team, user: User, at: datetime) -> None:
+    """Leave a team: looks at what it has sent still count for them.
+
+    Raises NotNow for the last member of a team that has submitted something.
+    """
     with transaction.atomic():
         Team.objects.select_for_update(of=("self",)).get(pk=team.pk)
         others = team.members.exclude(user=user)
         if not others.exists() and team.submissions.exists():
             raise NotNow(_("You are the last member of a team that has submissions. Invite somebody else first."))
-        team.members.filter(user=user).delete()
+        if team.members.filter(user=user).delete()[0]:
+            FormerMember.objects.create(team=team, user=user, left_at=at)
 
 
 @transaction.atomic
@@ -114,9 +117,8 @@ def invitation_add(*, board: Board, team: Team | None, email: str, by: User | No
 
 
 def invitation_address(invitation: TeamInvitation, *, by_mail: bool = False) -> str:
-    """The link: signed, and worth nothing without its row. The mailed one proves that its reader has the address."""
-    token = signing.dumps([invitation.pk, by_mail], salt=_INVITED)
-    return f"{settings.SITE_URL.rstrip('/')}{reverse('leaderboards:invited', args=[token])}"
+    """The link that lets somebody take part."""
+    return invitation_link("leaderboards:invited", _INVITED, invitation.pk, by_mail)
 
 
 def open_invitations(at: datetime) -> QuerySet[TeamInvitation]:
@@ -126,15 +128,11 @@ def open_invitations(at: datetime) -> QuerySet[TeamInvitation]:
 
 def invitation_at(token: str, at: datetime) -> tuple[TeamInvitation, bool]:
     """The open invitation of a link, and whether the link was mailed. Raises NotYours."""
-    gone = NotYours(_("This invitation is no longer valid: it was used, revoked or has expired. Ask for a new one."))
-    try:
-        key, by_mail = signing.loads(token, salt=_INVITED)
-    except signing.BadSignature as error:
-        raise gone from error
+    key, by_mail = invitation_read(token, _INVITED)
     found = open_invitations(at).select_related("board__lab", "team").filter(pk=key).first()
     if found is None:
-        raise gone
-    return found, bool(by_mail)
+        raise invitation_gone()
+    return found, by_mail
 
 
 def invitation_mail(*, invitation: TeamInvitation, at: datetime) -> None:
@@ -161,23 +159,24 @@ def invitation_revoke(*, invitation: TeamInvitation, at: datetime) -> None:
     open_one.update(revoked_at=at, email="")
 
 
+def invitations_forget(*, at: datetime) -> int:
+    """Delete what nobody accepted and expired a month ago: each names an address. How many."""
+    old = TeamInvitation.objects.filter(accepted_at=None, expires_at__lt=at - FORGOTTEN_AFTER)
+    return old.delete()[0]
+
+
 @transaction.atomic
 def invitation_accept(*, invitation: TeamInvitation, user: User, at: datetime) -> Team | None:
     """Take part: as a new user (not saved yet, with an address only if it is proven theirs) or as one who is here.
 
     The team that it is for, if it is for one. Raises NotYours if somebody was faster.
     """
-    is_new = user.pk is None
-    if is_new:
-        user.save()
+    if user.pk is None:
+        user_add(user)
     taken = open_invitations(at).filter(pk=invitation.pk).update(accepted_at=at, accepted_by=user, email="")
     if not taken:
-        raise NotYours(_("This invitation is no longer valid: it was used, revoked or has expired. Ask for a new one."))
-    if is_new and user.email:
-        EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
-    team = invitation.team
-    while team is not None and team.merged_into is not None:
-        team = team.merged_into
+        raise invitation_gone()
+    team = None if invitation.team is None else root(invitation.team)
     if team is not None:
         TeamMember.objects.get_or_create(team=team, user=user, defaults={"joined_at": at})
     return team

@@ -21,9 +21,11 @@ urlpatterns = [
     path("leaderboards/at/<slug:board_slug>/team/<str:team_id>/", views.team, name="team"),
     path("leaderboards/at/<slug:board_slug>/team/<str:team_id>/leave/", views.team_leave, name="team_leave"),
     path("leaderboards/at/<slug:board_slug>/organize/", organizing_views.organize, name="organize"),
+    path("leaderboards/at/<slug:board_slug>/order/", organizing_views.order, name="order"),
     path("leaderboards/at/<slug:board_slug>/change/", organizing_views.board_edit, name="board_edit"),
     path("leaderboards/at/<slug:board_slug>/policy/", organizing_views.policy_new, name="policy_new"),
     path("leaderboards/at/<slug:board_slug>/season/", organizing_views.season_new, name="season_new"),
     path("leaderboards/<slug:slug>/import", import_views.import_board, name="import"),
+    path("leaderboards/at/<slug:board_slug>/export/", organizing_views.export, name="export"),
     path("leaderboards/at/<slug:board_slug>/act/", organizing_views.board_act, name="board_act"),
 ]

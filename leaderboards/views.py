@@ -5,10 +5,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from allauth.account.utils import perform_login
 from celery import Task
 from django.conf import settings
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -26,14 +26,14 @@ from core.http import Request, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.login import TooManyTries
 from core.models import User
-from core.people_views import JoinForm
+from core.people_views import invited_page
 from leaderboards import events, jobs, metadata, selectors, submitting, teams
 from leaderboards.boards import board_terms
-from leaderboards.forms import AddressForm, DevForm, MetadataForm, SubmitForm, TeamForm
+from leaderboards.forms import AddressForm, DevForm, MetadataForm, OldMetadataForm, SubmitForm, TeamForm
 from leaderboards.models import Board, Submission, Team, TeamInvitation
 from pools.views import is_too_large, refuse_too_large
 
-DEV_SHOWN = 20
+DEV_SHOWN = INVITATIONS_SHOWN = 20
 log = logging.getLogger(__name__)
 
 
@@ -149,7 +149,7 @@ def _submitted(form: SubmitForm, board: Board, user: User) -> Submission:
     }  # fmt: skip
     submitting.send_check(**shared)  # before any file is read
     if values["package"]:
-        return submitting.submission_send(package=values["package"].read(), **shared)
+        return submitting.submission_send(package=values["package"].read(), name=str(values["package"].name), **shared)
     return submitting.submission_seal(
         metadata=form.metadata(values), dev=values["dev"].read(), evaluated=values["eval"].read(), **shared
     )
@@ -168,14 +168,15 @@ def dev(request: Request, board_slug: str) -> HttpResponse:
 
 @csrf_protect
 def _dev_checked(request: Request, board: Board) -> HttpResponse:
-    form, status = DevForm(board=board), 200
+    form, status = DevForm(board=board, user=request.user), 200
     if request.method == "POST":
-        form, status = DevForm(request.POST, request.FILES, board=board), 400
+        form, status = DevForm(request.POST, request.FILES, board=board, user=request.user), 400
         if form.is_valid():
             file = form.cleaned_data["file"]
             try:
                 row = submitting.dev_scoring_ask(
                     season=form.cleaned_data["season"],
+                    entry=form.cleaned_data.get("entry"),
                     name=str(file.name),
                     content=file.read(),
                     by=request.user,
@@ -225,7 +226,7 @@ def team_of(request: Request, board: Board, team_id: str) -> Team:
 
 
 @require_http_methods(["GET", "POST"])
-def team(request: Request, board_slug: str, team_id: str) -> HttpResponse:
+def team(request: Request, board_slug: str, team_id: str) -> HttpResponseBase:
     """A team's people. POST invites somebody by mail, or by a link."""
     board = selectors.board_seen(request.user, board_slug)
     found, at = team_of(request, board, team_id), timezone.now()
@@ -243,22 +244,23 @@ def team(request: Request, board_slug: str, team_id: str) -> HttpResponse:
         "team": found,
         "members": found.members.select_related("user").order_by("pk"),
         "form": form,
-        "invitations": addresses(teams.open_invitations(at).filter(team=found)),
+        **invitations_listed(request, teams.open_invitations(at).filter(team=found)),
     }
-    return render(request, "leaderboards/team.html", context, status=status)
+    return render_lists(request, "leaderboards/team.html", context, status=status)
 
 
-def addresses(invitations: Any) -> list[tuple[TeamInvitation, str]]:
-    """The newest open invitations with their links; none of what somebody asked for: the mail proves who it is."""
-    newest = invitations.order_by("-pk")[:20]
-    return [(row, teams.invitation_address(row) if row.invited_by_id else "") for row in newest]
+def invitations_listed(request: Request, invitations: QuerySet[TeamInvitation]) -> dict[str, Any]:
+    """Open invitations, newest first, and their links; none of what somebody asked for: the mail proves who it is."""
+    listed = Listing(request, invitations.order_by("-pk"), key="invitations", size=INVITATIONS_SHOWN)
+    links = [(row, teams.invitation_address(row) if row.invited_by_id else "") for row in listed.page]
+    return {"invitations": listed, "addresses": links}
 
 
 @require_POST
 def team_leave(request: Request, board_slug: str, team_id: str) -> HttpResponse:
     """Leave a team."""
     board = selectors.board_seen(request.user, board_slug)
-    teams.team_leave(team=team_of(request, board, team_id), user=request.user)
+    teams.team_leave(team=team_of(request, board, team_id), user=request.user, at=timezone.now())
     messages.success(request, _("You are no longer in the team."))
     return see_other("leaderboards:boards")
 
@@ -311,28 +313,14 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
     at = timezone.now()
     invitation, by_mail = teams.invitation_at(token, at)
     board = invitation.board
-    context: dict[str, Any] = {"invitation": invitation, "board": board}
-    if request.user.is_authenticated:
-        if request.method == "GET":
-            return render(request, "leaderboards/invited.html", context)
-        teams.invitation_accept(invitation=invitation, user=request.user, at=at)
-        return see_other("leaderboards:take_part", board.slug)
-    new = User(email=invitation.email if by_mail else "")
-    form, status = JoinForm(instance=new), 200
-    if request.method == "POST":
-        form, status = JoinForm(request.POST, instance=new), 400
-        if form.is_valid():
-            user = form.save(commit=False)
-            user.set_password(form.cleaned_data["password1"])
-            try:
-                teams.invitation_accept(invitation=invitation, user=user, at=at)
-            except Refused as error:
-                status = refuse_in(form, error)
-            else:
-                there = reverse("leaderboards:take_part", args=[board.slug])
-                response: HttpResponse = perform_login(request, user, redirect_url=there)
-                return response
-    return render(request, "leaderboards/invited.html", context | {"form": form}, status=status)
+
+    def accept(user: User) -> str:
+        teams.invitation_accept(invitation=invitation, user=user, at=at)
+        return reverse("leaderboards:take_part", args=[board.slug])
+
+    context = {"invitation": invitation, "board": board}
+    email = invitation.email if by_mail else ""
+    return invited_page(request, "leaderboards/invited.html", context, email=email, accept=accept)
 
 
 # --- a submission
@@ -346,7 +334,12 @@ def submission(request: Request, submission_id: str) -> HttpResponse:
 
 
 def submission_page(
-    request: Request, found: Submission, is_organizer: bool, form: MetadataForm | None = None, status: int = 200
+    request: Request,
+    found: Submission,
+    is_organizer: bool,
+    form: MetadataForm | None = None,
+    status: int = 200,
+    old_form: OldMetadataForm | None = None,
 ) -> HttpResponse:
     """The page of a submission, maybe with a form that has errors."""
     scores = found.scores.filter(version=None).order_by("measure")
@@ -364,21 +357,36 @@ def submission_page(
         "requests": found.metadata_requests.select_related("asked_by", "decided_by").order_by("-pk"),
         "dev": [(row.measure, selectors.printed(row.fraction)) for row in scores if row.part == "dev"],
         "release": release,
+        "reference": _reference(request, found, is_organizer),
         "shown": selectors.printed(release.fraction) if release is not None and release.is_shown else "",
         "sentences": found.diagnostics.get("sentences", []),
         "can_cancel": found.state in (States.RECEIVED, States.CHECKED),
         "can_withdraw": found.state in (States.WAITING, States.PUBLISHED),
         "form": form or MetadataForm(submission=found),
+        "old_form": old_form or OldMetadataForm(prefix="old"),
         "is_hidden": found.is_hidden(timezone.now()),
     }
     if is_organizer:
         known = found.board.submissions.in_bulk([key for row in found.alike for key in row["keys"]])
         context["alike"] = [row | {"runs": [known[int(key)] for key in row["keys"]]} for row in found.alike]
-        if found.state == States.PUBLISHED or not selectors.is_member(request.user, found):  # nobody looks at their own
+        asked = found.state in (States.CHOOSING, States.CANCELED)  # whether it counts: nobody looks before, or if not
+        own = selectors.is_member(request.user, found) and found.state != States.PUBLISHED
+        if not asked and not own:
             context["eval"] = [(row.measure, selectors.printed(row.fraction)) for row in scores if row.part == "eval"]
+            if len(context["eval"]) > bool(context["shown"]):  # before the page lists who opened what
+                events.scores_seen(submission=found, by=request.user, at=timezone.now())
         if found.team is not None:
             context["looks"] = selectors.looks_of(selectors.root(found.team), found.season)
     return render(request, "leaderboards/submission.html", context, status=status)
+
+
+def _reference(request: Request, found: Submission, is_organizer: bool) -> str:
+    """The id of the run that a submission was compared with, for whoever may know it: it may be another team's."""
+    reference = found.release.reference if hasattr(found, "release") else None
+    if reference is None:
+        return ""
+    is_open = is_organizer or not reference.is_hidden(timezone.now()) or selectors.is_member(request.user, reference)
+    return reference.run_id if is_open else _("an earlier entry of the same people")
 
 
 @require_POST
@@ -400,11 +408,15 @@ def submission_act(request: Request, submission_id: str) -> HttpResponse:
             return submission_page(request, found, is_organizer, form, 400)
         values = form.cleaned_data
         try:
-            metadata.request_add(submission=found, kind=values["kind"], after=values, why=values["why"], by=by, at=at)
+            metadata.request_add(
+                submission=found, kind=values["kind"], after=form.after(), why=values["why"], by=by, at=at
+            )
         except Refused as error:
             return submission_page(request, found, is_organizer, form, refuse_in(form, error))
     else:
         acts: dict[str, Callable[[], object]] = {
+            "enter": lambda: submitting.submission_enter(submission=found, by=by, at=at),
+            "leave out": lambda: submitting.submission_leave_out(submission=found, by=by, at=at),
             "cancel": lambda: submitting.submission_cancel(submission=found, by=by, at=at),
             "withdraw": lambda: submitting.submission_withdraw(submission=found, why=text, by=by, at=at),
             "take back": partial(metadata.request_take_back, submission=found, at=at),

@@ -55,10 +55,8 @@ def balance_look(publication: Publication) -> Balance:
 def _in_words(adapter: Adapter, error: Exception) -> str:
     trouble = adapter.trouble_of(error)
     if trouble == Trouble.ACCOUNT:
-        return _(
-            "The platform does not accept our access key, or none is set. Set AWS_ACCESS_KEY_ID and "
-            "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, where this site runs, and restart it. (%(code)s)"
-        ) % {"code": adapter.code_of(error)}
+        said = _("The platform does not accept our access key, or none is set. %(what_to_do)s (%(code)s)")
+        return said % {"what_to_do": adapter.how_to_give_access(), "code": adapter.code_of(error)}
     if trouble in (Trouble.UNKNOWN, Trouble.THROTTLED):
         return _("The platform does not answer at the moment. Try again in a minute. (%(error)s)") % {"error": error}
     return _("The platform refused: %(error)s") % {"error": error}

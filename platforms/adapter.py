@@ -11,10 +11,13 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
+from django.utils.translation import gettext as _
+
 from core.errors import Refused
 from platforms.demands import Demands
-from platforms.models import Operation, Publication
+from platforms.models import Operation, Payment, Publication
 from tasks.models import Hit
+from tasks.outside_panels import Exit
 
 Answer = dict[str, Any]
 
@@ -85,6 +88,13 @@ class Handler(ABC):
         """Store what follows from having been overtaken."""
         return
 
+    def may_repeat(self, operation: Operation) -> bool:
+        """Whether a call that may have been done can be made again without harm, by its token or by what it asks for.
+
+        Where it cannot, it is only looked for; what cannot be told is decided by a person.
+        """
+        return True
+
     def may_run(self, state: str) -> bool:
         """Whether its call is made while the publication is in this state."""
         return {
@@ -104,6 +114,7 @@ class Work(NamedTuple):
     auto_approval_at: datetime | None
     approval: str
     receipt: str
+    seconds: float | None = None  # from accepting to submitting, by the platform's clock
 
 
 class Heard(NamedTuple):
@@ -117,6 +128,21 @@ class Heard(NamedTuple):
     sent_at: datetime
 
 
+class Seen(NamedTuple):
+    """One assignment as the platform has it now: whether it ended there without work, or what was submitted."""
+
+    is_over: bool
+    work: Work | None
+
+
+class Notice(NamedTuple):
+    """What a platform's notification is about: an assignment, a study, or (both empty) nothing that matters here."""
+
+    event_id: str
+    assignment_id: str
+    study: str
+
+
 class MarkedHit(NamedTuple):
     """A HIT at the platform that bears a publication's mark, and its reward in dollars."""
 
@@ -124,12 +150,49 @@ class MarkedHit(NamedTuple):
     reward: Decimal
 
 
+class AccountFacts(NamedTuple):
+    """What a platform says of a lab's account: its workspace and project; what it can spend, in dollars; the fee on a
+    payment as a share of it, taxes included.
+    """
+
+    workspace_id: str
+    workspace: str
+    project_id: str
+    balance: Decimal
+    fee_share: Decimal
+
+
+class Ending(StrEnum):
+    """How a worker's visit ended, where the platform is told by a code."""
+
+    FINISHED = "finished"
+    FAILED = "failed"  # the test pairs
+    LEFT = "left"  # early: to be returned, and what was done is paid apart
+    DECLINED = "declined"  # the consent
+    NOTHING = "nothing"  # there was no task for them
+
+
 class Adapter(ABC):
     """One platform: its operations, its errors, its money, and what it tells.
 
     `errors` are what a failed call raises; `token_life` is how long the platform surely knows a token;
-    `spends_real_money` says whether people are paid real money there.
+    `spends_real_money` says whether people are paid real money there. `has_lab_accounts`: whether each lab has an
+    account of its own there, whose token is stored here; if not, the keys are this site's. `opens_together`: whether
+    a campaign's HITs are one thing there, opened and ended as a whole, and which of them a worker gets is decided here
+    when they arrive. `bonus_purposes`: what it pays as bonuses. `rejection_categories`: one of these goes with each
+    rejection, if there are any, and `least_rejection` is how many characters its reason has at least. `least_hourly` is
+    what the platform demands that an hour pays by the median time, in dollars, and `advised_hourly` what it recommends.
+    `notifies_accounts`: whether it sends notifications for a lab's whole account (`platforms.hooks`).
     """
+
+    has_lab_accounts: ClassVar[bool] = False
+    opens_together: ClassVar[bool] = False
+    rejection_categories: ClassVar[tuple[str, ...]] = ()
+    least_rejection: ClassVar[int] = 1
+    notifies_accounts: ClassVar[bool] = False
+    least_hourly: ClassVar[Decimal | None] = None
+    advised_hourly: ClassVar[Decimal | None] = None
+    bonus_purposes: ClassVar[frozenset[str]] = frozenset(Payment.BONUSES)
 
     platform: str
     operations: Mapping[str, Handler]
@@ -138,6 +201,23 @@ class Adapter(ABC):
     spends_real_money: bool
 
     # --- connecting
+
+    def for_lab(self, lab_id: int) -> "Adapter":
+        """The platform as a lab reaches it."""
+        return self
+
+    @property
+    def payer(self) -> str:
+        """Whose account pays there: the same text for the same account."""
+        return ""
+
+    def account_facts(self, token: str, workspace_id: str) -> AccountFacts:
+        """Ask who a token belongs to, and what the account has. Raises Refused where accounts are not the labs'."""
+        raise Refused(_("The account at this platform is set where this site runs."))
+
+    @abstractmethod
+    def how_to_give_access(self) -> str:
+        """What to do where the platform does not accept the keys or the token, or there are none."""
 
     @abstractmethod
     def assert_configured(self) -> None:
@@ -185,6 +265,10 @@ class Adapter(ABC):
     @abstractmethod
     def countries_of(self, requirements: Iterable[dict[str, Any]]) -> Iterator[str]:
         """The countries that requirements of whatever kind name."""
+
+    def terms_troubles(self, publication: Publication) -> list[str]:
+        """Why terms cannot be as they are at this platform, in sentences, beside what holds at all of them."""
+        return []
 
     @abstractmethod
     def is_told_the_same(self, before: Publication, after: Publication) -> bool:
@@ -258,6 +342,24 @@ class Adapter(ABC):
     def work_of(self, said: Answer) -> Work:
         """One submitted assignment. Raises KeyError where the platform leaves out what it always says."""
 
+    def abandoned(self, client: Any, hit_type_id: str) -> list[str]:
+        """Ids of assignments that ended there without work, where a HIT's place is then free. None where it tells of
+        that in no other way than by letting somebody else begin.
+        """
+        return []
+
+    def look(self, client: Any, publication: Publication, assignment_id: str) -> Seen:
+        """One assignment as the platform has it now. Raises NotTold where it tells of none by itself."""
+        raise NotTold(_("This platform tells of assignments by their HIT."))
+
+    def confirm_arrival(self, publication: Publication, *, study: str, worker_id: str, assignment_id: str) -> None:
+        """Ask whether this worker is at work on this assignment there now. Raises Refused if not."""
+        raise Refused(_("Workers of this platform come by the address of a HIT."))
+
+    def exit_of(self, publication: Publication, ending: Ending) -> Exit | None:
+        """Where a worker goes back to, by how the visit ended; None where the page is in the platform's frame."""
+        return None
+
     # --- the ledger
 
     @abstractmethod
@@ -289,3 +391,23 @@ class Adapter(ABC):
     @abstractmethod
     def hits_notified_of(self, body: bytes) -> list[str]:
         """The platform's ids of the HITs that a notification is about. Raises BadRequest for what is none."""
+
+    def may_notify(self, site: str) -> bool:
+        """Whether the platform sends notifications to a site at this address."""
+        return False
+
+    def hook_secret(self, client: Any) -> str:
+        """The secret that the account's notifications are signed with."""
+        raise NotTold(_("This platform sends no notifications for an account."))
+
+    def keep_hooks(self, client: Any, address: str) -> None:
+        """Be subscribed to the account's notifications under this address. Asking again changes nothing."""
+        raise NotTold(_("This platform sends no notifications for an account."))
+
+    def end_hooks(self, client: Any, address: str) -> None:
+        """Be subscribed under this address no more."""
+        raise NotTold(_("This platform sends no notifications for an account."))
+
+    def notice_of(self, *, secret: str, headers: Mapping[str, str], body: bytes, at: datetime) -> Notice | None:
+        """What a notification is about; None if it is not proved to be the platform's. Raises BadRequest."""
+        return None

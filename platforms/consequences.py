@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 
 from evaluation.judging.recognition import ShownItem
 from platforms.bills import Bill, campaign_bill
-from platforms.models import PUBLISHED_TO, Publication
+from platforms.models import Publication
 from platforms.publishing import publication_likely, publication_unsaved
-from platforms.registry import adapter_named
+from platforms.registry import adapter_named, platforms_of
 from pools import selectors as pool_selectors
 from pools.drafting import Preview, pools_preview
 from pools.models import Campaign, Run
@@ -78,7 +78,7 @@ def offers_of(campaign: Campaign, asked: int | None = None) -> list[Offer]:
     stored = _publication(campaign)
     chosen = stored.platform if stored.pk else ""
     offers = []
-    for platform, name in PUBLISHED_TO.items():
+    for platform, name in platforms_of(campaign.lab_id).items():
         at = copy(campaign)
         at.fee_rate = None
         publication = publication_unsaved(at)

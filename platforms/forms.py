@@ -18,7 +18,7 @@ from core.forms import Group
 from core.money import dollars
 from platforms.demands import Demands, unknown_countries
 from platforms.models import PUBLISHED_TO, Publication
-from platforms.registry import adapter_named, adapter_of
+from platforms.registry import adapter_for, adapter_of, platforms_of
 from platforms.replacing_terms import FIXED
 from pools.models import Campaign
 
@@ -125,9 +125,10 @@ class RequirementsField(Told, forms.CharField):
             given = json.loads(value) if (value or "").strip() else []
         except (ValueError, RecursionError):
             raise forms.ValidationError("") from None
-        needed = {"QualificationTypeId", "Comparator"}
+        needed = ({"QualificationTypeId", "Comparator"}, {"filter_id"})  # Mechanical Turk's, and Prolific's
         if not isinstance(given, list) or not all(
-            isinstance(requirement, dict) and needed <= requirement.keys() for requirement in given
+            isinstance(requirement, dict) and any(names <= requirement.keys() for names in needed)
+            for requirement in given
         ):
             raise forms.ValidationError("")
         return tuple(given)
@@ -210,8 +211,12 @@ class TermsForm(forms.Form):
         label=gettext_lazy("Requirements as JSON"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 5, "spellcheck": "false"}),
-        help_text=gettext_lazy("A list of the API's QualificationRequirements. Leave empty for none."),
-        expected=gettext_lazy("It must be a JSON list of objects, each with a QualificationTypeId and a Comparator."),
+        help_text=gettext_lazy(
+            "A list of the API's QualificationRequirements, or of Prolific's filters. Leave empty for none."
+        ),
+        expected=gettext_lazy(
+            "It must be a JSON list of objects, each with a QualificationTypeId and a Comparator, or with a filter_id."
+        ),
     )
     lifetime = PeriodField(
         label=gettext_lazy("Lifetime, in days"),
@@ -266,6 +271,10 @@ class TermsForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.campaign = publication.campaign
         self.published_to = publication.platform
+        chosen = platforms_of(self.campaign.lab_id)
+        if publication.pk:  # what it was set to stays, also where the lab's account was removed
+            chosen[publication.platform] = PUBLISHED_TO[publication.platform]
+        self.fields["platform"] = forms.ChoiceField(label=gettext_lazy("Platform"), choices=chosen.items())
         if publication.state != Publication.State.DRAFT:
             for name in FIXED:
                 del self.fields[name]
@@ -308,8 +317,16 @@ class TermsForm(forms.Form):
         """The terms as platforms.publishing.publication_write takes them."""
         data = dict(self.cleaned_data)
         demands = Demands(*(data.pop(name) for name in Demands._fields))
-        adapter = adapter_named(data.get("platform", self.published_to))
+        adapter = adapter_for(data.get("platform", self.published_to), self.campaign.lab_id)
         return data | {"requirements": adapter.requirements_of(demands)}
+
+
+class HourlyForm(forms.Form):
+    """What an hour is to pay."""
+
+    hourly = forms.DecimalField(
+        label=gettext_lazy("Wanted pay per hour, in dollars"), min_value=Decimal("0.01"), max_digits=6, decimal_places=2
+    )
 
 
 class PublishForm(forms.Form):
@@ -390,3 +407,13 @@ class DecideForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
     )
     decision = forms.ChoiceField(choices=[("approve", "approve"), ("reject", "reject")], widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, publication: Publication, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if categories := adapter_of(publication).rejection_categories:
+            self.fields["category"] = forms.ChoiceField(
+                label=_("Category of a rejection"),
+                required=False,
+                choices=[(category, category) for category in reversed(categories)],
+                help_text=_("In the platform's own words. It does not count if you approve."),
+            )

@@ -5,27 +5,31 @@ import time
 from collections.abc import Callable
 
 from celery import shared_task
+from django.core.cache import cache
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.errors import Refused
-from platforms import finishing, ledger_comparison, low_balance, messaging
+from platforms import finishing, hooks, ledger_comparison, low_balance, messaging
 from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.attention import attention_check
+from platforms.fairness import pay_rate_check, pay_rate_compute
 from platforms.models import Alarm, Publication
 from platforms.outbox import operations_run
 from platforms.publishing import publication_plan
 from platforms.registry import CALL_ERRORS
 from platforms.reviewing import publication_requeue, publication_settle
-from platforms.syncing import finished_end, publication_sync
+from platforms.syncing import assignment_sync, finished_end, publication_sync
 from tasks import campaign_alarms
 from tasks.models import Platform
 
 log = logging.getLogger(__name__)
 # For which one job makes the calls of one publication, before the others, and other jobs, get their turn.
 SECONDS = 20.0
+EXPECTED: tuple[type[Exception], ...] = (Refused, *CALL_ERRORS)  # the platform is away, or refuses us
+HEARD_TOGETHER = 20  # seconds in which notifications of a study make us ask once
 
 
 @shared_task
@@ -59,6 +63,32 @@ def sync() -> str:
 
 
 @shared_task
+def hear(publication_id: int, assignment_id: str) -> str:
+    """Ask about what a notification named: one assignment, or what was submitted on a whole publication, which many
+    notifications in a row do once. Safe to run twice. If it fails, `sync` finds out.
+    """
+    publication = Publication.objects.select_related("campaign__lab").filter(pk=publication_id).first()
+    if publication is None:
+        return "gone"
+    at = timezone.now()
+    try:
+        if assignment_id:
+            assignment_sync(publication=publication, assignment_id=assignment_id, at=at)
+        elif cache.add(f"heard of publication {publication_id}", 1, HEARD_TOGETHER):
+            publication_sync(publication=publication, at=at)
+    except EXPECTED as error:
+        log.warning("Publication %s, after a notification: %s", publication_id, error)
+        return "not asked"
+    return "asked"
+
+
+@shared_task
+def keep_notifications() -> str:
+    """Subscribe to the notifications of labs' accounts where campaigns are going on. Safe to run many at once."""
+    return f"accounts with notifications: {hooks.hooks_keep(at=timezone.now())}"
+
+
+@shared_task
 def settle() -> str:
     """Decide on submitted work, and plan what it is paid. Safe to run many at once."""
     return _each(
@@ -69,7 +99,7 @@ def settle() -> str:
 @shared_task
 def requeue() -> str:
     """Ask for more assignments where work was excluded, end HITs that need none, check whether workers open tasks, and
-    finish what is settled.
+    what an hour pays, and finish what is settled.
 
     Safe to run many at once.
     """
@@ -77,8 +107,10 @@ def requeue() -> str:
     def one(publication: Publication) -> int:
         at = timezone.now()
         attention_check(publication=publication, at=at)
+        pay_rate_check(publication=publication, at=at)
         changed = publication_requeue(publication=publication, at=at) + finished_end(publication=publication, at=at)
-        finishing.publication_finish(publication=publication, at=at)
+        if finishing.publication_finish(publication=publication, at=at):
+            pay_rate_compute(publication=publication, at=at)  # what stays
         return changed
 
     return _each("requeue", "HITs changed", one)
@@ -166,7 +198,7 @@ def _each(job: str, what: str, act: Callable[[Publication], int], chosen: QueryS
         try:
             done += act(publication)
         except Exception as error:
-            expected = isinstance(error, (Refused, *CALL_ERRORS))  # the platform is away, or refuses us
+            expected = isinstance(error, EXPECTED)
             if expected:
                 log.warning("Publication %s, %s: %s", publication.pk, job, error)
             else:

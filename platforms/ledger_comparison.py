@@ -117,7 +117,9 @@ def comparison_begin(*, publication: Publication, at: datetime, full: bool) -> b
     running.save()
     there = publication.published_hits.exclude(platform_hit_id="")
     chosen = there if full else unsettled(there)
-    chosen.filter(Exists(Submission.objects.filter(published_hit=OuterRef("pk")))).update(compare_due=True)
+    worked = Exists(Submission.objects.filter(published_hit=OuterRef("pk")))
+    compensated = Exists(Operation.objects.filter(published_hit=OuterRef("pk"), payment__state=State.PAID))
+    chosen.filter(worked | compensated).update(compare_due=True)
     return True
 
 
@@ -258,8 +260,8 @@ def _compared(adapter: Adapter, client: Any, published_hit: PublishedHit, at: da
     paid = Payment.objects.filter(submission__published_hit=published_hit, state=State.PAID)
     rows = {row.pk: row for row in [*paid, *offered]}.values()
     amounts = (
-        sum((row.amount for row in rows if row.purpose not in Payment.BONUSES), ZERO),
-        sum((row.amount for row in rows if row.purpose in Payment.BONUSES), ZERO),
+        sum((row.amount for row in rows if row.purpose not in adapter.bonus_purposes), ZERO),
+        sum((row.amount for row in rows if row.purpose in adapter.bonus_purposes), ZERO),
         rewards,
         bonuses,
     )

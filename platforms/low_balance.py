@@ -46,13 +46,13 @@ def cost_to_come(publication: Publication, at: datetime) -> Decimal:
 def balances_check(*, at: datetime) -> int:
     """Raise, or settle, the alarm of each open publication that the account may not last for. How many are raised.
 
-    Each platform is asked once: its account pays for all of them. One that does not answer changes nothing.
+    Each account is asked once: it pays for all that it published. One that does not answer changes nothing.
     """
-    by_platform: dict[str, list[Publication]] = {}
+    by_payer: dict[tuple[str, str], list[Publication]] = {}
     for publication in publications_spending():
-        by_platform.setdefault(publication.platform, []).append(publication)
+        by_payer.setdefault((publication.platform, adapter_of(publication).payer), []).append(publication)
     raised = 0
-    for publications in by_platform.values():
+    for publications in by_payer.values():
         costs = {publication.pk: cost_to_come(publication, at) for publication in publications}
         balance, total = balance_look(publications[0]).amount, sum(costs.values(), ZERO)
         of_labs: dict[int, Decimal] = defaultdict(Decimal)

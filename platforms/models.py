@@ -10,13 +10,59 @@ from django.db.models import Q
 from django.utils.translation import gettext as _gettext
 from django.utils.translation import gettext_lazy as _
 
+from core.models import Lab
 from pools.models import Campaign, new_token
 from tasks.models import Assignment, Hit, Platform, Worker
 
 # Where campaigns are published to: the platforms with an API of their own.
 PUBLISHED_TO = {
-    platform.value: platform.label for platform in (Platform.MARKETPLACE, Platform.MTURK_SANDBOX, Platform.MTURK)
+    platform.value: platform.label
+    for platform in (Platform.MARKETPLACE, Platform.MTURK_SANDBOX, Platform.MTURK, Platform.PROLIFIC)
 }
+
+
+class LabAccount(models.Model):
+    """A lab's account at a platform where each lab has its own. The token is sealed: the database cannot tell it.
+
+    `fee_share` is the platform's fee on a payment as a share of it, taxes included, as it said when it was last asked.
+    """
+
+    lab = models.ForeignKey(Lab, on_delete=models.CASCADE, related_name="platform_accounts")
+    platform = models.CharField(max_length=16, choices=PUBLISHED_TO)
+    sealed = models.TextField()
+    workspace_id = models.CharField(max_length=64)
+    workspace = models.CharField(max_length=200)
+    project_id = models.CharField(max_length=64)
+    fee_share = models.DecimalField(max_digits=8, decimal_places=6)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    at = models.DateTimeField(help_text=_("When the token was stored."))
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["lab", "platform"], name="lab_account_once_per_platform"),
+            models.CheckConstraint(condition=Q(fee_share__gte=0), name="lab_account_fee_not_negative"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.platform} of lab {self.lab_id}"
+
+
+class AccountHook(models.Model):
+    """The notifications of a lab's account: where the platform sends them, and the secret that signs them, sealed.
+
+    `address` is empty while there is no subscription, and `trouble` unless the platform could not be asked.
+    """
+
+    account = models.OneToOneField(LabAccount, on_delete=models.CASCADE, related_name="hook")
+    reference = models.CharField(max_length=32, unique=True, default=new_token, editable=False)
+    sealed = models.TextField(blank=True)
+    address = models.TextField(blank=True)
+    trouble = models.TextField(blank=True)
+    checked_at = models.DateTimeField(null=True)
+    heard_at = models.DateTimeField(null=True, help_text=_("When a notification last came, to the minute."))
+
+    def __str__(self) -> str:
+        return f"notifications of {self.account}"
 
 
 class Publication(models.Model):
@@ -216,6 +262,9 @@ class Submission(models.Model):
     status = models.CharField(max_length=10, choices=Status)
     submitted_at = models.DateTimeField()
     auto_approval_at = models.DateTimeField(null=True)
+    seconds_there = models.FloatField(
+        null=True, help_text=_("From accepting to submitting, by the platform's clock; empty if it was not said.")
+    )
     receipt = models.CharField(max_length=64, blank=True)
     why_unmatched = models.TextField(blank=True)
     decision = models.CharField(max_length=8, choices=Decision, default=Decision.NONE, blank=True)
@@ -224,6 +273,13 @@ class Submission(models.Model):
     )
     decided_at = models.DateTimeField(null=True, blank=True)
     reason = models.TextField(blank=True)
+    rejection_category = models.CharField(
+        max_length=30,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("The platform's word for why it was rejected."),
+    )
 
     class Meta:
         constraints = [
@@ -250,6 +306,7 @@ class Payment(models.Model):
         BONUS = "bonus", _("bonus")
         COMPENSATION = "compensation", _("compensation")
         EXTRA = "extra", _("extra bonus")
+        ADJUSTMENT = "adjustment", _("adjustment of the pay")
 
     class State(models.TextChoices):
         OWED = "owed", _("owed")
@@ -257,7 +314,7 @@ class Payment(models.Model):
         PAID = "paid", _("paid")
         REFUSED = "refused", _("refused")
 
-    BONUSES = (Purpose.BONUS, Purpose.EXTRA)
+    BONUSES = (Purpose.BONUS, Purpose.EXTRA, Purpose.ADJUSTMENT)
 
     publication = models.ForeignKey(Publication, on_delete=models.PROTECT, related_name="payments")
     assignment = models.ForeignKey(Assignment, null=True, blank=True, on_delete=models.PROTECT, related_name="payments")
@@ -274,10 +331,13 @@ class Payment(models.Model):
         blank=True,
         on_delete=models.PROTECT,
         related_name="+",
-        help_text=_("Who granted an extra bonus."),
+        help_text=_("Who granted an extra bonus or an adjustment."),
     )
     why = models.TextField(
-        blank=True, default="", db_default="", help_text=_("What the worker reads about an extra bonus.")
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("What the worker reads about an extra bonus or an adjustment."),
     )
     owed_at = models.DateTimeField()
     paid_at = models.DateTimeField(null=True, blank=True)
@@ -314,6 +374,7 @@ class Operation(models.Model):
         REJECT = "reject", _("reject")
         BONUS = "bonus", _("pay a bonus")
         EXTRA_BONUS = "extra-bonus", _("pay an extra bonus")
+        ADJUST = "adjust", _("pay an adjustment")
         COMPENSATE = "compensate", _("offer a compensation")
         EXCLUDE = "exclude", _("exclude a worker")
         READMIT = "readmit", _("readmit a worker")
@@ -389,7 +450,7 @@ class Operation(models.Model):
                 | Q(kind="compensate", published_hit__isnull=False, payment__isnull=False)
                 | Q(kind="approve", submission__isnull=False)
                 | Q(kind="reject", submission__isnull=False)
-                | Q(kind__in=["bonus", "extra-bonus"], submission__isnull=False, payment__isnull=False)
+                | Q(kind__in=["bonus", "extra-bonus", "adjust"], submission__isnull=False, payment__isnull=False)
                 | Q(kind__in=["exclude", "readmit"], worker__isnull=False, barred_at__isnull=False),
                 name="operation_says_what_it_is_about",
             ),
@@ -418,6 +479,31 @@ class Operation(models.Model):
         if self.worker_id is not None:
             return _gettext("worker %(number)d") % {"number": self.worker_id}
         return str(self.terms or "")
+
+
+class PayRate(models.Model):
+    """What an hour of a publication's work has paid, as a job last computed it.
+
+    `hourly_there` and `hourly_here` are medians in dollars over `submissions` that were not rejected, by the platform's
+    clock and by ours; `seconds_there` and `seconds_here` the medians of how long they took. Empty without any such
+    time.
+    """
+
+    publication = models.OneToOneField(Publication, on_delete=models.CASCADE, related_name="pay_rate")
+    submissions = models.PositiveIntegerField()
+    hourly_there = models.DecimalField(max_digits=12, decimal_places=2, null=True)
+    hourly_here = models.DecimalField(max_digits=12, decimal_places=2, null=True)
+    seconds_there = models.FloatField(null=True)
+    seconds_here = models.FloatField(null=True)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"pay rate of {self.publication_id}"
+
+    @property
+    def lowest(self) -> Decimal | None:
+        """The lower of the two medians."""
+        return min((rate for rate in (self.hourly_there, self.hourly_here) if rate is not None), default=None)
 
 
 class LedgerComparison(models.Model):
@@ -474,6 +560,7 @@ class Alarm(models.Model):
         UNDECIDED = "undecided", _("submitted work could not be decided on")
         UNCHECKED = "unchecked", _("work could not be checked")
         COMPENSATION = "compensation", _("work done here was not submitted there")
+        UNFAIR = "unfair", _("the pay per hour is too low")
 
     ABOUT = ("operation", "submission", "published_hit", "worker", "assignment")
 

@@ -15,6 +15,8 @@ from django.db.models import Count, Min, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core.errors import BadRequest
+from core.models import User
 from platforms.adapter import Answer, Trouble
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit
@@ -38,6 +40,10 @@ class Taken(NamedTuple):
     operation: Operation
     wait: float
     in_doubt: bool
+
+
+class Unsettled(Exception):
+    """Whether a call was done cannot be told, and it is not made again."""
 
 
 class Backlog(NamedTuple):
@@ -147,6 +153,9 @@ def _attempt(client: Any, taken: Taken, clock: Callable[[], datetime]) -> bool:
         answer = _answer(client, operation, clock())
         if answer is not None:
             operation_finish(operation=operation, answer=answer, at=clock())
+    except Unsettled:
+        _unsettle(operation, clock())
+        return False
     except adapter_of(operation.publication).errors as error:
         _fail(taken, error, clock())
         return False
@@ -167,6 +176,11 @@ def _answer(client: Any, operation: Operation, at: datetime) -> Answer | None:
     adapter, handler = adapter_of(operation.publication), handler_of(operation.publication, operation.kind)
     if handler.is_overtaken(operation):
         return {"superseded": True}
+    if not handler.may_repeat(operation):
+        recalled = handler.find(client, operation)
+        if recalled is None:
+            raise Unsettled
+        return recalled
     first = operation.first_sent_at or at
     held_back = handler.is_sought and not handler.may_run(operation.publication.state)
     if operation.attempts > 1 and (held_back or at - first > adapter.token_life):
@@ -233,7 +247,8 @@ def _fail(taken: Taken, error: Exception, at: datetime) -> None:
             Trouble.FUNDS: _(
                 "The account at the platform cannot pay for the planned calls. Add money; they continue automatically."
             ),
-            Trouble.ACCOUNT: _("The platform does not accept our access key. Set AWS_ACCESS_KEY_ID or AWS_PROFILE."),
+            Trouble.ACCOUNT: _("The platform does not accept our access key. %(what_to_do)s")
+            % {"what_to_do": adapter.how_to_give_access()},
         }[trouble]
         alarm_raise(publication=publication, kind=Alarm.Kind(trouble), text=words, at=at)
         _not_done(taken, text, at)
@@ -258,6 +273,22 @@ def _doubt(operation: Operation, error: Exception, at: datetime) -> None:
         kind=Alarm.Kind.DOUBT,
         operation=operation,
         text=words % {"what": operation.get_kind_display(), "error": text},
+        at=at,
+    )
+
+
+def _unsettle(operation: Operation, at: datetime) -> None:
+    """Looked for again, and left to a person: the platform would do it twice."""
+    _again(operation, State.UNKNOWN, _("Nothing says yet whether it was done. It is not done again by itself."), at)
+    words = _(
+        "The platform was asked to %(what)s (%(about)s), and nothing says yet whether that was done. It is never done "
+        "again by itself. Look at the platform, and say under Calls whether it was done."
+    )
+    alarm_raise(
+        publication=operation.publication,
+        kind=Alarm.Kind.DOUBT,
+        operation=operation,
+        text=words % {"what": operation.get_kind_display(), "about": operation.about},
         at=at,
     )
 
@@ -305,3 +336,34 @@ def operation_retry(*, operation: Operation, at: datetime) -> bool:
         Payment.objects.filter(operations=operation, state=Payment.State.REFUSED).update(state=Payment.State.OWED)
         alarm_settle(publication=operation.publication, kind=Alarm.Kind.REFUSED, operation=operation, at=at)
     return bool(again)
+
+
+def may_be_decided(publication: Publication) -> set[int]:
+    """Keys of the calls in doubt that are never made again, so that a person says whether they were done."""
+    doubtful = publication.operations.filter(state=State.UNKNOWN)
+    return {row.pk for row in doubtful if not handler_of(publication, row.kind).may_repeat(row)}
+
+
+@transaction.atomic
+def operation_decide(*, operation: Operation, was_done: bool, why: str, by: User, at: datetime) -> bool:
+    """Let a person say whether a call was done that the platform would do twice; if not, it is made once more.
+
+    Returns whether it was in doubt. Raises BadRequest without a reason.
+    """
+    if not why.strip():
+        raise BadRequest(_("Please give a reason: it is kept with the decision."))
+    row = (
+        Operation.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("publication")
+        .get(pk=operation.pk)
+    )
+    if row.state != State.UNKNOWN or handler_of(row.publication, row.kind).may_repeat(row):
+        return False
+    decided = {"decided": why.strip(), "by": by.get_username(), "was_done": was_done}
+    alarm_settle(publication=row.publication, kind=Alarm.Kind.DOUBT, operation=row, at=at)
+    if was_done:
+        return operation_finish(operation=row, answer=row.result | decided, at=at)
+    row.state, row.next_try, row.first_sent_at, row.attempts = State.PLANNED, at, None, 0
+    row.result, row.error = {}, why.strip()
+    row.save(update_fields=["state", "next_try", "first_sent_at", "attempts", "result", "error"])
+    return True

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TypedDict, Unpack
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, Max, OuterRef, Q
 
 from platforms.models import Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
-from platforms.registry import handler_of
+from platforms.registry import adapter_of, handler_of
 from tasks.models import Hit, Worker
 
 Kind = Operation.Kind
@@ -68,11 +68,23 @@ def published_hits_plan(
     published_hits = PublishedHit.objects.filter(
         publication=publication, hit__in=wanted, round=round_number, operations=None
     )
+    planned = list(published_hits.select_related("hit").order_by("hit__number"))
+    if adapter_of(publication).opens_together:  # one call for all of them
+        planned = sorted(planned, key=lambda published_hit: published_hit.pk)[-1:]
     operations = [
-        _operation(publication, Kind.CREATE, at, {"published_hit": published_hit})
-        for published_hit in published_hits.select_related("hit").order_by("hit__number")
+        _operation(publication, Kind.CREATE, at, {"published_hit": published_hit}) for published_hit in planned
     ]
     return len(Operation.objects.bulk_create(operations, ignore_conflicts=True))
+
+
+def adjustments_plan(*, publication: Publication, payments: Iterable[Payment], at: datetime) -> int:
+    """Plan that adjustments of the pay are paid, a call for each. How many. The caller holds the transaction."""
+    operations = [
+        _operation(publication, Kind.ADJUST, at, {"submission": payment.submission, "payment": payment})
+        for payment in payments
+        if payment.submission is not None
+    ]
+    return len(Operation.objects.bulk_create(operations, batch_size=1000))
 
 
 def retypes_plan(*, publication: Publication, terms: TermsVersion, limit: int, at: datetime) -> int:
@@ -117,12 +129,20 @@ def _turn(
     publication: Publication, kind: str, published_hits: Iterable[PublishedHit], at: datetime, shared: About
 ) -> int:
     chosen = list(published_hits)
-    for published_hit in chosen:
-        published_hit.turn += 1
-    PublishedHit.objects.bulk_update(chosen, ["turn"], batch_size=1000)
+    called = chosen
+    if chosen and adapter_of(publication).opens_together:  # one call, and one turn, for all that the publication has
+        together = publication.published_hits.filter(hit__isnull=False)
+        turn = together.aggregate(last=Max("turn", default=0))["last"] + 1
+        together.update(turn=turn)
+        called = chosen[:1]
+        called[0].turn = turn
+    else:
+        for published_hit in chosen:
+            published_hit.turn += 1
+        PublishedHit.objects.bulk_update(chosen, ["turn"], batch_size=1000)
     operations = [
         _operation(publication, kind, at, {**shared, "published_hit": published_hit, "turn": published_hit.turn})
-        for published_hit in chosen
+        for published_hit in called
     ]
     Operation.objects.bulk_create(operations, batch_size=1000, ignore_conflicts=True)
     return len(chosen)

@@ -20,7 +20,7 @@ from platforms.demands import unknown_countries
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, TermsVersion
 from platforms.planning import end_plan, operation_plan, published_hits_plan, reopen_plan, retypes_plan
 from platforms.reach import reach_look
-from platforms.registry import adapter_named, adapter_of
+from platforms.registry import adapter_for, adapter_named, adapter_of
 from pools import services as pool_services
 from pools.models import Campaign
 from tasks import services as task_services
@@ -64,7 +64,7 @@ def publication_write(*, campaign: Campaign, **terms: Any) -> Publication:
     publication = Publication.objects.select_for_update().filter(campaign=campaign).first()
     if publication is None:
         publication = publication_unsaved(campaign)
-        adapter = adapter_named(terms.get("platform", Platform.MARKETPLACE))
+        adapter = adapter_for(terms.get("platform", Platform.MARKETPLACE), campaign.lab_id)
         terms = {"requirements": adapter.requirements_at_first(), "pay": adapter.pay_at_first()} | terms
     if publication.state != State.DRAFT:
         raise NotNow(_("The campaign is published. Its terms can be replaced, after a preview of what that changes."))
@@ -75,7 +75,7 @@ def publication_write(*, campaign: Campaign, **terms: Any) -> Publication:
 
 def terms_set(publication: Publication, terms: Mapping[str, Any]) -> None:
     """Set terms on a publication, without storing it. Raises Refused for what platform or campaign do not allow."""
-    adapter = adapter_named(terms.get("platform", publication.platform))
+    adapter = adapter_for(terms.get("platform", publication.platform), publication.campaign.lab_id)
     adapter.assert_configured()
     for name, value in terms.items():
         setattr(publication, name, value)
@@ -98,6 +98,7 @@ def terms_set(publication: Publication, terms: Mapping[str, Any]) -> None:
     if strange := unknown_countries(adapter.countries_of(publication.requirements)):
         said = _("“%(codes)s” is not an ISO 3166 country code. The United States are US, and Great Britain is GB.")
         broken.append(said % {"codes": ", ".join(strange)})
+    broken += adapter.terms_troubles(publication)
     if broken:
         raise Refused(" ".join(broken))
     try:
@@ -167,10 +168,14 @@ def publication_publish(
     return publication
 
 
+class NobodyQualifies(Refused):
+    """No active worker meets the requirements, as far as the platform says."""
+
+
 def nobody_refuse(publication: Publication, although_nobody_qualifies: bool) -> None:
-    """Raise Refused where it is known that no active worker meets the requirements, unless a person wants it so."""
+    """Raise NobodyQualifies where it is known that no active worker does, unless a person wants it so."""
     if not although_nobody_qualifies and (reach := reach_look(publication)).is_nobody:
-        raise Refused(
+        raise NobodyQualifies(
             _("%(reach)s Ask less of workers, or confirm that you want to go ahead although nobody qualifies.")
             % {"reach": reach.sentence}
         )

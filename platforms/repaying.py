@@ -18,7 +18,7 @@ from pools.templating import KEPT
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.models import Platform
-from tasks.pilots import held_back
+from tasks.pilots import LIVE, held_back
 
 SETTINGS = (*KEPT, "query_list", "base_version", "baseline", "compared_pairs")
 LONGEST_NAME = Campaign._meta.get_field("name").max_length or 0
@@ -42,16 +42,7 @@ def rest_copy(*, campaign: Campaign, reward: Decimal, by: User, at: datetime) ->
     the pilot took, or by the time that the draft is expected to take.
     """
     campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-    if campaign.state not in (Campaign.State.OPEN, Campaign.State.PAUSED) or not held_back(campaign):
-        raise NotNow(_("No HITs are held back, so there is nothing to launch at another pay."))
-    if campaign.pair_count > MOST_PAIRS:
-        raise Refused(
-            _(
-                "The campaign is too large to be copied at once. Close it, and then copy it with “Copy it with other "
-                "settings”."
-            )
-        )
-    _check_reuse(campaign)
+    _check_copied(campaign)
     repaid = copy(campaign)
     repaid.reward = reward
     _check_floor(repaid)
@@ -77,6 +68,29 @@ def rest_copy(*, campaign: Campaign, reward: Decimal, by: User, at: datetime) ->
         publication_write(campaign=draft, **terms | {"base": min(publication.base, reward)})
     campaign_move(campaign=campaign, to=Campaign.State.CLOSED, at=at)
     return draft
+
+
+def rest_copy_obstacle(campaign: Campaign) -> str:
+    """Why a pilot cannot go on at another pay, whatever that is; empty if it can."""
+    try:
+        _check_copied(campaign)
+    except Refused as error:
+        return str(error)
+    return ""
+
+
+def _check_copied(campaign: Campaign) -> None:
+    """Raises NotNow or Refused where `rest_copy` does at any pay."""
+    if campaign.state not in LIVE or not held_back(campaign):
+        raise NotNow(_("No HITs are held back, so there is nothing to launch at another pay."))
+    if campaign.pair_count > MOST_PAIRS:
+        raise Refused(
+            _(
+                "The campaign is too large to be copied at once. Close it, and then copy it with “Copy it with other "
+                "settings”."
+            )
+        )
+    _check_reuse(campaign)
 
 
 def _check_reuse(campaign: Campaign) -> None:

@@ -221,17 +221,25 @@ def submission_approve(*, submission: Submission, by: User, why: str, at: dateti
 
 
 @transaction.atomic
-def submission_reject(*, submission: Submission, by: User, why: str, at: datetime) -> Submission:
-    """A person rejects submitted work: the worker reads the reason, and is not paid. Only before it was approved."""
+def submission_reject(*, submission: Submission, by: User, why: str, at: datetime, category: str = "") -> Submission:
+    """A person rejects submitted work: the worker reads the reason, and is not paid. Only before it was approved.
+
+    Raises BadRequest for a reason that is shorter than the platform takes, or a category that it does not have.
+    """
     submission = _undecided(submission, Decision.REJECT)
     if submission.decision == Decision.NONE:
-        reason = _reason(why)
+        reason, adapter = _reason(why), adapter_of(submission.publication)
+        if len(reason) < adapter.least_rejection:
+            said = _("The reason has %(seen)d characters. At this platform, a rejection has at least %(least)d.")
+            raise BadRequest(said % {"seen": len(reason), "least": adapter.least_rejection})
+        if category and category not in adapter.rejection_categories:
+            raise BadRequest(_("This platform has no rejection category “%(seen)s”.") % {"seen": category})
         if submission.status != Status.SUBMITTED:
             raise NotNow(_("At the platform, this work is “%(status)s”.") % {"status": submission.get_status_display()})
         _compensated_before(submission, at)
         submission.decision, submission.decided_by = Decision.REJECT, by
-        submission.decided_at, submission.reason = at, reason
-        submission.save(update_fields=["decision", "decided_by", "decided_at", "reason"])
+        submission.decided_at, submission.reason, submission.rejection_category = at, reason, category
+        submission.save(update_fields=["decision", "decided_by", "decided_at", "reason", "rejection_category"])
         operation_plan(publication=submission.publication, kind=Kind.REJECT, submission=submission, at=at)
         _settle_alarms(submission, at)
     return submission

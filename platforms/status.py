@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from core.money import counted
 from platforms.demands import Demands
 from platforms.models import Alarm, Operation, Payment, Publication, Submission, TermsVersion
-from platforms.registry import adapter_named
+from platforms.registry import adapter_of
 from tasks.models import Assignment, Hit
 
 Kind = Operation.Kind
@@ -252,8 +252,8 @@ def terms_history(publication: Publication, versions: Sequence[TermsVersion]) ->
             changes = [
                 Change(
                     str(TERM_NAMES[name]),
-                    _kept(name, before.values.get(name), publication.platform),
-                    _kept(name, value, publication.platform),
+                    _kept(name, before.values.get(name), publication),
+                    _kept(name, value, publication),
                 )
                 for name, value in version.values.items()
                 if value != before.values.get(name)
@@ -280,13 +280,13 @@ TERM_NAMES = {
 
 def _term(name: str, publication: Publication) -> str:
     value = getattr(publication, name)
-    return _kept(name, value.total_seconds() if isinstance(value, timedelta) else value, publication.platform)
+    return _kept(name, value.total_seconds() if isinstance(value, timedelta) else value, publication)
 
 
-def _kept(name: str, value: Any, platform: str) -> str:
+def _kept(name: str, value: Any, publication: Publication) -> str:
     """A term as it is kept, in words."""
     if name == "requirements":
-        return _demanded(adapter_named(platform).demands_of(value or []))
+        return _demanded(adapter_of(publication).demands_of(value or []))
     if name in ("lifetime", "assignment_duration", "auto_approval", "approve_after"):
         return _length(timedelta(seconds=float(value or 0)))
     return f"{value:g}" if isinstance(value, float) else str(value) or "–"

@@ -40,10 +40,9 @@ def draft_steps(campaign: Campaign, missing: pool_selectors.Missing, pace: task_
         confirmed = _("%(confirmed)s confirmed, %(needed)s needed, %(suggested)s to review")
     publication = Publication.objects.filter(campaign=campaign).first()
     written = task_selectors.current_consent(campaign)
-    pools = _("%(pairs)s pairs in %(queries)s pools") % {
-        "pairs": counted(campaign.pair_count),
-        "queries": counted(sizes.queries),
-    }
+    pairs = ngettext("%(n)s pair", "%(n)s pairs", campaign.pair_count) % {"n": counted(campaign.pair_count)}
+    pools = ngettext("%(pairs)s in %(n)s pool", "%(pairs)s in %(n)s pools", sizes.queries)
+    pools %= {"pairs": pairs, "n": counted(sizes.queries)}
     pay = dollars(campaign.reward)
     if pace is not None:
         pay = _("%(reward)s a HIT, %(hourly)s an hour") % {"reward": pay, "hourly": dollars(pace.hourly)}
@@ -52,11 +51,12 @@ def draft_steps(campaign: Campaign, missing: pool_selectors.Missing, pace: task_
             pay = f"{pay}, {first}"
         if pace.is_low:
             pay += ", " + _("which is less than %(floor)s") % {"floor": dollars(pace.floor)}
-    task = _("%(pairs)s pairs and %(tests)s test pairs a HIT, each judged by %(overlap)s") % {
-        "pairs": campaign.pairs_per_hit,
-        "tests": campaign.tests_per_hit,
-        "overlap": campaign.overlap,
-    }
+    asked = ngettext("%(n)d pair", "%(n)d pairs", campaign.pairs_per_hit) % {"n": campaign.pairs_per_hit}
+    task = ngettext(
+        "%(pairs)s and %(tests)s test pair a HIT, each judged by %(overlap)s",
+        "%(pairs)s and %(tests)s test pairs a HIT, each judged by %(overlap)s",
+        campaign.tests_per_hit,
+    ) % {"pairs": asked, "tests": campaign.tests_per_hit, "overlap": campaign.overlap}
     return [
         Step(
             "collection",

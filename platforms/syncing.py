@@ -21,7 +21,7 @@ from platforms.planning import end_plan
 from platforms.registry import adapter_of
 from pools.models import Campaign
 from tasks.campaign_alarms import in_words
-from tasks.models import Assignment
+from tasks.models import Assignment, Hit
 
 log = logging.getLogger(__name__)
 # For HITs without news. Those that the platform calls reviewable are polled at once.
@@ -68,6 +68,7 @@ def publication_sync(
         types = publication.terms.exclude(hit_type_id="").values_list("hit_type_id", flat=True).distinct()
         for type_id in types:
             reviewable += adapter.reviewable_hits(client, type_id)
+            leases_end(publication=publication, assignment_ids=adapter.abandoned(client, type_id), at=at)
         for batch in batches(reviewable):
             _hint(_incomplete(publication, at).filter(platform_hit_id__in=batch), at)
     polled = new = 0
@@ -145,6 +146,30 @@ def _poll_alone(
     if published_hit.pk in raised:
         alarm_settle(publication=published_hit.publication, kind=Alarm.Kind.JOB, published_hit=published_hit, at=at)
     return new
+
+
+def assignment_sync(*, publication: Publication, assignment_id: str, at: datetime) -> bool:
+    """Ask about one assignment of ours: free its place if it ended there without work, and store what was submitted.
+    Whether anything has changed here.
+    """
+    adapter = adapter_of(publication)
+    seen = adapter.look(adapter.client(), publication, assignment_id)
+    if seen.is_over:
+        return bool(leases_end(publication=publication, assignment_ids=[assignment_id], at=at))
+    given = Assignment.objects.filter(campaign=publication.campaign_id, platform_assignment_id=assignment_id)
+    home = publication.published_hits.filter(hit__in=given.values("hit")).order_by("-round", "-id").first()
+    if seen.work is None or home is None:
+        return False
+    return submission_store(published_hit=home, work=seen.work, at=at)
+
+
+def leases_end(*, publication: Publication, assignment_ids: Iterable[str], at: datetime) -> int:
+    """Free the places of assignments that ended at the platform without work. How many were taken until now."""
+    running = Assignment.objects.filter(campaign=publication.campaign_id, submission=None, leased_until__gt=at)
+    return sum(
+        running.filter(platform_assignment_id__in=batch).update(leased_until=at)
+        for batch in batches(key for key in assignment_ids if key)
+    )
 
 
 def hints_take(*, publication: Publication, platform_hit_ids: Iterable[str], at: datetime) -> int:
@@ -235,12 +260,14 @@ def submission_store(*, published_hit: PublishedHit, work: Work, at: datetime) -
             "status": work.status,
             "submitted_at": work.submitted_at or at,
             "auto_approval_at": work.auto_approval_at,
+            "seconds_there": work.seconds,
             "receipt": work.receipt,
         },
     )
-    if submission.status != work.status:
-        submission.status = work.status
-        submission.save(update_fields=["status"])
+    seconds = work.seconds if work.seconds is not None else submission.seconds_there
+    if (submission.status, submission.seconds_there) != (work.status, seconds):
+        submission.status, submission.seconds_there = work.status, seconds
+        submission.save(update_fields=["status", "seconds_there"])
     if published_hit.hit_id is None:
         _compensated(published_hit, submission, work, at)
     else:
@@ -383,6 +410,15 @@ def finished_end(*, publication: Publication, at: datetime) -> int:
     running = Assignment.objects.filter(hit=OuterRef("hit"), submission=None, leased_until__gt=at)
     there = publication.published_hits.filter(hit__isnull=False, expires_at__gt=at).exclude(platform_hit_id="")
     if publication.campaign.state != Campaign.State.CLOSED:
+        if adapter_of(publication).opens_together and _is_needed(publication, at):
+            return 0
         there = there.filter(hit__needed=0).exclude(Exists(running))
     free = there.exclude(Exists(ending)).filter(max_assignments__gt=Coalesce(Subquery(stored), 0))
     return end_plan(publication=publication, published_hits=free.order_by("id")[:ENDED], at=at)
+
+
+def _is_needed(publication: Publication, at: datetime) -> bool:
+    """Whether any HIT of a campaign needs work, or is being worked on."""
+    needed = Hit.objects.filter(campaign=publication.campaign_id, needed__gt=0)
+    running = Assignment.objects.filter(campaign=publication.campaign_id, submission=None, leased_until__gt=at)
+    return needed.exists() or running.exists()

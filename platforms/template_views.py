@@ -46,8 +46,8 @@ class PayFloorForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         labels = {"pay_floor": gettext_lazy("Pay floor, in dollars an hour")}
         help_texts = {
             "pay_floor": gettext_lazy(
-                "No campaign of the lab can be started that pays less, by the time that its HITs are expected to take. "
-                "Leave empty for no floor. What has started stays as it is."
+                "A campaign that pays less, for the time that its HITs are expected to take, cannot be started. Leave "
+                "empty for no floor. Campaigns that have started stay as they are."
             )
         }
 

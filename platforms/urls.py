@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from platforms import draft_views, message_views, template_views, views
+from platforms import draft_views, lab_account_views, message_views, template_views, views
 
 app_name = "platforms"
 urlpatterns = [
@@ -15,6 +15,7 @@ urlpatterns = [
     path("templates/<int:pk>/delete/", template_views.template_delete, name="template_delete"),
     path("campaigns/<int:pk>/template/", template_views.template_save, name="template_save"),
     path("labs/<int:pk>/pay/", template_views.pay_floor, name="pay_floor"),
+    path("labs/<int:pk>/accounts/<slug:platform>/", lab_account_views.lab_account, name="lab_account"),
     path("costs/", views.costs, name="costs"),
     path("costs/campaigns.csv", views.costs_csv, name="costs_csv"),
     path("campaigns/<int:pk>/state/", views.move, name="move"),
@@ -23,6 +24,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/platform/terms/", views.terms, name="terms"),
     path("campaigns/<int:pk>/platform/publish/", views.publish, name="publish"),
     *[path(f"campaigns/<int:pk>/platform/{what}/", views.act, {"what": what}, name=what) for what in views.ACTS],
+    path("campaigns/<int:pk>/platform/pay/", views.adjustment, name="adjustment"),
     path("campaigns/<int:pk>/platform/extend/", views.extend, name="extend"),
     path("campaigns/<int:pk>/platform/listen/", views.listen, name="listen"),
     path("campaigns/<int:pk>/platform/calls/<int:operation_pk>/", views.retry, name="retry"),
@@ -43,5 +45,6 @@ urlpatterns = [
     path("campaigns/<int:pk>/platform/ledger/payments.csv", views.ledger_csv, name="ledger_csv"),
     path("campaigns/<int:pk>/platform/ledger/compared/", views.compared, name="compared"),
     path("campaigns/<int:pk>/platform/ledger/compare/", views.compare, name="compare"),
+    path("platform/hooks/<str:reference>/", views.account_heard, name="account_notifications"),
     path("platform/notifications/<str:reference>/", views.heard, name="notifications"),
 ]

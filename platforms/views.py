@@ -28,21 +28,22 @@ from kombu.exceptions import OperationalError
 from core.errors import BadRequest, NotNow, NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing, render_lists
-from core.money import dollars
+from core.money import counted, dollars
 from core.roles import labs_of
+from core.sealing import SealedOtherwise, unseal
+from platforms import fairness, hooks, publishing, replacing_terms, reviewing
 from platforms import jobs as platform_jobs
 from platforms import lists as platform_lists
-from platforms import publishing, replacing_terms, reviewing
 from platforms import status as platform_status
 from platforms.account import Balance, balance_look, platform_refusals
 from platforms.bills import Bill, campaign_bill, remaining_bill
 from platforms.costs import campaign_costs, cost_lines, costs_by_platform, started_campaigns
 from platforms.demands import PAPER, Demands
-from platforms.forms import DecideForm, ExtendForm, PublishForm, ReplaceForm, TermsForm
+from platforms.forms import DecideForm, ExtendForm, HourlyForm, PublishForm, ReplaceForm, TermsForm
 from platforms.ledger import ledger_lines, ledger_payments, ledger_rows, totals
 from platforms.ledger_comparison import comparison_last, left_to_compare
-from platforms.models import Alarm, Payment, Publication, Submission, TermsVersion
-from platforms.outbox import operation_retry
+from platforms.models import AccountHook, Alarm, Payment, PayRate, Publication, Submission, TermsVersion
+from platforms.outbox import may_be_decided, operation_decide, operation_retry
 from platforms.reach import reach_look
 from platforms.registry import adapter_named, adapter_of
 from platforms.status import terms_compared, terms_history
@@ -345,6 +346,15 @@ ADVICE = {
         gettext_lazy("See the terms"),
         may_be_set_aside=True,
     ),
+    Alarm.Kind.UNFAIR: Advice(
+        gettext_lazy(
+            "Raise the pay of those who were approved. This disappears within minutes once the median is no longer "
+            "too low. If you dismiss it, it comes back when the median changes and is still too low."
+        ),
+        "adjustment",
+        gettext_lazy("Raise the pay"),
+        may_be_set_aside=True,
+    ),
     Alarm.Kind.EXPIRED: Advice(gettext_lazy("Extend the publication below.")),
     Alarm.Kind.LEDGER: Advice(
         gettext_lazy("Check the differences in the ledger, and compare again once they are resolved."),
@@ -429,6 +439,16 @@ def _progress_context(request: Request, publication: Publication) -> dict[str, A
         "alarms": alarms,
         "alarm_rows": _alarm_rows(publication, alarms.page),
         "sums": totals(publication),
+        **_pay_context(publication),
+    }
+
+
+def _pay_context(publication: Publication) -> dict[str, Any]:
+    adapter = adapter_of(publication)
+    return {
+        "pay_rate": PayRate.objects.filter(publication=publication).first(),
+        "platform_least": adapter.least_hourly,
+        "advised_hourly": adapter.advised_hourly,
     }
 
 
@@ -445,6 +465,7 @@ def _state_context(request: Request, publication: Publication, form: ExtendForm)
             key="calls",
             size=LISTED,
         ),
+        "decidable": may_be_decided(publication),
         "open_until": open_now.aggregate(last=Max("expires_at"))["last"],
         "form": form,
         "hears": bool(settings.MARKETPLACE_NOTIFICATION_SECRET) and publication.platform == Platform.MARKETPLACE,
@@ -523,12 +544,19 @@ def extend(request: Request, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def retry(request: Request, pk: int, operation_pk: int) -> HttpResponse:
-    """Try a refused call again."""
+    """Try a refused call again; or say, with a reason, whether one in doubt was done that is never made again."""
     publication = _publication_of(campaign_of(request, pk))
     operation = publication.operations.filter(pk=operation_pk).select_related("publication").first()
     if operation is None:
         raise NotYours(_("This publication has no such call."))
-    if operation_retry(operation=operation, at=timezone.now()):
+    if request.POST.get("was_done") in ("yes", "no"):
+        was_done = request.POST["was_done"] == "yes"
+        why = request.POST.get("why", "")
+        if operation_decide(operation=operation, was_done=was_done, why=why, by=request.user, at=timezone.now()):
+            messages.success(
+                request, _("Noted as done.") if was_done else _("Noted as not done. The call will be made once more.")
+            )
+    elif operation_retry(operation=operation, at=timezone.now()):
         messages.success(request, _("The call will be tried again."))
     return see_other("platforms:publication", pk, fragment="calls")
 
@@ -595,9 +623,9 @@ def submission(request: Request, pk: int, submission_pk: int) -> HttpResponse:
     if submission is None:
         raise NotYours(_("This publication has no such submission."))
     submission.publication = publication
-    form, status = DecideForm(), 200
+    form, status = DecideForm(publication=publication), 200
     if request.method == "POST":
-        form = DecideForm(request.POST)
+        form = DecideForm(request.POST, publication=publication)
         status = 400
         if form.is_valid():
             try:
@@ -613,6 +641,7 @@ def submission(request: Request, pk: int, submission_pk: int) -> HttpResponse:
         "stored": platform_status.stored_work(submission),
         "bonus": reviewing.bonus_owed(submission),
         "payments": submission.payments.order_by("id"),
+        "about_rejecting": adapter_of(publication).about_rejecting(),
         "may_decide": submission.decision == Submission.Decision.NONE
         and submission.status == Submission.Status.SUBMITTED,
         "form": form,
@@ -631,7 +660,7 @@ def _decide(request: Request, submission: Submission, form: DecideForm) -> None:
         reviewing.submission_approve(**given)
         messages.success(request, _("Approved. The decision is sent to the platform in the background."))
     else:
-        reviewing.submission_reject(**given)
+        reviewing.submission_reject(**given, category=form.cleaned_data.get("category", ""))
         messages.success(
             request,
             _("Rejected. The decision is sent to the platform in the background, and the worker reads your reason."),
@@ -692,6 +721,55 @@ def _compensation_of(request: Request, pk: int, payment_pk: int) -> Payment:
     if payment is None:
         raise NotYours(_("This publication has no such compensation."))
     return payment
+
+
+# --- the pay of an hour
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def adjustment(request: Request, pk: int) -> HttpResponse:
+    """What raising the pay of those who were approved would cost. POST pays it; again pays nobody twice."""
+    publication = _publication_of(campaign_of(request, pk))
+    first = fairness.hourly_at_first(publication)
+    given = request.POST or request.GET or ({"hourly": first} if first is not None else None)
+    form, status, raised = HourlyForm(given), 200, None
+    if form.is_valid():
+        hourly = form.cleaned_data["hourly"]
+        try:
+            if request.method == "POST":
+                return _adjust(request, publication, hourly)
+            raised = fairness.adjustment_of(publication, hourly)
+        except Refused as error:
+            status = refuse_in(form, error)
+    elif given is not None:
+        status = 400
+    context = {
+        "campaign": publication.campaign,
+        "publication": publication,
+        "form": form,
+        "adjustment": raised,
+        "balance": balance_look(publication) if raised is not None and raised.people else None,
+        **_pay_context(publication),
+    }
+    return render(request, "platforms/adjustment.html", context, status=status)
+
+
+def _adjust(request: Request, publication: Publication, hourly: Decimal) -> HttpResponse:
+    seen = request.POST.get("seen", "")
+    count = fairness.adjustment_pay(
+        publication=publication, hourly=hourly, seen=seen, by=request.user, at=timezone.now()
+    )
+    if count:
+        said = ngettext(
+            "%(count)s submission gets a bonus, which is paid in the background.",
+            "%(count)s submissions get a bonus, which is paid in the background.",
+            count,
+        )
+        messages.success(request, said % {"count": counted(count)})
+    else:
+        messages.info(request, _("Everyone who can be raised was raised before. Nothing was paid."))
+    return see_other("platforms:publication", publication.campaign_id)
 
 
 # --- what all campaigns cost
@@ -822,4 +900,40 @@ def heard(request: HttpRequest, reference: str) -> HttpResponse:
     except BadRequest as error:
         return HttpResponse(str(error), status=400, content_type="text/plain; charset=utf-8")
     hints_take(publication=publication, platform_hit_ids=named, at=at)
+    return HttpResponse(status=204)
+
+
+@csrf_exempt
+@require_POST
+@ratelimit(key="ip", rate=lambda _group, _request: HEARD_RATE, block=False)  # type: ignore[untyped-decorator]
+def account_heard(request: HttpRequest, reference: str) -> HttpResponse:
+    """A notification for a lab's account at a platform. What it names is asked about next; twice does no more than
+    once.
+    """
+    if getattr(request, "limited", False):
+        return HttpResponse(status=429)
+    if int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES:
+        return HttpResponse(status=413)
+    hook = AccountHook.objects.select_related("account").filter(reference=reference).exclude(address="").first()
+    if hook is None:
+        return HttpResponse(status=404)
+    at = timezone.now()
+    try:
+        secret = unseal(hook.sealed)
+        adapter = adapter_named(hook.account.platform)
+        notice = adapter.notice_of(secret=secret, headers=request.headers, body=request.body, at=at)
+    except SealedOtherwise:
+        return HttpResponse(status=503)
+    except BadRequest as error:
+        return HttpResponse(str(error), status=400, content_type="text/plain; charset=utf-8")
+    if notice is None:
+        return HttpResponse(status=403)
+    asked = hooks.notice_take(hook=hook, notice=notice, at=at)
+    if asked is not None:
+        try:
+            platform_jobs.hear.delay(*asked)
+        except OperationalError as error:
+            log.warning("A notification waits until it comes again: %s", error)
+            hooks.notice_forget(hook=hook, notice=notice)
+            return HttpResponse(status=503)
     return HttpResponse(status=204)

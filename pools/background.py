@@ -363,7 +363,12 @@ def _read(job: Job, upload: Upload, collection: Collection, report: Report) -> d
         file.name = upload.name  # type: ignore[misc]  # what messages call it
         sources: dict[str, Any] = {upload.part: file}
         imported = pool_services.collection_import(
-            lab=job.lab, name=job.name, keep=job.request["keep"], report=report, **sources
+            lab=job.lab,
+            name=job.name,
+            keep=job.request["keep"],
+            is_corpus=not job.request.get("dataset"),
+            report=report,
+            **sources,
         )
     return {"queries": imported.queries, "qrels": imported.qrels, "passages": imported.passages}
 

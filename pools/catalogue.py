@@ -64,6 +64,14 @@ class Offer(NamedTuple):
         return self.size >= HUGE or not self.is_size_known
 
 
+class Listed(NamedTuple):
+    """A dataset that can be asked for."""
+
+    id: str
+    has_qrels: bool
+    has_passages: bool
+
+
 class Fetched(NamedTuple):
     """The files that a dataset was written to; None where it was not asked for, or has none."""
 
@@ -98,6 +106,14 @@ def _dataset(dataset_id: str) -> Any:
         raise Refused(text % {"id": dataset_id, "close": _(" or ").join(close)}) from None
     text = _("ir_datasets has no dataset “%(id)s”. Its ids are listed at https://ir-datasets.com.")
     raise Refused(text % {"id": dataset_id}) from None
+
+
+def datasets_called(words: str) -> list[Listed]:
+    """The datasets with queries whose id contains some words, in whatever case, by id. Raises NotInstalled."""
+    library = _library()
+    called = sorted(known for known in library.registry if words.casefold() in known.casefold())
+    loaded = [(known, library.load(known)) for known in called]
+    return [Listed(known, each.has_qrels(), each.has_docs()) for known, each in loaded if each.has_queries()]
 
 
 def look(dataset_id: str, *, queries: bool = True, passages: bool) -> Offer:
@@ -185,11 +201,36 @@ def look_for_page(dataset_id: str, *, queries: bool = True, passages: bool) -> O
 def _files(dataset: Any, queries: bool, passages: bool) -> list[Any]:
     """The downloads that a dataset is made of and that are not here yet (ir_datasets.util.Download).
 
-    Files alone decide. Whether a dataset is indexed is not asked: making its `docs_store` downloads some of them, and
-    fails for others. So the few that are read while they are sent, and kept as an index alone, count each time.
+    Passages whose index is here need no file: some are read while they are sent, and kept as an index alone.
     """
-    handlers = _handlers(dataset, queries, passages)
+    handlers = _handlers(dataset, queries, passages and not _is_indexed(dataset))
     return [file for file in _walk(handlers, past_caches=False) if not _is_here(file)]
+
+
+def _note_of_index(dataset: Any) -> Path:
+    """Where it is kept that the passages of a dataset are indexed: one file for all that have the same passages."""
+    of = _library().docs_parent_id(dataset.dataset_id()).replace("/", "-")
+    return Path(_library().util.home_path()) / "bestknown-indexes" / f"{of}.txt"
+
+
+def _is_indexed(dataset: Any) -> bool:
+    """Whether the index of a dataset's passages was kept when they were fetched, and is still here.
+
+    The `docs_store` is not asked: making it downloads files for some datasets, and fails for others.
+    """
+    note = _note_of_index(dataset)
+    return note.exists() and Path(note.read_text(encoding="utf-8")).exists()
+
+
+def _keep_index(dataset: Any, store: Any) -> None:
+    """Keep that a dataset's passages are indexed; not where the index goes with a temporary file."""
+    library = _library()
+    if not isinstance(store, library.indices.PickleLz4FullStore):
+        return
+    index, note = Path(store.path).absolute(), _note_of_index(dataset)
+    if not index.is_relative_to(Path(library.util.tmp_path()).absolute()):
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(str(index), encoding="utf-8")
 
 
 def _handlers(dataset: Any, queries: bool, passages: bool) -> list[Any]:
@@ -273,6 +314,7 @@ def fetch(
             with _told(_files(dataset, queries=False, passages=True), step, report, ends):
                 store = dataset.docs_store()
                 next(iter(store.get_many_iter(sorted(pids)[:1])), None)  # fetches and indexes all that there is
+            _keep_index(dataset, store)
             written["passages"] = _write(folder / "passages.jsonl", _passages(store, sorted(pids), report))
     except EOFError as error:  # it asks on the terminal, where there is none
         text = _(

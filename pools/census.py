@@ -82,9 +82,12 @@ def _order(census: Mapping[str, Any]) -> Iterable[Sentence]:
         yield Sentence(_("Ordering by score and ordering by rank put the same passage first for every query."))
     if ties:
         yield Sentence(
-            _(
-                "%(hits)s hits in %(queries)s queries have the same score as another hit; in %(top)s "
-                "queries, it is the highest score."
+            ngettext(
+                "%(hits)s hits in %(queries)s query have the same score as another hit; queries where it is the "
+                "highest score: %(top)s.",
+                "%(hits)s hits in %(queries)s queries have the same score as another hit; queries where it is the "
+                "highest score: %(top)s.",
+                ties,
             )
             % {
                 "hits": _n(census["tied_hits"]),
@@ -101,7 +104,11 @@ def _order(census: Mapping[str, Any]) -> Iterable[Sentence]:
         )
     if census["out_of_rank_order"]:
         yield Sentence(
-            _("%(lines)s lines have a lower rank than the line before them.")
+            ngettext(
+                "%(lines)s line has a lower rank than the line before it.",
+                "%(lines)s lines have a lower rank than the line before them.",
+                census["out_of_rank_order"],
+            )
             % {"lines": _n(census["out_of_rank_order"])}
         )
     base = census["rank_base"]
@@ -116,11 +123,17 @@ def _form(census: Mapping[str, Any]) -> Iterable[Sentence]:
     if census["split_queries"]:
         yield Sentence(_("The lines of some queries are not together in the file; they were grouped."))
     quirks = [
-        (census["crlf_lines"], _("lines end with CRLF")),
-        (census["tab_lines"], _("lines have tabs")),
-        (census["extra_space_lines"], _("lines have extra spaces")),
+        (
+            census["crlf_lines"],
+            ngettext("%(n)s line ends with CRLF", "%(n)s lines end with CRLF", census["crlf_lines"]),
+        ),
+        (census["tab_lines"], ngettext("%(n)s line has tabs", "%(n)s lines have tabs", census["tab_lines"])),
+        (
+            census["extra_space_lines"],
+            ngettext("%(n)s line has extra spaces", "%(n)s lines have extra spaces", census["extra_space_lines"]),
+        ),
     ]
-    counted = ", ".join(f"{_n(count)} {what}" for count, what in quirks if count)
+    counted = ", ".join(what % {"n": _n(count)} for count, what in quirks if count)
     if counted:
         yield Sentence(_("Also noticed, and accepted: %(quirks)s.") % {"quirks": counted})
     if census["bom"]:

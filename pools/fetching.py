@@ -154,7 +154,7 @@ def dataset_import(*, lab: Lab, name: str, dataset: str, passages: bool, report:
         language = None if known else catalogue.look(dataset, passages=False).language
         with transaction.atomic():
             imported = pool_services.collection_import(
-                lab=lab, name=name, language=language, keep="all", report=report, **files._asdict()
+                lab=lab, name=name, language=language, keep="all", is_corpus=False, report=report, **files._asdict()
             )
             pool_services.collection_name_dataset(collection=imported.collection, dataset=dataset)
     return imported

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import TooManyFilesSent
 from django.core.files.uploadedfile import UploadedFile
+from django.forms import Form
 from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -36,7 +38,11 @@ def collection_new(request: Request) -> HttpResponse:
     if is_too_large(request):
         form = CollectionForm(None, user=request.user)
         return refuse_too_large(request, "pools/collection_files.html", form, **_limits())
-    checked: HttpResponse = _collection_new_checked(request)
+    try:
+        checked: HttpResponse = _collection_new_checked(request)
+    except TooManyFilesSent:
+        form = CollectionForm(None, user=request.user)
+        return _refuse_too_many(request, "pools/collection_files.html", form, **_limits())
     return checked
 
 
@@ -70,7 +76,10 @@ def collection_add(request: Request, pk: int) -> HttpResponse:
     found = collection_of(request, pk)
     if is_too_large(request):
         return refuse_too_large(request, "pools/collection_files.html", None, collection=found, **_limits())
-    checked: HttpResponse = _collection_add_checked(request, found)
+    try:
+        checked: HttpResponse = _collection_add_checked(request, found)
+    except TooManyFilesSent:
+        return _refuse_too_many(request, "pools/collection_files.html", None, collection=found, **_limits())
     return checked
 
 
@@ -96,7 +105,10 @@ def files(request: Request, pk: int) -> HttpResponse:
         if _is_script(request):
             return _answer_in_json(too_large(), 413)
         return refuse_too_large(request, "pools/files.html", ReadForm(), **_files_context(found))
-    checked: HttpResponse = _files_checked(request, found)
+    try:
+        checked: HttpResponse = _files_checked(request, found)
+    except TooManyFilesSent:
+        return _refuse_too_many(request, "pools/files.html", ReadForm(), **_files_context(found))
     return checked
 
 
@@ -109,7 +121,15 @@ def _files_checked(request: Request, found: Job) -> HttpResponse:
 
 def _take(request: Request, job: Job) -> HttpResponse:
     """Keep the files that a request brings, and show them all."""
-    for file in request.FILES.getlist("files"):
+    sent = request.FILES.getlist("files")
+    try:
+        receiving.files_must_fit(job=job, more=len(sent))
+    except Refused as error:
+        if _is_script(request):
+            return _answer_in_json(str(error), error.status)
+        messages.error(request, f"{error} {_('None of the files you sent was kept.')}")
+        return see_other("pools:files", job.pk)
+    for file in sent:
         try:
             _keep(job, file)
         except Refused as error:
@@ -127,6 +147,14 @@ def _keep(job: Job, file: "UploadedFile") -> None:  # type: ignore[type-arg]  # 
     receiving.file_add(job=job, file=file)
 
 
+def _refuse_too_many(request: Request, template: str, form: Form | None, **context: object) -> HttpResponse:
+    """The page again, once the rest of what was sent has been read: browsers show no answer before."""
+    while request.read(1 << 20):
+        pass
+    refused = f"{receiving.too_many()} {_('None of the files you sent was kept.')}"
+    return render(request, template, {"form": form, "refused": refused, **context}, status=400)
+
+
 def _is_script(request: Request) -> bool:
     """Whether the page's script sent it, one file at a time."""
     return request.headers.get("Accept") == "application/json"
@@ -137,7 +165,7 @@ def _answer_in_json(error: str, status: int) -> HttpResponse:
 
 
 def _limits() -> dict[str, object]:
-    return {"megabytes": settings.UPLOAD_MEGABYTES, "most": receiving.FILES}
+    return {"megabytes": settings.UPLOAD_MEGABYTES, "most": settings.DATA_UPLOAD_MAX_NUMBER_FILES}
 
 
 def _files_context(job: Job) -> dict[str, object]:

@@ -73,6 +73,7 @@ LABELS: dict[str, "_StrPromise"] = {
     "compared_pairs": gettext_lazy("Chosen pairs of runs"),
     "teams_apart": gettext_lazy("Do not compare runs of the same team"),
     "rank_by": gettext_lazy("Compare ranking by"),
+    "measures": gettext_lazy("Other measures"),
     "reward": gettext_lazy("Reward per HIT"),
     "fee_rate": gettext_lazy("Fee rate"),
     "redo_rate": gettext_lazy("Share done again"),
@@ -102,6 +103,10 @@ HELP: dict[str, "_StrPromise"] = {
     "rank_by": gettext_lazy(
         "How to decide which of two runs ranks better, over the queries where both find a relevant passage. This is "
         "the second part of a verdict; the first is which run finds a relevant passage for more queries."
+    ),
+    "measures": gettext_lazy(
+        "What the runs are scored by besides RR@10: names as in ir_measures, with commas between, such as "
+        "nDCG@10, Judged@10, Success@1, P@5, R@100, AP@100 or RR(rel=2)@10. Cutoffs up to 100."
     ),
     "name": gettext_lazy("For your own use. Workers do not see it."),
     "order": gettext_lazy("Which column of a run decides the order. In many runs, the two columns disagree."),
@@ -352,11 +357,11 @@ class DatasetForm(forms.Form):
         help_text=gettext_lazy("Leave empty to use the id."),
     )
     passages = forms.BooleanField(
-        label=gettext_lazy("Fetch the passages that the qrels name"),
+        label=gettext_lazy("Fetch the passages in the qrels"),
         required=False,
         help_text=gettext_lazy(
-            "The whole corpus is downloaded for it once, and only what pools can need is kept. You can also fetch them "
-            "later, together with those of your runs."
+            "The whole corpus is downloaded once, and only passages that pools can need are kept. You can also fetch "
+            "them later, together with those of your runs."
         ),
     )
 

@@ -152,4 +152,14 @@ VERSION_COLUMNS: Columns = {
     "made_by": lambda version: version.made_by or "",
     "made": "made_at",
 }
+JOB_COLUMNS: Columns = {
+    "job": "pk",
+    "kind": "kind",
+    "name": "name",
+    "state": "state",
+    "asked_by": "asked_by",
+    "asked": "asked_at",
+    "ended": "ended_at",
+    "error": "error",
+}
 SCORE_COLUMNS: Columns = {"run": lambda row: row[0], "score": lambda row: row[1][0], "rank": lambda row: row[1][1]}

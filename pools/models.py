@@ -5,12 +5,28 @@ from decimal import Decimal
 from typing import ClassVar
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.serializers.json import DjangoJSONEncoder
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from core.models import Lab
+from evaluation.measures.named import read_measures
+
+KEPT = 100  # passages of each query that are kept of a run
+
+
+def check_measures(names: str) -> None:
+    """Raise ValidationError where a measure is unknown, or looks further down than what is kept of a run."""
+    try:
+        measures = read_measures(names)
+    except ValueError as error:
+        raise ValidationError(f"M{str(error)[1:]}.") from error
+    for measure in measures:
+        if measure.cutoff is None or measure.cutoff > KEPT:
+            said = _("%(measure)s where measures with a cutoff of at most %(kept)d are needed, such as %(kind)s@10.")
+            raise ValidationError(said, params={"measure": str(measure), "kept": KEPT, "kind": measure.kind})
 
 
 class Collection(models.Model):
@@ -24,6 +40,11 @@ class Collection(models.Model):
     dataset = models.CharField(
         max_length=200, blank=True, help_text=_("Its id in ir_datasets, if it comes from there: pools.catalogue.")
     )
+    statistics = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text=_("Of queries, original qrels and corpus, counted when their files are read: pools.services."),
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -31,6 +52,20 @@ class Collection(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def judgments_per_query(self) -> float | None:
+        """Original judgments for each query that has any; None where nothing was counted."""
+        return self._per_judged_query("judgments")
+
+    @property
+    def relevant_per_query(self) -> float | None:
+        """Relevant passages (grade above 0) for each query with original qrels; None where nothing was counted."""
+        return self._per_judged_query("relevant")
+
+    def _per_judged_query(self, counted: str) -> float | None:
+        qrels = self.statistics.get("qrels")
+        return qrels[counted] / qrels["queries"] if qrels else None
 
 
 class Query(models.Model):
@@ -65,9 +100,9 @@ class Passage(models.Model):
         indexes = [
             # pools.selectors.missing_texts()
             models.Index(fields=["collection"], condition=models.Q(text=""), name="passage_without_text"),
-            # pools.services: the passages of a collection that have a candidate's text
+            # pools.services.twins_store(): the passages of a collection that have a candidate's text
             models.Index(
-                fields=["collection", "text_key"],
+                fields=["text_key", "collection"],
                 condition=models.Q(text_key__isnull=False),
                 name="passage_by_text",
             ),
@@ -397,6 +432,13 @@ class Campaign(models.Model):
     )
     teams_apart = models.BooleanField(default=False, help_text=_("Whether runs of one team are not compared."))
     rank_by = models.CharField(max_length=10, choices=RankBy, default=RankBy.ESL_WSR)
+    measures = models.CharField(
+        max_length=200,
+        blank=True,
+        default="nDCG@10, Judged@10",
+        validators=[check_measures],
+        help_text=_("By what runs are scored beside RR@10: names as in ir_measures, with commas between."),
+    )
 
     # what it costs
     reward = models.DecimalField(

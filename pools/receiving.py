@@ -25,7 +25,6 @@ from evaluation.files.archives import Bounds, members
 from evaluation.files.recognizing import Kind, recognize
 from pools.models import Collection, Job, Upload
 
-FILES = 200  # that one job takes
 MEGABYTE = 1_000_000
 _COPIED = 1 << 20
 
@@ -79,7 +78,7 @@ def file_add(*, job: Job, file: Sent) -> list[Upload]:
             source.seek(0)
             kept.append(_keep(job, file, name, seen.kind, seen.why))
             return kept
-        bounds = Bounds(files=FILES, size=settings.UPLOAD_MEGABYTES * MEGABYTE)
+        bounds = Bounds(files=settings.DATA_UPLOAD_MAX_NUMBER_FILES, size=settings.UPLOAD_MEGABYTES * MEGABYTE)
         for member in members(source, name, bounds):
             kept.append(_keep_member(job, member.name[-255:], member.file))
     except BadInput as error:
@@ -102,6 +101,18 @@ def file_keep(*, job: Job, file: Opened, part: Upload.Part) -> Upload:
     return _store(job, file, str(file.name), part, "")
 
 
+def files_must_fit(*, job: Job, more: int) -> None:
+    """Raise Refused if a job's upload does not take so many files more."""
+    here = job.uploads.count()
+    if here + more > settings.DATA_UPLOAD_MAX_NUMBER_FILES:
+        raise Refused(f"{too_many()} {_('So far it has %(count)s.') % {'count': here}}")
+
+
+def too_many() -> str:
+    """How many files one upload takes."""
+    return _("One upload takes at most %(count)s files.") % {"count": settings.DATA_UPLOAD_MAX_NUMBER_FILES}
+
+
 def _must_be_receiving(job: Job) -> None:
     if job.state != State.RECEIVING or job.kind != Job.Kind.COLLECTION:
         raise NotNow(_("These files are being read already. Send further files as another upload."))
@@ -119,8 +130,7 @@ def _keep_member(job: Job, name: str, member: Any) -> Upload:
 
 def _keep(job: Job, file: Opened, name: str, kind: Kind, why: str) -> Upload:
     """Rows before files, so that nothing is left in storage that no row names."""
-    if job.uploads.count() >= FILES:
-        raise Refused(_("One upload takes at most %(count)s files.") % {"count": FILES})
+    files_must_fit(job=job, more=1)
     part = _PARTS.get(kind, Part.NONE)
     if kind == "preferences":
         why = _(_PREFERENCES)

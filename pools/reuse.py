@@ -3,11 +3,15 @@
 Judgments are known only further up: `judgments.reusing` registers itself here when Django starts.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
+from django.utils.translation import gettext as _
+
+from core.errors import Refused
 from evaluation.files.preferences import Pair, Preference
-from pools.models import Campaign, Query
+from pools.models import Campaign, Collection, Query
 
 
 class Reusing(Protocol):
@@ -26,6 +30,9 @@ class Reusing(Protocol):
 
     def known_preferences(self, campaign: Campaign, query: Query | None) -> list[Preference]:
         """What was judged before a campaign of challengers (or on one query), as far as it counts there."""
+
+    def campaign_with(self, collection: Collection, judged: Counter[Preference]) -> Campaign | None:
+        """The campaign of a collection that has these judgments already, with `a` and `b` in canonical order."""
 
 
 _registered: list[Reusing] = []
@@ -55,6 +62,18 @@ def reuse_fix(*, campaign: Campaign) -> int:
     campaign.reused_pair_count = _registered[0].reuse_fix(campaign=campaign)
     campaign.save(update_fields=["reused_pair_count"])
     return campaign.reused_pair_count
+
+
+def refuse_own(collection: Collection, judged: Counter[Preference]) -> None:
+    """Raise Refused if judgments from a file, with `a` and `b` in canonical order, are those of a campaign of the
+    collection: they would count twice.
+    """
+    if campaign := _registered[0].campaign_with(collection, judged):
+        text = _(
+            "These judgments are those of the campaign %(name)s of this collection. They count already, and other "
+            "campaigns may reuse them, so they were not stored again."
+        )
+        raise Refused(text % {"name": campaign.name})
 
 
 def known_preferences(campaign: Campaign, query: Query | None = None) -> list[Preference]:

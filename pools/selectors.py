@@ -156,13 +156,21 @@ class CollectionSize(NamedTuple):
     qrels: int
     passages: int
     passages_without_text: int
+    runs: int
 
 
 def collection_size(collection: Collection) -> CollectionSize:
-    """Count a collection's queries, qrels and passages."""
+    """Count a collection's queries, qrels, passages and runs."""
     queries = collection.queries.aggregate(all=Count("id"), bare=Count("id", filter=Q(text="")))
     passages = collection.passages.aggregate(all=Count("id"), bare=Count("id", filter=Q(text="")))
-    return CollectionSize(queries["all"], queries["bare"], collection.qrels.count(), passages["all"], passages["bare"])
+    return CollectionSize(
+        queries["all"],
+        queries["bare"],
+        collection.qrels.count(),
+        passages["all"],
+        passages["bare"],
+        collection.runs.count(),
+    )
 
 
 def untexted_queries(collection: Collection) -> QuerySet[Query]:

@@ -32,11 +32,11 @@ from evaluation.errors import BadInput
 from evaluation.files.about_runs import read_outside, read_run_pairs
 from evaluation.files.artifact import Order, RunArtifact
 from evaluation.files.preferences import Pair as IdPair
-from evaluation.files.preferences import numbered_preferences
+from evaluation.files.preferences import Preference, numbered_preferences
 from evaluation.files.qrels import Entry, Policy, Qrels, read_qrels
 from evaluation.files.runs import RunCheck, check_run
 from evaluation.files.textfiles import Source, name_of, quote_value
-from evaluation.files.texts import read_passages, read_queries
+from evaluation.files.texts import Lengths, read_passages, read_queries
 from evaluation.judging.challengers import challenge_pairs, find_challengers, settle_challenges
 from evaluation.judging.equal_texts import (
     Alike,
@@ -80,7 +80,16 @@ ARTIFACT = "artifact.npz"
 KEEP_DEPTH = 10
 SCORED_DEPTH = 10
 # The settings of how a campaign's results are read. They may change at any time.
-READING = ("error_rate", "compare_depth", "comparisons", "baseline", "compared_pairs", "teams_apart", "rank_by")
+READING = (
+    "error_rate",
+    "compare_depth",
+    "comparisons",
+    "baseline",
+    "compared_pairs",
+    "teams_apart",
+    "rank_by",
+    "measures",
+)
 QUERIES_AT_ONCE = 500  # whose passages' texts are in memory
 log = logging.getLogger(__name__)
 
@@ -130,13 +139,15 @@ def collection_import(
     keep: str = "pooled",
     depth: int = KEEP_DEPTH,
     also: Some[str] = (),
+    is_corpus: bool = True,
     report: Report | None = None,
 ) -> Imported:
     """Make a collection from files, or add to one: what is there already is kept, and must not be contradicted.
 
     Of a passage file, which is read as one stream, either all passages are kept (`keep="all"`), or those that pools
     can need: the qrels', the top `depth` of every run imported so far, and `also` (`keep="pooled"`). Import passages
-    once more after importing runs: texts that were kept stay.
+    once more after importing runs: texts that were kept stay. How many passages the file has and how long they are is
+    kept, unless it is not the corpus (`is_corpus`) but what was fetched of one, or a larger file was read before.
 
     Raises BadInput naming file and line; then nothing is stored.
     """
@@ -149,7 +160,7 @@ def collection_import(
     qrel_count = _import_qrels(collection, qrels, report) if qrels else 0
     if qrel_count:
         collection_mark_changed(collection=collection)
-    passage_count = _import_passages(collection, passages, keep, depth, also, report) if passages else 0
+    passage_count = _import_passages(collection, passages, keep, depth, also, is_corpus, report) if passages else 0
     missing = Passage.objects.filter(collection=collection, text="").order_by("pid")
     return Imported(collection, query_count, qrel_count, passage_count, list(missing.values_list("pid", flat=True)))
 
@@ -195,7 +206,17 @@ def _import_queries(collection: Collection, source: Source, report: Report) -> i
         "ON CONFLICT (collection_id, qid) DO UPDATE SET text = excluded.text",
         collection.pk,
     )
+    texts = collection.queries.exclude(text="").values_list("text", flat=True).iterator()
+    words = [len(text.split()) for text in texts]
+    _keep_statistics(collection, queries={"count": len(words), "mean_words": sum(words) / len(words)})
     return count
+
+
+def _keep_statistics(collection: Collection, **counted: dict[str, Any]) -> None:
+    """Keep what was counted while a file was read, beside what was of others."""
+    stored = Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
+    collection.statistics = {**stored.statistics, **counted}
+    collection.save(update_fields=["statistics"])
 
 
 def _import_qrels(collection: Collection, source: Source, report: Report) -> int:
@@ -216,6 +237,10 @@ def _import_qrels(collection: Collection, source: Source, report: Report) -> int
         ),
         lambda copied: report(step, copied, len(rows), "rows"),
     )
+    relevant = sum(row.grade > 0 for row in rows)
+    _keep_statistics(
+        collection, qrels={"judgments": len(rows), "queries": len({row.query for row in rows}), "relevant": relevant}
+    )
     for run in collection.runs.all():
         run.scores = _scores(collection, run.name, pool_selectors.load_artifact(run))
         run.save(update_fields=["scores"])
@@ -223,13 +248,14 @@ def _import_qrels(collection: Collection, source: Source, report: Report) -> int
 
 
 def _import_passages(
-    collection: Collection, source: Source, keep: str, depth: int, also: Some[str], report: Report
+    collection: Collection, source: Source, keep: str, depth: int, also: Some[str], is_corpus: bool, report: Report
 ) -> int:
     wanted = None if keep == "all" else pool_selectors.wanted_passages(collection, depth).union(also)
+    lengths = Lengths()
     with _opened(source, report) as file:
         _stage(
             (passage.id, passage.text, text_key(passage.text) if passage.text else None)
-            for passage in read_passages(file)
+            for passage in (lengths.counted(read_passages(file)) if is_corpus else read_passages(file))
             if wanted is None or passage.id in wanted
         )
     report(_("Storing the passages"))
@@ -251,6 +277,14 @@ def _import_passages(
         "ON CONFLICT (collection_id, pid) DO UPDATE SET text = excluded.text, text_key = excluded.text_key",
         collection.pk,
     )
+    if lengths.texts and lengths.texts >= collection.statistics.get("corpus", {}).get("passages", 0):
+        corpus = {
+            "file": name_of(source),
+            "passages": lengths.texts,
+            "mean_words": lengths.mean,
+            "median_words": lengths.median,
+        }
+        _keep_statistics(collection, corpus=corpus)
     drafts = collection.campaigns.filter(state=Campaign.State.DRAFT, untexted_count__gt=0)
     for campaign in drafts.select_for_update().order_by("id"):
         try:
@@ -321,7 +355,8 @@ def preferences_import(
     """Store judgments from a file of lines `query a b preferred`. Campaigns may reuse them; results never change.
 
     Queries must be the collection's; passages too, unless they are near the top of one of its runs. Raises BadInput
-    naming file and line, Refused if the collection has these lines or this name already; then nothing is stored.
+    naming file and line, Refused if the collection has these lines or this name already, or a campaign of it
+    these judgments; then nothing is stored.
     """
     report = report or silent()
     digest = hashlib.sha256()
@@ -346,6 +381,7 @@ def preferences_import(
         raise Refused(text % {"name": same.name})
     if known.filter(name=name).exists():
         raise Refused(_("The collection already has imported preferences called %(name)s.") % {"name": name})
+    reuse.refuse_own(collection, _staged())
     report(_("Storing the preferences"))
     _check_preferences(collection, filename)
     pairs = _first("SELECT count(*) FROM (SELECT DISTINCT query, a, b FROM staged_preferences) pairs")
@@ -375,6 +411,15 @@ def preferences_import(
     )
     _execute("DROP TABLE staged_preferences")
     return imported
+
+
+def _staged() -> Counter[Preference]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT query, a, b, CASE WHEN prefers_a THEN a ELSE b END, count(*) FROM staged_preferences "
+            "GROUP BY 1, 2, 3, 4"
+        )
+        return Counter({Preference(*row): count for *row, count in cursor.fetchall()})
 
 
 def _check_preferences(collection: Collection, filename: str) -> None:
@@ -1083,14 +1128,18 @@ def pools_replace(*, campaign: Campaign, plan: Plan, report: Report) -> None:
 
 
 def twins_store(*, campaign: Campaign) -> None:
-    """Store which passages of the collection have the text of a candidate. What is stored already stays."""
+    """Store which passages of the collection have the text of a candidate. What is stored already stays.
+
+    "+ 0" leaves one index, that of the texts. Right after an import PostgreSQL may take a collection for empty, find
+    other indexes as good, and read all its passages for each candidate.
+    """
     _execute(
         "INSERT INTO pools_twin (candidate_id, passage_id) "
         "SELECT candidate.id, twin.id FROM pools_pool pool "
         "JOIN pools_candidate candidate ON candidate.pool_id = pool.id "
         "JOIN pools_passage passage ON passage.id = candidate.passage_id "
-        "JOIN pools_passage twin ON twin.collection_id = passage.collection_id "
-        "AND twin.text_key = passage.text_key AND twin.id <> passage.id "
+        "JOIN pools_passage twin ON twin.text_key = passage.text_key "
+        "AND twin.collection_id + 0 = passage.collection_id AND twin.id <> passage.id "
         "WHERE pool.campaign_id = %s ON CONFLICT (candidate_id, passage_id) DO NOTHING",
         campaign.pk,
     )

@@ -465,7 +465,7 @@ def _progress_context(found: Job) -> dict[str, object]:
 
 def _jobs_shown(request: Request, **which: object) -> Listing:
     jobs = pool_selectors.jobs_shown(pool_selectors.jobs_of(request.user).filter(**which), timezone.now())
-    return Listing(request, jobs, key="jobs", size=JOBS)
+    return Listing(request, jobs, key="jobs", size=JOBS, columns=pool_lists.JOB_COLUMNS)
 
 
 def job_of(request: Request, pk: int, right: Right = Right.SEE) -> Job:
@@ -523,8 +523,12 @@ def _lead_on(request: Request, done: Job) -> HttpResponse:
         messages.success(request, _("The answers of “%(name)s” have been imported.") % name)
         return see_other("judgments:machines", done.collection_id)
     if done.kind == Job.Kind.PREFERENCES and done.collection_id:
-        stored = _("%(judgments)s judgments on %(pairs)s pairs have been imported.")
-        messages.success(request, stored % {name: f"{count:,}" for name, count in done.counts.items()})
+        judgments, pairs = done.counts["judgments"], done.counts["pairs"]
+        names = {
+            "judgments": ngettext("%(n)s judgment", "%(n)s judgments", judgments) % {"n": f"{judgments:,}"},
+            "pairs": ngettext("%(n)s pair", "%(n)s pairs", pairs) % {"n": f"{pairs:,}"},
+        }
+        messages.success(request, _("Imported: %(judgments)s on %(pairs)s.") % names)
         return see_other("pools:collection", done.collection_id)
     return see_other("pools:job", done.pk)
 

@@ -3,7 +3,10 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, cast
+
+import numpy as np
 
 from evaluation.files.artifact import Order
 from evaluation.files.preferences import Preference
@@ -12,6 +15,7 @@ from evaluation.judging.challengers import OUTCOMES
 from evaluation.judging.equal_texts import name_once, relevant_once
 from evaluation.judging.pooling import ChampionQrel, pool_sizes
 from evaluation.judging.tournament import Derived, Method, derive
+from evaluation.measures.named import Measure, Scorer, read_measures
 from evaluation.statistics.agreement import agreement
 from evaluation.statistics.certainty import certainty
 from evaluation.statistics.champion import champion_outcomes
@@ -26,7 +30,9 @@ from evaluation.statistics.leaderboards import (
     pairings,
     perfect_finds,
 )
+from evaluation.statistics.measured import Measured, measured, pair_tests
 from evaluation.statistics.ranks import Board, Ranks
+from evaluation.statistics.resampling import t_intervals_of
 from evaluation.statistics.significance import sign_test
 from evaluation.statistics.winning import Wins, perfect_top, win_ratios
 from judgments.selectors import derived_from
@@ -98,7 +104,7 @@ _NO_SCORES: Json = {
     "comparisons": None, "compare": None, "compare_original": None, "verdicts": None, "contributions": [],
     "champion": None, "challengers": None,
     "error_rate": None, "ranks": None, "stability": None, "resampled": None, "agreement": None,
-    "order_agreement": [], "triples": None,
+    "order_agreement": [], "triples": None, "measures": None,
 }  # fmt: skip
 
 
@@ -254,8 +260,85 @@ def _scores(
             )
         ],
         "triples": intransitive_triples(row for row in inputs.preferences if row.query not in inputs.waiting)._asdict(),
+        "measures": _measures(inputs, preference, queries, runs),
         **_certainty(inputs, board, pools, judgments, runs, seed),
     }
+
+
+def _measures(inputs: Inputs, preference: Qrels, queries: tuple[str, ...], runs: Sequence[str]) -> Json | None:
+    """What the runs score by the campaign's other measures, on both qrels over the queries that both name; and tests of
+    runs that follow each other on the original qrels. None without such measures.
+
+    All preference qrels are relevant, whatever the grade that a measure wants of the original ones.
+    """
+    campaign, order = inputs.campaign, cast(Order, inputs.campaign.order)
+    asked = read_measures(campaign.measures)
+    if not asked:
+        return None
+    graded = [one._replace(rel=campaign.min_grade) if one.rel == 1 else one for one in asked]
+    plain = [one._replace(rel=1) for one in asked]
+    before = measured(inputs.runs, inputs.qrels, graded, order)
+    after = _measured_once(inputs, preference, plain) if inputs.stands_for else None
+    after = after or measured(inputs.runs, preference, plain, order)
+    rows: list[Json] = [{"run": run, "scores": []} for run in runs]
+    tests: list[Json] = []
+    for one, own, alone in zip(asked, graded, plain, strict=True):
+        both = original, best = before[own].only(queries), after[alone].only(queries)
+        means = [scores.means() for scores in both]
+        intervals = [dict(zip(scores.runs, t_intervals_of(scores.values), strict=True)) for scores in both]
+        for row in rows:
+            run = row["run"]
+            row["scores"].append(
+                {
+                    "original": {"mean": means[0][run], "t": intervals[0][run]},
+                    "preference": {"mean": means[1][run], "t": intervals[1][run]},
+                }
+            )
+        if one.kind != "Judged":
+            tests += _measure_tests(str(one), original, best, sorted(runs, key=lambda run: (-means[0][run], run)))
+    return {"names": [str(one) for one in asked], "alpha": ALPHA, "runs": rows, "tests": tests}
+
+
+def _measured_once(inputs: Inputs, preference: Qrels, measures: Sequence[Measure]) -> dict[Measure, Measured]:
+    """By candidates: a text that a run returns again by another id gains nothing there."""
+    scorer, depth = Scorer(preference), max(measure.cutoff or 1 for measure in measures)
+    values = []
+    for run in inputs.runs.values():
+        lists: dict[str, list[str]] = {}
+        for query, passages in run.top(cast(Order, inputs.campaign.order), depth).items():
+            own, seen = inputs.stands_for.get(query, {}), set[str]()
+            named = [own.get(passage, passage) for passage in passages]
+            listed = lists[query] = list[str]()
+            for passage in named:
+                listed.append("" if passage in seen else passage)
+                seen.add(passage)
+        values.append(scorer.score_lists(lists, measures))
+    return {
+        measure: Measured(measure, tuple(inputs.runs), scorer.queries, np.array([own[number] for own in values]))
+        for number, measure in enumerate(measures)
+    }
+
+
+def _measure_tests(name: str, original: Measured, best: Measured, order: Sequence[str]) -> list[Json]:
+    """Each run against the next one in the order that the original qrels give by the measure."""
+    pairs = [(lower, upper) for upper, lower in pairwise(order)]
+    threshold = ALPHA / max(1, len(pairs))
+    return [
+        {
+            "measure": name,
+            "upper": upper,
+            "lower": lower,
+            "original_delta": was.delta,
+            "preference_delta": now.delta,
+            "changed": was.delta > 0 > now.delta,
+            "higher": now.higher,
+            "lower_on": now.lower,
+            "wsr": now.wsr,
+            "t": now.t,
+            "significant": now.wsr is not None and now.wsr < threshold and now.direction * now.delta > 0,
+        }
+        for (lower, upper), was, now in zip(pairs, pair_tests(original, pairs), pair_tests(best, pairs), strict=True)
+    ]
 
 
 def _champion(inputs: Inputs, judgments: Sequence[Preference]) -> Json:

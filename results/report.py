@@ -69,11 +69,16 @@ def report_to(campaign: Campaign, folder: Path) -> list[Path]:
             )
         found = result_selectors.whole_data(campaign)
         if found is None or not is_about_something(found):
-            raise Refused(f"No query of “{campaign.name}” is judged yet: there is nothing to report.")
+            raise about_nothing(campaign)
         source = Source(campaign)
         exported = write_files(source, folder / DATA)
     data = without(found, source.withheld)
-    return list(_write_report(data, exported, write_result_files(data, folder), folder).values())
+    return list(write_report(data, exported, write_result_files(data, folder), folder).values())
+
+
+def about_nothing(campaign: Campaign) -> Refused:
+    """Why there is no report on results that are about nothing."""
+    return Refused(f"No query of “{campaign.name}” is judged yet: there is nothing to report.")
 
 
 def without(data: dict[str, Any], withheld: Collection[tuple[str, str]]) -> dict[str, Any]:
@@ -109,10 +114,10 @@ def write_result_files(data: dict[str, Any], folder: Path) -> dict[str, Path]:
     """Write every figure and every table into a folder. Returns their paths by name."""
     with translation.override("en"):
         drawn, shown_tables = figures.drawable(data), _tables_of(data)
-        files = {f"figures/{figure.name}.svg": figures.svg(figure.name, data) for figure in drawn}
+        files = {}
         for figure in drawn:
-            files[f"figures/{figure.name}.pdf"] = figures.pdf(figure.name, data)
-            files[f"figures/{figure.name}.png"] = figures.png(figure.name, data)
+            for form, drawing in figures.draw(figure.name, data).items():
+                files[f"figures/{figure.name}.{form}"] = drawing
         for table_ in shown_tables:
             files[f"tables/{table_.name}.csv"] = as_csv(table_).encode()
             files[f"tables/{table_.name}.tex"] = as_tex(table_).encode()
@@ -122,11 +127,11 @@ def write_result_files(data: dict[str, Any], folder: Path) -> dict[str, Path]:
 def write_archive(data: dict[str, Any], exported: list[Path], files: Mapping[str, Path], folder: Path) -> Path:
     """Write the report of these exports, figures and tables into a folder, and as one archive beside it."""
     archive = folder / ARCHIVE
-    write_zip(_write_report(data, exported, files, folder), archive)
+    write_zip(write_report(data, exported, files, folder), archive)
     return archive
 
 
-def _write_report(
+def write_report(
     data: dict[str, Any], exported: list[Path], files: Mapping[str, Path], folder: Path
 ) -> dict[str, Path]:
     """Write what the report has beside them. Returns all paths by name, in the report's order."""

@@ -190,6 +190,69 @@ def _neighbours(data: Data) -> Table:
     return Table("neighbours", _("Neighbours"), about, columns, rows)
 
 
+def _measures(data: Data) -> Table:
+    found = data["measures"]
+    columns = [Column("run", _("Run"), "name")]
+    for number, name in enumerate(found["names"], 1):
+        columns += [
+            Column(f"measure{number}", name, "score"),
+            Column(f"measure{number}_before", _("%(measure)s before") % {"measure": name}, "score"),
+            Column(f"measure{number}_t", _("%(measure)s, 95%% by t") % {"measure": name}, "interval", folded=True),
+            Column(
+                f"measure{number}_before_t",
+                _("%(measure)s before, 95%% by t") % {"measure": name},
+                "interval",
+                folded=True,
+            ),
+        ]
+    rows = [
+        [
+            row["run"],
+            *(
+                value
+                for scores in row["scores"]
+                for value in (
+                    scores["preference"]["mean"],
+                    scores["original"]["mean"],
+                    scores["preference"]["t"],
+                    scores["original"]["t"],
+                )
+            ),
+        ]
+        for row in found["runs"]
+    ]
+    about = _(
+        "Means over the %(answered)s queries that have preference qrels: on these, and before, on the original qrels. "
+        "Passages that the qrels do not name count as not relevant; Judged is the share of a run's first passages that "
+        "they name. Where it is small, as with preference qrels, nDCG, P and R say little about the rest of the list. "
+        "To choose others, see “Other measures” in the settings of the results."
+    ) % {"answered": f"{data['compare']['queries']:,}"}
+    return Table("measures", _("By other measures"), about, columns, rows)
+
+
+def _measure_tests(data: Data) -> Table:
+    columns = [
+        Column("measure", _("Measure"), "text"),
+        Column("upper", _("Above before"), "name"),
+        Column("lower", _("Below before"), "name"),
+        Column("changed", _("Changed ranks"), "yes"),
+        Column("original_delta", _("Apart before"), "change"),
+        Column("preference_delta", _("Apart"), "change"),
+        Column("higher", _("Queries higher"), "count"),
+        Column("lower_on", _("Queries lower"), "count"),
+        Column("wsr", _("p (signed rank)"), "p"),
+        Column("t", _("p (t)"), "p"),
+        Column("significant", _("Significant"), "yes"),
+    ]
+    rows = [[row[column.key] for column in columns] for row in data["measures"]["tests"]]
+    about = _(
+        "Runs that follow each other on the original qrels by each measure, compared query by query on the preference "
+        "qrels. p-values are raw; significant is a signed-rank test below %(alpha)s over the number of neighbours by "
+        "that measure (Bonferroni)."
+    ) % {"alpha": f"{data['measures']['alpha']:g}"}
+    return Table("measure-tests", _("Neighbours by other measures"), about, columns, rows, per_run=("upper", "lower"))
+
+
 def _ranks(data: Data) -> Table:
     columns = [
         Column("run", _("Run"), "name"),
@@ -714,6 +777,8 @@ def _pool_sizes(data: Data) -> Table:
 _TABLES: dict[str, tuple[Callable[[Data], object], Callable[[Data], Table]]] = {
     "leaderboard": (lambda data: data["leaderboard"], _leaderboard),
     "neighbours": (lambda data: data["neighbours"], _neighbours),
+    "measures": (lambda data: data.get("measures"), _measures),
+    "measure-tests": (lambda data: (data.get("measures") or {}).get("tests"), _measure_tests),
     "ranks": (lambda data: data["ranks"], _ranks),
     "champion-split": (lambda data: data["champion"] and data["champion"]["split"], _champion_split),
     "challenging-runs": (lambda data: data["challengers"], _challenging_runs),

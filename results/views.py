@@ -42,9 +42,9 @@ CANDIDATES = 25  # passages with their texts on a page
 TALL = 15  # rows, beyond which a table scrolls on its own beneath its head
 # The tables of each part of the page, and the figures that stand before them.
 PARTS: tuple[tuple[str, Promise, tuple[str, ...], tuple[str, ...]], ...] = (
-    ("change", gettext_lazy("Leaderboard"), ("leaderboard",), ("slopes", "ranks")),
+    ("change", gettext_lazy("Leaderboard"), ("leaderboard", "measures"), ("slopes", "ranks")),
     (
-        "certainty", gettext_lazy("Certainty"), ("ranks", "neighbours"),
+        "certainty", gettext_lazy("Certainty"), ("ranks", "neighbours", "measure-tests"),
         ("scatter", "scatter-outside", "intervals-original", "intervals-preference"),
     ),
     ("check", gettext_lazy("Champion check"), ("champion", "champion-split", "champion-slices"), ("champion",)),
@@ -127,7 +127,7 @@ def _section(request: Request, campaign: Campaign, data: dict[str, Any], name: s
     chosen = request.GET.get("sort", "") if request.GET.get("table") == name else ""
     table = _table_of(data, name)
     total = max(len(table.rows), *(data["apart"].get(part, 0) for part in apart.LISTS_OF.get(name, ())[:1]), 0)
-    is_cut, page = total > apart.LONGEST, reverse("results:table", args=[campaign.pk, name])
+    is_cut, page = total > apart.LONGEST, reverse("results:table", args=[campaign.pk, name]).removeprefix(request.path)
     unfolded = table.is_folded and "intervals" in request.GET
     shown = table if unfolded else table.without_folded()
 

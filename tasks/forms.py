@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from pools.forms import HELP, LABELS
 from pools.models import Campaign
+from tasks.models import OutsidePanel
 
 _PASSAGE = forms.Textarea(attrs={"rows": 5, "dir": "auto"})
 
@@ -101,9 +102,36 @@ class PracticePairForm(forms.Form):
     worse = forms.CharField(label=_("Worse passage"), widget=_PASSAGE)
     explanation = forms.CharField(
         label=_("Why it is better"),
-        help_text=_("One or two sentences to the worker, shown after they have chosen. Name no letter."),
+        help_text=_("One or two sentences, shown to the worker after they have chosen. Do not say A or B."),
         widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
     )
+
+
+class OutsidePanelForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+    """How people of an outside panel come and go."""
+
+    class Meta:
+        model = OutsidePanel
+        fields = [
+            *("name", "person_parameter", "session_parameter"),
+            *("finished_exit", "failed_exit", "no_consent_exit", "nothing_left_exit"),
+        ]
+        labels = {
+            "name": _("Name of the panel"),
+            "person_parameter": _("Parameter with the person's id"),
+            "session_parameter": _("Parameter with the session's id"),
+            "finished_exit": _("Who has finished"),
+            "failed_exit": _("Who has failed a test pair"),
+            "no_consent_exit": _("Who does not agree"),
+            "nothing_left_exit": _("Who comes when nothing is left"),
+        }
+        help_texts = {
+            "name": _("Workers read it. It stays once somebody has come."),
+            "session_parameter": _("New each time that a person takes the task there."),
+            "finished_exit": _("A completion code, or the address to go back to. The same holds for the three below."),
+            "failed_exit": _("If it is empty, these people leave in the same way as those who have finished."),
+            "nothing_left_exit": _("If it is empty, people are asked to return the task."),
+        }
 
 
 class InviteForm(forms.Form):

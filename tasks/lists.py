@@ -22,6 +22,27 @@ class PanelFilter(ListFilter):
     person = search_filter(gettext_lazy("Person"), field_name="worker__label")
 
 
+class VisitFilter(ListFilter):
+    """Sessions of an outside panel by the ids of people and sessions."""
+
+    person = search_filter(gettext_lazy("Person"), field_name="worker__external_id")
+    session = search_filter(gettext_lazy("Session"))
+
+
+VISIT_SORTS: dict[str, Sort] = {"came": "came_at"}
+# Of tasks.outside_panels.VisitRow: what the panel is to pay, for whoever pays there.
+VISIT_COLUMNS: Columns = {
+    "person": "person",
+    "session": "session",
+    "outcome": "outcome",
+    "exit": "exit",
+    "judged": "judged",
+    "items": "items",
+    "owed": "owed",
+    "came": "came_at",
+    "ended": "ended_at",
+}
+
 PANEL_SORTS: dict[str, Sort] = {"person": "worker__label", "invited": "created_at"}
 
 TEST_PAIR_COLUMNS: Columns = {

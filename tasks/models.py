@@ -3,8 +3,9 @@
 from decimal import Decimal
 
 from django.conf import settings
+from django.core.validators import RegexValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from core.models import Lab
@@ -73,6 +74,7 @@ class Platform(models.TextChoices):
     MARKETPLACE = "marketplace", _("our own marketplace")
     MTURK_SANDBOX = "mturk-sandbox", _("the sandbox of Mechanical Turk")
     MTURK = "mturk", _("Mechanical Turk")
+    PROLIFIC = "prolific", _("Prolific")
     IMPORT = "import", _("an import")
 
 
@@ -121,6 +123,65 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.worker_id} to {self.campaign_id}"
+
+
+_A_PARAMETER = RegexValidator(
+    r"^[A-Za-z0-9_.-]+$", _("A parameter's name has letters, digits, dots, hyphens and underscores only.")
+)
+_AN_EXIT = RegexValidator(
+    r"^(https://\S+|[^\s:/]+)$", _("Enter a code without spaces, or an address that begins with https://.")
+)
+
+
+class OutsidePanel(models.Model):
+    """Somebody else's panel that has no programming interface here, such as CloudResearch Connect.
+
+    Its people open the campaign's link with ids of theirs and of their session in the address, do one HIT, and leave
+    with a code, or by an address, that says how it ended. Nobody confirms the ids.
+    """
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="outside_panel")
+    name = models.CharField(max_length=20, validators=[RegexValidator(r"^[^:]+$", _("A name has no colon."))])
+    person_parameter = models.CharField(max_length=40, default="participantId", validators=[_A_PARAMETER])
+    session_parameter = models.CharField(max_length=40, default="assignmentId", validators=[_A_PARAMETER])
+    finished_exit = models.CharField(max_length=500, validators=[_AN_EXIT])
+    failed_exit = models.CharField(max_length=500, blank=True, validators=[_AN_EXIT])
+    no_consent_exit = models.CharField(max_length=500, blank=True, validators=[_AN_EXIT])
+    nothing_left_exit = models.CharField(max_length=500, blank=True, validators=[_AN_EXIT])
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=~Q(person_parameter=F("session_parameter")), name="outside_panel_has_two_parameters"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class PanelVisit(models.Model):
+    """One session of somebody from an outside panel, and the assignment that it got; none where nothing was left."""
+
+    panel = models.ForeignKey(OutsidePanel, on_delete=models.CASCADE, related_name="visits")
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="visits")
+    session = models.CharField(max_length=64)
+    came_at = models.DateTimeField()
+    assignment = models.OneToOneField("Assignment", null=True, on_delete=models.PROTECT, related_name="visit")
+    is_taken_over = models.BooleanField(
+        default=False, help_text=_("Whether a later session of the same person went on with its work.")
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["panel", "worker", "session"], name="panel_visit_once"),
+            models.CheckConstraint(
+                condition=Q(is_taken_over=False) | Q(assignment__isnull=True), name="panel_visit_has_its_work_or_not"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.session
 
 
 class Consent(models.Model):

@@ -11,6 +11,8 @@ from pools import services as pool_services
 from pools.models import Campaign
 from tasks.models import Hit
 
+LIVE = (Campaign.State.OPEN, Campaign.State.PAUSED)  # in which the rest of a pilot can be launched
+
 
 def pilot_numbers(hits: int, pilot: int | None) -> frozenset[int]:
     """Which of `hits` HITs a pilot of so many has: spread evenly over the numbers, and always the same ones. All of
@@ -33,7 +35,7 @@ def rest_launch(*, campaign: Campaign) -> int:
     Raises NotNow unless the campaign is open or paused.
     """
     campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-    if campaign.state not in (Campaign.State.OPEN, Campaign.State.PAUSED):
+    if campaign.state not in LIVE:
         raise NotNow(_("This cannot be done now, because the campaign is “%(state)s”.") % {"state": campaign.state})
     launched = Hit.objects.filter(campaign=campaign, is_held=True).update(is_held=False, needed=campaign.overlap)
     if launched:

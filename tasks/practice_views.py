@@ -39,9 +39,8 @@ def practice(request: Request, pk: int) -> HttpResponse:
         if form.is_valid():
             words = form.cleaned_data
             pair = PracticePair(words["question"], words["better"], words["worse"], words["explanation"])
-            pairs = [*read_practice_pairs(campaign.practice_pairs), pair]
             try:
-                task_services.practice_write(campaign=campaign, pairs=pairs)
+                task_services.practice_add(campaign=campaign, pair=pair)
             except Refused as error:
                 status = refuse_in(form, error)
             else:
@@ -51,12 +50,8 @@ def practice(request: Request, pk: int) -> HttpResponse:
 
 
 def _remove(request: Request, campaign: Campaign) -> HttpResponse:
-    pairs = read_practice_pairs(campaign.practice_pairs)
     number = request.POST["remove"][:4]
-    if not number.isdecimal() or not 1 <= int(number) <= len(pairs):
-        raise NotYours(_("This campaign has no such practice pair."))
-    del pairs[int(number) - 1]
-    task_services.practice_write(campaign=campaign, pairs=pairs)
+    task_services.practice_change(campaign=campaign, number=int(number) if number.isdecimal() else 0, pair=None)
     messages.success(request, _("The practice pair has been removed."))
     return see_other("tasks:practice", campaign.pk)
 

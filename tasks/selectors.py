@@ -149,10 +149,9 @@ def lacking_pay(campaign: Campaign) -> list[str]:
             "an hour. The lab's floor is %(floor)s an hour: pay at least %(least)s a HIT, or make practice or HITs "
             "shorter."
         )
-    minutes = pace.minutes + pace.practice
-    least = (campaign.lab.pay_floor * minutes / 60).quantize(CENT, ROUND_CEILING)
-    figures = {"reward": pace.reward, "hourly": pace.first_hourly, "floor": campaign.lab.pay_floor, "least": least}
-    return [text % {"minutes": minutes, **{name: dollars(figure) for name, figure in figures.items()}}]
+    figures = {"reward": pace.reward, "hourly": pace.first_hourly, "floor": campaign.lab.pay_floor, "least": pace.least}
+    said = {name: dollars(figure) for name, figure in figures.items()}
+    return [text % {"minutes": pace.minutes + pace.practice, **said}]
 
 
 def packing_key(campaign_id: int) -> str:
@@ -197,6 +196,12 @@ class Pace(NamedTuple):
     def is_low(self) -> bool:
         """Whether the pay an hour is below the floor, in the first task at least."""
         return self.first_hourly < self.floor
+
+    @property
+    def least(self) -> Decimal:
+        """Dollars for the whole task, rounded up to cents, that are not below the lab's floor."""
+        hourly = self.lab_floor or Decimal(0)
+        return (hourly * (self.minutes + self.practice) / 60).quantize(CENT, ROUND_CEILING)
 
     @property
     def is_refused(self) -> bool:

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core.copying import copy_rows, next_ids
-from core.errors import NotNow, Refused
+from core.errors import NotNow, NotYours, Refused
 from core.models import User
 from core.money import owed
 from core.progress import Report, silent
@@ -433,27 +433,50 @@ def assignment_take(*, worker: Worker, campaign: Campaign, at: datetime) -> Assi
         return current
     may_take(worker, campaign)
     try:
-        # A HIT that was free when it was found may be leased when its lock is held: look again, then pass on.
-        for _attempt in range(20):
-            with transaction.atomic():
-                hit_id = task_selectors.next_hit(worker, campaign, at, lock=True)
-                if hit_id is None:
-                    break
-                hit = Hit.objects.get(pk=hit_id)
-                if hit.needed > task_selectors.leases_running(hit_id, at):
-                    return Assignment.objects.create(
-                        campaign=campaign,
-                        hit=hit,
-                        worker=worker,
-                        layout=task_selectors.next_layout(hit_id, at),
-                        taken_at=at,
-                        leased_until=at + timedelta(minutes=campaign.minutes_per_hit),
-                    )
+        return _take_next(worker, campaign, at, timedelta(minutes=campaign.minutes_per_hit))
     except IntegrityError:  # the same worker's other tab was first
         current = task_selectors.current_assignment(worker, campaign)
         if current is None:
             raise
         return current
+
+
+@transaction.atomic
+def visit_take(
+    *, worker: Worker, campaign: Campaign, visit: str, lease: timedelta, came_from: str, at: datetime
+) -> Assignment:
+    """The assignment of a visit that a platform has confirmed, or a fresh one on the next HIT that the worker may do.
+
+    `visit` is the platform's id of it: each gets a HIT of its own. Raises NoWork where there is none.
+    """
+    Worker.objects.select_for_update(of=("self",), no_key=True).get(pk=worker.pk)
+    mine = Assignment.objects.filter(campaign=campaign, worker=worker, platform_assignment_id=visit).first()
+    if mine is not None:
+        return mine
+    campaign.refresh_from_db()
+    may_take(worker, campaign, came_from)
+    return _take_next(worker, campaign, at, lease, platform_assignment_id=visit, came_from=came_from)
+
+
+def _take_next(worker: Worker, campaign: Campaign, at: datetime, lease: timedelta, **columns: str) -> Assignment:
+    """Lease the next HIT that a worker may do. Raises NoWork."""
+    # A HIT that was free when it was found may be leased when its lock is held: look again, then pass on.
+    for _attempt in range(20):
+        with transaction.atomic():
+            hit_id = task_selectors.next_hit(worker, campaign, at, lock=True)
+            if hit_id is None:
+                break
+            hit = Hit.objects.get(pk=hit_id)
+            if hit.needed > task_selectors.leases_running(hit_id, at):
+                return Assignment.objects.create(
+                    campaign=campaign,
+                    hit=hit,
+                    worker=worker,
+                    layout=task_selectors.next_layout(hit_id, at),
+                    taken_at=at,
+                    leased_until=at + lease,
+                    **columns,
+                )
     raise NoWork(nothing_left_reason(campaign))
 
 
@@ -590,11 +613,54 @@ def next_test_seed(campaign: Campaign) -> int:
 @transaction.atomic
 def practice_write(*, campaign: Campaign, pairs: Iterable[PracticePair]) -> Campaign:
     """Replace a draft's practice pairs. Raises Refused where one of them is none, or there are too many."""
-    _must_be_draft(campaign, _("The campaign has started, so its practice pairs can no longer be changed."))
+    _practice_must_be_open(campaign)
     campaign.practice_pairs = write_practice_pairs(pairs)
     practice_check(campaign)
     Campaign.objects.filter(pk=campaign.pk).update(practice_pairs=campaign.practice_pairs)
     return campaign
+
+
+@transaction.atomic
+def practice_set(*, campaign: Campaign, practice: str, right: int | None) -> Campaign:
+    """Say what the workers of a draft do before their first HIT. `right`: how many right answers pass a comprehension
+    check, None for all. Raises Refused where there are fewer practice pairs than that.
+    """
+    _practice_must_be_open(campaign)
+    campaign.practice, campaign.practice_right = practice, right
+    practice_check(campaign)
+    count = len(read_practice_pairs(campaign.practice_pairs))
+    if (campaign.practice_right or 0) > count:
+        raise Refused(_("There are only %(count)d practice pairs.") % {"count": count})
+    Campaign.objects.filter(pk=campaign.pk).update(practice=campaign.practice, practice_right=campaign.practice_right)
+    return campaign
+
+
+@transaction.atomic
+def practice_add(*, campaign: Campaign, pair: PracticePair) -> int:
+    """Add a practice pair to a draft, as its last, and return its number. Raises Refused as practice_write does."""
+    _practice_must_be_open(campaign)
+    pairs = [*read_practice_pairs(campaign.practice_pairs), pair]
+    practice_write(campaign=campaign, pairs=pairs)
+    return len(pairs)
+
+
+@transaction.atomic
+def practice_change(*, campaign: Campaign, number: int, pair: PracticePair | None) -> Campaign:
+    """Replace a draft's practice pair of this number, from 1, or remove it (None). Raises NotYours where there is none,
+    and Refused as practice_write does.
+    """
+    _practice_must_be_open(campaign)
+    pairs = read_practice_pairs(campaign.practice_pairs)
+    if not 1 <= number <= len(pairs):
+        raise NotYours(_("This campaign has no such practice pair."))
+    pairs[number - 1 : number] = [] if pair is None else [pair]
+    return practice_write(campaign=campaign, pairs=pairs)
+
+
+def _practice_must_be_open(campaign: Campaign) -> None:
+    """Refuse what a start has fixed, and read practice as it now is: until the transaction ends, it stays so."""
+    _must_be_draft(campaign, _("The campaign has started, so its practice pairs can no longer be changed."))
+    campaign.refresh_from_db(fields=["practice", "practice_right", "practice_pairs"])
 
 
 @transaction.atomic

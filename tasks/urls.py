@@ -18,5 +18,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/try/revoke/", trial_views.trials_revoke, name="trials_revoke"),
     path("campaigns/<int:pk>/wording/", views.wording, name="wording"),
     path("campaigns/<int:pk>/panel/", views.panel, name="panel"),
+    path("campaigns/<int:pk>/panel/outside/", views.outside_panel, name="outside_panel"),
+    path("campaigns/<int:pk>/panel/outside/delete/", views.outside_panel_delete, name="outside_panel_delete"),
     path("campaigns/<int:pk>/panel/links.tsv", views.panel_links, name="panel_links"),
 ]

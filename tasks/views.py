@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from kombu.exceptions import OperationalError
 
-from core.errors import BadRequest, NotYours, Refused
+from core.errors import BadRequest, NotNow, NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.roles import Right, may_change
@@ -25,13 +25,22 @@ from pools import services as pool_services
 from pools.models import Campaign
 from pools.views import campaign_of
 from tasks import jobs as task_jobs
-from tasks import links
+from tasks import links, outside_panels
 from tasks import lists as task_lists
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.default_texts import default_consent
-from tasks.forms import ConsentForm, CopyTestsForm, ExampleForm, InviteForm, SuggestForm, TestPairForm, WordsForm
-from tasks.models import TestPair
+from tasks.forms import (
+    ConsentForm,
+    CopyTestsForm,
+    ExampleForm,
+    InviteForm,
+    OutsidePanelForm,
+    SuggestForm,
+    TestPairForm,
+    WordsForm,
+)
+from tasks.models import OutsidePanel, TestPair
 
 SUGGESTIONS = 20  # test pairs with their texts on a page
 VERSIONS = 10
@@ -285,6 +294,51 @@ def panel_links(request: Request, pk: int) -> StreamingHttpResponse:
     response = StreamingHttpResponse(lines, content_type="text/tab-separated-values; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{slugify(campaign.name) or campaign.pk}-panel.tsv"'
     return response
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def outside_panel(request: Request, pk: int) -> HttpResponseBase:
+    """How people of somebody else's panel come and go, and who has come."""
+    campaign = campaign_of(request, pk)
+    panel = outside_panels.panel_of(campaign)
+    form = OutsidePanelForm(request.POST or None, instance=panel or OutsidePanel(campaign=campaign))
+    if request.method == "POST" and form.is_valid():
+        try:
+            outside_panels.outside_panel_set(campaign=campaign, **form.cleaned_data)
+        except NotNow as refused:
+            form.add_error("name", str(refused))
+        else:
+            messages.success(request, _("Saved. Give the address below to the panel."))
+            return see_other("tasks:outside_panel", pk)
+    rows = partial(outside_panels.visit_rows, campaign)
+    listing = Listing(
+        request,
+        outside_panels.visits_of(campaign),
+        key="sessions",
+        sorts=task_lists.VISIT_SORTS,
+        narrow=task_lists.VisitFilter,
+        columns=task_lists.VISIT_COLUMNS,
+        lines=rows,
+    )
+    context = {
+        "campaign": campaign,
+        "panel": outside_panels.panel_of(campaign),
+        "address": links.campaign_address(campaign),
+        "form": form,
+        "listing": listing,
+        "visits": rows(listing.page),
+    }
+    return render_lists(request, "tasks/outside_panel.html", context, status=400 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def outside_panel_delete(request: Request, pk: int) -> HttpResponse:
+    """Take no more people from the outside panel."""
+    outside_panels.outside_panel_delete(campaign=campaign_of(request, pk))
+    messages.success(request, _("The outside panel is deleted."))
+    return see_other("tasks:outside_panel", pk)
 
 
 # --- start and end

@@ -1,20 +1,25 @@
 """The browser of the tests: where it is, how it is started, and how to get one (`python -m tests.browser`)."""
 
+import asyncio
+import contextlib
 import os
 import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pytest
     from playwright.sync_api import BrowserContext, ConsoleMessage, Page
 
     from core.models import User
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+LONGEST_SECONDS = 90
+KEY_SECONDS = 10
 QUIET = (
     "--disable-background-networking",
     "--disable-component-update",
@@ -50,6 +55,28 @@ def launch_options() -> dict[str, Any]:
         raise FileNotFoundError(_advice())
     # Chromium's sandbox refuses to run as root
     return {"executable_path": str(browser), "args": [*QUIET, *(["--no-sandbox"] if os.geteuid() == 0 else [])]}
+
+
+def bound_waiting(patch: "pytest.MonkeyPatch") -> None:
+    """Let nothing that is asked of a browser take longer than a minute and a half, whatever Playwright's own limits.
+
+    Some calls have none. Chromium now and then never confirms a key that replaced the document in a frame: a pressed
+    key is waited for some seconds, and what the page shows next says whether it was heard.
+    """
+    from playwright._impl._sync_base import SyncBase
+    from playwright.sync_api import Keyboard
+
+    ask = SyncBase._sync
+
+    def sync(self: SyncBase, awaitable: Awaitable[Any]) -> Any:
+        return ask(self, asyncio.wait_for(awaitable, LONGEST_SECONDS))
+
+    def press(keyboard: Keyboard, key: str, *, delay: float | None = None) -> None:
+        with contextlib.suppress(TimeoutError):
+            ask(keyboard, asyncio.wait_for(keyboard._impl_obj.press(key=key, delay=delay), KEY_SECONDS))
+
+    patch.setattr(SyncBase, "_sync", sync)
+    patch.setattr(Keyboard, "press", press)
 
 
 def sign_in(context: "BrowserContext", url: str, user: "User") -> "Page":

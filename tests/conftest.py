@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,12 +20,20 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from core.models import Lab, User
 from local.supervisor import Site
 from pools.models import Campaign, Collection
+from results import figures
 from tasks.models import Worker
 from tests import factories
+from tests.browser import bound_waiting
 from tests.databases import REPOSITORY, template_make
+from tests.doubles.prolific.fixtures import prolific, running_prolific
 from tests.ports import free_port
 from tests.worlds import lay_out
 
+__all__ = ["prolific", "running_prolific"]  # fixtures that live with the servers that they start
+
+MOST_REMAINS = 50_000_000  # bytes
+# No test waits for the server for ever: pytest-timeout's signal is not heard meanwhile.
+BOUNDS = "-c statement_timeout=150s -c lock_timeout=60s"
 TEMPLATE = "site_template"  # the database that each process's is a copy of
 
 
@@ -34,6 +42,8 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
     """The tests' database is a copy of one that a process of this run, or of an earlier run, has migrated."""
     template_make(TEMPLATE, _migrate)
     connection.settings_dict["TEST"]["TEMPLATE"] = TEMPLATE
+    options = connection.settings_dict["OPTIONS"]
+    options["options"] = f"{options.get('options', '')} {BOUNDS}".strip()
 
 
 def _migrate(address: str) -> None:
@@ -57,6 +67,14 @@ def static_files() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def browsers() -> Iterator[None]:
+    """No browser that does not answer holds up the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        bound_waiting(patch)
+        yield
+
+
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
     """The test database, which may be emptied between tests; the audit of a real one refuses that."""
@@ -64,11 +82,46 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
         cursor.execute("ALTER TABLE core_auditentry DISABLE TRIGGER audit_never_emptied")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def database_without_remains(django_db_blocker: Any) -> Iterator[None]:
+    """What the tests of a file have left behind by being undone is cleared away once it is much. PostgreSQL would do so
+    in the midst of another test, count none of the rows that nobody else sees, and then read thousands like one.
+    """
+    yield
+    if not connection.settings_dict["NAME"].startswith("test_"):  # none of them has used it yet
+        return
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_database_size(current_database())")
+        (size,) = cursor.fetchone()
+        if size > _sizes.setdefault(connection.settings_dict["NAME"], size) + MOST_REMAINS:
+            cursor.execute("VACUUM")
+            cursor.execute("SELECT pg_database_size(current_database())")
+            (_sizes[connection.settings_dict["NAME"]],) = cursor.fetchone()
+
+
 @pytest.fixture(autouse=True)
 def test_settings(tmp_path: Path, settings: object) -> None:
     """Stored files of each test lie in its own folder, and passwords are hashed fast."""
     settings.MEDIA_ROOT = str(tmp_path / "files")  # type: ignore[attr-defined]
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
+
+
+_sizes: dict[str, int] = {}
+_printed: dict[tuple[str, str], bytes] = {}
+
+
+@pytest.fixture(autouse=True)
+def figures_for_print(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A figure's PDF and PNG are drawn once in a process. Nine tenths of drawing is theirs, and few tests read them."""
+    draw = figures.draw
+
+    def drawn(name: str, data: figures.Data, forms: Iterable[str] = figures.FORMS) -> dict[str, bytes]:
+        missing = [form for form in forms if form == "svg" or (name, form) not in _printed]
+        made = draw(name, data, missing)
+        _printed.update({(name, form): drawing for form, drawing in made.items() if form != "svg"})
+        return {form: made.get(form) or _printed[name, form] for form in forms}
+
+    monkeypatch.setattr(figures, "draw", drawn)
 
 
 @pytest.fixture(autouse=True)

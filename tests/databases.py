@@ -62,8 +62,13 @@ def template_make(name: str, migrate: Callable[[str], None]) -> None:
             cursor.execute(f'ALTER DATABASE "{name}_unfinished" RENAME TO "{name}"')
 
 
+def template_kept(name: str) -> Path:
+    """The template as SQL, once it has been made."""
+    return KEPT / f"{name}-{_digest()}.sql"
+
+
 def _fill(address: str, name: str, migrate: Callable[[str], None]) -> None:
-    kept = KEPT / f"{name}-{_digest()}.sql"
+    kept = template_kept(name)
     if kept.is_file():
         execute(address, kept.read_text())
         return

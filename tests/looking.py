@@ -12,6 +12,11 @@ _STUCK = """() => [...document.querySelectorAll("main *")].filter(one => {
     return scrolls && one.scrollWidth > one.clientWidth + 1 && one.tabIndex < 0
         && !["TEXTAREA", "INPUT", "SELECT"].includes(one.tagName);
 }).map(one => one.outerHTML.slice(0, 200))"""
+# A cell's text over its neighbour's.
+_SPILT = """() => [...document.querySelectorAll("main td, main th")].filter(one => one.checkVisibility()
+        && one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === "visible"
+        && !one.querySelector(".visually-hidden"))
+    .slice(0, 3).map(one => one.outerHTML.slice(0, 200))"""
 _UNSEEN = """() => [...document.querySelectorAll(
         "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']")]
     .filter(one => one.checkVisibility({visibilityProperty: true}) && !one.disabled).filter(one => {
@@ -80,6 +85,7 @@ def faults(page: Page) -> list[str]:
         if pixels := overflow(page):
             found.append(f"{width} px: {pixels} px beyond the edge")
         found += [f"{width} px: cannot be scrolled with the keyboard: {each}" for each in page.evaluate(_STUCK)]
+        found += [f"{width} px: over the next cell: {each}" for each in page.evaluate(_SPILT)]
         if width in (PHONE["width"], DESK["width"]):
             found += [f"{width} px, {scheme}: {each}" for each in violations(page)]
             found += [f"{width} px: small: {each}" for each in small_targets(page, "main button, main a.button")]

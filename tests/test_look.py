@@ -1,5 +1,6 @@
 """Every page of the researcher, found by walking the router, in one browser: at every width, in light and dark, by
-keyboard, on paper; to axe, to the console, and on the scales. The marketplace's pages are looked at by its own tests.
+keyboard, on paper; to axe, to the console, and on the scales. And where their links lead, for each role. The
+marketplace's pages are looked at by its own tests.
 """
 
 import gzip
@@ -7,21 +8,25 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 from django.contrib.staticfiles import finders
 from django.test import Client
-from django.urls import resolve
+from django.urls import Resolver404, resolve
 from playwright.sync_api import Browser, sync_playwright
+from selectolax.lexbor import LexborHTMLParser
 
 from core.models import Lab, User
-from core.roles import Right, right_needed
+from core.roles import ROLES, Right, right_needed
 from tests import browser, factories, walk
 from tests.looking import faults
 from tests.worlds import lay_out, rows_and_files
 
 MOST_BYTES = 100_000  # of a page with its styles and scripts, packed as a proxy sends them
 LEAST_PAGES = 35
+SAMPLES = 2  # pages of one kind whose links are followed; more of them look the same
+LEAST_KINDS = {"viewer": 40, "organizer": 45, "researcher": 60, "admin": 70}
 _SAVING = """() => [...document.querySelectorAll("main button, main input[type=submit]")]
     .filter(one => one.type === "submit" && one.form?.method === "post").map(one => one.outerHTML.slice(0, 200))"""
 _FORGE = """([paths, token]) => Promise.all(paths.map(path => fetch(path, {
@@ -121,3 +126,69 @@ def kept() -> dict[str, frozenset[bytes]]:
     """Every row, but for what being logged in and looking write."""
     passing = ("django_session", "core_auditentry", "core_user", "usersessions_usersession")
     return {table: rows for table, rows in rows_and_files().rows.items() if table not in passing}
+
+
+# --- where links and forms lead
+
+
+def led_to(page: LexborHTMLParser, address: str) -> tuple[set[str], set[str]]:
+    """The paths of our own that a page's links lead to, and those that its forms send to."""
+    links = {
+        urlsplit(urljoin(address, node.attributes["href"] or ""))
+        for node in page.css("a[href]")
+        if "disabled" not in node.attributes
+    }
+    forms = {
+        urljoin(address, node.attributes.get("action") or "")
+        for node in page.css("form")
+        if (node.attributes.get("method") or "get").lower() == "post"
+    }
+    ours = {
+        link.path + (f"?{link.query}" if link.query else "") for link in links if not link.netloc and not link.scheme
+    }
+    return ours, forms
+
+
+def kind(path: str) -> str:
+    """What all pages of one sort have in common: the name of their address."""
+    return resolve(urlsplit(path).path).view_name
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_no_link_and_no_form_leads_anybody_to_a_refusal(researcher: User, role: str) -> None:
+    client = Client()
+    client.force_login(factories.member(Lab.objects.get(members=researcher), role, f"another-{role}"))
+    opened: dict[str, int] = {}
+    waiting, seen, faults = ["/"], {"/"}, []
+    while waiting:
+        address = waiting.pop(0)
+        name = kind(address)
+        if opened.get(name, 0) >= SAMPLES:
+            continue
+        opened[name] = opened.get(name, 0) + 1
+        answer = client.get(address)
+        if answer.status_code in (301, 302, 303, 307):
+            links, forms = {answer.headers["Location"]}, set()
+        elif answer.status_code != 200:
+            faults.append(f"{address}: {answer.status_code}")
+            continue
+        elif is_page(answer):
+            links, forms = led_to(LexborHTMLParser(answer.content), address)
+        else:
+            continue
+        for form in sorted(forms):
+            needed = right_needed(resolve(urlsplit(form).path), "POST")
+            if needed not in (Right.PUBLIC, Right.SIGNED_IN) and needed not in ROLES[role]:
+                faults.append(f"{address} has a form to {form}, which needs the right to {needed}")
+        for link in sorted(links - seen):
+            seen.add(link)
+            try:
+                resolve(urlsplit(link).path)
+            except Resolver404:
+                if not link.startswith(("/static/", "/docs/")):
+                    faults.append(f"{address} links {link}, which is nothing")
+                continue
+            if "logout" not in link:
+                waiting.append(link)
+    assert "\n".join(faults) == ""
+    assert len(opened) >= LEAST_KINDS[role], sorted(opened)

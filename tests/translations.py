@@ -15,6 +15,8 @@ NOT_READ = {"api.py"}  # what it refuses, no page of ours sends
 PARTS = {
     "tasks/default_texts.py": {"default_words", "_consent"},
     "tasks/practice.py": {"must_have_practised"},
+    "tasks/outside_panels.py": {"visitor_of"},
+    "platforms/prolific/adapter.py": {"confirm_arrival"},
     "tasks/services.py": {"may_take", "_closed_reason", "nothing_left_reason"},
     "judgments/reports.py": {"pair_report", "note_write"},
     "judgments/services.py": {"judgment_save", "assignment_finish"},

@@ -10,7 +10,8 @@ from django.utils import timezone
 from core.models import User
 from pools.models import Campaign, Job
 from results import refreshing, scoring, versions
-from tasks.models import Assignment
+from tasks import outside_panels
+from tasks.models import Assignment, PanelVisit
 from tests import factories
 from tests.judgments.judged import demo_campaign, judge_all
 
@@ -24,6 +25,11 @@ def make() -> None:
     """The demo's campaign, judged, computed and a version; a draft over the same collection; a job that failed."""
     campaign = demo_campaign()
     judge_all(campaign)
+    panel = outside_panels.outside_panel_set(campaign=campaign, name="Connect", finished_exit="DONE")
+    worked = campaign.assignments.earliest("pk")
+    visits = ({"session": "first", "assignment": worked}, {"session": "second"})
+    for visit in visits:
+        PanelVisit.objects.create(panel=panel, worker=worked.worker, came_at=timezone.now(), **visit)
     refreshing.result_refresh(campaign=campaign)
     versions.version_add(campaign=campaign, why="The first round.", by=None, at=timezone.now())
     scoring.scores_refresh(collection=campaign.collection)
@@ -45,7 +51,7 @@ def addresses(user: User, campaign: Campaign | None = None) -> list[str]:
     assignment = Assignment.objects.filter(campaign=campaign).earliest("pk")
     others = {
         "pool_pk": campaign.pools.annotate(size=Count("candidates")).latest("size").pk, "assignment_pk": assignment.pk,
-        "worker_pk": assignment.worker_id, "number": 1, "name": "pairs", "form": "csv",
+        "worker_pk": assignment.worker_id, "platform": "prolific", "number": 1, "name": "pairs", "form": "csv",
     }  # fmt: skip
     found = []
     for name, route in named(get_resolver().url_patterns):

@@ -1,6 +1,7 @@
 """The token, collections, runs, and jobs."""
 
 import logging
+from collections.abc import Mapping
 from typing import Any, cast
 
 from django.core.files.uploadedfile import UploadedFile
@@ -41,14 +42,34 @@ def accepted(request: Request, job: Job) -> Response:
             log.warning("Job %s waits for the next tick: %s", job.pk, error)
 
     transaction.on_commit(begin)
+    return answer_job(job)
+
+
+def answer_job(job: Job) -> Response:
+    """202 with a job."""
     headers = {"Location": reverse("api:v1:job", args=[job.pk])}
     return Response(_job(job), status=202, headers=headers)
+
+
+def lab_sent(request: Request, key: int) -> Lab:
+    """The lab that was sent, for what designs. Raises ValidationError where it is not theirs, and NotAllowed."""
+    lab = labs_of(user_of(request)).filter(pk=key).first()
+    if lab is None:
+        raise ValidationError({"lab": [_("There is no such lab, or you are not a member of it.")]})
+    require(user_of(request), lab, Right.DESIGN)
+    return lab
 
 
 def _job(job: Job) -> dict[str, Any]:
     told = progress_of(background.progress_key(job)) if job.is_open else None
     job.progress = told  # type: ignore[attr-defined]
     return dict(shapes.JobShape(job).data)
+
+
+def name_of(sent: Mapping[str, Any]) -> str:
+    """What a file's content is to be called: the name that was sent, or the file's without its extensions."""
+    name: str = sent.get("name") or run_name(str(sent["file"].name))[:100]
+    return name
 
 
 class Myself(Endpoint):
@@ -93,10 +114,7 @@ class Collections(Endpoint):
     def post(self, request: Request) -> Response:
         """Make a collection from files. They are read by a job, whose `collection` it then is. Send at least one."""
         sent = dict(checked(shapes.NewCollection, request))
-        lab = labs_of(user_of(request)).filter(pk=sent.pop("lab")).first()
-        if lab is None:
-            raise ValidationError({"lab": [_("There is no such lab, or you are not a member of it.")]})
-        require(user_of(request), lab, Right.DESIGN)
+        lab = lab_sent(request, sent.pop("lab"))
         if Collection.objects.filter(lab=lab, name=sent["name"]).exists():
             text = _("The lab already has a collection with this name. Add the files to it.")
             raise ValidationError({"name": [text]})
@@ -178,11 +196,10 @@ class Runs(Endpoint):
     def post(self, request: Request) -> Response:
         """Upload a run. It is checked by a job, whose `run` it then is; if it has errors, they are in `complaints`."""
         sent = checked(shapes.NewRun, request)
-        file = cast("UploadedFile[Any]", sent["file"])
         job = background.run_ask(
             collection=self.collection(sent["collection"]),
-            file=file,
-            name=sent.get("name") or run_name(str(file.name))[:100],
+            file=cast("UploadedFile[Any]", sent["file"]),
+            name=name_of(sent),
             team=sent["team"],
             notes=sent["notes"],
             by=user_of(request),

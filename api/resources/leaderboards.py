@@ -11,13 +11,13 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api import board_shapes
+from api import board_shapes, organizing_shapes
 from api.frame import Endpoint, Pages, checked, operation, user_of
 from api.resources.campaigns import soon
 from api.shapes import Why
 from core.errors import NotYours, Refused
 from core.roles import Right
-from leaderboards import jobs, selectors, submitting
+from leaderboards import boards, jobs, selectors, submitting
 from leaderboards.models import Board, Submission, Team
 from leaderboards.selectors import Quota
 from pools.receiving import MEGABYTE
@@ -47,6 +47,23 @@ class Boards(Endpoint):
         """The leaderboards that you may take part in: public ones, those of your labs, and those you are invited to."""
         seen = selectors.boards_seen(user_of(request)).select_related("lab")
         return self.page_of(seen, board_shapes.BoardShape, **_context(request))
+
+    @operation(
+        "board_create",
+        takes=organizing_shapes.NewBoard,
+        answer=organizing_shapes.BoardOrganized,
+        status=201,
+        right=Right.MAINTAIN,
+        tags=TAGS,
+    )
+    def post(self, request: Request) -> Response:
+        """Create a leaderboard over one of your lab's collections. Only the lab sees it; add a season next."""
+        values = dict(checked(organizing_shapes.NewBoard, request))
+        collection = self.collection(values.pop("collection"))
+        board = boards.board_create(
+            lab=collection.lab, collection=collection, by=user_of(request), at=timezone.now(), **values
+        )
+        return Response(organizing_shapes.BoardOrganized(board).data, status=201)
 
 
 class BoardOne(Endpoint):
@@ -97,7 +114,7 @@ class Submissions(Endpoint):
             "at": timezone.now(),
         }  # fmt: skip
         submitting.send_check(**shared)  # before the package is read
-        submission = submitting.submission_send(package=package.read(), **shared)
+        submission = submitting.submission_send(package=package.read(), name=str(package.name), **shared)
         transaction.on_commit(soon(jobs.evaluate, submission.pk))
         return Response(board_shapes.BoardSubmissionDetail(submission).data, status=201)
 
@@ -122,6 +139,28 @@ class SubmissionOne(Endpoint):
     def get(self, request: Request, key: str) -> Response:
         """One submission: its states with their times, what the check says, and scores as far as they are shown."""
         return Response(board_shapes.BoardSubmissionDetail(submission_of(request, key)).data)
+
+
+class Choose(Endpoint):
+    """Saying whether a run counts."""
+
+    @operation(
+        "submission_choose",
+        takes=board_shapes.Choice,
+        answer=board_shapes.BoardSubmissionDetail,
+        right=Right.MAINTAIN,
+        tags=TAGS,
+    )
+    def post(self, request: Request, key: str) -> Response:
+        """Say whether your evaluated run counts, where the policy lets the team decide on its dev scores."""
+        submission = own_submission(request, key)
+        choose = (
+            submitting.submission_enter
+            if checked(board_shapes.Choice, request)["counts"]
+            else submitting.submission_leave_out
+        )
+        chosen = choose(submission=submission, by=user_of(request), at=timezone.now())
+        return Response(board_shapes.BoardSubmissionDetail(chosen).data)
 
 
 class Cancel(Endpoint):

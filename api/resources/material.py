@@ -1,4 +1,4 @@
-"""Panels, and what was scored or judged elsewhere."""
+"""Panels, what was scored or judged elsewhere, and what machines judged."""
 
 from typing import Any, BinaryIO, cast
 
@@ -13,14 +13,16 @@ from rest_framework.response import Response
 
 from api import material_shapes, shapes
 from api.frame import Endpoint, Pages, checked, operation, user_of
-from api.resources.collections import accepted
+from api.resources.collections import accepted, name_of
 from core.errors import NotYours, Refused
 from core.roles import Right
-from evaluation.files.runs import run_name
+from judgments import machines as machine_services
+from judgments.models import MachineJudge
 from pools import background
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import PreferenceImport
+from tasks import outside_panels
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 
@@ -68,6 +70,62 @@ class Panel(Endpoint):
         kept = [dict(member) | {"name": None, "link": None} for member in content["members"]]
         response.kept = {"members": kept}  # type: ignore[attr-defined]  # what api.answers stores
         return response
+
+
+# --- an outside panel
+
+
+class Outsiders(Endpoint):
+    """How people of somebody else's panel come to a campaign and leave it."""
+
+    @operation("outside_panel", answer=material_shapes.OutsidePanelShape, right=Right.DESIGN, tags=["Panel"])
+    def get(self, request: Request, pk: int) -> Response:
+        """How people of an outside panel come and go; 404 in a campaign without one."""
+        panel = outside_panels.panel_of(self.campaign(pk))
+        if panel is None:
+            raise NotYours(_("This campaign has no outside panel."))
+        return Response(material_shapes.OutsidePanelShape(panel).data)
+
+    @operation(
+        "outside_panel_set",
+        takes=material_shapes.OutsidePanelShape,
+        answer=material_shapes.OutsidePanelShape,
+        right=Right.DESIGN,
+        tags=["Panel"],
+    )
+    def put(self, request: Request, pk: int) -> Response:
+        """Set up an outside panel, or change it. From then on the open link lets in only people with ids."""
+        campaign, sent = self.campaign(pk), checked(material_shapes.OutsidePanelShape, request)
+        panel = outside_panels.outside_panel_set(campaign=campaign, **sent)
+        return Response(material_shapes.OutsidePanelShape(panel).data)
+
+    @operation("outside_panel_delete", status=204, right=Right.DESIGN, tags=["Panel"])
+    def delete(self, request: Request, pk: int) -> Response:
+        """Delete an outside panel from which nobody has come yet. Again is not an error."""
+        outside_panels.outside_panel_delete(campaign=self.campaign(pk))
+        return Response(status=204)
+
+
+class Sessions(Endpoint):
+    """Who came from an outside panel."""
+
+    pagination_class = Pages
+
+    @operation(
+        "outside_panel_sessions",
+        answer=material_shapes.PanelSession(many=True),
+        right=Right.DESIGN,
+        tags=["Panel"],
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        """The sessions of people from an outside panel, newest first, with their outcome and what is owed."""
+        campaign = self.campaign(pk)
+        return self.page_of(
+            outside_panels.visits_of(campaign),
+            material_shapes.PanelSession,
+            lambda page: outside_panels.visit_rows(campaign, page),
+            campaign=campaign,
+        )
 
 
 # --- scores from elsewhere
@@ -143,17 +201,12 @@ class Preferences(Endpoint):
         job = background.preferences_ask(
             collection=collection,
             file=cast("UploadedFile[Any]", sent["file"]),
-            name=_name(sent),
+            name=name_of(sent),
             note=sent["note"],
             by=user_of(request),
             at=timezone.now(),
         )
         return accepted(request, job)
-
-
-def _name(sent: Any) -> str:
-    name: str = sent.get("name") or run_name(str(sent["file"].name))[:100]
-    return name
 
 
 class PreferencesOne(Endpoint):
@@ -198,10 +251,78 @@ class Judgments(Endpoint):
         job = background.judgments_ask(
             collection=collection,
             file=cast("UploadedFile[Any]", sent["file"]),
-            name=_name(sent),
+            name=name_of(sent),
             question=sent["question"],
             note=sent["note"],
             by=user_of(request),
             at=timezone.now(),
         )
         return accepted(request, job)
+
+
+# --- what machines judged
+
+
+class MachineFilter(FilterSet):  # type: ignore[misc]
+    """By name and model."""
+
+    name = CharFilter(lookup_expr="icontains")
+    model = CharFilter(lookup_expr="icontains")
+
+
+class Machines(Endpoint):
+    """The machine judges of a collection."""
+
+    parser_classes = [MultiPartParser]
+    pagination_class = Pages
+    filterset_class = MachineFilter
+
+    @operation("machine_judges", answer=material_shapes.MachineShape(many=True), tags=["Machine judges"])
+    def get(self, request: Request, pk: int) -> Response:
+        """The machine judges of a collection, newest first."""
+        return self.page_of(self.collection(pk).machine_judges.all(), material_shapes.MachineShape)
+
+    @operation(
+        "machine_judge_import",
+        takes={"multipart/form-data": material_shapes.NewMachine},
+        answer=shapes.JobShape,
+        status=202,
+        right=Right.DESIGN,
+        tags=["Machine judges"],
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Import a machine's answers, to be compared with people's judgments and never counted among them. A job reads
+        them; where a line is wrong, its `error` names it, and nothing is stored."""
+        collection, sent = self.collection(pk), checked(material_shapes.NewMachine, request)
+        job = background.machine_ask(
+            collection=collection,
+            file=cast("UploadedFile[Any]", sent["file"]),
+            name=name_of(sent),
+            model=sent["model"],
+            prompt=sent["prompt"],
+            by=user_of(request),
+            at=timezone.now(),
+        )
+        return accepted(request, job)
+
+
+class MachineOne(Endpoint):
+    """One machine judge."""
+
+    def found(self, pk: int, judge_pk: int) -> MachineJudge:
+        """The machine judge, for what needs this operation's right."""
+        judge: MachineJudge | None = self.collection(pk).machine_judges.filter(pk=judge_pk).first()
+        if judge is None:
+            raise NotYours(_("This collection has no such machine judge."))
+        return judge
+
+    @operation("machine_judge", answer=material_shapes.MachineDetail, tags=["Machine judges"])
+    def get(self, request: Request, pk: int, judge_pk: int) -> Response:
+        """One machine judge: which model it was, what it was told, and how much it answered."""
+        return Response(material_shapes.MachineDetail(self.found(pk, judge_pk)).data)
+
+    @operation("machine_judge_delete", status=204, right=Right.DESIGN, tags=["Machine judges"])
+    def delete(self, request: Request, pk: int, judge_pk: int) -> Response:
+        """Delete a machine judge with its answers and comparisons, and nothing else."""
+        machine_services.machine_judge_delete(judge=self.found(pk, judge_pk))
+        return Response(status=204)

@@ -58,7 +58,7 @@ class Exports(Endpoint):
 class ExportFile(Endpoint):
     """One export file."""
 
-    @operation("export", answer=FILE, right=Right.EXPORT, tags=["Exports"])
+    @operation("export", answer=FILE, media="*/*", right=Right.EXPORT, tags=["Exports"])
     def get(self, request: Request, pk: int, name: str) -> FileResponse:
         """Download one export file, such as `preference-qrels.txt`, or all of them as `all.zip`."""
         campaign = self.campaign(pk)
@@ -184,7 +184,7 @@ class VersionOne(Endpoint):
 class VersionQrels(Endpoint):
     """The qrels of a version."""
 
-    @operation("version_qrels", answer=FILE, right=Right.EXPORT, tags=["Versions"])
+    @operation("version_qrels", answer=FILE, media="text/plain", right=Right.EXPORT, tags=["Versions"])
     def get(self, request: Request, pk: int, number: int) -> HttpResponse:
         """Download the preference qrels of a version, in TREC format."""
         version = version_of(self.collection(pk), number)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import FileResponse
+from django.http import FileResponse, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters import CharFilter, FilterSet
@@ -24,6 +24,7 @@ from judgments import campaign_erasing, closing, erasing, releasing
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments.downloads import file_response
+from judgments.ethics_pdf import ethics_response
 from judgments.models import Retention, StoredFile
 from pools.models import Campaign
 from tasks.campaign_alarms import alarms_raised
@@ -226,13 +227,26 @@ class Bundle(Endpoint):
 class BundleFile(Endpoint):
     """The archive."""
 
-    @operation("bundle_file", answer=FILE, right=Right.EXPORT, tags=PROTECTION)
+    @operation("bundle_file", answer=FILE, media="application/zip", right=Right.EXPORT, tags=PROTECTION)
     def get(self, request: Request, pk: int) -> FileResponse:
         """Download the release bundle. The audit keeps that it was."""
         campaign = self.campaign(pk)
         response = file_response(campaign, StoredFile.Kind.BUNDLE, releasing.NAME)
         releasing.bundle_note(campaign=campaign, action="downloaded")
         return response
+
+
+# --- for review boards
+
+
+class EthicsSummary(Endpoint):
+    """The ethics summary of a campaign."""
+
+    @operation("ethics_summary", answer=FILE, media="application/pdf", tags=PROTECTION)
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        """Download what a review board asks about, as a PDF: what workers see, their pay, their consent, which data are
+        kept and for how long. Refused (409) for scripts that the PDF's font lacks; print the page instead."""
+        return ethics_response(self.campaign(pk))
 
 
 # --- periods

@@ -55,7 +55,9 @@ TABLES: dict[str, str] = {
     "pools_qrelsversion": Group.DATA,
     "tasks_consenttext": Group.WORDING,
     "tasks_testpair": Group.WORDING,
+    "tasks_outsidepanel": Group.PLATFORMS,
     "tasks_worker": Group.DECISIONS,
+    "platforms_labaccount": Group.PLATFORMS,
     "platforms_publication": Group.PLATFORMS,
     "platforms_termsversion": Group.PLATFORMS,
     "platforms_submission": Group.DECISIONS,
@@ -83,6 +85,7 @@ TABLES: dict[str, str] = {
     "leaderboards_metadatarequest": Group.BOARDS,
     "leaderboards_upkeep": Group.BOARDS,
     "leaderboards_upkeepround": Group.BOARDS,
+    "leaderboards_spotcheck": Group.BOARDS,
 }
 # Those whose entries name the person as what they are about.
 OF_PEOPLE = {

@@ -51,6 +51,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL, and halves of pairs: no 
 _TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|[{}\[\]]')
 METADATA_BYTES = 64 << 10
 LINK_LENGTH = 500
+VARIANT_LENGTH = 60
 CANDIDATES_DEPTH = 100_000
 # The fields of metadata.json and how long they may be, in characters.
 TEXTS = {"team": 300, "model_description": 1000, "type": 40}
@@ -58,6 +59,8 @@ LINKS = ("paper", "code")
 # What a run costs, by choice: numbers from 0 on, and on what they were measured.
 COSTS = ("parameters", "training_hours", "query_latency_ms", "index_gigabytes", "energy_kwh")
 HARDWARE = ("training_hardware", "query_hardware")
+COST_LIMIT = 1e18  # which a cost is below
+HARDWARE_LENGTH = 300
 
 
 def id_problem(run_id: str, *, arrived: date | None = None) -> str:
@@ -125,6 +128,7 @@ class Metadata:
 
     `costs`: what it costs to run, by name (COSTS are numbers, HARDWARE texts), as far as it was told. `extra`: fields
     that are not known here, as JSON values. `embargo_until`: the day on which the entry is revealed (00:00 UTC).
+    `variant_of`: the id of an entry from which it differs in a seed or in small settings only.
     """
 
     team: str
@@ -135,6 +139,7 @@ class Metadata:
     embargo_until: date | None = None
     costs: Mapping[str, float | str] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
+    variant_of: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """As metadata.json has it; `check_metadata` reads it to the same."""
@@ -147,7 +152,16 @@ class Metadata:
         }
         if self.embargo_until:
             known["embargo_until"] = f"{self.embargo_until:%Y/%m/%d}"
+        if self.variant_of:
+            known["variant_of"] = self.variant_of
         return {**known, **self.costs, **self.extra}
+
+
+def plain_cost(value: object) -> str:
+    """A cost as people write it: a decimal with up to six places, or the name of hardware; empty where none is told."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:.6f}".rstrip("0").rstrip(".")
+    return value if isinstance(value, str) else ""
 
 
 @dataclass(frozen=True)
@@ -180,17 +194,18 @@ def check_metadata(
     kind = _type(reader, types)
     paper, code = (reader.link(name) for name in LINKS)
     until = _embargo(reader, arrived, embargo_months)
+    variant_of = reader.text("variant_of", VARIANT_LENGTH)
     costs: dict[str, float | str] = {}
     for name in COSTS:
         if (number := reader.number(name)) is not None:
             costs[name] = number
     for name in HARDWARE:
-        if text := reader.text(name, 300):
+        if text := reader.text(name, HARDWARE_LENGTH):
             costs[name] = text
     for name in reader.fields:
         reader.note(name, f"field {quote_value(name)} is not known here: it is kept.")
     errors, notes = (tuple(sorted(told, key=lambda one: one.line or 0)) for told in (reader.errors, reader.notes))
-    metadata = Metadata(team, description, kind, paper, code, until, costs, reader.fields)
+    metadata = Metadata(team, description, kind, paper, code, until, costs, reader.fields, variant_of)
     return MetadataCheck(None if errors else metadata, errors, notes)
 
 
@@ -301,7 +316,7 @@ class _FieldReader:
         value = self.fields.pop(name, None)
         if value is None:
             return None
-        good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e18
+        good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < COST_LIMIT
         if not good or not math.isfinite(value):
             self.error(name, f"{name} is {quote_value(json.dumps(value))} where a number from 0 on is needed.")
             return None
@@ -380,7 +395,7 @@ class FileDiagnostics:
     `queries`: that the board asks for; `missing` and `unknown`: how many of them the run lacks, and how many of the
     run's are not among them, with up to ten ids. `hits_min`, `hits_median`, `hits_max`: of a query. `fewer`, `more`:
     queries with fewer or more hits than `hits`; more are cut. `errors`: the first 100, by line; `error_count`: at least
-    how many there are. `artifact` keeps the first `hits` of each query; None if there are errors. `metadata`: of an
+    how many there are. `artifact` has the first passages of each query; None if there are errors. `metadata`: of an
     ir_metadata header.
     """
 
@@ -469,13 +484,14 @@ def check_submission(
     eval_candidates: RunArtifact | None = None,
     dev_name: str = "dev.txt.bz2",
     eval_name: str = "eval.txt.bz2",
+    kept: int | None = None,
 ) -> Diagnostics:
     """Check both runs of a submission, each as `check_file` does. Bad input is told in the result, not raised.
 
     The candidate lists are those of a reranking submission, None for others. Both runs are read at once, each in a
     thread: unpacking and array work let the other one go on.
     """
-    shared: dict[str, Any] = {"hits": hits, "order": order, "fewer": fewer}
+    shared: dict[str, Any] = {"hits": hits, "order": order, "fewer": fewer, "kept": kept}
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(check_file, dev, name=dev_name, queries=dev_queries, candidates=dev_candidates, **shared)
         second = pool.submit(
@@ -493,15 +509,21 @@ def check_file(
     order: Order = "rank",
     fewer: Fewer = "warn",
     candidates: RunArtifact | None = None,
+    kept: int | None = None,
 ) -> FileDiagnostics:
     """Check one run, of MS MARCO's three columns or TREC's six.
+
+    The artifact has the first `kept` passages of each query, or all `hits` without that: fewer take less time.
 
     Errors, beside what no run may have: by `rank`, two hits of one rank; a run that answers none of the queries; with
     `fewer` set to refuse, queries with fewer hits than `hits`, or none; with `candidates`, passages outside of them.
     A file object has to be seekable.
     """
     with rereadable(source) as again:
-        check = check_run(again(), name=name, queries=queries, depth=hits)
+        depth = (
+            hits if kept is None or candidates is not None else min(kept, hits)
+        )  # all are looked for among candidates
+        check = check_run(again(), name=name, queries=queries, depth=depth)
         census = check.census
         errors, count = list(check.errors), check.error_count
         if check.artifact is not None:

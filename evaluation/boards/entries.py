@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, get_args
-
-import numpy as np
-from numpy.typing import ArrayLike
 
 from evaluation.statistics.correlation import kendall_tau, pearson
 
@@ -20,8 +17,6 @@ Mark = Literal["", "baseline", "trophy"]
 
 MARKS: tuple[Mark, ...] = get_args(Mark)
 PLACES = 3  # of printed scores
-_SMALL = 1 << 16  # denominators up to this are recognized in floats
-_CLOSE = 1e-15
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,42 +48,23 @@ def rounded(score: Fraction | Decimal | int, places: int = PLACES) -> Decimal:
     return Decimal(math.floor(Fraction(score) * scale + Fraction(1, 2))).scaleb(-places)
 
 
-def exact_mean(values: ArrayLike) -> Fraction:
-    """The mean of scores by query. Floats that stand for fractions of small denominators, such as reciprocal ranks,
-    count as these; others as what they are. Raises ValueError if there are none, or one is not finite.
-    """
-    scores, counts = np.unique(np.asarray(values, np.float64), return_counts=True)
-    if not len(scores):
-        raise ValueError("a mean over no queries")
-    if not np.isfinite(scores).all():
-        raise ValueError("a score that is not a finite number")
-    pairs = zip(scores.tolist(), counts.tolist(), strict=True)
-    return sum((_as_fraction(score) * count for score, count in pairs), Fraction()) / int(counts.sum())
-
-
-def _as_fraction(value: float) -> Fraction:
-    small = Fraction(value).limit_denominator(_SMALL)
-    return small if abs(float(small) - value) <= _CLOSE * max(1.0, abs(value)) else Fraction(value)
-
-
 def by_arrival(entries: Iterable[Entry]) -> list[Entry]:
     """By date; those of one date in the order given."""
     return sorted(entries, key=lambda entry: entry.date)
 
 
-def trophies(entries: Iterable[Entry]) -> set[str]:
-    """The keys of entries whose printed eval score was strictly above all before them, in order of arrival.
-
-    Baselines set the mark to beat, and get no trophy.
-    """
-    best: Decimal | None = None
-    won = set()
+def bests(entries: Iterable[Entry]) -> list[Entry]:
+    """The entries whose printed eval score was strictly above all before them, in order of arrival: baselines too."""
+    found: list[Entry] = []
     for entry in by_arrival(entries):
-        if entry.eval is not None and (best is None or entry.eval > best):
-            best = entry.eval
-            if entry.mark != "baseline":
-                won.add(entry.key)
-    return won
+        if entry.eval is not None and (not found or entry.eval > (found[-1].eval or 0)):
+            found.append(entry)
+    return found
+
+
+def trophies(entries: Iterable[Entry]) -> set[str]:
+    """The keys of entries that were the best when they came. Baselines set the mark to beat, and get no trophy."""
+    return {entry.key for entry in bests(entries) if entry.mark != "baseline"}
 
 
 def ordered(entries: Iterable[Entry]) -> list[Entry]:
@@ -178,12 +154,3 @@ def summarize(entries: Collection[Entry]) -> Summary:
         mean_gap=float(sum(gaps, Decimal()) / len(gaps)) if gaps else None,
         positive_gaps=sum(gap > 0 for gap in gaps),
     )
-
-
-def best_so_far(entries: Sequence[Entry]) -> list[tuple[Entry, Decimal]]:
-    """Entries with an eval score in order of arrival, each with the best printed score up to and including it."""
-    steps: list[tuple[Entry, Decimal]] = []
-    for entry in by_arrival(entries):
-        if entry.eval is not None:
-            steps.append((entry, max(entry.eval, steps[-1][1]) if steps else entry.eval))
-    return steps

@@ -16,12 +16,14 @@ import resource
 import struct
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.boards.alike import explaining_fusion, near_duplicates
 from evaluation.boards.checking import (
     Diagnostics,
     FileDiagnostics,
@@ -30,13 +32,14 @@ from evaluation.boards.checking import (
     check_submission,
     read_candidates,
 )
-from evaluation.boards.entries import exact_mean
-from evaluation.boards.scoring import per_query, read_measure
 from evaluation.boards.sealing import NotOpened, open_sealed
 from evaluation.errors import BadInput
 from evaluation.files.artifact import RunArtifact
+from evaluation.files.groups import read_groups
 from evaluation.files.qrels import read_qrels
 from evaluation.files.texts import read_queries
+from evaluation.measures.means import exact_mean
+from evaluation.measures.named import per_query, read_measure
 
 FILES_OPEN = 64
 ERRORS_TOLD = 10  # of each run, in the answer's `refused`
@@ -82,14 +85,21 @@ def evaluate(request: Message) -> Message:
     """Check and score what a request holds.
 
     Values: `kind` "submission" (with `board`, `run_id`, `arrived` as yyyy-mm-dd, `embargo_months`, `types`) or "dev",
-    and `hits`, `order`, `fewer`, `measures`. Blobs: `package` and `private_key`, or `run`; and the season's
-    `dev_queries`, `dev_qrels`, `eval_queries`, `eval_qrels`, and `dev_candidates` and `eval_candidates` if it has them.
+    and `hits`, `order`, `fewer`, `measures`, and `kept`, how many passages of a query are handed back: no fewer than
+    the measures need. Blobs: `package` and `private_key`, or `run`; and the season's `dev_queries`, `dev_qrels`,
+    `eval_queries`, `eval_qrels`, and `dev_candidates`, `eval_candidates` and `dev_groups` if it has them.
 
     The answer's values: `refused`, why it cannot be evaluated, or empty; `sentences`, what the check says;
     `diagnostics`; `metadata`; `scores`, each with `part`, `measure`, `fraction` (exact, as numerator/denominator),
     `queries` and the name of the blob with the scores of each query (float64, in the order of the qrels). Blobs beside
     those: `dev` and `eval`, the runs as `RunArtifact.save` writes them.
+
+    Two more kinds compare runs. Values: `order` and `threshold`. Blobs: `run`, and others under keys of their own, all
+    as `RunArtifact.save` writes them. "alike" answers with `similar`, the similarity of each other run to `run` by key;
+    one that cannot be read is left out. "fusion" answers with `fusion`: `keys`, `method` and `similarity`, or None.
     """
+    if request.values["kind"] in ("alike", "fusion"):
+        return _compare(request)
     try:
         return _evaluate_dev(request) if request.values["kind"] == "dev" else _evaluate_submission(request)
     except (_Refused, NotOpened, BadInput) as error:
@@ -110,13 +120,14 @@ def _evaluate_dev(request: Message) -> Message:
         hits=values["hits"],
         order=values["order"],
         fewer=values["fewer"],
+        kept=values["kept"],
     )
     sentences = list(found.sentences())
     answer = {"diagnostics": {DEV: found.as_dict()}, "metadata": {}, "sentences": sentences}
     if found.artifact is None:
         return Message(answer | {"refused": _errors(found), "scores": []})
-    scores, _arrays = _scores(request, {DEV: found.artifact})
-    return Message(answer | {"refused": "", "scores": scores})
+    scores, arrays = _scores(request, {DEV: found.artifact})
+    return Message(answer | {"refused": "", "scores": scores}, arrays)
 
 
 def _evaluate_submission(request: Message) -> Message:
@@ -155,6 +166,7 @@ def _evaluate_submission(request: Message) -> Message:
         eval_candidates=candidates[EVAL],
         dev_name=runs[DEV],
         eval_name=runs[EVAL],
+        kept=values["kept"],
     )
     answer = {
         "refused": _errors(check.dev, check.eval),
@@ -169,6 +181,20 @@ def _evaluate_submission(request: Message) -> Message:
     scores, arrays = _scores(request, artifacts)
     packed = {part: _packed(artifact) for part, artifact in artifacts.items()}
     return Message(answer | {"scores": scores}, {**packed, **arrays})
+
+
+def _compare(request: Message) -> Message:
+    values, order = request.values, request.values["order"]
+    others = {}
+    for key, blob in request.blobs.items():
+        with suppress(BadInput):
+            others[key] = RunArtifact.load(io.BytesIO(blob), name=key)
+    run = others.pop("run")
+    if values["kind"] == "alike":
+        every = near_duplicates(run, others, threshold=0, order=order)
+        return Message({"similar": {one.key: one.similarity for one in every}})
+    fusion = explaining_fusion(run, others, order=order, threshold=values["threshold"])
+    return Message({"fusion": None if fusion is None else fusion._asdict()})
 
 
 def _run_file(opened: Mapping[str, bytes], part: str) -> str:
@@ -186,6 +212,7 @@ def _scores(request: Message, artifacts: Mapping[str, RunArtifact]) -> tuple[lis
     scores, arrays = [], {}
     for part, artifact in artifacts.items():
         qrels = read_qrels(io.BytesIO(request.blobs[f"{part}_qrels"]), name=f"{part} qrels")
+        groups = _groups(request.blobs, part, qrels.queries)
         for number, name in enumerate(request.values["measures"]):
             values = per_query(artifact, qrels, read_measure(name), request.values["order"])
             mean = exact_mean(values)
@@ -198,9 +225,26 @@ def _scores(request: Message, artifacts: Mapping[str, RunArtifact]) -> tuple[lis
                     "fraction": f"{mean.numerator}/{mean.denominator}",
                     "queries": len(values),
                     "blob": blob,
+                    "groups": {group: _of_group(values[rows]) for group, rows in groups.items()},
                 }
             )
     return scores, arrays
+
+
+def _groups(blobs: Mapping[str, bytes], part: str, queries: tuple[str, ...]) -> dict[str, list[int]]:
+    """By group of queries, where these stand among the queries; none for a part without groups."""
+    name = f"{part}_groups"
+    if name not in blobs:
+        return {}
+    at = {query: number for number, query in enumerate(queries)}
+    groups = read_groups(io.BytesIO(blobs[name]), name=f"{part} groups")
+    found = {group: [at[query] for query in own if query in at] for group, own in groups.items()}
+    return {group: rows for group, rows in found.items() if rows}
+
+
+def _of_group(values: NDArray[np.float64]) -> dict[str, Any]:
+    mean = exact_mean(values)
+    return {"fraction": f"{mean.numerator}/{mean.denominator}", "queries": len(values)}
 
 
 def _bytes(values: NDArray[np.float64]) -> bytes:

@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evaluation.boards.entries import exact_mean
+from evaluation.measures.means import exact_mean
 from evaluation.statistics.resampling import query_weights
 
 Rule = Literal["plain", "ladder", "bootstrap", "tested"]

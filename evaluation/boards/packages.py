@@ -12,7 +12,7 @@ import io
 import json
 import re
 import tarfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -152,8 +152,16 @@ class OldPackage:
     left_out: tuple[str, ...] = field(default=())
 
 
-def refuse_burnt(names: Iterable[str]) -> None:
-    """Raises Burnt where the key itself is among the files: it has been seen, and the package has to be made anew."""
+def refuse_burnt(names: Iterable[str], *contents: bytes) -> None:
+    """Raises Burnt where the key itself is among the files: it has been seen, and the package has to be made anew.
+
+    `contents`: of files, one of which may be such a key under another name.
+    """
+    if any(_PASSPHRASE.fullmatch(content.strip()) for content in contents if len(content) < 100):
+        raise Burnt(
+            "this file is a key itself, not encrypted: whoever saw it can open what it was used for. It is burnt. Pack "
+            "and seal the submission again, with another key"
+        )
     for name in names:
         found = old_name(name)
         if found and found.kind == "burnt":
@@ -163,21 +171,48 @@ def refuse_burnt(names: Iterable[str]) -> None:
             )
 
 
+class OldMetadata(NamedTuple):
+    """The metadata of a package of the scripts, opened by themselves."""
+
+    run_id: str
+    content: bytes
+
+
+def open_old_metadata(files: Mapping[str, bytes], private_pem: str) -> OldMetadata:
+    """Open an `ID-metadata.json.enc` in memory with the key of its package, `ID.key.bin.enc`.
+
+    `files`: the two by name. Whoever wrote new metadata had the key only if the other file is the one of the package as
+    it came: anybody can make a new pair. Raises as `open_old` does.
+    """
+    run_id, parts = _parts(files, ("key", "metadata"), sealing.SIZE_MOST)
+    name = f"{run_id}-metadata.json.enc"
+    return OldMetadata(run_id, _decrypt(parts["metadata"], _passphrase(parts["key"], private_pem), name))
+
+
 def open_old(files: Mapping[str, bytes], private_pem: str, *, size_most: int = sealing.SIZE_MOST) -> OldPackage:
     """Open a package of the scripts, in memory, with the organizers' RSA key.
 
     `files`: the three files by name. Raises Burnt, WrongContents, NotForThisKey, Changed or TooLarge, all of them
     NotOpened; and BadKey where the private key is none of RSA.
     """
+    run_id, parts = _parts(files, ("key", "tar", "metadata"), size_most)
+    passphrase = _passphrase(parts["key"], private_pem)
+    runs, left_out = _unpack_tar(_decrypt(parts["tar"], passphrase, f"{run_id}.tar.enc"), run_id, size_most)
+    metadata = _decrypt(parts["metadata"], passphrase, f"{run_id}-metadata.json.enc")
+    return OldPackage(run_id, contents_of({METADATA: metadata, **runs}), tuple(left_out))
+
+
+def _parts(files: Mapping[str, bytes], wanted: Collection[str], size_most: int) -> tuple[str, dict[str, bytes]]:
+    """The id of a package, and its files by what they are: those that are wanted, and no others."""
     refuse_burnt(files)
     parts: dict[str, bytes] = {}
     ids = set()
+    endings = {ending: kind for ending, kind in _ENDINGS.items() if kind in wanted}
     for name, content in files.items():
         found = old_name(name)
-        if found is None:
-            raise WrongContents(
-                f"{quote_value(name)} is no file of a package: it ends in none of {', '.join(_ENDINGS)}"
-            )
+        if found is None or found.kind not in wanted:
+            wrong = f"{quote_value(name)} is no file of a package that is asked for"
+            raise WrongContents(f"{wrong}: it ends in none of {', '.join(endings)}")
         if found.kind in parts:
             raise WrongContents(f"{quote_value(name)} is a second {found.kind} of one package")
         if len(content) > size_most:
@@ -186,14 +221,10 @@ def open_old(files: Mapping[str, bytes], private_pem: str, *, size_most: int = s
         parts[found.kind] = content
     if len(ids) > 1:
         raise WrongContents(f"files of several packages: {', '.join(quote_value(one) for one in sorted(ids))}")
-    lacking = [ending for ending, kind in _ENDINGS.items() if kind not in (*parts, "burnt")]
+    lacking = [ending for ending, kind in endings.items() if kind not in parts]
     if lacking:
         raise WrongContents(f"the package lacks its file that ends in {lacking[0]}")
-    (run_id,) = ids
-    passphrase = _passphrase(parts["key"], private_pem)
-    runs, left_out = _unpack_tar(_decrypt(parts["tar"], passphrase, f"{run_id}.tar.enc"), run_id, size_most)
-    metadata = _decrypt(parts["metadata"], passphrase, f"{run_id}-metadata.json.enc")
-    return OldPackage(run_id, contents_of({METADATA: metadata, **runs}), tuple(left_out))
+    return ids.pop(), parts
 
 
 def _passphrase(encrypted: bytes, private_pem: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evaluation.cli.common import (
@@ -14,7 +14,9 @@ from evaluation.cli.common import (
     POOLS_HELP,
     add_command,
     add_seed,
+    alpha,
     cutoff,
+    is_same_file,
     positive,
     print_json,
     read_pools,
@@ -22,18 +24,23 @@ from evaluation.cli.common import (
     table,
     tell,
     tell_short_lists,
+    write_whole,
 )
 from evaluation.errors import BadInput
 from evaluation.files.artifact import ORDERS
 from evaluation.files.preferences import Preference
 from evaluation.files.textfiles import counted
+from evaluation.judging.batch_tournaments import by_size
 from evaluation.judging.pooling import canonical
 from evaluation.statistics.agreement import error_rate, repeated_agreement
-from evaluation.statistics.certainty import Certainty, certainty
+from evaluation.statistics.certainty import SURE, Certainty, certainty, confidence_set
+from evaluation.statistics.fragility import Fragility, fragilities
 from evaluation.statistics.ranks import Board
 from evaluation.statistics.resampling import DRAWS
 
-REPEATED = "repeated"
+REPEATED, OWN = "repeated", "own"
+FEW = 30  # comparisons of repeated judgments that say too little of the error rate
+ASSUMED = 0.3
 
 
 def add_certainty(commands: Any) -> None:
@@ -43,32 +50,55 @@ def add_certainty(commands: Any) -> None:
         "certainty",
         _certainty,
         "tell how sure the best known answers and the ranks of runs are",
-        """Draws the judgments again, many times, plays every pool's tournament each time, and tells for each query in
-what share of these resamples its best known answers stay the best: of several, the one that stays the least. With runs,
-queries are drawn again too, and each run's rank on the preference qrels is told with its 95% interval.
+        f"""Draws the judgments again, many times, and plays every pool's tournament each time. Of each query it tells
 
-Where pairs were judged several times, a pair's judgments are drawn from its own. One judgment, drawn from itself, is
-always the same: it needs --error-rate, the chance by which a judgment is wrong. Each is turned round by that chance,
-independently of the others. `champion` prints such a rate; `repeated` takes it from the pairs of this file that were
-judged more than once, as the rate by which two people would agree just as often. No judgment is ever left out.
+  P(best)         of every passage: the share of resamples in which it is the best known answer, shared where several
+                  are. Those of a query add up to 1
+  confidence set  the fewest passages whose P(best) adds up to 0.9, or --level
+  stays           the share of resamples in which the best known answers stay among the best: of several, the one that
+                  stays the least
+  fragility       the fewest judgments whose reversal changes the best known answers; `-` where no reversal does (ties
+                  are not reversed), with a ~ where there were too many ways to try all: one fewer might do
+
+With runs, queries are drawn again too, and each run's rank on the preference qrels is told with its 95% interval.
+
+Judgments vary by --error-rate, the chance by which one judgment is wrong: a single judgment is turned round by that
+chance; of several of a pair, as many are drawn again from their own, mixed with the opposite as far as the rate says.
+Two judgments that agree are no proof. Without --error-rate, it is the rate by which two people would agree as often as
+repeated judgments do in this file (`repeated`); where fewer than {FEW} can be compared, it is {ASSUMED}, by which two
+people agree in 58% of the cases. `champion` prints such a rate, too. `own` draws each pair's judgments from its own, so
+that a single one never varies. No judgment is ever left out.
 
 --json prints:
 
-  {"draws", "seed", "error_rate", "queries": [{"query", "best": [...], "share"}],
-   "runs": [{"run", "mean", "interval": [low, high], "first_place", "middle_place", "last_place", "first"}]}
+  {{"draws", "seed", "error_rate", "level", "queries": [{{"query", "best": [...], "share", "fragility", "exact",
+   "set": [...], "passages": [{{"passage", "p"}}]}}],
+   "runs": [{{"run", "mean", "interval": [low, high], "first_place", "middle_place", "last_place", "first"}}]}}
 
-`first` is the share of resamples in which the run is first.""",
-        ["python -m evaluation certainty --error-rate 0.1 --preferences preferences.txt bm25.txt.gz dense.txt.gz"],
+`first` is the share of resamples in which the run is first. Passages are sorted by P(best).""",
+        [
+            "python -m evaluation certainty --pools members.txt --judgments preferences.txt",
+            "python -m evaluation certainty --error-rate 0.1 --judgments preferences.txt bm25.txt.gz dense.txt.gz",
+        ],
     )
-    command.add_argument("--preferences", metavar="FILE", required=True, help="the judgments (query a b preferred)")
+    command.add_argument(
+        "--judgments",
+        "--preferences",
+        dest="preferences",
+        metavar="FILE",
+        required=True,
+        help="the judgments (query a b preferred, where = is a tie)",
+    )
     command.add_argument("files", metavar="RUN", nargs="*", help="run files")
-    command.add_argument("--pools", metavar="PAIRS.tsv", help=POOLS_HELP)
+    command.add_argument("--pools", metavar="FILE", help=POOLS_HELP)
     command.add_argument(
         "--error-rate",
         metavar="RATE",
         type=_rate,
-        help="how often a judgment is wrong, 0 to 0.5, or `repeated`; needed where every pair was judged once",
+        help="how often a judgment is wrong, 0 to 0.5, or `repeated`, or `own`",
     )
+    command.add_argument("--sets", metavar="FILE", help="write the confidence sets there as TREC qrels of grade 1")
+    command.add_argument("--level", metavar="P", type=alpha, default=SURE, help=f"of the sets; default: {SURE}")
     command.add_argument("--k", metavar="N", type=cutoff, default=10, help="of RR@k; default: 10")
     command.add_argument("--order", choices=ORDERS, default="score", help=ORDER_HELP)
     command.add_argument(
@@ -94,54 +124,77 @@ def _certainty(options: argparse.Namespace) -> int:
         message = "every pool has pairs that nobody judged, so none gives qrels; --allow-incomplete would play them."
         raise BadInput(options.preferences, None, message) from None
     tell_short_lists(runs, options.k)
+    own = [row for row in preferences if row.query in certain.answers]
+    groups = by_size({query: pools[query] for query in certain.answers}, own)
+    fragile = {query: found for group in groups for query, found in fragilities(group).items()}
+    if options.sets:
+        inputs = [options.preferences, *options.files, *([options.pools] if options.pools else [])]
+        if any(is_same_file(options.sets, path) for path in inputs):
+            raise BadInput(options.sets, None, "is one of the input files, and would be overwritten.")
+        with write_whole(options.sets) as out:
+            for query, chances in certain.chances.items():
+                out.writelines(f"{query} 0 {own} 1\n" for own in sorted(confidence_set(chances, options.level)))
     if options.json:
         print_json(
             {
                 "draws": options.draws,
                 "seed": options.seed,
                 "error_rate": rate,
+                "level": options.level,
                 "queries": [
-                    {"query": query, "best": list(shares), "share": min(shares.values())}
+                    {
+                        "query": query,
+                        "best": list(shares),
+                        "share": min(shares.values()),
+                        "fragility": fragile[query].judgments,
+                        "exact": fragile[query].exact,
+                        "set": confidence_set(certain.chances[query], options.level),
+                        "passages": [{"passage": passage, "p": p} for passage, p in certain.chances[query].items()],
+                    }
                     for query, shares in certain.answers.items()
                 ],
                 "runs": [run._asdict() for run in certain.runs],
             }
         )
     else:
-        print("\n".join(_report(certain, rate, options.draws)))
+        print("\n".join(_report(certain, fragile, rate, options)))
     return OK
 
 
 def _rate_of(preferences: list[Preference], options: argparse.Namespace) -> float | None:
     if isinstance(options.error_rate, float):
         return options.error_rate
-    times = Counter((row.query, *canonical(row.a, row.b)) for row in preferences)
-    once = sum(count == 1 for count in times.values())
-    if options.error_rate == REPEATED:
-        agreed = repeated_agreement(preferences).raw
-        rate = None if agreed is None else error_rate(agreed)
-        if rate is None:
-            reason = (
-                "no pair was judged twice" if agreed is None else "repeated judgments agree less often than by chance"
-            )
-            raise BadInput(options.preferences, None, f"{reason}, so --error-rate needs a number.")
-        return rate
-    if once == len(times):
-        message = "every pair was judged once, and such judgments vary only by an error rate: give --error-rate."
-        raise BadInput(options.preferences, None, message)
-    if once:
-        tell(f"{once:,} of {counted(len(times), 'pair')} were judged once, and do not vary without --error-rate.")
-    return None
+    repeated = repeated_agreement(preferences)
+    if options.error_rate == OWN:
+        times = Counter((row.query, *canonical(row.a, row.b)) for row in preferences)
+        if once := sum(count == 1 for count in times.values()):
+            tell(f"{once:,} of {counted(len(times), 'pair')} were judged once, and do not vary by their own.")
+        return None
+    rate = None if repeated.raw is None else error_rate(repeated.raw)
+    if options.error_rate == REPEATED and rate is None:
+        reason = (
+            "no pair was judged twice" if repeated.raw is None else "repeated judgments agree less often than by chance"
+        )
+        raise BadInput(options.preferences, None, f"{reason}, so --error-rate needs a number.")
+    if rate is None or (options.error_rate is None and repeated.compared < FEW):
+        tell(f"Too few repeated judgments to take the error rate from them: it is assumed to be {ASSUMED}.")
+        return ASSUMED
+    return rate
 
 
-def _report(certain: Certainty, rate: float | None, draws: int) -> Iterator[str]:
+def _report(
+    certain: Certainty, fragile: Mapping[str, Fragility], rate: float | None, options: argparse.Namespace
+) -> Iterator[str]:
     how = "each pair's from its own" if rate is None else f"each wrong in {rate:.1%} of the cases"
-    yield f"{counted(draws, 'resample')} of the judgments, {how}. The least certain come first."
+    yield f"{counted(options.draws, 'resample')} of the judgments, {how}. The least certain come first."
     yield ""
-    rows = sorted((min(shares.values()), query, ", ".join(shares)) for query, shares in certain.answers.items())
-    yield from table(
-        [["query", "best known answers", "stays"], *([q, best, f"{s:.1%}"] for s, q, best in rows)], left=2
-    )
+    rows = [["query", "best known answers", "stays", "fragility", f"{options.level:.0%} set"]]
+    for share, query in sorted((min(shares.values()), query) for query, shares in certain.answers.items()):
+        judgments, exact = fragile[query]
+        least = ("" if exact else "~") + ("-" if judgments is None else str(judgments))
+        size = len(confidence_set(certain.chances[query], options.level))
+        rows.append([query, ", ".join(certain.answers[query]), f"{share:.1%}", least, counted(size, "passage")])
+    yield from table(rows, left=2)
     if certain.runs:
         yield ""
         yield "With queries drawn again too: mean RR, and ranks with their 95% intervals."
@@ -162,12 +215,12 @@ def _report(certain: Certainty, rate: float | None, draws: int) -> Iterator[str]
 
 
 def _rate(text: str) -> float | str:
-    if text == REPEATED:
+    if text in (REPEATED, OWN):
         return text
     try:
         rate = float(text)
     except ValueError:
         rate = -1.0
     if not 0 <= rate <= 0.5:
-        raise argparse.ArgumentTypeError(f"{text!r} where a number from 0 to 0.5 is needed, or {REPEATED}")
+        raise argparse.ArgumentTypeError(f"{text!r} where a number from 0 to 0.5 is needed, or {REPEATED} or {OWN}")
     return rate

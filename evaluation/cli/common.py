@@ -9,21 +9,23 @@ import re
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 from evaluation.errors import BadInput
 from evaluation.files.artifact import ORDERS, RunArtifact
-from evaluation.files.preferences import Preference, numbered_preferences, read_pairs
+from evaluation.files.preferences import Preference, numbered_preferences, read_any_pools
 from evaluation.files.qrels import Qrels, read_qrels
 from evaluation.files.runs import check_run, run_name
 from evaluation.files.textfiles import counted, quote_value
 from evaluation.files.texts import read_passages
+from evaluation.measures.named import Measure, read_measure
 from evaluation.statistics.ranks import K_MOST
 
 OK, BAD, USAGE = 0, 1, 2
+WHOLE = 1 << 31  # passages of a query: all that a run has
 
 FILES = """
 All files may be plain or compressed (gzip, bzip2, zstandard; told by their first bytes, not by their names).
@@ -82,34 +84,33 @@ def read_texts(
     return texts
 
 
-def read_pools(pairs: str | None, preferences: str) -> tuple[dict[str, set[str]], list[Preference]]:
-    """Pools and judgments. The pools are the passages that the file of pairs names, or else those that judgments name.
+def read_pools(given: str | None, preferences: str) -> tuple[dict[str, set[str]], list[Preference]]:
+    """Pools and judgments. The pools are those of the file that is given, or else the passages that judgments name.
 
     Raises BadInput where a judgment is outside of the pools that were given.
     """
     pools: dict[str, set[str]] = {}
     judgments = []
-    for query, a, b in read_pairs(pairs, name=pairs) if pairs else ():
-        pools.setdefault(query, set()).update((a, b))
+    if given:
+        pools = read_any_pools(given, name=given)
     for line, preference in numbered_preferences(preferences, name=preferences, ties=True):
         query, a, b, _ = preference
-        if pairs:
-            _in_pools(pools, pairs, preference, preferences, line)
+        if given:
+            check_in_pools(pools, given, preference, preferences, line)
         else:
             pools.setdefault(query, set()).update((a, b))
         judgments.append(preference)
     return pools, judgments
 
 
-def _in_pools(pools: dict[str, set[str]], pairs: str, preference: Preference, name: str, line: int) -> None:
+def check_in_pools(pools: Mapping[str, Collection[str]], of: str, preference: Preference, name: str, line: int) -> None:
+    """Raises BadInput, with the judgment's file and line, where it is outside of the pools, which are those of `of`."""
     query, a, b, _ = preference
     if query not in pools:
-        raise BadInput(name, line, f"query {quote_value(query)} is not in {pairs}.")
+        raise BadInput(name, line, f"query {quote_value(query)} is not in {of}.")
     for passage in (a, b):
         if passage not in pools[query]:
-            message = (
-                f"passage {quote_value(passage)} is not in the pool that {pairs} has for query {quote_value(query)}."
-            )
+            message = f"passage {quote_value(passage)} is not in the pool that {of} has for query {quote_value(query)}."
             raise BadInput(name, line, message)
 
 
@@ -205,10 +206,19 @@ def cutoff(text: str) -> int:
     return int(text)
 
 
+def measure_name(text: str) -> Measure:
+    """For argparse: a measure by its name in ir_measures."""
+    try:
+        return read_measure(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 POOLS_HELP = (
-    "the pools, as pairs (query a b), such as `pool --pairs` writes: a query's pool is the passages that its pairs "
-    "name (a pool of one has no pair, so it is not there, and gets no line). Judgments outside these pools are bad "
-    "input. Without this option, a query's pool is the passages that its judgments name"
+    "the pools: lines `query passage`, such as `pool --members` writes, or pairs (query a b), such as `pool --pairs` "
+    "writes. By pairs, a query's pool is the passages that they name (a pool of one has no pair, so it is not there, "
+    "and gets no line). Judgments outside these pools are bad input. Without this option, a query's pool is the "
+    "passages that its judgments name"
 )
 
 

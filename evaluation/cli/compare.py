@@ -6,14 +6,17 @@ import argparse
 import csv
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 from typing import Any
 
 from evaluation.cli.common import (
     BAD,
     OK,
+    WHOLE,
     add_command,
     add_comparing_options,
     is_same_file,
+    measure_name,
     needs_two_runs,
     p_shown,
     print_json,
@@ -30,6 +33,7 @@ from evaluation.errors import BadInput
 from evaluation.files.about_runs import read_groups, read_run_pairs
 from evaluation.files.qrels import Qrels
 from evaluation.files.textfiles import counted
+from evaluation.measures.named import Measure
 from evaluation.statistics.comparing import (
     RANK_BYS,
     Compared,
@@ -38,7 +42,8 @@ from evaluation.statistics.comparing import (
     choose_matches,
     compare,
 )
-from evaluation.statistics.ranks import Ranks, ranks_of
+from evaluation.statistics.measured import Measured, PairTest, measured, pair_tests
+from evaluation.statistics.ranks import K_MOST, Ranks, ranks_of
 
 _TESTS = "a|b|delta|WRS|WRS ties|WSR|t|correlation".split("|")
 _OUTCOMES = "a|b|neither|only a|only b|p|both|ESL a|ESL b|WSR|t|RR a|RR b|WSR|t".split("|")
@@ -88,9 +93,17 @@ different runs, "significance" if only one of them is significant.""",
         [
             "python -m evaluation compare --qrels qrels.txt --k 10 bm25.txt.gz dense.txt.gz",
             "python -m evaluation compare --qrels qrels.txt --baseline bm25 --latex bm25.txt.gz dense.txt.gz",
+            "python -m evaluation compare --qrels qrels.txt --measure nDCG@10 bm25.txt.gz dense.txt.gz",
         ],
     )
     add_comparing_options(command, 100)
+    command.add_argument(
+        "--measure",
+        metavar="NAME",
+        type=measure_name,
+        help="RR@k is the same as --k. By any other, as in `score`, each pair gets the sign test, WSR and t on its "
+        "values, without outcomes and verdicts",
+    )
     forms = command.add_mutually_exclusive_group()
     forms.add_argument("--csv", action="store_true", help="print all numbers as CSV, a line a pair, in full precision")
     forms.add_argument(
@@ -122,6 +135,13 @@ different runs, "significance" if only one of them is significant.""",
 def _compare(options: argparse.Namespace) -> int:
     needs_two_runs(options)
     _keep_inputs(options)
+    if options.measure is not None and options.measure.is_reciprocal:
+        options.k = options.measure.cutoff
+        options.min_grade = options.measure.rel if options.measure.rel != 1 else options.min_grade
+        if options.k > K_MOST:
+            options.command.error(f"--measure {options.measure} where k is at most {K_MOST:,}")
+    elif options.measure is not None:
+        return _compare_by(options.measure, options)
     qrels = read_judged(options.qrels, options.min_grade)
     runs = read_runs(options.files, options.k)
     if runs is None:
@@ -146,6 +166,68 @@ def _compare(options: argparse.Namespace) -> int:
     return OK
 
 
+def _compare_by(measure: Measure, options: argparse.Namespace) -> int:
+    """By a measure other than RR@k: tests on its values by query, without outcomes and verdicts."""
+    for given, option in (
+        (options.latex, "--latex"), (options.per_query, "--per-query"), (options.rank_by != "esl-wsr", "--rank-by"),
+    ):  # fmt: skip
+        if given:
+            options.command.error(f"{option} is for RR@k, and the measure is {measure}")
+    qrels = read_judged(options.qrels, options.min_grade)
+    runs = read_runs(options.files, measure.depth or WHOLE)
+    if runs is None:
+        return BAD
+    asked = measure._replace(rel=options.min_grade) if measure.rel == 1 else measure
+    scores = measured(runs, qrels, [asked], options.order)[asked]
+    chosen = _matches(scores, options)
+    tests = pair_tests(scores, combinations(scores.runs, 2) if chosen is None else chosen)
+    threshold = options.alpha / max(1, len(tests))
+    tell_left_out(runs, qrels)
+    if measure.cutoff is not None:
+        tell_short_lists(runs, measure.cutoff)
+    means = scores.means()
+    if options.json:
+        print_json(
+            {
+                "measure": str(measure),
+                "queries": len(scores.queries),
+                "alpha": options.alpha,
+                "family": len(tests),
+                "threshold": threshold,
+                "means": means,
+                "pairs": [test._asdict() for test in tests],
+            }
+        )
+    elif options.csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(PairTest._fields)
+        writer.writerows(tests)
+    else:
+        print("\n".join(_report_by(measure, scores, means, tests, threshold)))
+    return OK
+
+
+def _report_by(
+    measure: Measure, scores: Measured, means: dict[str, float], tests: list[PairTest], threshold: float
+) -> Iterator[str]:
+    queries, pairs = counted(len(scores.queries), "query", "queries"), counted(len(tests), "pair")
+    yield f"{measure} over {queries}: {counted(len(means), 'run')}, {pairs}."
+    yield f"p-values are raw. A star marks signed ranks with p < {threshold:.3g}, over {pairs} (Bonferroni)."
+    yield ""
+    yield from table([["run", f"mean {measure}"], *([run, f"{mean:.4f}"] for run, mean in means.items())])
+    if not tests:
+        return
+    yield ""
+    yield "Query by query: on how many b is higher or lower, and the tests (delta is b less a)"
+    rows = [["a", "b", "delta", "higher", "lower", "equal", "sign", "WSR", "t", ""]]
+    for test in tests:
+        star = "*" if test.wsr is not None and test.wsr < threshold else ""
+        counts = [f"{count:,}" for count in (test.higher, test.lower, test.equal)]
+        ps = [p_shown(p) for p in (test.sign, test.wsr, test.t)]
+        rows.append([test.a, test.b, f"{test.delta:+.4f}", *counts, *ps, star])
+    yield from table(rows, left=2)
+
+
 def _keep_inputs(options: argparse.Namespace) -> None:
     inputs = [options.qrels, *options.files, *(path for path in (options.pairs, options.groups) if path)]
     if options.per_query and any(is_same_file(options.per_query, path) for path in inputs):
@@ -155,7 +237,7 @@ def _keep_inputs(options: argparse.Namespace) -> None:
 # --- which runs are compared
 
 
-def _matches(ranks: Ranks, options: argparse.Namespace) -> list[Match] | None:
+def _matches(ranks: Ranks | Measured, options: argparse.Namespace) -> list[Match] | None:
     groups = read_groups(options.groups, ranks.runs, name=options.groups) if options.groups else {}
     if options.baseline is not None and options.baseline not in ranks.runs:
         names = ", ".join(ranks.runs)

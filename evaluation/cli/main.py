@@ -27,8 +27,10 @@ from evaluation.cli.ladder import add_ladder
 from evaluation.cli.leaderboard import add_leaderboard
 from evaluation.cli.pool import add_pool
 from evaluation.cli.qrels import add_qrels
+from evaluation.cli.rounds import add_rounds
 from evaluation.cli.score import add_score
 from evaluation.cli.seal import add_seal, add_unseal
+from evaluation.cli.strengths import add_strengths
 from evaluation.cli.upkeep import add_upkeep
 from evaluation.cli.wins import add_wins
 from evaluation.errors import BadInput
@@ -82,11 +84,13 @@ def _parser() -> argparse.ArgumentParser:
     add_check(commands)
     add_pool(commands)
     add_qrels(commands)
+    add_rounds(commands)
     add_score(commands)
     add_compare(commands)
     add_wins(commands)
     add_leaderboard(commands)
     add_certainty(commands)
+    add_strengths(commands)
     add_champion(commands)
     add_challenge(commands)
     add_upkeep(commands)

@@ -30,8 +30,11 @@ from evaluation.judging.pooling import all_pairs, pool_queries, pool_sizes
 
 def _pool(options: argparse.Namespace) -> int:
     for path in (options.qrels, *options.files, *([options.passages] if options.passages else [])):
-        if options.pairs and is_same_file(options.pairs, path):
-            raise BadInput(options.pairs, None, "is one of the input files, and would be overwritten.")
+        for out in filter(None, (options.pairs, options.members)):
+            if is_same_file(out, path):
+                raise BadInput(out, None, "is one of the input files, and would be overwritten.")
+    if options.pairs and options.pairs == options.members:
+        options.command.error("--pairs and --members name the same file")
     qrels = read_qrels(options.qrels, name=options.qrels)
     runs = read_runs(options.files, options.depth)
     if runs is None:
@@ -52,6 +55,10 @@ def _pool(options: argparse.Namespace) -> int:
         with write_whole(options.pairs) as out:
             for query in sorted(pools):
                 out.writelines("\t".join(pair) + "\n" for pair in all_pairs(query, pools[query]))
+    if options.members:
+        with write_whole(options.members) as out:
+            for query in sorted(pools):
+                out.writelines(f"{query}\t{passage}\n" for passage in sorted(pools[query]))
     print_json({**sizes, **alike})
     return OK
 
@@ -94,6 +101,9 @@ left out, and counted on standard error. A query that no run has keeps a pool of
         metavar="OUT.tsv",
         help="write all pairs there: query, a, b with tabs between, a before b as strings, lines sorted. Queries with "
         "a pool of one have no pair",
+    )
+    command.add_argument(
+        "--members", metavar="OUT.tsv", help="write the pools there: query, passage, sorted, as `rounds` reads them"
     )
     command.add_argument(
         "--passages",

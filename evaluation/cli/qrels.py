@@ -21,7 +21,7 @@ from evaluation.errors import BadInput, UnknownPassage
 from evaluation.files.textfiles import counted
 from evaluation.files.texts import read_passages
 from evaluation.judging.equal_texts import judge_merged, merge_equal, normalize_text, with_equal_texts
-from evaluation.judging.tournament import METHODS, Derived, derive
+from evaluation.judging.tournament import METHODS, Derived, derive, graded_levels
 from evaluation.statistics.consistency import Triples, intransitive_triples
 
 
@@ -37,14 +37,21 @@ def _qrels(options: argparse.Namespace) -> int:
         derived = derive(pools, preferences, options.method, options.allow_incomplete)
     except UnknownPassage as error:  # found above already; kept for the day the two disagree
         raise BadInput(options.file, None, f"{error}.") from None
-    qrels = derived.qrels
+    grades = dict.fromkeys(derived.qrels, 1)
+    if options.levels:
+        grades = graded_levels(pools, preferences, derived.qrels)
+    named = len(grades)
     if options.passages:
-        qrels = tuple(with_equal_texts(qrels, texts, _ids_of({texts.get(passage) for _, passage in qrels}, options)))
-    sys.stdout.writelines(f"{query} 0 {passage} 1\n" for query, passage in qrels)
+        ids = _ids_of({texts.get(passage) for _, passage in grades}, options)
+        for grade in sorted(set(grades.values())):
+            own = [row for row, other in grades.items() if other == grade]
+            grades |= dict.fromkeys(with_equal_texts(own, texts, ids), grade)
+    sys.stdout.writelines(f"{query} 0 {passage} {grade}\n" for (query, passage), grade in sorted(grades.items()))
     sys.stdout.flush()
     _summarize(derived, intransitive_triples(preferences), options)
-    if len(qrels) > len(derived.qrels):
-        tell(f"{counted(len(qrels) - len(derived.qrels), 'more passage')} with the text of a winner.")
+    if len(grades) > named:
+        whose = "a passage above" if options.levels else "a winner"
+        tell(f"{counted(len(grades) - named, 'more passage')} with the text of {whose}.")
     return OK
 
 
@@ -101,10 +108,12 @@ A pool with two passages that nobody compared is refused: it gives no qrels, and
     )
     command.add_argument("file", metavar="PREFERENCES", help="the judgments (query a b preferred)")
     command.add_argument("--method", choices=METHODS, default="tournament", help="default: tournament")
+    command.add_argument("--pools", metavar="FILE", help=POOLS_HELP)
     command.add_argument(
-        "--pools",
-        metavar="PAIRS.tsv",
-        help=POOLS_HELP,
+        "--levels",
+        action="store_true",
+        help="print every passage of the pools, with grades: the winners' is the highest, and below them more wins are "
+        "a higher grade, from 1 up. Measures with graded levels, such as Compat and nDCG, use them",
     )
     command.add_argument(
         "--allow-incomplete",

@@ -1,16 +1,21 @@
-"""`python -m evaluation score`: runs' RR@k."""
+"""`python -m evaluation score`: runs by the measures that are named."""
 
 from __future__ import annotations
 
 import argparse
-import re
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from evaluation.cli.common import (
     BAD,
     OK,
     ORDER_HELP,
+    WHOLE,
     add_command,
+    measure_name,
     print_json,
     read_runs,
     tell_left_out,
@@ -18,53 +23,114 @@ from evaluation.cli.common import (
 )
 from evaluation.files.artifact import ORDERS
 from evaluation.files.qrels import read_qrels
-from evaluation.measures.reciprocal_rank import reciprocal_rank
-
-_MEASURE = re.compile(r"M?RR@([1-9][0-9]{0,8})", re.IGNORECASE | re.ASCII)
+from evaluation.measures.means import exact_mean
+from evaluation.measures.named import Measure, Scorer
 
 
 def _score(options: argparse.Namespace) -> int:
-    k = options.measure
+    asked: list[Measure] = list(dict.fromkeys(options.measure or [Measure("RR", 10)]))
+    # The name says what it was asked by; a least grade that it does not name is that of --min-grade.
+    measures = [measure._replace(rel=options.min_grade) if measure.rel == 1 else measure for measure in asked]
     qrels = read_qrels(options.qrels, name=options.qrels)
-    runs = read_runs(options.files, k)
+    cutoffs = [measure.cutoff for measure in measures if measure.cutoff is not None]
+    depths = [measure.depth or WHOLE for measure in measures]
+    runs = read_runs(options.files, max(depths))
     if runs is None:
         return BAD
-    scores = {
-        name: reciprocal_rank(run, qrels, k, options.order, options.min_grade).as_dict() for name, run in runs.items()
-    }
+    scorer = Scorer(qrels)
+    scores: dict[str, Any] = {}
+    for name, run in runs.items():
+        shared = scorer.shared(run)
+        values = scorer.score(run, measures, options.order)
+        own = {
+            str(measure): _summary(row, shared if measure.kind == "Compat" else None, scorer.queries, options.per_query)
+            for measure, row in zip(asked, values, strict=True)
+        }
+        scores[name] = own if len(asked) > 1 else own[str(asked[0])]
     tell_left_out(runs, qrels)
-    tell_short_lists(runs, k)
-    print_json({"measure": f"RR@{k}", "queries": len(qrels.queries), "runs": scores})
+    if cutoffs:
+        tell_short_lists(runs, max(cutoffs))
+    named = {"measures": list(map(str, asked))} if len(asked) > 1 else {"measure": str(asked[0])}
+    print_json({**named, "queries": len(scorer.queries), "runs": scores})
     return OK
 
 
-def _measure(text: str) -> int:
-    match = _MEASURE.fullmatch(text)
-    if not match:
-        raise argparse.ArgumentTypeError(f"{text!r} where RR@k is needed, k a whole number from 1 on, as in RR@10")
-    return int(match[1])
+def _summary(
+    values: NDArray[np.float64], shared: NDArray[np.bool_] | None, queries: Sequence[str], per_query: bool
+) -> dict[str, Any]:
+    counted = np.ones(len(values), np.bool_) if shared is None else shared
+    summary: dict[str, Any] = {
+        "mean": float(exact_mean(values[counted])) if counted.any() else 0.0,
+        "answered": int(np.count_nonzero(values)),
+    }
+    if shared is not None:
+        summary["shared"] = int(np.count_nonzero(shared))
+    if per_query:
+        own = zip(queries, values.tolist(), counted.tolist(), strict=True)
+        summary["queries"] = {query: value for query, value, counts in own if counts}
+    return summary
 
 
 def add_score(commands: Any) -> None:
+    """The command's options and help."""
     command = add_command(
         commands,
         "score",
         _score,
         "score runs with qrels",
-        """Prints the mean reciprocal rank of each run as JSON:
+        """Prints each run's mean by a measure as JSON:
 
   {"measure": "RR@10", "queries": ..., "runs": {"<run>": {"mean": ..., "answered": ...}}}
 
-The mean is over all queries that the qrels name; one that a run lacks counts 0, and queries that only runs have are
-ignored. `answered` counts the queries with a relevant passage within k. <run> is the file name without .txt, .trec,
-.tsv, .gz, .bz2, .zst.""",
-        ["python -m evaluation score --qrels qrels.txt --measure RR@10 bm25.txt.gz dense.txt.gz"],
+and by several:
+
+  {"measures": ["nDCG@10", "Judged@10"], "queries": ..., "runs": {"<run>": {"nDCG@10": {"mean": ..., "answered": ...},
+   "Judged@10": {...}}}}
+
+Measures have the names that they have in ir_measures, and are computed as trec_eval does:
+
+  RR, RR@k          1 over the rank of the first relevant passage, 0 if there is none within k
+  nDCG, nDCG@k      gains are the grades; nDCG(dcg='exp-log2')@k takes 2**grade - 1
+  Judged, Judged@k  the share of a run's passages within k that the qrels name, with any grade
+  Success@k         1 if there is a relevant passage within k
+  P@k, R@k          relevant passages within k, of k and of all relevant ones
+  AP, AP@k          average precision
+  Compat, Compat@k  rank-biased overlap of the run's first 1,000, or k, with the best ranking that the qrels allow,
+                    divided by that ranking's own; Compat(p=0.9) has another persistence than 0.95
+
+RR(rel=2)@10 takes grade 2 and more as relevant; Success, P, R and AP take `rel` too. The mean is over all queries that
+the qrels name; one that a run lacks counts 0, and queries that only runs have are ignored. `answered` counts the
+queries that do not score 0: by RR@k, those with a relevant passage within k. <run> is the file name without .txt,
+.trec, .tsv, .gz, .bz2, .zst.
+
+Compat is computed as its authors do. Its mean is over the queries with a relevant passage that the run has too, which
+`shared` counts; where scores tie, the lower passage id comes first; and the ideal ranking has higher grades first,
+passages of one grade as the run has them. It is meant for graded levels, such as those of preferences.
+
+--per-query adds the value of each query that the mean is over: {"mean": ..., "answered": ..., "queries": {"<query>":
+value}}.""",
+        [
+            "python -m evaluation score --qrels qrels.txt --measure RR@10 bm25.txt.gz dense.txt.gz",
+            "python -m evaluation score --qrels qrels.txt --measure nDCG@10 --measure Judged@10 bm25.txt.gz",
+            'python -m evaluation score --qrels qrels.txt --measure "Compat(p=0.9)" --per-query bm25.txt.gz',
+        ],
     )
     command.add_argument("files", metavar="RUN", nargs="+", help="the run files")
     command.add_argument("--qrels", metavar="FILE", required=True, help="qrels (query 0 passage grade)")
-    command.add_argument("--measure", metavar="RR@k", type=_measure, default=10, help="for any k; default: RR@10")
+    command.add_argument(
+        "--measure",
+        metavar="NAME",
+        type=measure_name,
+        action="append",
+        help="such as RR@10 or nDCG@10; may be given several times. Default: RR@10",
+    )
     command.add_argument("--order", choices=ORDERS, default="score", help=ORDER_HELP)
     command.add_argument(
-        "--min-grade", metavar="N", type=int, default=1, help="the least grade that is relevant; default: 1"
+        "--min-grade",
+        metavar="N",
+        type=int,
+        default=1,
+        help="the least grade that is relevant, where the measure names none; default: 1",
     )
+    command.add_argument("--per-query", action="store_true", help="print the value of each query, too")
     command.add_argument("--json", action="store_true", help="print JSON, which this command always does")

@@ -21,7 +21,8 @@ from evaluation.files.textfiles import Source, name_of
 Order = Literal["score", "rank"]
 
 ORDERS: tuple[Order, ...] = get_args(Order)
-VERSION = 1
+VERSION = 2
+_FIRST_VERSION = 1  # without `by_score_up`
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,7 @@ class RunArtifact:
     `queries`: query ids in order of their first line. `passages`: Arrow string array, the distinct ids kept, exact.
     `starts` (int64, queries + 1): where each query's passages start in `by_score` and `by_rank` (int32, positions in
     `passages`, best first, at most `depth` a query). `hits` (int64): how many passages the run had for the query.
+    `by_score_up`: as `by_score`, but for ties, which go by passage id ascending; None in artifacts of older versions.
     """
 
     depth: int
@@ -40,6 +42,7 @@ class RunArtifact:
     by_score: NDArray[np.int32]
     by_rank: NDArray[np.int32]
     hits: NDArray[np.int64]
+    by_score_up: NDArray[np.int32] | None = None
 
     @property
     def longest(self) -> int:
@@ -66,15 +69,24 @@ class RunArtifact:
         lengths = np.minimum(np.diff(self.starts), depth)
         ends = np.cumsum(lengths)
         places = np.arange(int(lengths.sum())) + np.repeat(self.starts[:-1] - (ends - lengths), lengths)
-        kept, numbers = np.unique(np.concatenate([by_score[places], by_rank[places]]), return_inverse=True)
-        score, rank = np.split(numbers.astype(np.int32), [len(places)])
+        flats = [by_score, by_rank, *([] if self.by_score_up is None else [self.by_score_up])]
+        kept, numbers = np.unique(np.concatenate([flat[places] for flat in flats]), return_inverse=True)
+        score, rank, *up = np.split(numbers.astype(np.int32), len(flats))
         starts = np.concatenate([[0], ends]).astype(np.int64)
         passages = self.passages.take(pa.array(kept))
-        return RunArtifact(min(depth, self.depth), self.queries, passages, starts, score, rank, self.hits)
+        return RunArtifact(min(depth, self.depth), self.queries, passages, starts, score, rank, self.hits, *up)
 
-    def matrix(self, order: Order, depth: int) -> NDArray[np.int32]:
-        """[queries x depth] positions in `passages`, best first, -1 where the run has no more."""
+    def matrix(self, order: Order, depth: int, *, ties_up: bool = False) -> NDArray[np.int32]:
+        """[queries x depth] positions in `passages`, best first, -1 where the run has no more.
+
+        With `ties_up`, passages of one score go by id ascending; that changes nothing in the order `rank`. Raises
+        ValueError as `top` does, and where the artifact does not say it.
+        """
         flat = self._flat(order, depth)
+        if ties_up and order == "score":
+            if self.by_score_up is None:
+                raise ValueError("an artifact that does not say how ties by ascending ids stand: check the run again")
+            flat = self.by_score_up
         lengths = np.minimum(np.diff(self.starts), depth)
         filled = np.arange(depth) < lengths[:, None]
         result = np.full((len(self.queries), depth), -1, np.int32)
@@ -115,6 +127,10 @@ class RunArtifact:
         }
         if not np.array_equal(self.by_score, self.by_rank):
             arrays["by_rank"] = self.by_rank.astype("<i4")
+        if self.by_score_up is None:
+            arrays["version"][0] = _FIRST_VERSION
+        elif not np.array_equal(self.by_score, self.by_score_up):
+            arrays["by_score_up"] = self.by_score_up.astype("<i4")
         np.savez(file, allow_pickle=False, **arrays)
 
     @classmethod
@@ -124,10 +140,9 @@ class RunArtifact:
         try:
             with np.load(source, allow_pickle=False) as stored:
                 version, depth = stored["version"].tolist()
-                if version != VERSION:
-                    raise BadInput(
-                        name, None, f"an artifact of version {version}, where this software reads {VERSION}."
-                    )
+                if version not in (_FIRST_VERSION, VERSION):
+                    message = f"an artifact of version {version}, where this software reads up to {VERSION}."
+                    raise BadInput(name, None, message)
                 by_score = stored["by_score"]
                 artifact = cls(
                     depth=depth,
@@ -137,6 +152,7 @@ class RunArtifact:
                     by_score=by_score,
                     by_rank=stored.get("by_rank", by_score),
                     hits=stored["hits"],
+                    by_score_up=None if version == _FIRST_VERSION else stored.get("by_score_up", by_score),
                 )
                 if not artifact._coherent():
                     raise ValueError("its parts do not fit together")
@@ -163,12 +179,10 @@ class RunArtifact:
         count = len(self.queries)
         if len(self.hits) != count or len(self.starts) != count + 1 or (count and self.starts[0] != 0):
             return False
-        fits = bool((np.diff(self.starts) >= 0).all()) and self.starts[-1] == len(self.by_score) == len(self.by_rank)
-        known = all(not len(flat) or 0 <= flat.min() <= flat.max() < len(self.passages) for flat in self._both())
+        flats = [flat for flat in (self.by_score, self.by_rank, self.by_score_up) if flat is not None]
+        fits = (np.diff(self.starts) >= 0).all() and all(len(flat) == self.starts[-1] for flat in flats)
+        known = all(not len(flat) or 0 <= flat.min() <= flat.max() < len(self.passages) for flat in flats)
         return bool(fits) and known
-
-    def _both(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        return self.by_score, self.by_rank
 
 
 def _pack(strings: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from evaluation.errors import BadInput
 from evaluation.files.rows import read_rows
-from evaluation.files.textfiles import Source, name_of, quote_value
+from evaluation.files.textfiles import COLUMN_LIMITS, Source, TextFile, columns, name_of, quote_value, rereadable
 
 TIE = "="
 
@@ -68,6 +68,36 @@ def read_pairs(source: Source, *, name: str | None = None) -> Iterator[Pair]:
     name = name_of(source) if name is None else name
     for _, row in _rows(source, name, ("query", "a", "b"), "pairs have"):
         yield Pair(*row)
+
+
+def read_members(source: Source, *, name: str | None = None) -> dict[str, tuple[str, ...]]:
+    """Pools by query, from lines `query passage`, in file order. Raises BadInput where a line has other columns or
+    repeats an earlier one, and where the file is damaged or empty.
+    """
+    name = name_of(source) if name is None else name
+    pools: dict[str, dict[str, None]] = {}
+    for line, (query, passage) in read_rows(source, ("query", "passage"), "pools have", name=name):
+        pool = pools.setdefault(query, {})
+        if passage in pool:
+            message = f"passage {quote_value(passage)} is in the pool of query {quote_value(query)} already."
+            raise BadInput(name, line, message)
+        pool[passage] = None
+    return {query: tuple(pool) for query, pool in pools.items()}
+
+
+def read_any_pools(source: Source, *, name: str | None = None) -> dict[str, set[str]]:
+    """Pools by query, from lines `query passage` or from pairs, which is told by the first line. Raises BadInput as
+    `read_members` and `read_pairs` do.
+    """
+    name = name_of(source) if name is None else name
+    with rereadable(source) as again:
+        _, first = next(TextFile(again(), name=name, limits=COLUMN_LIMITS).rows())
+        if len(columns(first)) == len(("query", "passage")):
+            return {query: set(passages) for query, passages in read_members(again(), name=name).items()}
+        pools: dict[str, set[str]] = {}
+        for query, a, b in read_pairs(again(), name=name):
+            pools.setdefault(query, set()).update((a, b))
+        return pools
 
 
 def _rows(source: Source, name: str, names: tuple[str, ...], what: str) -> Iterator[tuple[int, list[str]]]:

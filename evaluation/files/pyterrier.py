@@ -22,6 +22,7 @@ import pyarrow.compute as compute
 import pyarrow.parquet as parquet
 
 from evaluation.errors import BadInput
+from evaluation.files import pageheaders
 from evaluation.files.textfiles import COLUMN_LIMITS, ID_BYTES, LIMITS, Source, TextFile, counted, quote_value
 
 PARQUET = b"PAR1"
@@ -33,6 +34,7 @@ ROW_LIMITS = COLUMN_LIMITS._replace(line=LIMITS.line)
 ROWS = 100_000_000  # of a Parquet file, which can claim any number in a few bytes
 # Of the lines that are written in place of a table.
 WRITTEN = LIMITS._replace(size=10 << 30)
+PAGE = 64 << 20  # bytes of a page of a Parquet file, which is unpacked as a whole; usual are 1 MB
 _BATCH = 10_000  # rows in memory
 _TAG = "pyterrier"
 
@@ -163,7 +165,7 @@ def _parquet_rows(source: BinaryIO, name: str) -> tuple[Iterator[tuple[int, dict
         needed = f"{', '.join(RESULTS)} (results) or {', '.join(QRELS)} (qrels)"
         raise BadInput(name, None, f"has the columns {', '.join(names[:10])}, where PyTerrier's are {needed}.")
     wanted = [column for column in names if column in (*RESULTS, "label")]
-    _check_parquet(table, wanted, source.seek(0, io.SEEK_END), name)
+    _check_parquet(table, source, wanted, source.seek(0, io.SEEK_END), name)
 
     def rows() -> Iterator[tuple[int, dict[str, Any]]]:
         number = 0
@@ -183,7 +185,7 @@ def _parquet_rows(source: BinaryIO, name: str) -> tuple[Iterator[tuple[int, dict
     return rows(), names
 
 
-def _check_parquet(table: Any, wanted: Sequence[str], held: int, name: str) -> None:
+def _check_parquet(table: Any, source: BinaryIO, wanted: Sequence[str], held: int, name: str) -> None:
     """Raises BadInput for what can stand for far more than the file holds (`held` bytes): rows, lists, pages, texts
     that share, and columns that are said to be larger than the file.
     """
@@ -209,9 +211,29 @@ def _check_parquet(table: Any, wanted: Sequence[str], held: int, name: str) -> N
                 said = f"{part.num_values:,} values in {packed:,} bytes"
                 rest = f"where there are {group.num_rows:,} rows, and the file has {held:,} bytes."
                 raise BadInput(name, None, f"the column {column} is said to have {said}, {rest}")
+            starts = [place for place in (part.dictionary_page_offset, part.data_page_offset) if place is not None]
+            size = max(size, _unpacked(source, min(starts), packed, column, name))
             if size > LIMITS.ratio_after and size > LIMITS.ratio * packed:
                 message = f"the column {column} unpacks to more than {LIMITS.ratio} times its packed size."
                 raise BadInput(name, None, message)
+
+
+def _unpacked(source: BinaryIO, start: int, length: int, column: str, name: str) -> int:
+    """To how many bytes the pages of a column in one row group unpack, as their own headers say: the end of the file,
+    which says it too, may lie. Raises BadInput where a page is larger than `PAGE` or a header cannot be read.
+    """
+    at, end, size = start, start + length, 0
+    while at < end:
+        source.seek(at)
+        header = pageheaders.read(source.read(pageheaders.MOST))
+        if header is None or header.packed > end - at - header.length:
+            raise BadInput(name, None, f"the column {column} has a page whose header cannot be read.")
+        if header.unpacked > PAGE:
+            said = f"a page of {header.unpacked:,} bytes, where {PAGE:,} are read at most"
+            raise BadInput(name, None, f"the column {column} has {said}.")
+        size += header.unpacked
+        at += header.length + header.packed
+    return size
 
 
 _NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)

@@ -23,7 +23,8 @@ _MIX = tuple(np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 
 class Ranked:
     """Queries in the order of their rows. Flat arrays hold `kept` entries for each query, best first.
 
-    `passages`: ids in use (Arrow binary); `by_score`, `by_rank`: positions in it. `first_ranks`: the lowest rank.
+    `passages`: ids in use (Arrow binary); `by_score`, `by_rank`, `by_score_up`: positions in it, the last with ties by
+    id ascending. `first_ranks`: the lowest rank.
     `tied`, `top_tie`, `conflict`: by query, hits that share a score; whether the best two do; whether the two orders
     put another passage first. `rank_ties`, `out_of_order`: hits with the rank of another; lines whose rank is lower
     than that of the query's line before. `duplicates`: (line, message) of the first of them, `duplicate_count` of all.
@@ -35,6 +36,7 @@ class Ranked:
     passages: Any
     by_score: Ints
     by_rank: Ints
+    by_score_up: Ints
     first_ranks: Ints
     tied: Ints
     top_tie: Bools
@@ -75,13 +77,14 @@ def rank_queries(rows: Rows, starts: Ints, form: Format, depth: int) -> Ranked:
         level = (scores[1:] == scores[:-1]) & same_query
         tied = _in_ties(level)
         told_scores = _told_ties(rows, by_score, level, "score")
-        by_score = _ties_by_id(rows.passages, by_score, level, tied, within, depth)
+        by_score_up = _ties_by_id(rows.passages, by_score, level, tied, within, depth, "ascending")
+        by_score = _ties_by_id(rows.passages, by_score, level, tied, within, depth, "descending")
         top_tie = np.zeros(len(starts), bool)
         several = sizes > 1
         top_tie[several] = level[starts[several]]
         tied_hits = np.add.reduceat(tied.astype(np.int64), starts)
     else:
-        by_score = by_rank
+        by_score = by_score_up = by_rank
         tied_hits = np.zeros(len(starts), np.int64)
         top_tie = np.zeros(len(starts), bool)
 
@@ -89,7 +92,10 @@ def rank_queries(rows: Rows, starts: Ints, form: Format, depth: int) -> Ranked:
     duplicates = _duplicates(rows, query)
     score_rows = np.flatnonzero(cut) if by_score is None else by_score[cut]
     rank_rows = np.flatnonzero(cut) if by_rank is None else by_rank[cut]
+    up_rows = score_rows if by_score_up is None or by_score_up is by_score else by_score_up[cut]
     used = score_rows if by_score is None and by_rank is None else np.union1d(score_rows, rank_rows)
+    if up_rows is not score_rows:
+        used = np.union1d(used, up_rows)
     first_by_score = starts if by_score is None else by_score[starts]
     first_by_rank = starts if by_rank is None else by_rank[starts]
     return Ranked(
@@ -98,6 +104,7 @@ def rank_queries(rows: Rows, starts: Ints, form: Format, depth: int) -> Ranked:
         passages=rows.passages.take(pa.array(used)),
         by_score=np.searchsorted(used, score_rows),
         by_rank=np.searchsorted(used, rank_rows),
+        by_score_up=np.searchsorted(used, up_rows),
         first_ranks=ranks[starts],
         tied=tied_hits,
         top_tie=top_tie,
@@ -120,9 +127,9 @@ def _in_ties(level: Bools) -> Bools:
 
 
 def _ties_by_id(
-    passages: Any, by_score: Ints | None, level: Bools, tied: Bools, within: Ints, depth: int
+    passages: Any, by_score: Ints | None, level: Bools, tied: Bools, within: Ints, depth: int, way: str
 ) -> Ints | None:
-    """The order with hits of one score put by passage id, descending: as far down as the first `depth` need it."""
+    """The order with hits of one score put by passage id, `way`: as far down as the first `depth` need it."""
     begins = np.append(True, ~level)
     begin_of = np.flatnonzero(begins)
     stretch = np.cumsum(begins) - 1  # hits of one query and one score
@@ -131,7 +138,7 @@ def _ties_by_id(
         return by_score
     order = np.arange(len(tied)) if by_score is None else by_score.copy()
     table = pa.table({"stretch": stretch[places], "passage": passages.take(pa.array(order[places]))})
-    sorting = arrow_compute.sort_indices(table, sort_keys=[("stretch", "ascending"), ("passage", "descending")])
+    sorting = arrow_compute.sort_indices(table, sort_keys=[("stretch", "ascending"), ("passage", way)])
     order[places] = order[places][sorting.to_numpy()]
     return order
 

@@ -332,7 +332,7 @@ class _Check:
         codes = encoded.indices.to_numpy()
         starts = np.concatenate(([0], np.cumsum(np.minimum(sizes, self.depth))))
         flat = []
-        for which in ("by_score", "by_rank"):
+        for which in ("by_score", "by_rank", "by_score_up"):
             # Entries stand in the order in which queries were ranked: bring them to the order of their numbers.
             entries = codes[
                 _all([getattr(ranked, which) + base for ranked, base in zip(self.ranked, bases, strict=False)])
@@ -344,7 +344,7 @@ class _Check:
             moved[target] = entries
             flat.append(moved)
         passages = encoded.dictionary.cast(pa.string())
-        return RunArtifact(self.depth, ids, passages, starts, flat[0], flat[1], sizes)
+        return RunArtifact(self.depth, ids, passages, starts, flat[0], flat[1], sizes, flat[2])
 
 
 def _first_lines(told: Iterable[list[tuple[int, str]]]) -> list[LineError]:

@@ -24,6 +24,7 @@ Source = str | os.PathLike[str] | BinaryIO
 
 BOM = b"\xef\xbb\xbf"
 BLOCK = 4 << 20  # bytes handed on at a time: large enough for array work, small enough to stay in cache
+ROWS = 256 << 10  # bytes split into lines at a time: many readers want only the first
 NAMED_LINES = 100  # how many errors are told one by one
 
 
@@ -102,7 +103,7 @@ class TextFile:
 
     def rows(self) -> Iterator[tuple[int, str]]:
         """(line number, text without its line end). Raises BadInput, also on a NUL byte and on invalid UTF-8."""
-        for block in self.blocks():
+        for block in (part for whole in self.blocks() for part in split_block(whole, ROWS)):
             data = block.data[:-1] if block.data.endswith(b"\n") else block.data
             try:
                 text = data.decode()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from evaluation.errors import BadInput
@@ -19,6 +20,40 @@ class Text(NamedTuple):
 
     id: str
     text: str
+
+
+class Lengths:
+    """How long texts are in words, as `str.split` parts them. Memory grows with the lengths, not with the texts."""
+
+    def __init__(self) -> None:
+        self.texts_by_words: Counter[int] = Counter()
+
+    def counted(self, texts: Iterable[Text]) -> Iterator[Text]:
+        """The same texts, each counted as it passes."""
+        for item in texts:
+            self.texts_by_words[len(item.text.split())] += 1
+            yield item
+
+    @property
+    def texts(self) -> int:
+        """How many were counted."""
+        return self.texts_by_words.total()
+
+    @property
+    def mean(self) -> float:
+        """The mean length in words. Raises ZeroDivisionError where nothing was counted."""
+        return sum(words * count for words, count in self.texts_by_words.items()) / self.texts
+
+    @property
+    def median(self) -> float:
+        """The median length in words: of an even number of texts, halfway between the two in the middle; of none, 0."""
+        count, seen = self.texts, 0
+        middle: list[int] = []
+        for words in sorted(self.texts_by_words):
+            seen += self.texts_by_words[words]
+            while len(middle) < 2 and seen > (count - 1, count)[len(middle)] // 2:
+                middle.append(words)
+        return sum(middle) / 2
 
 
 def read_queries(source: Source, *, name: str | None = None) -> Iterator[Text]:

@@ -76,7 +76,9 @@ class SizedPools:
         """Who wins when judgments are drawn again, [size x pools x draws], for slice after slice of the pools.
 
         Without an error rate, a pair's judgments are drawn with replacement from its own, as many as there are. With
-        one, each judgment was wrong by that chance, independently of the others, and is turned round then; ties stay.
+        one, as many are drawn too, ties stay, and each other one is for the first passage by a chance that lies between
+        the pair's own share and a half: so far that a single judgment is turned round by the error rate. The more
+        judgments a pair has, the more its own share counts.
         """
         step = max(1, _BATCH // (draws * max(1, self.counts.shape[1])))
         for start in range(0, len(self.pools), step):
@@ -147,8 +149,10 @@ def _law(kind: list[int], error_rate: float | None) -> dict[int, float]:
         one = (second / total, ties / total, first / total) if total else (0.0, 0.0, 0.0)
         steps = [one] * total
     else:
-        wrong = error_rate
-        steps = [(wrong, 0.0, 1 - wrong)] * first + [(1 - wrong, 0.0, wrong)] * second + [(0.0, 1.0, 0.0)] * ties
+        # As if so many others had preferred each: then one judgment leaves its opposite a chance of the error rate.
+        unseen = error_rate / max(1 - 2 * error_rate, 1e-9)
+        share = (first + unseen) / (first + second + 2 * unseen) if first + second else 0.0
+        steps = [(1 - share, 0.0, share)] * (first + second) + [(0.0, 1.0, 0.0)] * ties
     chances = np.ones(1)
     for step in steps:
         chances = np.convolve(chances, step)

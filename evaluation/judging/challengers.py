@@ -24,8 +24,8 @@ def find_challengers(tops: Iterable[Tops], pools: Answers) -> dict[str, tuple[st
     surfaced: dict[str, set[str]] = defaultdict(set)
     for top in tops:
         for query, passages in top.items():
-            if query in pools:
-                surfaced[query].update(set(passages[:1]).difference(pools[query]))
+            if query in pools and passages and passages[0] not in pools[query]:
+                surfaced[query].add(passages[0])
     return {query: tuple(sorted(surfaced[query])) for query in pools if surfaced.get(query)}
 
 

@@ -164,6 +164,30 @@ def derive(
     return Derived(tuple(sorted(qrels)), outcomes[1], deadlocks, tuple(sorted(incomplete)))
 
 
+def graded_levels(
+    pools: Mapping[str, Collection[str]], preferences: Iterable[Preference], winners: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], int]:
+    """All passages of the pools that have winners as (query, passage), with grades that say what is preferred to what.
+
+    The winners have the highest grade. Below them, passages with more wins have a higher grade than those with fewer (a
+    tie is half a win for both), and those with equally many the same; the fewest wins are grade 1.
+    """
+    best: dict[str, set[str]] = defaultdict(set)
+    for query, passage in winners:
+        best[query].add(passage)
+    halves: dict[tuple[str, str], int] = defaultdict(int)
+    for query, a, b, preferred in preferences:
+        halves[query, a] += 1 if preferred is None else 2 * (preferred == a)
+        halves[query, b] += 1 if preferred is None else 2 * (preferred == b)
+    grades: dict[tuple[str, str], int] = {}
+    for query, first in best.items():
+        others = {passage: halves[query, passage] for passage in pools[query] if passage not in first}
+        level = {wins: grade for grade, wins in enumerate(sorted(set(others.values())), 1)}
+        grades |= {(query, passage): level[wins] for passage, wins in others.items()}
+        grades |= {(query, passage): len(level) + 1 for passage in first}
+    return grades
+
+
 def _enough(pool: frozenset[str], judgments: Collection[Judgment], allow_incomplete: bool) -> bool:
     if len(pool) == 1:
         return True

@@ -35,10 +35,25 @@ class RunOrder(NamedTuple):
 
 
 class Certainty(NamedTuple):
-    """`answers`: by query and best known answer, the share of resamples in which it stays one. `runs`: their ranks."""
+    """`answers`: by query and best known answer, the share of resamples in which it stays one. `runs`: their ranks.
+
+    `chances`: by query and passage of the pool, P(best): the share of resamples in which it is the best known answer,
+    shared where several are. They add up to 1; the likeliest comes first, equal ones by id.
+    """
 
     answers: dict[str, dict[str, float]]
     runs: list[RunOrder]
+    chances: dict[str, dict[str, float]]
+
+
+SURE = 0.9  # of a confidence set
+
+
+def confidence_set(chances: Mapping[str, float], level: float = SURE) -> list[str]:
+    """The fewest passages whose chances add up to the level, the likeliest first, equal ones by id."""
+    likeliest = sorted(chances, key=lambda passage: (-chances[passage], passage))
+    sums = np.cumsum([chances[passage] for passage in likeliest])
+    return likeliest[: int(np.searchsorted(sums, level - 1e-9)) + 1]
 
 
 def certainty(
@@ -59,8 +74,9 @@ def certainty(
     is drawn again is what people judged.
 
     Without an error rate, each pair's judgments are drawn again from its own. A pair that was judged once would then
-    never vary: such judgments need the rate at which people err, by which each is turned round. No judgment is ever
-    left out of a resample.
+    never vary: such judgments need the rate at which people err, by which each is turned round. Two that agree would
+    never vary either, so with a rate, the judgments of every pair vary more than they would by themselves. No judgment
+    is ever left out of a resample.
 
     Pools that `derive` refuses are left out. Judgments drawn again are noisier than those that were made, so means may
     shift against `mean`; places are what to read. The same seed gives the same, whatever the order of the input, and
@@ -78,19 +94,25 @@ def certainty(
             raise ValueError("no pool gives qrels")
         standing = _Standing(board, sorted(best), draws, of_queries)
     answers: dict[str, dict[str, float]] = {}
+    chances: dict[str, dict[str, float]] = {}
     for group in sized:
         queries = list(group.pools)
         if standing is not None:
             standing.enter(group, best)
         for part, won in group.resampled(error_rate, draws, of_judgments):
-            shares = won.mean(axis=2)
-            for query, own in zip(queries[part], shares.T.tolist(), strict=True):
+            shares, alone = won.mean(axis=2), (won / won.sum(axis=0)).mean(axis=2)
+            for query, own, chance in zip(queries[part], shares.T.tolist(), alone.T.tolist(), strict=True):
                 share = dict(zip(group.pools[query], own, strict=True))
                 answers[query] = {passage: share[passage] for passage in sorted(best[query])}
+                chances[query] = dict(
+                    sorted(zip(group.pools[query], chance, strict=True), key=lambda one: (-one[1], one[0]))
+                )
             if standing is not None:
                 standing.add(part, won)
     return Certainty(
-        {query: answers[query] for query in sorted(answers)}, [] if standing is None else standing.orders(confidence)
+        {query: answers[query] for query in sorted(answers)},
+        [] if standing is None else standing.orders(confidence),
+        {query: chances[query] for query in sorted(chances)},
     )
 
 

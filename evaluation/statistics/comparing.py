@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.statistics.joint_ranks import Differences, joint_histograms
+from evaluation.statistics.measured import Measured
 from evaluation.statistics.ranks import Ranks, reciprocals
 from evaluation.statistics.significance import paired_t, rank_sums, sign_test, signed_ranks
 
@@ -215,7 +216,7 @@ def compare(
 
 
 def choose_matches(
-    ranks: Ranks,
+    ranks: Ranks | Measured,
     *,
     baseline: str | None = None,
     pairs: Collection[Match] | None = None,

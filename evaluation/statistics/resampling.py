@@ -25,10 +25,14 @@ class Interval(NamedTuple):
 
 def t_intervals(ranks: Ranks, confidence: float = CONFIDENCE) -> list[Interval | None]:
     """Student's t-interval of the mean RR of each run, over queries; None for less than two queries."""
-    n = len(ranks.queries)
+    return t_intervals_of(ranks.reciprocals(), confidence)
+
+
+def t_intervals_of(values: Floats, confidence: float = CONFIDENCE) -> list[Interval | None]:
+    """Student's t-interval of the mean of each row of scores [runs x queries]; None for less than two queries."""
+    n = values.shape[1]
     if n < 2:
-        return [None] * len(ranks.runs)
-    values = ranks.reciprocals()
+        return [None] * len(values)
     means = values.mean(axis=1)
     from scipy import special  # here, since most commands need none of it and it takes long to load
 

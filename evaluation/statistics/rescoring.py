@@ -12,6 +12,7 @@ import pyarrow.compute as arrow_compute
 from numpy.typing import NDArray
 
 from evaluation.files.artifact import Order, RunArtifact
+from evaluation.files.tops import RunTop
 
 
 class Rescoring:
@@ -27,6 +28,8 @@ class Rescoring:
         self.k = k
         self.queries = tuple(answers)
         self._columns = np.repeat(np.arange(len(answers)), [len(own) for own in answers.values()])
+        self._bytes = [passage.encode() for own in answers.values() for passage in own]
+        self._rests: dict[bytes, NDArray[np.bytes_]] = {}
         sought = pa.array([passage for own in answers.values() for passage in own], pa.string())
         self._sought: Any = sought.take(pa.array(np.repeat(np.arange(len(sought)), k)))
         self._rows: dict[tuple[str, ...], NDArray[np.int64]] = {}
@@ -38,15 +41,40 @@ class Rescoring:
         """
         top = run.matrix(order, self.k)
         rows = self._rows_of(run.queries)[self._columns]
+        if not len(rows) or not len(run.passages):
+            return np.zeros(len(self.queries), np.int64)
+        listed = np.where(rows[:, None] >= 0, top[np.maximum(rows, 0)], -1)
+        passages = run.passages.take(pa.array(np.maximum(listed, 0).ravel()))
+        same = arrow_compute.equal(passages, self._sought).to_numpy(zero_copy_only=False).reshape(listed.shape)
+        same &= listed >= 0
+        return self._first(same)
+
+    def places_in(self, top: RunTop) -> NDArray[np.int64]:
+        """The same as `places`, of what is kept of a run's top. Raises ValueError if that is less than the top k."""
+        if top.depth < self.k:
+            raise ValueError(f"the top {top.depth} of a run where the top {self.k} is needed")
+        rows = self._rows_of(top.queries)[self._columns]
+        if not len(rows) or not len(top.passages):
+            return np.zeros(len(self.queries), np.int64)
+        same = top.passages[np.maximum(rows, 0), : self.k] == self._rests_of(top.prefix)[:, None]
+        same[rows < 0] = False
+        return self._first(same)
+
+    def _first(self, same: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """By query the first place of `same` ([relevant passages x k]), from 1; 0 where there is none."""
         found = np.full(len(self.queries), self.k + 1, np.int64)
-        if len(rows) and len(run.passages):
-            listed = np.where(rows[:, None] >= 0, top[np.maximum(rows, 0)], -1)
-            passages = run.passages.take(pa.array(np.maximum(listed, 0).ravel()))
-            same = arrow_compute.equal(passages, self._sought).to_numpy(zero_copy_only=False).reshape(listed.shape)
-            same &= listed >= 0
-            np.minimum.at(found, self._columns, np.where(same.any(axis=1), same.argmax(axis=1) + 1, self.k + 1))
+        np.minimum.at(found, self._columns, np.where(same.any(axis=1), same.argmax(axis=1) + 1, self.k + 1))
         found[found > self.k] = 0
         return found
+
+    def _rests_of(self, prefix: bytes) -> NDArray[np.bytes_]:
+        """The relevant passages without a prefix; a line's end, which no id has, for those that have none."""
+        rests = self._rests.get(prefix)
+        if rests is None:
+            fitting = (own.startswith(prefix) and len(own) > len(prefix) and b"\0" not in own for own in self._bytes)
+            own = [own[len(prefix) :] if fits else b"\n" for own, fits in zip(self._bytes, fitting, strict=True)]
+            rests = self._rests[prefix] = np.array(own, np.bytes_)
+        return rests
 
     def _rows_of(self, queries: tuple[str, ...]) -> NDArray[np.int64]:
         """For each query, its row among a run's; -1 if the run lacks it. Runs mostly have the same queries."""

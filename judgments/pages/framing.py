@@ -35,7 +35,11 @@ def platform_of(assignment: Assignment) -> Publication | None:
 
 
 def allow_frame(response: HttpResponse, platform: str) -> HttpResponse:
-    """Let the pages of the platform at this address show the response in a frame, and take a form from it."""
+    """Let the pages of the platform at this address show the response in a frame, and take a form from it. A platform
+    that shows our pages in no frame has no address.
+    """
+    if not platform:
+        return response
     parts = urlsplit(platform)
     origin = f"{parts.scheme}://{parts.netloc}"
     response.xframe_options_exempt = True

@@ -4,7 +4,7 @@ from django.urls import path, register_converter
 from django.views.decorators.csrf import csrf_exempt
 from django.views.i18n import set_language
 
-from judgments.pages import api, frame_entry, practice, reporting, trying
+from judgments.pages import api, frame_entry, practice, reporting, trying, visit_entry
 from judgments.pages import worker as worker_pages
 
 app_name = "judging"
@@ -31,6 +31,8 @@ urlpatterns = [
     path("c/<str:link>/declined/", worker_pages.declined, name="declined"),
     path("m/<str:link>/declined/", frame_entry.declined_in_frame, name="declined_in_frame"),
     path("m/<str:link>/<int:number>/", frame_entry.arrive, name="arrive"),
+    path("p/<str:link>/", visit_entry.arrive, name="visit"),
+    path("p/<str:link>/declined/", visit_entry.declined, name="visit_declined"),
     path("w/<str:token>/", worker_pages.home, name="home"),
     path("w/<str:token>/consent/", worker_pages.consent, name="consent"),
     path("w/<str:token>/next/", worker_pages.take, name="take"),

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core import signing
 from django.db.models import Count, F, Q, Sum
@@ -34,14 +35,17 @@ from judgments.pages.example import worked_example
 from judgments.pages.framing import allow_frame, expiring_in_frame, in_platforms_frame, platform_of, submit_host
 from judgments.practising import standing_at
 from judgments.reports import LONGEST_NOTE
+from platforms.adapter import Ending
 from platforms.models import Publication
+from platforms.registry import adapter_of
 from pools.models import Campaign
 from pools.practice import practice_pairs_of, right_needed
-from tasks import links
+from tasks import links, outside_panels
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.default_texts import default_consent, default_words
-from tasks.models import Assignment, ConsentText, Worker
+from tasks.models import Assignment, ConsentText, OutsidePanel, Worker
+from tasks.outside_panels import Visitor
 from tasks.practice import Standing, practice_minutes
 
 _SHOWN = "bestknown.shown"
@@ -61,14 +65,17 @@ def preview(request: HttpRequest, link: str) -> HttpResponse:
     """What the work is, before anything is agreed or stored. A worker who has been here before is "
     "redirected to their home page."""
     campaign = _campaign(request, link)
-    worker = _worker_in_cookie(request, campaign)
+    visitor = outside_panels.visitor_of(campaign, request.GET)
+    worker = None if visitor else _worker_in_cookie(request, campaign)
+    if visitor is not None and (begun := _begun(visitor)):
+        return begun
     if worker is not None and task_selectors.has_consented(worker, campaign):
         return see_other("judging:home", links.home_token(worker, campaign))
     context = {
         "task": offer_context(campaign),
         "example": worked_example(campaign),
         "open": campaign.state == Campaign.State.OPEN,
-        "start_url": reverse("judging:join", args=[link]),
+        "start_url": reverse("judging:join", args=[link]) + _ids(visitor),
     }
     return render(request, "judgments/pages/preview.html", context)
 
@@ -86,7 +93,8 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
     if campaign.state != Campaign.State.OPEN:
         return see_other("judging:preview", link)
     text = task_selectors.current_consent(campaign)
-    known = _worker_in_cookie(request, campaign)
+    visitor = outside_panels.visitor_of(campaign, request.GET)
+    known = None if visitor else _worker_in_cookie(request, campaign)
     if request.method != "POST":
         if known is not None and task_selectors.has_consented(known, campaign):
             return see_other("judging:home", links.home_token(known, campaign))
@@ -94,8 +102,8 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
         context = {
             "task": offer_context(campaign),
             "consent": consent_context(campaign),
-            "post_url": f"{reverse('judging:join', args=[link])}?form={form}",
-            "decline_url": reverse("judging:declined", args=[link]),
+            "post_url": f"{reverse('judging:join', args=[link])}{_ids(visitor, form=form)}",
+            "decline_url": reverse("judging:declined", args=[link]) + _ids(visitor),
         }
         return render(request, "judgments/pages/consent.html", context)
     if getattr(request, "limited", False):
@@ -103,11 +111,16 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
     try:
         form = signing.loads(request.GET.get("form", ""), salt=_JOIN, max_age=60 * 60 * 24)
     except signing.BadSignature:
-        return see_other("judging:join", link)
+        return _see_consent(link, visitor)
     if text is None:
         raise Refused(_("The work has not started yet. Please come back later."))
     if not was_shown(text, request):
-        return see_other("judging:join", link)
+        return _see_consent(link, visitor)
+    if visitor is not None:
+        visit = outside_panels.visit_begin(visitor=visitor, text=text, at=timezone.now())
+        if visit.assignment is None:
+            return see_other("judging:home", links.home_token(visit.worker, campaign))
+        return see_other("judging:instructions", links.assignment_token(visit.assignment))
     worker = known or task_services.worker_join(campaign=campaign, form=form)
     task_services.consent_give(worker=worker, text=text)
     token = links.home_token(worker, campaign)
@@ -128,7 +141,36 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
 @require_safe
 def declined(request: HttpRequest, link: str) -> HttpResponse:
     """The page for a visitor who did not agree. Nothing was stored."""
-    return render(request, "judgments/pages/declined.html", {"task": task_context(_campaign(request, link))})
+    campaign = _campaign(request, link)
+    panel = outside_panels.panel_of(campaign)
+    context = {
+        "task": task_context(campaign),
+        "exit": None if panel is None else outside_panels.exit_without_consent(panel),
+    }
+    return render(request, "judgments/pages/declined.html", context)
+
+
+def _begun(visitor: Visitor) -> HttpResponse | None:
+    """Where a session goes on that has a HIT."""
+    visit = outside_panels.visit_of(visitor)
+    if visit is None or visit.assignment is None:
+        return None
+    return see_other("judging:instructions", links.assignment_token(visit.assignment))
+
+
+def _ids(visitor: Visitor | None, **more: str) -> str:
+    """The query of an address, with the ids that somebody came with."""
+    values = dict(more)
+    if visitor is not None:
+        panel: OutsidePanel = visitor.panel
+        values = {panel.person_parameter: visitor.person, panel.session_parameter: visitor.session} | values
+    return f"?{urlencode(values)}" if values else ""
+
+
+def _see_consent(link: str, visitor: Visitor | None) -> HttpResponse:
+    response = HttpResponseRedirect(reverse("judging:join", args=[link]) + _ids(visitor))
+    response.status_code = 303
+    return response
 
 
 @never_cache
@@ -151,6 +193,7 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
         "take_url": reverse("judging:take", args=[token]),
         "available": not reason,
         "none_reason": reason,
+        "exit": None if assignment else outside_panels.exit_of_worker(worker, campaign),
         "listing": listing,
         "receipts": [receipt_context(done, done.item_count) for done in listing.page],
         "total_owed": local_dollars(finished.aggregate(total=Sum("owed", default=Decimal(0)))["total"]),
@@ -308,10 +351,12 @@ def done(request: HttpRequest, assignment: Assignment, token: str) -> HttpRespon
     if assignment.finished_at is None:
         return see_other("judging:instructions", token)
     publication = platform_of(assignment)
-    home_url = _home_of(assignment) if publication is None else ""
+    way_out = outside_panels.exit_of(assignment) if publication is None else way_back_from(assignment, publication)
+    home_url = _home_of(assignment) if publication is None and way_out is None else ""
     context = done_context(assignment, assignment.items.count(), home_url=home_url, publication=publication)
     context |= {
         "not_used": _not_used(assignment),
+        "exit": way_out,
         "notes": assignment.notes.order_by("id"),
         "note_url": reverse("judging:note", args=[token]),
         "longest_note": LONGEST_NOTE,
@@ -630,8 +675,12 @@ def _leaving_returns(publication: Publication, answered: int) -> bool:
     return not answered or publication.pay == Publication.Pay.RETURN_AND_COMPENSATE
 
 
-def _submission(assignment: Assignment, publication: Publication) -> dict[str, str]:
-    """The form by which a platform learns that the work is done. It may be sent again: the platform takes it once."""
+def _submission(assignment: Assignment, publication: Publication) -> dict[str, str] | None:
+    """The form by which a platform learns that the work is done. It may be sent again: the platform takes it once. None
+    where a code says so instead.
+    """
+    if not submit_host(publication):
+        return None
     bonus = assignment.owed - publication.listed
     return {
         "action": f"{submit_host(publication)}/mturk/externalSubmit",
@@ -641,6 +690,16 @@ def _submission(assignment: Assignment, publication: Publication) -> dict[str, s
         "reward": local_dollars(publication.listed),
         "bonus": local_dollars(bonus) if bonus > 0 else "",
     }
+
+
+def way_back_from(assignment: Assignment, publication: Publication) -> outside_panels.Exit | None:
+    """Where a worker goes who came to us from a platform, and not in its frame, and the code for how the work ended."""
+    ending = Ending.FINISHED
+    if assignment.state == Assignment.State.LEFT and _leaving_returns(publication, assignment.judged):
+        ending = Ending.LEFT
+    elif assignment.verdict == Assignment.Verdict.EXCLUDED:
+        ending = Ending.FAILED
+    return adapter_of(publication).exit_of(publication, ending)
 
 
 def _home_of(assignment: Assignment) -> str:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
+import json
+import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO
 
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import staticfiles_storage
+from django.core.files import File
+from django.core.files.storage import default_storage
 from django.template.loader import render_to_string
 
 from leaderboards.models import Season, SeasonFile
-from leaderboards.public import board_page, figures
+from leaderboards.public import board_page, figures, versions
 from leaderboards.public.data import board_json, content, entries_csv, scores_text
-from leaderboards.public.reading import Published
+from leaderboards.public.reading import Published, dev_groups
 
 STYLES = ("css/tokens.css", "css/components.css", "css/boards.css", "img/mark.svg")
 _TOO_LARGE = (SeasonFile.Part.DEV_CANDIDATES, SeasonFile.Part.EVAL_CANDIDATES)  # the board's page of files has them
+KEPT = timedelta(days=1)  # of zips that are no longer what the board is: somebody may be reading one
 _WHEN = (1980, 1, 1, 0, 0, 0)  # of every file: the same board gives the same zip
 _README = """{name}
 
@@ -32,6 +39,7 @@ scores-dev.txt     run measure topic value: what is shown of the scores, topic "
 scores-eval.txt    the same on the hidden queries
 looks.csv          how many answers of the release rule were shown, by month
 policy/            each version of the policy
+versions/          each version of the preference qrels: those of dev, what changed and why, and the order on it
 season-*/          queries and qrels; those of eval once the organizers publish them
 figures/           scores over time, dev against eval, and their gap
 SHA256SUMS         of all other files: sha256sum --check SHA256SUMS
@@ -60,37 +68,69 @@ def public_files(season: Season) -> list[SeasonFile]:
     return [file for file in season.files.order_by("part") if file.part not in hidden]
 
 
-def write_archive(board: Published, to: IO[bytes]) -> None:
-    """Write the zip. The same board gives the same bytes."""
-    sums = []
-    with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, blocks in _files(board):
-            digest = hashlib.sha256()
-            with archive.open(_member(name), "w") as member:
-                for block in blocks:
-                    digest.update(block)
-                    member.write(block)
-            sums.append(f"{digest.hexdigest()}  {name}\n")
-        with archive.open(_member("SHA256SUMS"), "w") as member:
-            member.write("".join(sums).encode())
+class Archive:
+    """The zip of a board at a moment: the same board gives the same bytes.
+
+    Once packed it is stored, by a digest of all that it holds, and whoever asks next gets that. What changes the board,
+    such as an embargo that ends, changes the digest.
+    """
+
+    def __init__(self, board: Published) -> None:
+        self._small = dict(_small_files(board))
+        self._large = [
+            (f"season-{season.number}/{Path(file.name).name}", file)
+            for season in board.seasons
+            for file in public_files(season)
+            if file.part not in _TOO_LARGE
+        ]
+        sums = [(name, hashlib.sha256(content).hexdigest()) for name, content in self._small.items()]
+        sums += [(name, file.sha256) for name, file in self._large]
+        self.digest = hashlib.sha256(json.dumps(sums).encode()).hexdigest()
+        self._folder = f"boards/archives/{board.board.pk}"
+
+    def open(self, at: datetime) -> IO[bytes]:
+        """The zip as a file. If it has to be packed, those of the board that are older than a day go."""
+        name = f"{self._folder}/{self.digest}.zip"
+        if not default_storage.exists(name):
+            with tempfile.SpooledTemporaryFile(max_size=8 << 20) as packed:
+                self.write(packed)
+                packed.seek(0)
+                stored = default_storage.save(name, File(packed))
+            if stored != name:  # somebody else stored the same meanwhile
+                default_storage.delete(stored)
+            for other in default_storage.listdir(self._folder)[1]:
+                path = f"{self._folder}/{other}"
+                if path != name and default_storage.get_modified_time(path) < at - KEPT:
+                    default_storage.delete(path)
+        return default_storage.open(name)
+
+    def write(self, to: IO[bytes]) -> None:
+        """Pack it."""
+        sums = []
+        with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, blocks in self._files():
+                digest = hashlib.sha256()
+                with archive.open(_member(name), "w") as member:
+                    for block in blocks:
+                        digest.update(block)
+                        member.write(block)
+                sums.append(f"{digest.hexdigest()}  {name}\n")
+            with archive.open(_member("SHA256SUMS"), "w") as member:
+                member.write("".join(sums).encode())
+
+    def _files(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """Every file but the sums, as blocks, in order."""
+        for name, written in self._small.items():
+            yield name, iter([written])
+        for name, file in self._large:
+            with file.file.open("rb") as opened:
+                yield name, opened.chunks()
 
 
 def _member(name: str) -> zipfile.ZipInfo:
     info = zipfile.ZipInfo(name, _WHEN)
     info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
     return info
-
-
-def _files(board: Published) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """Every file but the sums, as blocks, in order."""
-    for name, written in _small_files(board):
-        yield name, iter([written])
-    for season in board.seasons:
-        for file in public_files(season):
-            if file.part in _TOO_LARGE:
-                continue
-            with file.file.open("rb") as opened:
-                yield f"season-{season.number}/{Path(file.name).name}", opened.chunks()
 
 
 def _small_files(board: Published) -> Iterator[tuple[str, bytes]]:
@@ -102,9 +142,12 @@ def _small_files(board: Published) -> Iterator[tuple[str, bytes]]:
     yield "index.html", page(board)
     for part in ("dev", "eval"):
         yield f"scores-{part}.txt", scores_text(board, part)
+    if groups := _groups(board):
+        yield "groups.csv", groups
     yield "looks.csv", _looks(board)
     for policy in board.board.policies.filter(begins_at__lte=board.at).order_by("number"):
         yield f"policy/{policy.number}.txt", f"From {policy.begins_at:%Y-%m-%d} on\n\n{policy.text}\n".encode()
+    yield from _versions(board)
     for season in board.seasons:
         entries = board.of_season(season.name)
         drawings = {
@@ -119,6 +162,50 @@ def _small_files(board: Published) -> Iterator[tuple[str, bytes]]:
         found = finders.find(name)
         assert isinstance(found, str), name
         yield staticfiles_storage.url(name).lstrip("/"), Path(found).read_bytes()
+
+
+def _versions(board: Published) -> Iterator[tuple[str, bytes]]:
+    """Each version of the preference qrels: the dev qrels, what changed, and the order of the entries on it."""
+    listed = versions.summaries(board.board)
+    if not listed:
+        return
+    head = ["version", "made", "why", "answers", "added", "changed", "challengers", "won"]
+    rows = [[one.version.number, one.version.made_at.isoformat(), one.version.why, *one[1:]] for one in listed]
+    yield "versions/versions.csv", _csv(head, rows)
+    for one in listed:
+        folder = f"versions/{one.version.number}"
+        yield f"{folder}/dev-qrels.txt", "".join(versions.dev_qrels(board.board, one.version)).encode()
+        changes = versions.changes_of(board.board, one.version)
+        rows = [[change.qid, " ".join(change.before), " ".join(change.after)] for change in changes]
+        yield f"{folder}/changes.csv", _csv(["query", "before", "after"], rows)
+        rows = [
+            [order.season.name, own.rank or "", own.before or "", own.entry.id, own.entry.run_id,
+             own.printed_dev, own.printed_eval]
+            for order in versions.order_on(board, one.version)
+            for own in order.placed
+        ]  # fmt: skip
+        yield f"{folder}/order.csv", _csv(["season", "rank", "rank_before", "id", "run", "dev", "eval"], rows)
+
+
+def _groups(board: Published) -> bytes:
+    """The dev scores of entries on groups of queries; empty where no season has any."""
+    grouped = {season.name for season in board.seasons if season.files.filter(part=SeasonFile.Part.DEV_GROUPS).exists()}
+    rows = [
+        [season, entry.id, one.group, one.queries, score]
+        for season in sorted(grouped)
+        for entries in [board.of_season(season)]
+        for one in dev_groups(board, *entries)
+        for entry, score in zip(entries, one.scores, strict=True)
+        if score
+    ]
+    return _csv(["season", "id", "group", "queries", "dev"], rows) if rows else b""
+
+
+def _csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerows([head, *rows])
+    return file.getvalue().encode()
 
 
 def _looks(board: Published) -> bytes:

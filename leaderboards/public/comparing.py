@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evaluation.boards.bands import paired_p
 from leaderboards import artifacts
 from leaderboards.models import Part, Score
-from leaderboards.public.reading import Published, Shown
+from leaderboards.public.reading import Published, Shown, bests
 
 LEVEL = 0.05
 
@@ -42,7 +42,7 @@ def compare_dev(board: Published, one: Shown, other: Shown) -> Outcome | None:
     scores, others = _per_query(board, one), _per_query(board, other)
     if scores is None or others is None or len(scores) != len(others) or not len(scores):
         return None
-    differences = scores - others
+    differences = np.round(scores - others, 12)  # what is equal but for rounding is equal
     return Outcome(
         better=int((differences > 0).sum()),
         equal=int((differences == 0).sum()),
@@ -56,12 +56,8 @@ def best_before(board: Published, entry: Shown) -> Shown | None:
     """The entry that had the highest printed eval score when this one came; None for the first, or without a score."""
     if entry.eval is None:
         return None
-    earlier = [
-        one
-        for one in board.of_season(entry.season)
-        if one.eval is not None and not one.section and one.id != entry.id and one.day < entry.day
-    ]
-    return max(earlier, key=lambda one: (one.eval or 0, -one.day.toordinal()), default=None)
+    before = bests(one for one in board.of_season(entry.season) if one.arrived < entry.arrived)
+    return before[-1] if before else None
 
 
 def _per_query(board: Published, entry: Shown) -> NDArray[np.float64] | None:

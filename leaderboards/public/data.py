@@ -5,16 +5,31 @@ from __future__ import annotations
 import csv
 import io
 import json
+from decimal import Decimal
 from typing import Any
 
+from evaluation.boards.checking import COSTS, HARDWARE
 from leaderboards.public import board_page
 from leaderboards.public.reading import POST_HOC, WITHDRAWN, Published, Shown
 
 FORMAT = 1
+AT_ONCE = 160  # entries on the page before somebody asks for the rest
 FIELDS = (
     *("season", "section", "rank", "mark", "id", "run", "date", "description", "team", "paper", "code", "type"),
-    *("dev", "eval", "note", "origin", "link"),
+    *("dev", "eval", "note", "origin", "link", "named", "variant_of"),
+    *COSTS,
+    *HARDWARE,
 )
+# What costs are called, with their units, and the hardware that each was measured on.
+COST_NAMES = {
+    "parameters": "Parameters",
+    "training_hours": "Training, hours",
+    "query_latency_ms": "Latency, ms",
+    "index_gigabytes": "Index, GB",
+    "energy_kwh": "Energy, kWh",
+}
+ON = {"training_hours": ("training_hardware", "Trained on"), "query_latency_ms": ("query_hardware", "Measured on")}
+ALL_COSTS = "costs"
 
 
 def board_data(board: Published) -> dict[str, Any]:
@@ -22,11 +37,17 @@ def board_data(board: Published) -> dict[str, Any]:
     row, policy = board.board, board.policy
     measure = row.ranking_measure
     links = [
-        ["Over time", "time"], ["Compare two entries", "compare"], ["Versions of the qrels", "versions/"],
-        ["Policy", "policy"], ["Files and numbers", "files"], ["Take part", f"/leaderboards/at/{row.slug}/"],
-        ["News (Atom)", "feed.atom"], ["Embed", "embedding"], ["Everything as a zip", "board.zip"],
+        ["Over time", "time"], ["Certainty", "order"], ["Compare two entries", "compare"],
+        ["Versions of the qrels", "versions/"],
+        ["Policy", "policy"], ["Files", "files"], ["Take part", f"/leaderboards/at/{row.slug}/"],
+        ["News (Atom)", "feed.atom"], ["Embed", "embedding"], ["All as a zip", "board.zip"],
     ]  # fmt: skip
     seasons = [season.name for season in board.seasons] or [""]
+    told = [name for name in COSTS if any(name in entry.costs for entry in board.entries)]
+    if told:
+        links.insert(1, ["Costs", "costs"])
+    more = {name: [[name, COST_NAMES[name]], *([list(ON[name])] if name in ON else [])] for name in told}
+    choices = [["", "none"], [ALL_COSTS, "all"], *([name, COST_NAMES[name]] for name in told)]
     return {
         "format": FORMAT,
         "slug": row.slug,
@@ -40,15 +61,19 @@ def board_data(board: Published) -> dict[str, Any]:
         "release_rule": policy.release_rule,
         "seasons": seasons,
         "sections": ["", POST_HOC, WITHDRAWN],
+        "at_once": AT_ONCE,
         "columns": [
             ["rank", "Rank"], ["mark", "Mark"], ["date", "Date"], ["description", "Description"], ["team", "Team"],
             ["paper", "Paper"], ["code", "Code"], ["type", "Type"],
             ["dev", f"{measure} dev"], ["eval", f"{measure} eval"],
         ],
+        "more": more | {ALL_COSTS: [column for columns in more.values() for column in columns]},
+        "numbers": list(COSTS),
         "filters": [
             ["type", "Type", [["", "all"], *([name, name] for name in row.types)]],
             ["mark", "Mark", [["", "any"], ["trophy", "best when it came"], ["baseline", "baseline"]]],
             *([["season", "Season", [[name, name] for name in seasons]]] if len(seasons) > 1 else []),
+            *([["show", "Costs", choices]] if told else []),
         ],
         "facts": facts(board),
         "links": links,
@@ -69,6 +94,7 @@ def facts(board: Published) -> list[list[str]]:
         ["Under embargo", sum(entry.is_hidden for entry in entries)],
         ["Last activity", max(changes, default=board.board.created_at)],
     ]
+    found += season_facts(board)
     for type_ in board.board.types:
         best = best_of_type(board, type_)
         if best is not None:
@@ -76,6 +102,18 @@ def facts(board: Published) -> list[list[str]]:
     if board.overdue:
         found.append(["Waiting longer than promised", board.overdue])
     return [[str(name), f"{value:%Y-%m-%d}" if hasattr(value, "strftime") else str(value)] for name, value in found]
+
+
+def season_facts(board: Published) -> list[list[object]]:
+    """When the newest season ends or ended; and whether the next waits for its queries."""
+    closes_at = board.seasons[0].closes_at if board.seasons else None
+    if closes_at is not None:
+        return [["Season ended" if closes_at <= board.at else "Season ends", closes_at]]
+    due = board.board.season_due(board.at)
+    if due is None:
+        return []
+    waits: list[object] = ["Next season", f"due since {due:%Y-%m-%d}, waits for its queries"]
+    return [["Season runs until", due] if due > board.at else waits]
 
 
 def best_of_type(board: Published, type_: str) -> Shown | None:
@@ -95,13 +133,13 @@ def notes(board: Published) -> list[str]:
     ]
     if board.policy.release_rule != "plain":
         said.append(
-            "The release rule shows a new score only where it is a gain over the team’s own best by more than chance "
-            "explains; the policy says how."
+            "The release rule shows a new score only where it is a gain over what the team was shown before by more "
+            "than chance explains; the policy says how."
         )
     if any(entry.is_imported for entry in board.entries):
         said.append("Scores of imported entries are as published; their level is not compared between dev and eval.")
     if any(entry.is_hidden for entry in board.entries):
-        said.append("Anonymous entries are under an embargo, and are revealed by themselves when it ends.")
+        said.append("Anonymous entries are under an embargo, and are revealed automatically when it ends.")
     return said
 
 
@@ -127,18 +165,31 @@ def entry_data(board: Published) -> list[dict[str, str]]:
             "note": note(entry, names),
             "origin": "imported" if entry.is_imported else "",
             "link": entry.link,
+            "named": entry.named,
+            "variant_of": entry.variant_of,
+            **{name: entry.costs.get(name, "") for name in (*COSTS, *HARDWARE)},
         }
         for entry in board.entries
     ]
+
+
+def cost_lines(entry: Shown) -> list[tuple[str, str]]:
+    """What an entry tells of its costs: names with units, and values."""
+    names = [pair for name, label in COST_NAMES.items() for pair in ((name, label), ON.get(name, ("", "")))]
+    return [(label, cost_text(entry.costs[name], name)) for name, label in names if name in entry.costs]
+
+
+def cost_text(value: str, name: str) -> str:
+    """A cost as people read it: with commas between thousands. Hardware as it is."""
+    return f"{Decimal(value):,f}" if name in COSTS else value
 
 
 def note(entry: Shown, names: dict[str, str]) -> str:
     """What is said under an entry's description."""
     said = []
     if entry.gains_nothing:
-        said.append(
-            f"no gain over {names[entry.repeats]}" if entry.repeats in names else "no gain over its team’s best"
-        )
+        over = names.get(entry.repeats, "an earlier entry of the same people")
+        said.append(f"no gain over {over}")
     if entry.withdrawn_on:
         said.append(f"withdrawn on {entry.withdrawn_on}")
     if entry.flag:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from html import escape
+from math import log10
 
-from leaderboards.public.reading import Shown
+from evaluation.boards.fronts import pareto_front
+from leaderboards.public.reading import Shown, bests
 
 WIDTH, HEIGHT = 640, 320  # in CSS pixels, of the whole figure
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 12, 40  # for the words at the edges
@@ -36,23 +38,24 @@ class Axis:
 def over_time(entries: Sequence[Shown], word: str = "") -> str:
     """Eval scores over time, the best so far as a line (Lin et al. 2022, figure 2). Empty without a score.
 
-    Entries whose description has the word, whatever its case, are squares, unless they are under embargo.
+    What was withdrawn is drawn, since the line goes through it; what came after the season ended is not. Entries whose
+    description has the word, whatever its case, are squares, unless they are under embargo.
     """
-    scored = sorted((entry for entry in entries if entry.eval is not None and not entry.withdrawn_on), key=_day)
+    scored = sorted(
+        (entry for entry in entries if entry.eval is not None and not entry.is_post_hoc), key=lambda one: one.arrived
+    )
     if not scored:
         return ""
     days, scores = _days(scored), _scores([_value(entry.eval) for entry in scored])
-    drawn, path, best = [], "", -1.0
-    for entry in scored:
-        x, value = days.at(_day(entry)), _value(entry.eval)
-        if value > best:
-            path += f"M{x} {scores.at(value)}" if not path else f"H{x}V{scores.at(value)}"
-            best = value
+    path, best = "", bests(scored)
+    for entry in best:
+        x, y = days.at(_day(entry)), scores.at(_value(entry.eval))
+        path += f"H{x}V{y}" if path else f"M{x} {y}"
     path += f"H{WIDTH - _RIGHT}"
-    for entry in scored:
-        drawn.append(_point(entry, days.at(_day(entry)), scores.at(_value(entry.eval)), has_word(entry, word)))
-    best_entry = max(scored, key=lambda entry: _value(entry.eval))
-    text = f"{len(scored)} entries with an eval score by date; the best so far ends at {best_entry.printed_eval}."
+    drawn = [
+        _point(entry, days.at(_day(entry)), scores.at(_value(entry.eval)), has_word(entry, word)) for entry in scored
+    ]
+    text = f"{len(scored)} entries with an eval score by date; the best so far ends at {best[-1].printed_eval}."
     return _figure(
         "over-time",
         "Scores over time",
@@ -96,6 +99,61 @@ def gaps(entries: Sequence[Shown]) -> str:
         f"Eval less dev score of {len(both)} entries by date, from {min(differences):+.3f} to {max(differences):+.3f}."
     )
     return _figure("gaps", "Eval less dev over time", text, [_grid(up, across=True), _years(days), zero, *points])
+
+
+def against_cost(entries: Sequence[Shown], cost: str, label: str) -> str:
+    """Eval score against what a run costs, with the line of those that no other beats. Empty without such an entry.
+
+    `cost` is one of COSTS. From 0 on the scale is even; where all costs are above, it is of powers of ten.
+    """
+    found = with_cost(entries, cost)
+    if not found:
+        return ""
+    costs = [float(entry.costs[cost]) for entry in found]
+    is_log = min(costs) > 0
+    places = [log10(value) for value in costs] if is_log else costs
+    room = max((max(places) - min(places)) * 0.06, 0.1 if is_log else max(places) * 0.06 or 1.0)
+    across = Axis(min(places) - room, max(places) + room, _LEFT, WIDTH - _RIGHT)
+    up = _scores([_value(entry.eval) for entry in found])
+    path = ""
+    for entry in front(entries, cost):
+        place = float(entry.costs[cost])
+        x, y = across.at(log10(place) if is_log else place), up.at(_value(entry.eval))
+        path += f"H{x}V{y}" if path else f"M{x} {y}"
+    path += f"H{WIDTH - _RIGHT}"
+    lines = ""
+    for value in sorted({min(places), (min(places) + max(places)) / 2, max(places)}):
+        at = across.at(value)
+        lines += f'<path class="grid" d="M{at} {_TOP}V{HEIGHT - _BOTTOM}"/>'
+        lines += _label(at, HEIGHT - _BOTTOM + 18, short(10**value if is_log else value), "middle")
+    points = [
+        _point(entry, across.at(place), up.at(_value(entry.eval)), False)
+        for entry, place in zip(found, places, strict=True)
+    ]
+    text = f"Eval score against {label} of {len(found)} entries; on the line are those that no other beats."
+    scale = f"{label}, in powers of ten" if is_log else label
+    labels = _label(WIDTH / 2, HEIGHT - 4, scale, "middle")
+    drawn = [_grid(up, across=True), lines, labels, f'<path class="best" d="{path}"/>', *points]
+    return _figure("cost", f"Score against {label}", text, drawn)
+
+
+def with_cost(entries: Iterable[Shown], cost: str) -> list[Shown]:
+    """The entries that show an eval score, tell a cost, and were not withdrawn, in their order."""
+    return [entry for entry in entries if entry.eval is not None and cost in entry.costs and not entry.withdrawn_on]
+
+
+def front(entries: Iterable[Shown], cost: str) -> list[Shown]:
+    """Those of them that no other beats in score and cost (the Pareto front), by rising cost."""
+    found = with_cost(entries, cost)
+    return [found[at] for at in pareto_front([(float(one.costs[cost]), _value(one.eval)) for one in found])]
+
+
+def short(value: float) -> str:
+    """A number in three figures: 0.5, 12, 340 k, 1.5 M, 7 G."""
+    for size, letter in ((1e15, " P"), (1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if value >= size:
+            return f"{value / size:.3g}{letter}"
+    return f"{value:.3g}"
 
 
 def of_teams(entries: Iterable[Shown], most: int = 20) -> list[tuple[str, int, float]]:
@@ -177,7 +235,8 @@ def _point(entry: Shown, x: float, y: float, is_marked: bool) -> str:
     """A circle for an entry, a diamond for a baseline, a square for one with the word; filled if it was the best."""
     kind = "baseline" if entry.mark == "baseline" else "trophy" if entry.mark == "trophy" else "other"
     scores = f"dev {entry.printed_dev or '–'}, eval {entry.printed_eval or '–'}"
-    title = f"<title>{escape(entry.description)}, {entry.day}: {scores}</title>"
+    gone = ", withdrawn" if entry.withdrawn_on else ""
+    title = f"<title>{escape(entry.description)}, {entry.day}: {scores}{gone}</title>"
     if is_marked:
         return f'<rect class="point marked {kind}" x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8">{title}</rect>'
     if kind == "baseline":

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
 from typing import NamedTuple
 
-from evaluation.boards.entries import Entry, Summary, summarize
+from evaluation.boards.entries import Entry, Summary, rounded, summarize
 from evaluation.boards.gaps import Trend, gap_trend
-from leaderboards.models import SeasonFile
+from leaderboards.models import Score, SeasonFile
 from leaderboards.public.archive import public_files
-from leaderboards.public.reading import Published, Shown
+from leaderboards.public.reading import Published, Shown, bests
 
 
 class Step(NamedTuple):
@@ -20,15 +22,31 @@ class Step(NamedTuple):
 
 
 def steps(entries: Sequence[Shown]) -> list[Step]:
-    """The trophies of a season, newest first."""
-    best, found = None, []
-    for entry in sorted(entries, key=lambda one: one.day):
-        score = entry.eval
-        if score is None or entry.section or (best is not None and score <= best):
-            continue
-        found.append(Step(entry, "" if best is None else f"+{score - best}"))
-        best = score
-    return found[::-1]
+    """The entries of a season that were the best when they came, newest first."""
+    found = bests(entries)
+    gains = [f"+{(one.eval or 0) - (last.eval or 0)}" for last, one in pairwise(found)]
+    return [Step(entry, gain) for entry, gain in zip(found, ["", *gains], strict=False)][::-1]
+
+
+class Added(NamedTuple):
+    """The dev score of an imported entry's run, added later, and how it differs from the published number, if any."""
+
+    score: str
+    difference: str
+
+
+def added_run(board: Published, entry: Shown) -> Added | None:
+    """What the dev run of an imported entry scores here, in printed places; None without one."""
+    if not entry.is_imported:
+        return None
+    rows = Score.objects.filter(
+        submission__public_id=entry.id, part="dev", measure=board.board.ranking_measure, version=None
+    )
+    scores = {row.origin: rounded(Fraction(row.fraction)) for row in rows}
+    here, there = scores.get(Score.Origin.COMPUTED), scores.get(Score.Origin.PUBLISHED)
+    if here is None:
+        return None
+    return Added(str(here), "" if there is None else f"{here - there:+}")
 
 
 class Gaps(NamedTuple):

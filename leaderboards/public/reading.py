@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from typing import NamedTuple
 
 from django.db.models import Prefetch, Q
 
-from evaluation.boards.entries import Entry, Mark, ordered, ranks, rounded, trophies
+from evaluation.boards import entries as board_entries
+from evaluation.boards.checking import COSTS, HARDWARE, plain_cost
+from evaluation.boards.entries import Entry, Mark, ordered, ranks, rounded
 from leaderboards.models import Board, Part, PolicyVersion, Score, Season, Submission
+from leaderboards.selectors import root
 
 ANONYMOUS = "Anonymous"
 FLAG_UNDER_EMBARGO = "the organizers’ reason is shown when the embargo ends"
@@ -24,21 +30,30 @@ class Shown:
     """An entry as anybody may see it.
 
     `id` is random and stays; `run_id` and everything that says whose it is are empty, or Anonymous, under embargo.
+    `team` is the team as the organizers confirmed it, and `named` what its metadata say of whose it is, where that says
+    something else; of an imported entry `team` is what was published.
     `dev`, `eval`: scores in their printed places, None where there is none or none is shown. `gains_nothing`: the
-    release rule shows no score, and `repeats` is the id of its team's entry that it is no gain over, unless an embargo
-    hides whose either is. `rank` is 0 without one. `changed_at`: when what is shown of it last changed.
+    release rule shows no score, and `repeats` is the id of the entry that it is no gain over, unless an embargo
+    hides whose either is. `rank` is 0 without one. `changed_at`: when what is shown of it last changed. `arrived`: when
+    it came by the clock of this server, then its key; all that depends on order goes by it, and no page shows it.
+    `variant_of`: the run from which it differs in small settings only, by its metadata; empty where either is hidden.
+    `costs`: what its metadata tell of COSTS, as plain decimals, and of HARDWARE; none under embargo.
     """
 
     id: str
     run_id: str
     season: str
+    arrived: tuple[datetime, int]
     day: date
     type: str
     description: str
     team: str
+    named: str
     paper: str
     code: str
     link: str
+    variant_of: str
+    costs: Mapping[str, str]
     flag: str
     mark: str
     rank: int
@@ -94,6 +109,15 @@ class Published:
         return next((entry for entry in self.entries if entry.id == public_id), None)
 
 
+def matching(board: Published, text: str) -> list[Shown]:
+    """The entry that goes by an id, whatever its case; else those with the text in run id, description or team."""
+    word = text.casefold()
+    exact = [entry for entry in board.entries if word in (entry.id, entry.run_id.casefold())]
+    return exact or [
+        entry for entry in board.entries if word in f"{entry.run_id}\n{entry.description}\n{entry.team}".casefold()
+    ]
+
+
 def printed(score: Fraction | None) -> str:
     """A score in three places, half up; nothing for none."""
     return "" if score is None else str(rounded(score))
@@ -104,7 +128,7 @@ def published(board: Board, at: datetime) -> Published:
     measure = board.ranking_measure
     rows = (
         board.submissions.filter(Q(state="published") | Q(state="withdrawn", published_at__isnull=False))
-        .select_related("season", "release__reference")
+        .select_related("season", "release__reference", "team__merged_into__merged_into")
         .prefetch_related(
             Prefetch(
                 "scores", Score.objects.filter(measure=measure, version=None).order_by("pk"), to_attr="shown_scores"
@@ -113,12 +137,73 @@ def published(board: Board, at: datetime) -> Published:
         .order_by("arrived_at", "pk")
     )
     seasons = list(board.seasons.filter(opens_at__lte=at).order_by("-number"))
-    arrived = [_shown(row, at) for row in rows]
+    arrived = _without_hidden([_shown(row, at) for row in rows], {row.run_id for row in rows if row.is_hidden(at)})
     entries = [entry for season in seasons for entry in _listed([one for one in arrived if one.season == season.name])]
     policy = board.policy_at(at)
     waiting = board.submissions.filter(state="waiting").select_related("policy")
     overdue = sum(row.promised_at is not None and row.promised_at <= at for row in waiting)
     return Published(board, at, policy, seasons, entries, overdue)
+
+
+def _without_hidden(entries: list[Shown], hidden: Collection[str]) -> list[Shown]:
+    """The same, where none says that it is a variant of a run that is under embargo: its id is not to be known."""
+    secret = {run_id.casefold() for run_id in hidden}
+    return [replace(entry, variant_of="") if entry.variant_of.casefold() in secret else entry for entry in entries]
+
+
+def bests(entries: Iterable[Shown]) -> list[Shown]:
+    """The entries of a season that were the best when they came, by printed eval score, in order of arrival.
+
+    Baselines and entries that were withdrawn later count; what came after the season ended does not.
+    """
+    arrived = {one.id: one for one in sorted(entries, key=lambda one: one.arrived) if not one.is_post_hoc}
+    return [arrived[entry.key] for entry in board_entries.bests(map(_entry, arrived.values()))]
+
+
+def other_dev_scores(board: Published, entry: Shown) -> list[tuple[str, str]]:
+    """The entry's dev scores by the board's other measures, in the board's order. Those on eval are nobody's to see."""
+    rows = Score.objects.filter(
+        submission__board=board.board, submission__public_id=entry.id, part=Part.DEV, version=None,
+        origin=Score.Origin.COMPUTED, measure__in=board.board.measures[1:],
+    )  # fmt: skip
+    fractions = dict(rows.values_list("measure", "fraction"))
+    return [(name, printed(Fraction(fractions[name]))) for name in board.board.measures[1:] if fractions.get(name)]
+
+
+class GroupScores(NamedTuple):
+    """A group of dev queries, how many it has, and the printed mean of each entry on it (empty where it has none)."""
+
+    group: str
+    queries: int
+    scores: tuple[str, ...]
+
+
+def dev_groups(board: Published, *entries: Shown) -> list[GroupScores]:
+    """How entries of a season do on the groups of its dev queries by the ranking measure: the first entry's worst group
+    first, equal ones by name. Empty without entries, and where the season has no groups. One query.
+    """
+    rows = Score.objects.filter(
+        submission__board=board.board, submission__public_id__in=[entry.id for entry in entries], part=Part.DEV,
+        version=None, origin=Score.Origin.COMPUTED, measure=board.board.ranking_measure,
+    )  # fmt: skip
+    known = dict(rows.values_list("submission__public_id", "groups"))
+    own = [known.get(entry.id, {}) for entry in entries]
+    found = {group: score["queries"] for groups in own for group, score in groups.items()}
+
+    if not entries:
+        return []
+
+    def key(group: str) -> tuple[float, str]:
+        return (float(Fraction(own[0][group]["fraction"])) if group in own[0] else math.inf, group)
+
+    return [
+        GroupScores(
+            group,
+            found[group],
+            tuple(printed(Fraction(groups[group]["fraction"])) if group in groups else "" for groups in own),
+        )
+        for group in sorted(found, key=key)
+    ]
 
 
 def _shown(row: Submission, at: datetime) -> Shown:
@@ -139,17 +224,22 @@ def _shown(row: Submission, at: datetime) -> Shown:
     if row.embargo_until and not hidden:
         changed.append(datetime(row.embargo_until.year, row.embargo_until.month, row.embargo_until.day, tzinfo=UTC))
     closes_at = row.season.closes_at
+    team = row.team_words if row.team is None else str(root(row.team))
     return Shown(
         id=row.public_id,
         run_id="" if hidden else row.run_id,
         season=row.season.name,
+        arrived=(row.arrived_at, row.pk),
         day=row.arrived_at.astimezone(UTC).date(),
         type=row.type,
         description=ANONYMOUS if hidden else row.description,
-        team=ANONYMOUS if hidden else row.team_words,
+        team=ANONYMOUS if hidden else team,
+        named="" if hidden or row.team_words == team else row.team_words,
         paper="" if hidden else row.paper,
         code="" if hidden else row.code,
         link="" if hidden else row.link,
+        variant_of="" if hidden else _text_of(row.metadata, "variant_of"),
+        costs={} if hidden else _costs(row.metadata),
         flag=FLAG_UNDER_EMBARGO if hidden and row.flag else row.flag,
         mark="baseline" if row.is_baseline else "",
         rank=0,
@@ -168,13 +258,25 @@ def _shown(row: Submission, at: datetime) -> Shown:
     )
 
 
+def _text_of(metadata: Mapping[str, object], name: str) -> str:
+    value = metadata.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _costs(metadata: Mapping[str, object]) -> dict[str, str]:
+    told = {name: plain_cost(metadata.get(name)) for name in (*COSTS, *HARDWARE)}
+    return {
+        name: text for name, text in told.items() if text and (name in HARDWARE or not isinstance(metadata[name], str))
+    }
+
+
 def _listed(arrived: list[Shown]) -> list[Shown]:
     """One season's entries with marks and ranks, as the board lists them: ranked, unscored, post-hoc, withdrawn.
 
     A withdrawn entry has no rank, and nobody's trophy changes by it.
     """
     plain = {one.id: _entry(one) for one in arrived}
-    earned = trophies(plain[one.id] for one in arrived if not one.is_post_hoc)
+    earned = {one.id for one in bests(arrived) if one.mark != "baseline"}
     shown = {one.id: replace(one, mark="trophy") if one.id in earned else one for one in arrived}
     ranked = [one for one in shown.values() if not one.section]
     places = ranks(plain[one.id] for one in ranked)

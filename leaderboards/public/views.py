@@ -1,10 +1,10 @@
 """The pages of public boards. They are the same for everybody, and none tells whose an entry under embargo is."""
 
 import hashlib
-import tempfile
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
@@ -14,17 +14,22 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import get_conditional_response, patch_cache_control
 from django.utils.http import quote_etag
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
+from django_ratelimit.decorators import ratelimit
 
+from core.login import TooManyTries
 from core.roles import Right, may
+from evaluation.boards.checking import COSTS
 from evaluation.boards.packages import BoardTerms
-from leaderboards.models import Board
+from leaderboards import order_checks
+from leaderboards.models import Board, Part
 from leaderboards.public import archive, figures
 from leaderboards.public.comparing import best_before, compare_dev
-from leaderboards.public.data import entry_data
+from leaderboards.public.data import COST_NAMES, ON, cost_lines, cost_text, entry_data
 from leaderboards.public.feeds import feed
-from leaderboards.public.numbers import collection_facts, gap_numbers, steps
-from leaderboards.public.reading import Published, published
+from leaderboards.public.numbers import added_run, collection_facts, gap_numbers, steps
+from leaderboards.public.reading import Published, Shown, dev_groups, matching, other_dev_scores, published
 
 SECONDS = 60  # that a browser or proxy may keep a page
 _EMBEDDED = 10  # entries in a frame on another site
@@ -91,7 +96,9 @@ def entry(request: HttpRequest, shown: Published, key: str) -> HttpResponseBase:
     before = best_before(shown, found)
     context = {
         "board": shown.board, "entry": found, "row": row, "note": row["note"], "season": found.season,
+        "others": other_dev_scores(shown, found),
         "before": before, "outcome": None if before is None else compare_dev(shown, found, before),
+        "costs": cost_lines(found), "added": added_run(shown, found), "groups": dev_groups(shown, found),
         "address": f"{settings.SITE_URL}{reverse('boards:entry', args=[shown.board.slug, found.id])}",
     }  # fmt: skip
     return render(request, "leaderboards/public/entry.html", context)
@@ -116,15 +123,84 @@ def time(request: HttpRequest, shown: Published) -> HttpResponse:
 
 
 @of_board
+def costs(request: HttpRequest, shown: Published) -> HttpResponse:
+    """Eval score against one of the costs that entries tell, and which of them no other beats."""
+    told = [name for name in COSTS if any(name in entry.costs for entry in shown.entries)]
+    names = [one.name for one in shown.seasons]
+    season, cost = request.GET.get("season", ""), request.GET.get("cost", "")
+    season = season if season in names else next(iter(names), "")
+    cost = cost if cost in told else next(iter(told), "")
+    entries, best, rows = shown.of_season(season), set(), []
+    if cost:
+        best = {entry.id for entry in figures.front(entries, cost)}
+        on = ON[cost][0] if cost in ON else ""
+        found = sorted(figures.with_cost(entries, cost), key=lambda one: float(one.costs[cost]))
+        rows = [
+            (entry, cost_text(entry.costs[cost], cost), entry.costs.get(on, ""), entry.id in best) for entry in found
+        ]
+    context = {
+        "board": shown.board, "season": season, "seasons": names, "cost": cost,
+        "choices": [(name, COST_NAMES[name]) for name in told], "label": COST_NAMES.get(cost, ""),
+        "on": ON[cost][1] if cost in ON else "", "rows": rows,
+        "figure": figures.against_cost(entries, cost, COST_NAMES[cost]) if cost else "",
+    }  # fmt: skip
+    return render(request, "leaderboards/public/costs.html", context)
+
+
+@of_board
+def order(request: HttpRequest, shown: Published) -> HttpResponse:
+    """How sure the order of a season is, as it was last checked, and whether it was as sure before.
+
+    On the eval queries only where every score is shown; on the dev queries always.
+    """
+    names = [one.name for one in shown.seasons]
+    season = next((one for one in shown.seasons if one.name == request.GET.get("season", "")), None)
+    season = season or next(iter(shown.seasons), None)
+    sections = []
+    if season is not None:
+        shows_eval = order_checks.is_open(season, shown.at)
+        for part in [Part.EVAL, Part.DEV] if shows_eval else [Part.DEV]:
+            checks = order_checks.checks_of(season, part, public=True)
+            if checks:
+                lines = order_checks.lines_of(checks[0], checks[1] if len(checks) > 1 else None)
+                rows = [(entry, line) for line in lines if (entry := shown.entry(line.id)) is not None]
+                sections.append((part, checks[0], rows, [order_checks.summary(one) for one in checks]))
+    context = {
+        "board": shown.board, "seasons": names, "season": season, "sections": sections,
+        "hides_eval": season is not None and not order_checks.is_open(season, shown.at),
+    }  # fmt: skip
+    return render(request, "leaderboards/public/order.html", context)
+
+
+class Side(NamedTuple):
+    """One of two entries to compare: the field's name and label, what is in it, the entry that it names, and, where it
+    names several or none, those with the addresses that choose them.
+    """
+
+    name: str
+    label: str
+    text: str
+    entry: Shown | None
+    choices: list[tuple[Shown, str]]
+
+
+@of_board
 def compare(request: HttpRequest, shown: Published) -> HttpResponse:
     """Two entries against each other: query by query on dev, by their printed scores on eval."""
-    entries = [entry for entry in shown.entries if not entry.withdrawn_on]
-    one = shown.entry(request.GET.get("a", "")) or (entries[0] if entries else None)
-    other = shown.entry(request.GET.get("b", "")) or (entries[1] if len(entries) > 1 else None)
+    asked = [request.GET.get(name, "").strip()[:200] for name in ("a", "b")]
+    found = [matching(shown, text) if text else shown.entries[at : at + 1] for at, text in enumerate(asked)]
+    one, other = (entries[0] if len(entries) == 1 else None for entries in found)
+    names = [entry.run_id or entry.id if entry else text for entry, text in zip((one, other), asked, strict=True)]
+    sides = [
+        Side("a", "First", names[0], one, [(entry, urlencode({"a": entry.id, "b": names[1]})) for entry in found[0]]),
+        Side(
+            "b", "Second", names[1], other, [(entry, urlencode({"a": names[0], "b": entry.id})) for entry in found[1]]
+        ),
+    ]
     context = {
-        "board": shown.board, "entries": entries, "one": one, "other": other,
-        "sides": [("a", "First", one), ("b", "Second", other)],
+        "board": shown.board, "are_two": len(shown.entries) > 1, "one": one, "other": other, "sides": sides,
         "outcome": compare_dev(shown, one, other) if one and other else None,
+        "groups": dev_groups(shown, one, other) if one and other and one.season == other.season else [],
     }  # fmt: skip
     return render(request, "leaderboards/public/compare.html", context)
 
@@ -160,7 +236,8 @@ def policy(request: HttpRequest, shown: Published) -> HttpResponse:
 def files(request: HttpRequest, shown: Published) -> HttpResponse:
     """The queries and qrels that everybody may have, with checksums, and the collection in numbers."""
     seasons = [(season, archive.public_files(season)) for season in shown.seasons]
-    context = {"board": shown.board, "seasons": seasons, "facts": collection_facts(shown)}
+    corpus = shown.board.collection.statistics.get("corpus")
+    context = {"board": shown.board, "seasons": seasons, "facts": collection_facts(shown), "corpus": corpus}
     return render(request, "leaderboards/public/files.html", context)
 
 
@@ -174,13 +251,21 @@ def file(request: HttpRequest, shown: Published, number: int, part: str) -> Http
     return FileResponse(found.file.open("rb"), as_attachment=True, filename=found.name)
 
 
+@ratelimit(key="ip", rate="30/m", block=False)  # type: ignore[untyped-decorator]
 @of_board
 def everything(request: HttpRequest, shown: Published) -> HttpResponseBase:
     """The whole board as a zip."""
-    written = tempfile.SpooledTemporaryFile(max_size=8 << 20)  # noqa: SIM115 - the response closes it
-    archive.write_archive(shown, written)
-    written.seek(0)
-    return FileResponse(written, as_attachment=True, filename=f"{shown.board.slug}.zip", content_type="application/zip")
+    if getattr(request, "limited", False):
+        raise TooManyTries(_("This board was asked for too often. Please wait a minute and try again."))
+    packed = archive.Archive(shown)
+    etag = quote_etag(packed.digest[:32])
+    unchanged = get_conditional_response(request, etag=etag)
+    if unchanged is not None:
+        return unchanged
+    name = f"{shown.board.slug}.zip"
+    response = FileResponse(packed.open(shown.at), as_attachment=True, filename=name, content_type="application/zip")
+    response["ETag"] = etag
+    return response
 
 
 @of_board

@@ -52,11 +52,11 @@ class UpkeepForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its s
 
 
 class DecisionForm(forms.Form):
-    """Why a round is approved, or ended."""
+    """Why a round is approved, goes on, or is ended."""
 
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
         required=False,
         max_length=1000,
-        help_text=gettext_lazy("Needed to end the round. It is kept with the round."),
+        help_text=gettext_lazy("Needed, except to approve the round. It is kept with the round."),
     )

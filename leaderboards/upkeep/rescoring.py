@@ -1,16 +1,19 @@
 """Scoring a board's entries on the versions of its preference qrels, and looking for challengers of the newest one."""
 
 import logging
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from fractions import Fraction
 from functools import cached_property
+from io import BytesIO
 from typing import BinaryIO, NamedTuple, cast
 
+import numpy as np
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
+from numpy.typing import NDArray
 
 from core.errors import FileAway
 from core.locks import alone
@@ -18,8 +21,12 @@ from core.sealing import SealedOtherwise
 from core.version import VERSION
 from evaluation.errors import BadInput
 from evaluation.files.artifact import Order, RunArtifact
+from evaluation.files.qrels import Qrels
 from evaluation.files.texts import read_queries
+from evaluation.files.tops import RunTop
 from evaluation.judging.challengers import find_challengers
+from evaluation.measures.means import exact_mean
+from evaluation.measures.named import Measure, Scorer, read_measure
 from evaluation.statistics.rescoring import Rescoring, mean_reciprocal
 from leaderboards import artifacts
 from leaderboards.models import (
@@ -40,7 +47,6 @@ from pools.models import QrelsVersion, Query
 REST = timedelta(minutes=10)  # after which an entry whose file could not be read is tried again
 JOB = "leaderboards.upkeep.jobs.keep_up"
 QUERIES_OF = {Part.DEV: SeasonFile.Part.DEV_QUERIES, Part.EVAL: SeasonFile.Part.EVAL_QUERIES}
-RR = re.compile(r"RR@([1-9][0-9]{0,3})", re.ASCII)
 UNREADABLE = (OSError, BotoCoreError, ClientError, BadInput, SealedOtherwise, ValueError)
 log = logging.getLogger(__name__)
 
@@ -53,9 +59,10 @@ class Found(NamedTuple):
     pid: str
 
 
-def measures_of(board: Board) -> dict[str, int]:
-    """The cutoffs of the board's measures that preference qrels have a meaning for, by name: RR@k."""
-    return {name: int(found[1]) for name in board.measures if (found := RR.fullmatch(name))}
+def measures_of(board: Board) -> dict[str, Measure]:
+    """The board's measures, by name, without those that want higher grades than preference qrels have: all are 1."""
+    measures = {name: read_measure(name) for name in board.measures}
+    return {name: measure for name, measure in measures.items() if measure.rel == 1}
 
 
 def entries_of(board: Board) -> QuerySet[Submission]:
@@ -109,36 +116,69 @@ def entries_examine(*, board: Board, at: datetime) -> int:
 def _examine(submission: Submission, versions: Sequence[QrelsVersion], layouts: "_Layouts", at: datetime) -> bool:
     """Whether it could be read."""
     try:
-        runs = {part: run for part in Part if (run := artifacts.load(submission, part)) is not None}
+        runs = {Part(row.part): _Run(row, layouts.order) for row in submission.artifacts.select_related("submission")}
         scores, found = [], []
         for version in versions:
-            for part, run in runs.items():
+            for part, run in sorted(runs.items()):
                 scores += list(_scores(submission, version, part, run, layouts, at))
                 if version in layouts.newest:
-                    found += layouts.challengers(submission.season, part, run)
+                    found += layouts.challengers(submission.season, part, run.first())
     except (*UNREADABLE, FileAway) as error:
-        log.warning("Submission %s is not scored on versions: %s", submission.pk, error)
-        _note(submission, versions, str(error), at)
+        said = str(error) or _("Its file was sealed with another key, or is damaged.")
+        log.warning("Submission %s is not scored on versions: %s", submission.pk, said)
+        _note(submission, versions, said, at)
         return False
     _store(submission, versions, scores, found, at)
     return True
 
 
+class _Run:
+    """What is kept of a run. The whole of it is read only where its top does not do."""
+
+    def __init__(self, row: Artifact, order: Order) -> None:
+        self._row, self._order = row, order
+
+    @cached_property
+    def whole(self) -> RunArtifact:
+        return RunArtifact.load(BytesIO(artifacts.content(self._row)))
+
+    @cached_property
+    def _top(self) -> RunTop | None:
+        top = artifacts.load_top(self._row)
+        return top if top is not None and top.order == self._order else None
+
+    def places(self, rescoring: Rescoring) -> NDArray[np.int64]:
+        """Where the first best known answer of each query stands: as `Rescoring.places`."""
+        if self._top is not None and self._top.depth >= rescoring.k:
+            return rescoring.places_in(self._top)
+        return rescoring.places(self.whole, self._order)
+
+    def first(self) -> dict[str, tuple[str, ...]]:
+        """The first passage of each query that has one."""
+        return self._top.first() if self._top is not None else self.whole.top(self._order)
+
+
 def _scores(
-    submission: Submission, version: QrelsVersion, part: Part, run: RunArtifact, layouts: "_Layouts", at: datetime
+    submission: Submission, version: QrelsVersion, part: Part, run: _Run, layouts: "_Layouts", at: datetime
 ) -> Iterable[Score]:
-    for measure, k in measures_of(submission.board).items():
-        rescoring = layouts.of(version, submission.season, part, k)
-        mean = mean_reciprocal(rescoring.places(run, cast(Order, submission.board.order)))
-        if rescoring.queries:
+    for name, measure in measures_of(submission.board).items():
+        if measure.is_reciprocal:
+            assert measure.cutoff is not None
+            rescoring = layouts.of(version, submission.season, part, measure.cutoff)
+            queries, mean = len(rescoring.queries), mean_reciprocal(run.places(rescoring))
+        else:
+            scorer = layouts.scorer(version, submission.season, part)
+            queries = len(scorer.queries)
+            mean = exact_mean(scorer.score(run.whole, [measure], layouts.order)[0]) if queries else Fraction()
+        if queries:
             yield Score(
                 submission=submission,
                 part=part,
-                measure=measure,
+                measure=name,
                 version=version,
                 fraction=f"{mean.numerator}/{mean.denominator}",
                 value=float(mean),
-                query_count=len(rescoring.queries),
+                query_count=queries,
                 software=VERSION,
                 scored_at=at,
             )
@@ -206,9 +246,11 @@ class _Layouts:
     def __init__(self, board: Board, newest: Sequence[QrelsVersion]) -> None:
         self.board = board
         self.newest = newest
+        self.order = cast(Order, board.order)
         self._queries: dict[tuple[int, Part], frozenset[str]] = {}
         self._answers: dict[int, dict[str, tuple[str, ...]]] = {}
         self._made: dict[tuple[int, int, Part, int], Rescoring] = {}
+        self._scorers: dict[tuple[int, int, Part], Scorer] = {}
 
     def of(self, version: QrelsVersion, season: Season, part: Part, k: int) -> Rescoring:
         key = version.pk, season.pk, part, k
@@ -218,6 +260,16 @@ class _Layouts:
             self._made[key] = Rescoring({qid: own for qid, own in answers.items() if qid in queries}, k)
         return self._made[key]
 
+    def scorer(self, version: QrelsVersion, season: Season, part: Part) -> Scorer:
+        """For measures other than RR@k: the answers as qrels of grade 1."""
+        key = version.pk, season.pk, part
+        if key not in self._scorers:
+            answers, queries = self._of_version(version), self.queries(season, part)
+            self._scorers[key] = Scorer(
+                Qrels({qid: dict.fromkeys(own, 1) for qid, own in answers.items() if qid in queries})
+            )
+        return self._scorers[key]
+
     def queries(self, season: Season, part: Part) -> frozenset[str]:
         """Ids of the season's dev or eval queries; none where it has no such file."""
         key = season.pk, part
@@ -225,11 +277,11 @@ class _Layouts:
             self._queries[key] = season_queries(season, part)
         return self._queries[key]
 
-    def challengers(self, season: Season, part: Part, run: RunArtifact) -> list[Found]:
-        """What the run puts first and nobody has considered, for queries that have a best known answer."""
+    def challengers(self, season: Season, part: Part, first: dict[str, tuple[str, ...]]) -> list[Found]:
+        """What a run puts first and nobody has considered, for queries that have a best known answer."""
         queries = self.queries(season, part)
         pools: Mapping[str, set[str]] = {qid: own for qid, own in self._considered.items() if qid in queries}
-        found = find_challengers([run.top(cast(Order, self.board.order))], pools)
+        found = find_challengers([first], pools)
         return [Found(part, qid, pid) for qid, pids in found.items() for pid in pids]
 
     @cached_property

@@ -22,7 +22,7 @@ from leaderboards.upkeep.rescoring import considered
 from platforms.bills import campaign_bill
 from platforms.costs import campaign_costs
 from platforms.models import Publication
-from platforms.publishing import publication_likely, publication_publish
+from platforms.publishing import NobodyQualifies, publication_likely, publication_publish
 from platforms.templating import publication_of
 from pools import selectors as pool_selectors
 from pools import services as pool_services
@@ -225,10 +225,35 @@ def round_approve(*, round: UpkeepRound, by: User, reason: str, at: datetime) ->
 
 
 @transaction.atomic
-def round_decline(*, round: UpkeepRound, by: User, reason: str, at: datetime) -> UpkeepRound:
-    """End a round without a version: its challengers wait for the next one. A campaign that it has goes on by itself.
+def round_go_on(*, round: UpkeepRound, by: User, reason: str, at: datetime) -> UpkeepRound:
+    """Publish the campaign of an approved round although no active worker qualifies: it is tried at once.
 
-    Declining it again is not an error. Raises NotNow once it is done, Refused without a reason.
+    Saying so again is not an error. Raises NotNow where that is not what keeps the round from going on, and Refused
+    without a reason.
+    """
+    if not reason.strip():
+        raise Refused(_("Say why the campaign is published although nobody qualifies. It is kept with the round."))
+    round = UpkeepRound.objects.select_for_update(of=("self",)).get(pk=round.pk)
+    if round.ended_at is not None:
+        raise _ended(round)
+    if round.although_nobody_qualifies:
+        return round
+    if not round.nobody_qualifies:
+        said = _("Round %(number)d does not wait for workers who qualify.")
+        raise NotNow(said % {"number": round.number})
+    round.although_nobody_qualifies, round.retry_at = True, None
+    round.decided_by, round.decided_at = by, at
+    round.reason = " ".join(part for part in (round.reason, reason.strip()) if part)
+    round.save()
+    return round
+
+
+@transaction.atomic
+def round_decline(*, round: UpkeepRound, by: User, reason: str, at: datetime) -> UpkeepRound:
+    """End a round without a version: its challengers wait for the next one. A draft of its campaign is deleted.
+
+    Declining it again is not an error. Raises NotNow once it is done, or while its campaign may still cost something:
+    that would be in no budget, and its challengers would be judged and paid for twice. Refused without a reason.
     """
     if not reason.strip():
         raise Refused(_("Say why the round is ended. It is kept with the round."))
@@ -237,12 +262,21 @@ def round_decline(*, round: UpkeepRound, by: User, reason: str, at: datetime) ->
         return round
     if round.state == State.DONE:
         raise _ended(round)
-    if round.campaign is None:
-        round.challengers.update(rounds=F("rounds") - 1)
+    campaign = round.campaign
+    if campaign is not None and campaign.state not in (Campaign.State.DRAFT, Campaign.State.CLOSED):
+        said = _("The campaign “%(campaign)s” is going on. Close it: the round then ends with what was judged by then.")
+        raise NotNow(said % {"campaign": campaign.name})
+    if campaign is not None and campaign.state == Campaign.State.CLOSED:
+        round.spent = _spent(campaign)
     else:
-        round.spent = _spent(round.campaign)
+        round.challengers.update(rounds=F("rounds") - 1)
     round.state, round.decided_by, round.decided_at, round.ended_at = State.DECLINED, by, at, at
     round.reason, round.obstacle, round.retry_at = reason.strip(), "", None
+    round.nobody_qualifies = False
+    if campaign is not None and campaign.state == Campaign.State.DRAFT:
+        round.campaign = None
+        round.save()
+        pool_services.campaign_delete(campaign=campaign)
     round.save()
     return round
 
@@ -266,17 +300,20 @@ def round_advance(*, board: Board, at: datetime) -> bool:
     try:
         done = round_settle(round=round, at=at) if round.state == State.JUDGING else round_set_up(round=round, at=at)
     except Refused as error:
-        obstacle_note(round=round, why=str(error), at=at)
+        obstacle_note(round=round, why=str(error), at=at, nobody_qualifies=isinstance(error, NobodyQualifies))
         return False
     if round.obstacle:
-        UpkeepRound.objects.filter(pk=round.pk).update(obstacle="", retry_at=None, tries=0)
+        UpkeepRound.objects.filter(pk=round.pk).update(obstacle="", retry_at=None, tries=0, nobody_qualifies=False)
     return done
 
 
-def obstacle_note(*, round: UpkeepRound, why: str, at: datetime) -> None:
+def obstacle_note(*, round: UpkeepRound, why: str, at: datetime, nobody_qualifies: bool = False) -> None:
     """Keep why a round does not go on. It is tried again, after twice as long each time, up to an hour."""
     UpkeepRound.objects.filter(pk=round.pk, ended_at=None).update(
-        obstacle=why, tries=min(round.tries + 1, 1000), retry_at=at + campaign_alarms.rest_after(round.tries)
+        obstacle=why,
+        nobody_qualifies=nobody_qualifies,
+        tries=min(round.tries + 1, 1000),
+        retry_at=at + campaign_alarms.rest_after(round.tries),
     )
 
 
@@ -302,7 +339,13 @@ def round_set_up(*, round: UpkeepRound, at: datetime) -> bool:
     publication = Publication.objects.filter(campaign=campaign).first()
     is_offered = publication is None or not Hit.objects.filter(campaign=campaign).exists()
     if publication is not None and not is_offered and campaign.state == Campaign.State.OPEN:
-        publication_publish(publication=publication, at=at, typed_name=campaign.name, by=round.decided_by)
+        publication_publish(
+            publication=publication,
+            at=at,
+            typed_name=campaign.name,
+            although_nobody_qualifies=round.although_nobody_qualifies,
+            by=round.decided_by,
+        )
     UpkeepRound.objects.filter(pk=round.pk, state=State.APPROVED).update(state=State.JUDGING)
     return True
 
@@ -464,7 +507,13 @@ def _end(
         challenger.dollars += share
     Challenger.objects.bulk_update(challengers, ["outcome", "settled_at", "dollars"], batch_size=1000)
     UpkeepRound.objects.filter(pk=round.pk).update(
-        state=State.DONE, spent=spent, version=version, ended_at=at, obstacle="", retry_at=None
+        state=State.DONE,
+        spent=spent,
+        version=version,
+        ended_at=at,
+        obstacle="",
+        nobody_qualifies=False,
+        retry_at=None,
     )
 
 

@@ -5,20 +5,19 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
+from core.lists import Listing, render_lists
 from core.roles import labs_of, require, right_of
 from leaderboards.models import Board, Challenger, Upkeep, VersionEntry
 from leaderboards.upkeep import rounds
 from leaderboards.upkeep.forms import FIELDS, DecisionForm, UpkeepForm
 from pools import selectors as pool_selectors
-
-SHOWN = 50  # rounds, and entries that could not be scored
 
 
 def _board_of(request: Request, slug: str) -> Board:
@@ -33,7 +32,7 @@ def _board_of(request: Request, slug: str) -> Board:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def upkeep(request: Request, slug: str) -> HttpResponse:
+def upkeep(request: Request, slug: str) -> HttpResponseBase:
     """What waits, what was done and what it cost; a POST changes the settings."""
     board = _board_of(request, slug)
     stored = rounds.upkeep_of(board)
@@ -50,14 +49,15 @@ def upkeep(request: Request, slug: str) -> HttpResponse:
             else:
                 messages.success(request, _("The settings of the upkeep are stored."))
                 return see_other("upkeep:upkeep", slug)
-    return render(request, "leaderboards/upkeep/upkeep.html", _context(board, form), status=status)
+    return render_lists(request, "leaderboards/upkeep/upkeep.html", _context(request, board, form), status=status)
 
 
-def _context(board: Board, form: UpkeepForm) -> dict[str, Any]:
+def _context(request: Request, board: Board, form: UpkeepForm) -> dict[str, Any]:
     now, stored = timezone.now(), rounds.upkeep_of(board)
     waiting = rounds.waiting_challengers(board)
     settled = board.challengers.exclude(outcome=Challenger.Outcome.OPEN)
     won = settled.filter(outcome__in=[Challenger.Outcome.WON, Challenger.Outcome.TIED])
+    done = board.upkeep_rounds.select_related("campaign", "version", "decided_by")
     failed = VersionEntry.objects.filter(submission__board=board).exclude(error="")
     return {
         "board": board,
@@ -72,16 +72,18 @@ def _context(board: Board, form: UpkeepForm) -> dict[str, Any]:
         "won": won.count(),
         "open": board.upkeep_rounds.filter(ended_at=None).select_related("campaign").first(),
         "decision": DecisionForm(),
-        "rounds": board.upkeep_rounds.select_related("campaign", "version", "decided_by").order_by("-number")[:SHOWN],
-        "costs": rounds.entry_costs(board),
-        "failed": failed.select_related("submission", "version").order_by("-at")[:SHOWN],
+        "rounds": Listing(request, done.order_by("-number"), key="rounds"),
+        "costs": Listing(request, rounds.entry_costs(board), key="costs"),
+        "failed": Listing(request, failed.select_related("submission", "version").order_by("-at", "pk"), key="failed"),
     }
 
 
 @login_required
 @require_POST
 def decide(request: Request, slug: str, number: int) -> HttpResponse:
-    """Approve a proposed round (`decision=approve`), or end one (`decision=end`)."""
+    """Approve a proposed round (`decision=approve`), publish its campaign although nobody qualifies (`go_on`), or end
+    a round (`end`).
+    """
     board = _board_of(request, slug)
     round = board.upkeep_rounds.filter(number=number).first()
     if round is None:
@@ -90,13 +92,16 @@ def decide(request: Request, slug: str, number: int) -> HttpResponse:
     reason = form.cleaned_data["reason"] if form.is_valid() else ""
     now = timezone.now()
     try:
-        if not form.is_valid() or decision not in ("approve", "end"):
+        if not form.is_valid() or decision not in ("approve", "go_on", "end"):
             raise Refused(
                 _("Choose whether to approve the round or to end it, with a reason of at most 1,000 letters.")
             )
         if decision == "approve":
             rounds.round_approve(round=round, by=request.user, reason=reason, at=now)
             messages.success(request, _("Round %(number)d is approved.") % {"number": number})
+        elif decision == "go_on":
+            rounds.round_go_on(round=round, by=request.user, reason=reason, at=now)
+            messages.success(request, _("The campaign of round %(number)d is published soon.") % {"number": number})
         else:
             rounds.round_decline(round=round, by=request.user, reason=reason, at=now)
             messages.success(request, _("Round %(number)d has ended.") % {"number": number})

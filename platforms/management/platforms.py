@@ -11,16 +11,16 @@ from django.core.management.base import CommandError
 from platforms.bills import Bill
 from platforms.demands import PAPER
 from platforms.models import Publication
-from platforms.registry import CALL_ERRORS, adapter_named
+from platforms.registry import CALL_ERRORS, adapter_for
 from pools.management.lookup import campaign_called
 
 DEMANDED = "what workers must have: a file with the API's JSON, paper for what the paper asked, or none"
 
 
-def requirements_read(name: str, platform: str) -> Any:
+def requirements_read(name: str, platform: str, lab_id: int) -> Any:
     """The platform's requirements that `--requirements` names: `none`, `paper`, or a file of JSON."""
     if name in ("none", "paper"):
-        return adapter_named(platform).requirements_of(PAPER) if name == "paper" else []
+        return adapter_for(platform, lab_id).requirements_of(PAPER) if name == "paper" else []
     try:
         return json.loads(Path(name).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -54,6 +54,12 @@ class MTurkAdapter(Adapter):
         """Where the API answers. Raises Refused where the marketplace's address is not set."""
         return endpoint_of(self.platform)
 
+    def how_to_give_access(self) -> str:
+        """The AWS way, for the whole site."""
+        return _(
+            "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, where this site runs, and restart it."
+        )
+
     def assert_configured(self) -> None:
         """The marketplace's address must be set."""
         endpoint_of(self.platform)
@@ -245,14 +251,16 @@ class MTurkAdapter(Adapter):
 
     def work_of(self, said: Answer) -> Work:
         """An Assignment, with the receipt from its answers."""
+        accepted, submitted = _time(said.get("AcceptTime")), _time(said.get("SubmitTime"))
         return Work(
             assignment_id=said["AssignmentId"],
             worker_id=said["WorkerId"],
             status=said["AssignmentStatus"],
-            submitted_at=_time(said.get("SubmitTime")),
+            submitted_at=submitted,
             auto_approval_at=_time(said.get("AutoApprovalTime")),
             approval=str(said.get("ApprovalTime", "")),
             receipt=answers_of(said.get("Answer", "")).get("receipt", "")[:64],
+            seconds=(submitted - accepted).total_seconds() if submitted and accepted else None,
         )
 
     # --- the ledger

@@ -579,6 +579,23 @@ class ExtraBonus(Bonus):
         _settle_payment(operation, answer, at)
 
 
+class Adjust(ExtraBonus):
+    """Pays what brings the pay of an hour to what a person wants, once for each assignment."""
+
+    kind = Kind.ADJUST
+    spends = True
+    runs_while_paused = True
+    runs_while_stopped = False
+
+    def request(self, operation: Operation) -> Answer:
+        """SendBonus, but for the token."""
+        return super().request(operation)
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """It is paid."""
+        _settle_payment(operation, answer, at)
+
+
 def _assignment_with(client: Any, operation: Operation, status: str) -> Answer | None:
     answer = read(client.get_assignment, AssignmentId=operation.request["AssignmentId"])["Assignment"]
     return {"Assignment": answer} if answer["AssignmentStatus"] == status else None
@@ -705,6 +722,7 @@ HANDLERS: tuple[Handler, ...] = (
     Reject(),
     Bonus(),
     ExtraBonus(),
+    Adjust(),
     Exclude(),
     Readmit(),
 )

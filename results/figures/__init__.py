@@ -5,7 +5,7 @@ The same results give the same bytes. All words are English: a figure does not d
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from results.figures import champion, intervals, pools, ranks, scatter, slopes, wins
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from results.figures.canvas import Canvas
 
 Data = dict[str, Any]
+
+FORMS = ("svg", "pdf", "png")
 
 
 class Figure(NamedTuple):
@@ -56,26 +58,22 @@ def drawable(data: Data) -> list[Figure]:
     return [figure for figure in FIGURES.values() if figure.drawable(data)]
 
 
-def svg(name: str, data: Data) -> bytes:
-    """An `<svg>` element for a file or for a page: no styles, text as text, ink in the colour around it.
+def draw(name: str, data: Data, forms: Iterable[str] = FORMS) -> dict[str, bytes]:
+    """A figure by form: svg, pdf, png.
 
-    It has the size at which it is legible. Where there is less room, let it scroll in a box of its own.
+    svg: an `<svg>` element for a file or for a page: no styles, text as text, ink in the colour around it. It has the
+    size at which it is legible; where there is less room, let it scroll in a box of its own. pdf: for print, black on
+    white, fonts embedded. png: black on white, 200 dots an inch.
     """
-    figure = FIGURES[name]
-    return for_pages(_drawn(figure, data, "svg"), figure.name, figure.title, figure.description(data))
-
-
-def pdf(name: str, data: Data) -> bytes:
-    """For print: black on white, fonts embedded."""
-    return _drawn(FIGURES[name], data, "pdf")
-
-
-def png(name: str, data: Data) -> bytes:
-    """Black on white, 200 dots an inch."""
-    return _drawn(FIGURES[name], data, "png")
-
-
-def _drawn(figure: Figure, data: Data, form: str) -> bytes:
     from results.figures.canvas import drawn  # matplotlib takes a second to import: only who draws pays it
 
-    return drawn(lambda canvas: figure.draw(canvas, data), form)
+    figure = FIGURES[name]
+    drawings = drawn(lambda canvas: figure.draw(canvas, data), forms)
+    if "svg" in drawings:
+        drawings["svg"] = for_pages(drawings["svg"], figure.name, figure.title, figure.description(data))
+    return drawings
+
+
+def svg(name: str, data: Data) -> bytes:
+    """A figure for a page alone."""
+    return draw(name, data, ["svg"])["svg"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
+from matplotlib.transforms import Bbox
 
 from results.figures.style import INK, SIZE, THIN
 
@@ -30,6 +31,7 @@ _METADATA: dict[str, dict[str, Any]] = {
 }
 _LOCK = Lock()  # matplotlib does not promise to draw in several threads at once
 POINTS = 72  # an inch
+MARGIN = 0.06  # inches around everything
 
 Where = Literal["left", "center", "right"]
 
@@ -74,14 +76,20 @@ def text_size(text: str, size: float = SIZE) -> tuple[float, float]:
     return width, max(height, size)
 
 
-def drawn(draw: Callable[[Canvas], None], form: str) -> bytes:
-    """What `draw` draws, as svg, pdf or png."""
+def drawn(draw: Callable[[Canvas], None], forms: Iterable[str]) -> dict[str, bytes]:
+    """What `draw` draws, by form: svg, pdf, png. It is drawn, and how large it is measured, once for all of them."""
     with _LOCK:
         canvas = Canvas()
         draw(canvas)
-        file = io.BytesIO()
-        canvas.figure.savefig(
-            file, format=form, dpi=200, bbox_inches="tight", pad_inches=0.06,
-            facecolor="none" if form == "svg" else "white", metadata=_METADATA[form],
-        )  # fmt: skip
+        canvas.figure.draw_without_rendering()
+        box = canvas.figure.get_tightbbox().padded(MARGIN)
+        return {form: _saved(canvas.figure, box, form) for form in forms}
+
+
+def _saved(figure: Figure, box: Bbox, form: str) -> bytes:
+    file = io.BytesIO()
+    figure.savefig(
+        file, format=form, dpi=200, bbox_inches=box,
+        facecolor="none" if form == "svg" else "white", metadata=_METADATA[form],
+    )  # fmt: skip
     return file.getvalue()

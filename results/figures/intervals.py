@@ -68,7 +68,7 @@ class Intervals:
                 continue
             if score["t"] is not None and None not in score["t"]:
                 axes.plot(score["t"], [row, row], "|-", color=INK, linewidth=1.1, markersize=6, markeredgewidth=THIN)
-            axes.plot(score["mean"], row, marker, color=colour, markersize=5.5)
+            axes.plot(score["mean"], row, marker, color=colour, markersize=5.5, zorder=2.1)
         axes.set_xlabel(f"Mean RR@{data['k']} on the {self.qrels} qrels, 95% intervals")
 
     def perfect(self, data: dict[str, Any]) -> dict[str, Any]:

@@ -52,6 +52,6 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
         axes.plot(
             [rank["low"], rank["high"]], [row, row], "|-", color=INK, linewidth=1.1, markersize=6, markeredgewidth=THIN
         )
-        axes.plot(rank["median"], row, "o", color=RUN, markersize=5.5)
+        axes.plot(rank["median"], row, "o", color=RUN, markersize=5.5, zorder=2.1)
         first.barh(row, rank["first"], height=0.62, color=RUN)
         beside(first, row, percent(rank["first"]))

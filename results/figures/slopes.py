@@ -50,7 +50,7 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
         weight = "bold" if rise > 0 else "normal"
         ends = [row_before[name], row]
         axes.plot([0, 1], ends, "-", color=colour, linewidth=width, alpha=alpha, solid_capstyle="round")
-        axes.plot([0, 1], ends, "o", color=colour, markersize=4, clip_on=False)
+        axes.plot([0, 1], ends, "o", color=colour, markersize=4, clip_on=False, zorder=2.1)
         left = f"{names[name]}  {run['original']['mean']:.3f}  {run['place_original']}"
         right = f"{run['place_preference']}  {run['preference']['mean']:.3f}  {names[name]}"
         axes.text(-_SIDE, ends[0], left, ha="right", va="center", color=INK, weight=weight)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from xml.etree import ElementTree
 
 from results.figures.style import INK, printable
@@ -10,14 +11,23 @@ from results.figures.style import INK, printable
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "http://www.w3.org/1999/xlink"
 _REFERENCE = re.compile(r"url\(#(.+)\)")
-_PATHS_SPACE = re.compile(r"\s+")
+_NUMBER = re.compile(r"-?[0-9]+\.[0-9]+")
+_STEP = re.compile(r"([A-Za-z])([^A-Za-z]*)")
+# Decimals: a tenth of a point is less than can be seen, but marks keep their shape by hundredths.
+_PLACES = {"x": 1, "y": 1, "width": 1, "height": 1, "viewBox": 1, "transform": 1, "opacity": 2, "stroke-opacity": 2}
+# What a group hands on to what is in it, so that it need not be said of each; the clip is of all of it.
+_SHARED = (
+    "clip-path", "fill", "stroke", "stroke-linecap", "stroke-linejoin", "stroke-opacity", "stroke-width",
+    "text-anchor",
+)  # fmt: skip
 
 
 def for_pages(drawing: bytes, name: str, title: str, description: str) -> bytes:
     """The drawing as an `<svg>` element that holds nothing a page must not: no style, no id that another has.
 
     Styles become attributes, black becomes the colour of the text around it, fonts are the reader's own. Ids begin with
-    the figure's name; those that nothing refers to go.
+    the figure's name; those that nothing refers to go. Positions are in tenths of a point, and what neighbours have in
+    common is said once: a page has many drawings.
     """
     root = ElementTree.fromstring(drawing)  # noqa: S314 - our own drawing, where names are escaped
     for child in list(root):
@@ -28,6 +38,7 @@ def for_pages(drawing: bytes, name: str, title: str, description: str) -> bytes:
         element.tail = None
         if element.tag != f"{{{_SVG}}}text":
             element.text = None
+    _slim(root, name)
     root.attrib |= {
         "role": "img", "aria-labelledby": f"{name}-title {name}-text", "class": "figure",
         "fill": "currentColor", "stroke-linejoin": "round", "font-family": "sans-serif",
@@ -40,7 +51,7 @@ def for_pages(drawing: bytes, name: str, title: str, description: str) -> bytes:
     ElementTree.register_namespace("", _SVG)
     ElementTree.register_namespace("xlink", _XLINK)
     written: bytes = ElementTree.tostring(root, encoding="utf-8")
-    return written + b"\n"
+    return written.replace(b" />", b"/>") + b"\n"
 
 
 def _attributes(element: ElementTree.Element, name: str) -> None:
@@ -54,15 +65,107 @@ def _attributes(element: ElementTree.Element, name: str) -> None:
             element.set(key, "currentColor")
     if element.get("transform", "").startswith("rotate(-0 "):
         del element.attrib["transform"]
-    if "id" in element.attrib:
-        if element.tag in (f"{{{_SVG}}}path", f"{{{_SVG}}}clipPath"):
-            element.set("id", f"{name}-{element.get('id')}")
-        else:
-            del element.attrib["id"]
+    if "id" in element.attrib and element.tag not in (f"{{{_SVG}}}path", f"{{{_SVG}}}clipPath"):
+        del element.attrib["id"]
+    for key, places in _PLACES.items():
+        if key in element.attrib:
+            element.set(key, _rounded(element.attrib[key], places))
     if "d" in element.attrib:
-        element.set("d", _PATHS_SPACE.sub(" ", element.attrib["d"]).strip())
-    if "clip-path" in element.attrib:
-        element.set("clip-path", _REFERENCE.sub(rf"url(#{name}-\1)", element.attrib["clip-path"]))
+        element.set("d", _path(element.attrib["d"], 2 if "id" in element.attrib else 1))
+
+
+def _rounded(numbers: str, places: int) -> str:
+    """The same numbers to so many decimals."""
+    return _NUMBER.sub(lambda found: f"{round(float(found[0]), places) + 0:g}", numbers)
+
+
+def _path(steps: str, places: int) -> str:
+    """The same path to so many decimals, with lines across and up as such."""
+    written, here = [], ["", ""]
+    for command, values in _STEP.findall(steps):
+        numbers = _rounded(values, places).split()
+        if command == "L" and numbers[0] == here[0]:
+            written.append(f"V{numbers[1]}")
+        elif command == "L" and numbers[1] == here[1]:
+            written.append(f"H{numbers[0]}")
+        else:
+            written.append(command + " ".join(numbers))
+        here = numbers[-2:] or here
+    return "".join(written)
+
+
+def _slim(root: ElementTree.Element, name: str) -> None:
+    """Leave out what shows nothing and what is said twice, and give short ids."""
+    _flatten(root)
+    shapes = {one.get("id"): one for one in root.iter() if "id" in one.attrib}
+    numbers = {key: f"{name}-{number}" for number, key in enumerate(shapes)}
+    for shape in shapes.values():
+        shape.set("id", numbers[shape.get("id")])
     link = f"{{{_XLINK}}}href"
-    if link in element.attrib:
-        element.set(link, f"#{name}-{element.attrib[link].removeprefix('#')}")
+    for element in root.iter():
+        if link in element.attrib:
+            key = element.attrib[link].removeprefix("#")
+            for said in set(shapes[key].attrib).intersection(_SHARED):
+                element.attrib.pop(said, None)  # the shape's own counts
+            element.set(link, f"#{numbers[key]}")
+        if "clip-path" in element.attrib:
+            found = _REFERENCE.fullmatch(element.attrib["clip-path"])
+            assert found is not None
+            element.set("clip-path", f"url(#{numbers[found[1]]})")
+    _say_once(root, "font-size", "")
+    _say_once(root, "text-anchor", "start")
+    _group(root)
+
+
+def _flatten(root: ElementTree.Element) -> None:
+    """Take apart groups, give their clip to what is in them, gather definitions at the front, drop what is unseen."""
+    definitions = ElementTree.Element(f"{{{_SVG}}}defs")
+
+    def parts(of: ElementTree.Element) -> list[ElementTree.Element]:
+        found = []
+        for child in of:
+            if child.tag == f"{{{_SVG}}}defs":
+                definitions.extend(child)
+            elif child.tag == f"{{{_SVG}}}g":
+                inner = parts(child)
+                for one in inner:
+                    assert not set(child.attrib).intersection(one.attrib), "a group in a group of its kind"
+                    one.attrib |= child.attrib
+                found += inner
+            elif child.get("fill") != "none" or "stroke" in child.attrib:
+                found.append(child)
+        return found
+
+    shown = parts(root)
+    for child in list(root):
+        root.remove(child)
+    root.extend([definitions, *shown] if len(definitions) else shown)
+
+
+def _say_once(root: ElementTree.Element, key: str, usual: str) -> None:
+    """Say of the whole drawing what most of its texts have, which is `usual` where one does not say."""
+    texts = list(root.iter(f"{{{_SVG}}}text"))
+    values = [text.attrib.pop(key, usual) for text in texts]
+    most = max(sorted(set(values)), key=values.count, default=usual)
+    if most != usual:
+        root.set(key, most)
+    for text, value in zip(texts, values, strict=True):
+        if value != most:
+            text.set(key, value)
+
+
+def _group(root: ElementTree.Element) -> None:
+    """Put neighbours that share how they are drawn into a group that says it."""
+    children = list(root)
+    for child in children:
+        root.remove(child)
+    for shared, own in groupby(children, lambda child: tuple((key, child.get(key)) for key in _SHARED)):
+        alike, said = list(own), {key: value for key, value in shared if value is not None}
+        if len(alike) == 1 or not said:
+            root.extend(alike)
+            continue
+        group = ElementTree.SubElement(root, f"{{{_SVG}}}g", said)
+        for child in alike:
+            for key in said:
+                del child.attrib[key]
+            group.append(child)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 _CELL = 0.34  # inches
 _SMALL = 7.5
+_ORDER = {PERFECT: 1, RUN: 1.1, INK: 1.2}  # cells of one colour after each other, so that an SVG names it once
 _DEEPEST = 0.6  # opacity of a cell that is won or lost always: ink on it is still legible, on paper and in the dark
 
 
@@ -80,10 +81,13 @@ def _cell(axes: Any, wins: dict[str, Any], row: int, column: int) -> None:
     if ratio is not None:
         shade, opacity = (RUN if ratio > 0.5 else PERFECT), _DEEPEST * abs(2 * ratio - 1)
         corner = (column - 0.47, row - 0.47)
-        cell.append(axes.add_artist(Rectangle(corner, 0.94, 0.94, facecolor=shade, alpha=opacity, linewidth=0)))
+        order = _ORDER[shade]
+        filled = Rectangle(corner, 0.94, 0.94, facecolor=shade, alpha=opacity, linewidth=0, zorder=order)
+        cell.append(axes.add_artist(filled))
     if significant:
         corner = (column - 0.44, row - 0.44)
-        cell.append(axes.add_artist(Rectangle(corner, 0.88, 0.88, fill=False, edgecolor=INK, linewidth=1.1)))
+        frame = Rectangle(corner, 0.88, 0.88, fill=False, edgecolor=INK, linewidth=1.1, zorder=_ORDER[INK])
+        cell.append(axes.add_artist(frame))
     for part in cell:
         part.set_clip_on(False)
         part.set_in_layout(False)  # all of it is within the axes: nothing to measure

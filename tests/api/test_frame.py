@@ -282,3 +282,9 @@ def test_a_token_has_so_many_requests_a_minute(
     assert_problem(refused, 429)
     assert int(refused["Retry-After"]) >= 1
     assert stranger.get("token/").status_code == 200
+
+
+def test_an_address_that_is_none_is_a_problem_whatever_is_in_it(program: Program) -> None:
+    for address in ("boards/a%0Ab/", "runs/%0A", "%0A", "nothing/", "runs"):
+        assert_problem(program.get(address), 404, says="no such address")
+        assert_problem(program.post(address, {}), 404, says="no such address")

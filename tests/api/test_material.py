@@ -1,4 +1,4 @@
-"""Through the API: panels, and what was scored or judged elsewhere."""
+"""Through the API: panels, what was scored or judged elsewhere, and what machines judged."""
 
 import json
 from urllib.parse import urlsplit
@@ -6,12 +6,15 @@ from urllib.parse import urlsplit
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils import timezone
 
 from api.models import StoredAnswer
 from judgments.exports import pseudonym
+from judgments.models import MachineAnswer, MachineJudge
 from pools import background
 from pools.models import Campaign, Collection, Job, OutsideScores, PreferenceImport
-from tasks import links
+from tasks import links, outside_panels
+from tasks import selectors as task_selectors
 from tasks.models import Worker
 from tests import factories
 from tests.api.conftest import Program
@@ -60,6 +63,39 @@ def test_people_get_personal_links_that_are_listed_and_stored_nowhere_else(
     assert campaign.invitations.count() == 2
 
 
+def test_an_outside_panel_is_set_up_changed_and_deleted_until_somebody_has_come(
+    campaign: Campaign, program: Program, viewer: Program, stranger: Program
+) -> None:
+    address, sent = f"campaigns/{campaign.pk}/outside-panel/", {"name": "Connect", "finished_exit": "DONE"}
+    assert_problem(program.get(address), 404, says="no outside panel")
+    assert_problem(viewer.put(address, sent), 403)
+    assert_problem(stranger.put(address, sent), 404)
+    for wrong, field in (
+        ({"name": "a: b"}, "name"),
+        ({"finished_exit": "http://panel.example.org/"}, "finished_exit"),
+        ({"person_parameter": "assignmentId"}, "session_parameter"),
+    ):
+        assert_problem(program.put(address, sent | wrong), 400, field=field)
+    assert program.put(address, sent).json()["person_parameter"] == "participantId"
+    assert program.put(address, sent | {"failed_exit": "FAIL"}).json()["failed_exit"] == "FAIL"
+    assert program.delete(address).status_code == program.delete(address).status_code == 204
+    panel = outside_panels.outside_panel_set(campaign=campaign, **sent)
+    text = task_selectors.current_consent(campaign)
+    assert text is not None
+    visitor = outside_panels.Visitor(panel, "p1", "s1")
+    outside_panels.visit_begin(visitor=visitor, text=text, at=timezone.now())
+    [session] = program.get(f"{address}sessions/").json()["results"]
+    assert (session["person"], session["session"], session["outcome"], session["owed"]) == (
+        "p1",
+        "s1",
+        "at work",
+        "0.00",
+    )
+    assert_problem(viewer.get(f"{address}sessions/"), 403)
+    assert_problem(program.delete(address), 409)
+    assert_problem(program.put(address, sent | {"name": "Another"}), 409)
+
+
 # --- scores from elsewhere
 
 
@@ -95,6 +131,21 @@ def test_scores_from_elsewhere_are_stored_replaced_and_deleted(
     assert program.delete(address).status_code == 204
     assert program.delete(address).status_code == 204
     assert not OutsideScores.objects.exists()
+
+
+def test_a_collection_says_how_much_it_holds(collection: Collection, program: Program) -> None:
+    bare = collection.passages.first()
+    assert bare is not None
+    collection.passages.filter(pk=bare.pk).update(text="")
+    assert program.get(f"collections/{collection.pk}/").json()["size"] == {
+        "queries": collection.queries.count(),
+        "queries_without_text": 0,
+        "qrels": collection.qrels.count(),
+        "passages": collection.passages.count(),
+        "passages_without_text": 1,
+        "runs": collection.runs.count(),
+    }
+    assert collection.runs.exists() and collection.qrels.exists()
 
 
 # --- judgments from elsewhere
@@ -147,3 +198,41 @@ def test_judgments_from_elsewhere_become_a_campaign(collection: Collection, prog
     background.job_do(job_id=again["id"])
     assert "already been imported" in program.get(f"jobs/{again['id']}/").json()["error"]
     assert Campaign.objects.count() == 1
+
+
+# --- what machines judged
+
+
+def test_a_machines_answers_are_imported_by_a_job_listed_and_deleted(
+    collection: Collection, program: Program, viewer: Program, stranger: Program
+) -> None:
+    address = f"collections/{collection.pk}/machine-judges/"
+    about = {"model": "model-7b", "prompt": "Which is better?"}
+    assert_problem(viewer.upload(address, file=file("q1 p1 p2 p1\n"), **about), 403)
+    assert_problem(stranger.upload(address, file=file("q1 p1 p2 p1\n"), **about), 404)
+    assert_problem(program.upload(address, **about), 400, field="file")
+    assert_problem(program.upload(address, file=file("q1 p1 p2 p1\n"), model="model-7b"), 400, field="prompt")
+    assert_problem(program.upload(address, file=file("q1 p1 p2 p1\n"), prompt="?", model="x" * 201), 400, field="model")
+    assert not Job.objects.exists()
+
+    asked = program.upload(address, file=file("q1 p1 p2 p1\nq1 p1 p2 p3\n", "gpt.txt"), **about)
+    assert (asked.status_code, asked["Location"]) == (202, f"/api/v1/jobs/{asked.json()['id']}/")
+    background.job_do(job_id=asked.json()["id"])
+    refused = program.get(f"jobs/{asked.json()['id']}/").json()
+    assert (refused["kind"], refused["state"]) == ("machine", "refused") and "gpt.txt, line 2" in refused["error"]
+    assert not MachineJudge.objects.exists()
+
+    asked = program.upload(address, file=file("q1 p1 p2 p1\nq1 p2 p1 =\n", "gpt.txt"), **about)
+    background.job_do(job_id=asked.json()["id"])
+    done = program.get(f"jobs/{asked.json()['id']}/").json()
+    assert (done["state"], done["counts"]) == ("done", {"answers": 2, "machine_pairs": 1})
+    [listed] = viewer.get(f"{address}?model=7B").json()["results"]
+    assert (listed["name"], listed["model"], listed["answer_count"], listed["pair_count"]) == ("gpt", "model-7b", 2, 1)
+    assert viewer.get(f"{address}?name=other").json()["results"] == []
+    one = f"{address}{listed['id']}/"
+    assert viewer.get(one).json() == listed | {"prompt": "Which is better?"}
+    assert_problem(stranger.get(one), 404)
+    assert_problem(viewer.delete(one), 403)
+    assert program.delete(one).status_code == 204
+    assert_problem(program.delete(one), 404)
+    assert not MachineAnswer.objects.exists()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from api.models import StoredAnswer
@@ -14,10 +15,10 @@ from core.models import Lab, User
 from judgments import jobs as judgment_jobs
 from judgments import summarizing
 from judgments.exports import pseudonym
-from judgments.models import PairReport, WorkerNote
+from judgments.models import PairDecision, PairReport, WorkerNote
 from platforms.models import Alarm, Message, Operation, Payment, Publication, PublishedHit, Submission
 from pools import jobs as pool_jobs
-from pools.models import Campaign, Collection
+from pools.models import Campaign, Collection, Pair
 from tasks.campaign_alarms import alarm_raise
 from tasks.models import Assignment
 from tests import factories
@@ -109,7 +110,14 @@ def test_reports_notes_and_alarms_are_read_and_decided_on(campaign: Campaign, pr
     assert (told["pair"], told["is_open"], told["reports"][0]["note"]) == (item.pair_id, True, "Cut off.")
     ruling = {"decision": "set_aside", "why": "It is cut off."}
     assert program.post(f"{base}reports/{item.pair_id}/decide/", ruling).json()["is_set_aside"] is True
-    assert_problem(program.post(f"{base}reports/{10**9}/decide/", ruling), 404)
+    assert_problem(program.post(f"{base}reports/{10**9}/decide/", ruling), 404, says="no such pair")
+    other = Pair.objects.filter(pool__campaign=campaign).exclude(pk=item.pair_id).earliest("pk")
+    assert_problem(program.post(f"{base}reports/{other.pk}/decide/", ruling), 404, says="Nobody has reported")
+    page = Client()
+    page.force_login(campaign.lab.members.earliest("pk"))
+    refused = page.post(reverse("judgments:reports", args=[campaign.pk]), {"pair": other.pk, **ruling})
+    assert refused.status_code == 404 and "Nobody has reported this pair." in refused.text
+    assert PairDecision.objects.get().pair_id == item.pair_id
     assert [row["text"] for row in results(program.get(f"{base}notes/?is_read=false"))] == ["I was careful."]
     assert program.post(f"{base}notes/{note.pk}/read/").status_code == 204
     assert results(program.get(f"{base}notes/?is_read=false")) == []

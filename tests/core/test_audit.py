@@ -63,9 +63,10 @@ def browser_of(person: User) -> Client:
 
 # Why a table is not recorded, and which these are.
 NOT_RECORDED = {
+    "written where somebody leaves a team, which is recorded itself": {"leaderboards_formermember"},
     "what workers do: append-only rows, or rows that say themselves what became of them": {
         *("tasks_assignment", "tasks_practice", "tasks_consent", "judgments_judgment", "judgments_pairreport"),
-        "judgments_workernote",
+        *("judgments_workernote", "tasks_panelvisit"),
     },
     "rows of something that is recorded itself": {
         *("pools_query", "pools_passage", "pools_qrel", "pools_importedpreference", "pools_versionquery"),
@@ -86,9 +87,12 @@ NOT_RECORDED = {
             "results_versionscore",
             "results_machinecomparison",
             "platforms_ledgercomparison",
+            "platforms_payrate",
+            "platforms_accounthook",
             "platforms_runningcomparison",
         ),
     },
+    "append-only, and says itself when it was made and who asked for it": {"leaderboards_ordercheck"},
     "raised, sent and settled by jobs": {"tasks_campaignalarm", "judgments_alarmepisode", "judgments_alarmmail"},
     "a request whose row says who asked, and whose effect is recorded": {
         *("pools_job", "pools_upload", "results_versionrequest", "api_storedanswer"),

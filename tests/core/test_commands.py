@@ -11,7 +11,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from core.models import Lab, User
+from judgments.models import Retention, StoredFile
 from pools.models import Campaign, Collection
+from results.models import Result
 from tasks.models import Worker
 from tests import factories
 
@@ -143,9 +145,48 @@ def test_exports_say_what_they_wrote_and_a_dry_run_writes_nothing(
     report = tmp_path / "report"
     facts, _said = run("report_campaign", campaign.name, "--to", str(report), "--dry-run")
     assert not report.exists() and "index.html" in {row["name"] for row in facts["files"]}
+    results = (Result.objects.filter(campaign=campaign), StoredFile.objects.filter(campaign=campaign, kind="result"))
+    assert not any(rows.exists() for rows in results)
+    made, _said = run("report_campaign", campaign.name, "--to", str(report))
+    assert made["files"] == facts["files"]
+    assert all(rows.exists() for rows in results)
     for command in ("export_campaign", "report_campaign"):
         with pytest.raises(CommandError, match="--to - and --json both write to standard output"):
             run(command, campaign.name, "--to", "-")
+
+
+def test_a_labs_templates_and_periods_are_as_they_were_after_a_dry_run(campaign: Campaign) -> None:
+    lab = campaign.lab
+    changed = ("lab_templates", lab.name, "--save", campaign.name, "ours", "--default", "ours", "--pay-floor", "12")
+    facts, said = run(*changed, "--dry-run")
+    assert (facts["pay_floor"], facts["dry_run"]) == ("12", True)
+    assert [(row["name"], row["is_default"]) for row in facts["templates"]] == [("ours", True)]
+    assert "ours (default)" in said and "nothing has been changed" in said
+    lab.refresh_from_db()
+    assert lab.pay_floor is None and not lab.templates.exists()
+    assert run("lab_templates", lab.name)[0] == {"pay_floor": None, "templates": [], "dry_run": False}
+    with pytest.raises(CommandError):
+        run("lab_templates", lab.name, "--rename", "theirs", "ours")
+
+    facts, said = run("set_periods", lab.name, "--worker-days", "30", "--dry-run")
+    assert (facts["worker_days"], facts["audit_days"], facts["dry_run"]) == (30, None, True)
+    assert "Workers: 30 days." in said and not Retention.objects.exists()
+    assert run("set_periods", lab.name, "--worker-days", "30")[0] == {**facts, "dry_run": False}
+    assert Retention.objects.get(lab=lab).worker_days == 30
+
+
+def test_erasures_are_told_in_sentences_beside_the_json(campaign: Campaign, alice: Worker) -> None:
+    facts, said = run("erase_campaign", campaign.name, "--dry-run")
+    assert (facts["closed"], facts["dry_run"]) == (False, True)
+    assert "Not yet: the campaign is not closed." in said and "nothing has been changed" in said
+    with pytest.raises(CommandError, match="not closed"):
+        run("erase_campaign", campaign.name)
+    facts, said = run("erase_worker", str(alice.pk), "--dry-run")
+    assert facts["dry_run"] is True and "This would go:" in said
+    alice.refresh_from_db()
+    assert alice.erased_at is None
+    with pytest.raises(CommandError, match="Nobody logs in"):
+        run("erase_member", "nobody", "--dry-run")
 
 
 def test_without_json_people_are_told_and_a_refusal_is_one_sentence() -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import REPOSITORY
+from tests.conftest import REPOSITORY, TEMPLATE
+from tests.databases import database_create
 
 SETUP = """
 import json, os, sys, time
@@ -163,11 +164,9 @@ def test_a_stopped_postgresql_is_given_up_in_bounded_time_and_used_again_when_it
 
 
 def test_a_stopped_redis_holds_up_a_log_in_for_a_moment_and_lets_it_pass(
-    asking: Callable[..., "subprocess.Popen[str]"], tmp_path: Path
+    asking: Callable[..., "subprocess.Popen[str]"], tmp_path: Path, django_db_modify_db_settings: None
 ) -> None:
     code = """
-from django.core.management import call_command
-call_command("migrate", verbosity=0)
 from django.test import Client
 from django.core.cache import cache
 cache.set("warm", 1)
@@ -177,7 +176,8 @@ for _line in sys.stdin:
     answer = Client().post("/login/", {"username": "nobody", "password": "wrong"}, HTTP_HOST="localhost")
     print(json.dumps([answer.status_code, time.monotonic() - began]), flush=True)
 """
-    program = asking(SETUP + code, DATABASE_STATEMENT_SECONDS="")
+    migrated = database_create(f"asked_for_a_log_in_{os.getpid()}", TEMPLATE)
+    program = asking(SETUP + code, DATABASE_URL=migrated, DATABASE_STATEMENT_SECONDS="")
     assert program.stdin and program.stdout
     assert program.stdout.readline() == "ready\n"
 

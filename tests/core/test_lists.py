@@ -10,11 +10,14 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from api import webhooks
 from core.lists import BATCH
 from core.models import Lab, User
 from judgments import adjudicating, reports, summarizing
 from judgments import services as judgment_services
-from pools.models import Campaign, Collection, Pair, Query, Run
+from judgments.machines import machine_judge_import
+from judgments.models import WorkerNote
+from pools.models import Campaign, Collection, Job, Pair, Query, Run
 from tasks.models import Worker
 from tests import factories
 
@@ -93,6 +96,51 @@ def test_lists_of_what_workers_meet_and_report_come_as_csv_without_a_name_or_wor
     assert consent["version"] == "1" and consent["text"] == campaign.consent_texts.get().text
     everything = [*reported.values(), *(value for row in [*panel, *tests] for value in row.values())]
     assert not any("Alice" in value or "Bob" in value for value in everything)
+
+
+def test_notes_machine_judges_jobs_and_webhooks_come_as_csv(
+    page: Client, campaign: Campaign, rita: User, alice: Worker, bob: Worker
+) -> None:
+    lab, collection, at = campaign.lab, campaign.collection, timezone.now()
+    lab.memberships.update(role="admin")
+    for worker in (alice, bob):
+        done = factories.do(worker, campaign)
+        WorkerNote.objects.create(assignment=done, text="Call me, I am Alice", made_at=at)
+    read = WorkerNote.objects.latest("id")
+    reports.note_mark_read(campaign=campaign, note_id=read.pk, by=rita, at=at)
+    address = reverse("judgments:reports", args=[campaign.pk])
+    [unread] = rows_of(page, address, csv="notes")
+    assert (unread["worker"], unread["read_by"], unread["read"]) == (str(alice.pk), "", "")
+    every = rows_of(page, address, **{"csv": "notes", "notes-state": ""})
+    assert [row["read_by"] for row in every] == ["rita", ""]
+    assert not any("Alice" in value for row in every for value in row.values())
+
+    for name, model in (("careful", "=7b"), ("plain", "7b")):
+        answers = io.BytesIO(f"q1 p1 p2 p1\nq1 p2 p1 {'p1' if name == 'plain' else '='}\n".encode())
+        about = {"filename": f"{name}.txt", "model": model, "prompt": "Which?", "by": rita, "at": at}
+        machine_judge_import(collection=collection, name=name, source=answers, **about)
+    [judge] = rows_of(page, reverse("judgments:machines", args=[collection.pk]), name="care")
+    assert (judge["name"], judge["model"], judge["answers"], judge["pairs"]) == ("careful", "'=7b", "2", "1")
+
+    about = {"lab": lab, "collection": collection, "asked_by": rita, "asked_at": at, "request": {}}
+    Job.objects.create(kind="run", name="bm25", state="refused", error="line 3", ended_at=at, **about)
+    Job.objects.create(kind="run", name="done", state="done", ended_at=at, **about)
+    for name, arguments in (("pools:runs", []), ("pools:collection", [collection.pk])):
+        [job] = rows_of(page, reverse(name, args=arguments), csv="jobs")
+        assert (job["name"], job["state"], job["error"], job["asked_by"]) == ("bm25", "refused", "line 3", "rita")
+
+    hook, secret = webhooks.webhook_create(
+        lab=lab, url="https://hooks.example.org/x", events=["alarm.raised", "job.failed"], by=rita, at=at
+    )
+    webhooks.webhook_test(webhook=hook, at=at)
+    [listed] = rows_of(page, reverse("api:webhooks", args=[lab.pk]))
+    assert (listed["url"], listed["events"]) == ("https://hooks.example.org/x", "alarm.raised job.failed")
+    [sent] = rows_of(page, reverse("api:webhook", args=[lab.pk, hook.pk]))
+    assert (sent["event"], sent["tries"], sent["taken"]) == ("webhook.test", "0", "")
+    assert secret not in str([listed, sent])
+    outsider = Client()
+    outsider.force_login(factories.member(lab, "researcher"))
+    assert outsider.get(reverse("api:webhook", args=[lab.pk, hook.pk]), {"csv": "list"}).status_code == 403
 
 
 def test_disagreements_come_as_csv_with_what_was_decided(page: Client, lab: Lab, rita: User, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import io
 import json
 from datetime import date, timedelta
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,10 +24,10 @@ from evaluation.boards.checking import (
     read_candidates,
     tidy_link,
 )
-from evaluation.boards.entries import exact_mean
-from evaluation.boards.scoring import per_query, read_measure
 from evaluation.errors import BadInput
 from evaluation.files.qrels import Entry, Qrels
+from evaluation.measures.means import exact_mean
+from evaluation.measures.named import per_query, read_measure
 
 ARRIVED = date(2020, 11, 1)
 GOOD = {"team": "Ours", "model_description": "BM25", "paper": "", "code": "", "type": "full ranking"}
@@ -375,3 +376,24 @@ def test_the_mean_is_over_all_queries_of_the_qrels() -> None:
     assert run is not None
     qrels = Qrels.of(Entry(query, "relevant", 1) for query in ("q1", "q2"))
     assert exact_mean(per_query(run, qrels, read_measure("RR@10"), "rank")) == Fraction(1, 2)
+
+
+def test_an_artifact_keeps_as_few_passages_as_are_asked_for_unless_candidates_need_all() -> None:
+    lines = "".join(f"{query}\tp{rank}\t{rank}\n" for query in QUERIES for rank in range(1, 4))
+    shared: dict[str, Any] = {"name": "dev.txt", "queries": QUERIES, "hits": 3}
+    full = check_file(io.BytesIO(lines.encode()), **shared)
+    few = check_file(io.BytesIO(lines.encode()), kept=1, **shared)
+    assert full.artifact is not None and few.artifact is not None
+    assert few.artifact.top("rank") == full.artifact.top("rank") and len(few.artifact.by_rank) == len(QUERIES)
+    assert few.as_dict() == full.as_dict()
+    outside = check_file(io.BytesIO(lines.encode()), kept=1, candidates=few.artifact, **shared)
+    assert outside.error_count == 2 * len(QUERIES), "every passage is looked for among the candidates"
+
+
+def test_metadata_may_say_of_which_entry_it_is_a_variant() -> None:
+    fields = {"team": "Red", "model_description": "Again", "type": "full ranking", "variant_of": "20260101-red"}
+    check = check_metadata(json.dumps(fields).encode())
+    assert check.metadata is not None and not check.errors and check.metadata.variant_of == "20260101-red"
+    assert check.metadata.as_dict()["variant_of"] == "20260101-red" and not check.metadata.extra
+    (error,) = check_metadata(json.dumps(fields | {"variant_of": "x" * 61}, indent=1).encode()).errors
+    assert error.line == 5 and "variant_of has 61 characters" in error.message

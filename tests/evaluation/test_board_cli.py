@@ -69,6 +69,50 @@ def test_the_passages_file_has_other_columns_and_ids_are_made_from_rows(write: W
     assert file.lines["import-6"] == 7
 
 
+ODD = (
+    (
+        "id,date,,description,team,paper,code,type,MRR@100 (Dev),MRR@100 (Eval),tweet",
+        '20200811b,2020/08/11,🏛,"Conformer-Kernel with QTI (NDRM3)","Bhaskar Mitra (Microsoft), Sebastian Hofstätter '
+        '(TU Wien)",https://arxiv.org/pdf/2007.10434.pdf,https://github.com/x/y,reranking,,0.293,1293306436399685632',
+        ("20200811b", "baseline", None, "0.293", "reranking"),
+    ),
+    (
+        "id,,description,team,paper,code,type,date,eval,dev,tweet",
+        ',,"Unnamed","Hongyin Zhu",,,reranking,2019/06/26,0.174,,',
+        ("import-1", "", None, "0.174", "reranking"),
+    ),
+    (
+        ",description,team,paper,code,type,date,eval,dev,tweet",
+        ',"TF-Ranking + BERT (Softmax Loss, List size 6, 200k steps)","TF-Ranking team (…) - Google Research",'
+        "https://arxiv.org/abs/2004.08476,https://github.com/tensorflow/ranking,reraking,2020/03/16,0.366,0.378,1239751545",
+        ("import-1", "", "0.378", "0.366", "reranking"),
+    ),
+    (
+        ",description,team,paper,code,type,date,eval,dev",
+        ',"TF-Ranking","A team",,,reraking,2020/03/16,0.366',
+        ("import-1", "", None, "0.366", "reranking"),
+    ),
+    *(
+        (
+            "id,,description,team,paper,code,type,date,eval,dev,tweet",
+            f'{key},,"Anonymous","anonymous",,,full ranking,2022/09/29,0.306,0.308,',
+            (key, "", "0.308", "0.306", "full ranking"),
+        )
+        for key in (
+            *("20220929-doc2query--", "20200811a", "20201009", "20201125-elastic-optimized_best_fields"),
+            *("20210608-djin_THU", "20210423-Unbreakable-Alliance"),
+        )
+    ),
+)
+
+
+@pytest.mark.parametrize(("header", "row", "read"), ODD)
+def test_the_odd_rows_of_both_files_are_read(write: Write, header: str, row: str, read: tuple[str | None, ...]) -> None:
+    (entry,) = read_board(write("board.csv", f"{header}\n{row}\n")).entries
+    scores = [None if score is None else str(score) for score in (entry.dev, entry.eval)]
+    assert (entry.key, entry.mark, *scores, entry.type) == read
+
+
 @pytest.mark.parametrize("cut", [1, 2])
 def test_the_two_older_headers_of_the_passages_file_are_read_alike(write: Write, cut: int) -> None:
     """Without ids, and then without the tweet as well."""

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from evaluation.boards.entries import (
     Entry,
-    best_so_far,
-    exact_mean,
+    bests,
     ordered,
     ranks,
     rounded,
     summarize,
     trophies,
 )
+from evaluation.measures.means import exact_mean
 
 DAY = date(2021, 3, 1)
 
@@ -97,13 +97,17 @@ def test_trophies_go_by_date_and_within_a_day_by_the_order_given() -> None:
 
 
 @given(boards)
-def test_trophies_are_the_steps_of_the_best_so_far_less_the_baselines(board: list[Entry]) -> None:
-    steps, before = set(), None
-    for one, best in best_so_far(board):
-        if before is None or best > before:
-            steps.add(one.key)
-        before = best
-    assert trophies(board) == {one.key for one in board if one.key in steps and one.mark != "baseline"}
+def test_the_bests_are_above_all_that_came_before_and_trophies_are_theirs_less_the_baselines(
+    board: list[Entry],
+) -> None:
+    arrived = sorted(board, key=lambda one: one.date)
+    above = [
+        one.key
+        for number, one in enumerate(arrived)
+        if one.eval is not None and all(one.eval > other.eval for other in arrived[:number] if other.eval is not None)
+    ]
+    assert [one.key for one in bests(board)] == above
+    assert trophies(board) == {one.key for one in bests(board) if one.mark != "baseline"}
 
 
 @given(boards)

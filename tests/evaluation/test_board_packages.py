@@ -110,6 +110,24 @@ def test_a_package_that_is_not_whole_says_what_lacks(pack: Pack, keys: Path) -> 
         opened({**files, "x.tar.enc": b""}, keys)
 
 
+def test_new_metadata_under_the_old_key_open_by_themselves(pack: Pack, keys: Path) -> None:
+    files, private = pack(), (keys / "private.pem").read_text()
+    new, key = f"{ID}-metadata.json.enc", f"{ID}.key.bin.enc"
+    two = {name: files[name] for name in (key, new)}
+    assert packages.open_old_metadata(two, private) == (ID, METADATA)
+    for wrong, said in (
+        (files, "tar.enc is no file of a package that is asked for"),
+        ({new: files[new]}, r"lacks its file that ends in \.key\.bin\.enc"),
+        ({key: files[key]}, r"lacks its file that ends in -metadata\.json\.enc"),
+        ({**two, new: files[f"{ID}.tar.enc"][:-16] + bytes(16)}, "encrypted with another key"),
+        ({key: files[key], "20210303-a-metadata.json.enc": files[new]}, "files of several packages"),
+    ):
+        with pytest.raises(sealing.NotOpened, match=said):
+            packages.open_old_metadata(wrong, private)
+    with pytest.raises(sealing.NotForThisKey):
+        packages.open_old_metadata(two, (keys / "other.pem").read_text())
+
+
 def test_a_key_in_the_clear_is_refused_and_called_burnt(pack: Pack, keys: Path) -> None:
     files = {**pack(), f"{ID}.key.bin": b"c2VjcmV0\n"}
     with pytest.raises(packages.Burnt, match=r"is the key itself, not encrypted.*It is burnt"):

@@ -1,6 +1,7 @@
 """certainty, run as users and programs run it."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -12,15 +13,19 @@ ONCE = "q a b a\nq a c a\nq b c b\nr x y x\n"
 TWICE = "p a b a\np a b a\n"
 
 
-def test_one_judgment_a_pair_needs_an_error_rate(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_repeated_judgments_an_error_rate_is_assumed_and_told(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = write("preferences.txt", ONCE)
-    assert main(["certainty", "--preferences", path]) == 1
+    assert main(["certainty", "--judgments", path, "--draws", "4000", "--json"]) == 0
     out, err = capsys.readouterr()
-    assert out == ""
-    assert (
-        err
-        == f"{path}: every pair was judged once, and such judgments vary only by an error rate: give --error-rate.\n"
-    )
+    assert err == "Too few repeated judgments to take the error rate from them: it is assumed to be 0.3.\n"
+    found = json.loads(out)
+    assert (found["error_rate"], found["level"]) == (0.3, 0.9)
+    (q, r) = found["queries"]
+    assert r["passages"] == [{"passage": "x", "p": r["share"]}, {"passage": "y", "p": pytest.approx(1 - r["share"])}]
+    assert r["share"] == pytest.approx(0.7, abs=0.02) and r["set"] == ["x", "y"] and r["fragility"] == 1
+    assert [own["passage"] for own in q["passages"]] == ["a", "b", "c"] and q["exact"] is True
     assert main(["certainty", "--preferences", path, "--error-rate", "repeated"]) == 1
     assert "no pair was judged twice, so --error-rate needs a number." in capsys.readouterr().err
 
@@ -34,7 +39,7 @@ def test_certainty_is_told_by_query_the_least_certain_first(write: Write, capsys
     assert (found["draws"], found["seed"], found["error_rate"]) == (4000, 3, 0.1)
     assert [(one["query"], one["best"]) for one in found["queries"]] == [("p", ["a"]), ("q", ["a"]), ("r", ["x"])]
     # Of two judgments, one may be wrong: then both passages win. Both may be wrong: then the other one does.
-    assert found["queries"][0]["share"] == pytest.approx(0.99, abs=0.01)
+    assert found["queries"][0]["share"] == pytest.approx(0.997, abs=0.003)
     assert found["queries"][2]["share"] == pytest.approx(0.9, abs=0.02)
     assert (found["runs"][0]["mean"], found["runs"][0]["first"]) == (0.5, 1.0)
     assert main(arguments) == 0
@@ -50,10 +55,10 @@ def test_repeated_judgments_are_drawn_from_their_own_or_give_the_rate(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write("preferences.txt", ONCE + "r x y x\nr x y x\nr x y y\n")
-    assert main(["certainty", "--preferences", path, "--json"]) == 0
+    assert main(["certainty", "--preferences", path, "--json", "--error-rate", "own"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["error_rate"] is None
-    assert err == "3 of 4 pairs were judged once, and do not vary without --error-rate.\n"
+    assert err == "3 of 4 pairs were judged once, and do not vary by their own.\n"
     assert main(["certainty", "--preferences", path, "--json", "--error-rate", "repeated"]) == 0
     # Of the six ways to take two of four judgments, three agree: half, which is what chance alone would give.
     assert json.loads(capsys.readouterr().out)["error_rate"] == 0.5
@@ -64,4 +69,40 @@ def test_an_impossible_error_rate_is_a_usage_error(value: str, capsys: pytest.Ca
     with pytest.raises(SystemExit) as exit_:
         main(["certainty", "--preferences", "preferences.txt", f"--error-rate={value}"])
     assert exit_.value.code == 2
-    assert f"{value!r} where a number from 0 to 0.5 is needed, or repeated" in capsys.readouterr().err
+    assert f"{value!r} where a number from 0 to 0.5 is needed, or repeated or own" in capsys.readouterr().err
+
+
+def test_pools_are_lines_of_members_or_pairs_and_the_level_is_chosen(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judgments = write("preferences.txt", ONCE)
+    members = write("members.txt", "q a\nq b\nq c\nr x\nr y\ns alone\n")
+    pairs = write("pairs.tsv", "q\ta\tb\nq\tb\tc\nr\tx\ty\n")
+    shown = []
+    for pools in (members, pairs):
+        asked = ["certainty", "--pools", pools, "--judgments", judgments, "--error-rate", "0.2", "--level", "0.6"]
+        assert main([*asked, "--json"]) == 0
+        shown.append(json.loads(capsys.readouterr().out))
+    assert [own["query"] for own in shown[0]["queries"]] == ["q", "r", "s"]
+    assert shown[0]["queries"][2] == {
+        "query": "s", "best": ["alone"], "share": 1.0, "fragility": None, "exact": True, "set": ["alone"],
+        "passages": [{"passage": "alone", "p": 1.0}],
+    }  # fmt: skip
+    assert [own["query"] for own in shown[1]["queries"]] == ["q", "r"]
+    assert [own["set"] for own in shown[1]["queries"]] == [["a"], ["x"]]
+    assert main(["certainty", "--pools", write("other.txt", "q a\nq b\n"), "--judgments", judgments]) == 1
+    assert "preferences.txt, line 2: passage c is not in the pool that" in capsys.readouterr().err
+    assert main(asked) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].split("  ")[-1].strip() == "60% set" and lines[3].endswith("1 passage")
+
+
+def test_confidence_sets_are_written_as_qrels_and_over_no_input(
+    write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judgments, out = write("preferences.txt", ONCE), tmp_path / "sets.txt"
+    asked = ["certainty", "--judgments", judgments, "--error-rate", "0.2"]
+    assert main([*asked, "--sets", str(out), "--level", "0.85"]) == 0
+    assert out.read_text() == "q 0 a 1\nq 0 b 1\nr 0 x 1\nr 0 y 1\n"
+    assert main([*asked, "--sets", judgments]) == 1
+    assert "would be overwritten" in capsys.readouterr().err and Path(judgments).read_text() == ONCE

@@ -211,6 +211,59 @@ def test_score_heeds_measure_order_and_least_grade(files: dict[str, str], write:
     assert found["runs"] == {"red": {"mean": 0.5, "answered": 1}}
 
 
+def test_score_takes_several_measures_by_their_names(files: dict[str, str], write: Write) -> None:
+    graded = write("graded.txt", "q1 0 p1 1\nq1 0 p2 2\nq7 0 p1 1\n")
+    names = ["--measure", "nDCG@2", "--measure", "judged@2", "--measure", "AP(rel=2)", "--measure", "nDCG@2"]
+    found = good("score", "--qrels", graded, *names, "--per-query", files["red"])
+    assert found["measures"] == ["nDCG@2", "Judged@2", "AP(rel=2)"] and found["queries"] == 2
+    assert list(found["runs"]["red"]) == found["measures"]
+    for score in found["runs"]["red"].values():
+        values = score.pop("queries")
+        assert score == {"mean": pytest.approx(sum(values.values()) / 2), "answered": 1}
+        assert list(values) == ["q1", "q7"] and values["q1"] > 0 == values["q7"]
+    assert found["runs"]["red"]["Judged@2"]["mean"] == 0.5
+
+
+def test_score_by_compat_is_over_queries_that_both_have(files: dict[str, str], write: Write) -> None:
+    graded = write("graded.txt", "q1 0 p1 1\nq1 0 p2 2\nq2 0 p5 0\nq7 0 p1 1\n")
+    found = good("score", "--qrels", graded, "--measure", "Compat(p=0.9)", "--per-query", files["red"])
+    assert found["measure"] == "Compat(p=0.9)" and found["queries"] == 3
+    (own,) = found["runs"].values()
+    assert list(own["queries"]) == ["q1"] and own["shared"] == own["answered"] == 1
+    assert own["mean"] == own["queries"]["q1"] > 0
+    refused = run("score", "--qrels", graded, "--measure", "Compat(p=1)", files["red"])
+    assert refused.returncode == 2 and "p is a number from 0.01 to 0.99" in refused.stderr
+
+
+def test_compare_tests_runs_by_any_measure(files: dict[str, str], write: Write) -> None:
+    graded = write("graded.txt", "q1 0 p1 1\nq1 0 p2 2\nq2 0 p5 3\nq7 0 p1 1\n")
+    both = (files["red"], files["blue"])
+    found = good("compare", "--qrels", graded, "--measure", "nDCG@2", *both, "--json")
+    scores = good("score", "--qrels", graded, "--measure", "nDCG@2", *both)
+    assert found["means"] == {name: own["mean"] for name, own in scores["runs"].items()}
+    (pair,) = found["pairs"]
+    assert pair["delta"] == pytest.approx(found["means"]["blue"] - found["means"]["red"])
+    assert pair["higher"] + pair["lower"] + pair["equal"] == found["queries"] == 3 and 0 < pair["wsr"] <= 1
+    printed = run("compare", "--qrels", graded, "--measure", "nDCG@2", *both).stdout
+    assert printed.startswith("nDCG@2 over 3 queries: 2 runs, 1 pair.\n") and "mean nDCG@2" in printed
+    lines = run("compare", "--qrels", graded, "--measure", "AP", *both, "--csv").stdout.splitlines()
+    assert lines[0] == "a,b,delta,higher,lower,equal,sign,wsr,t,direction" and len(lines) == 2
+    by_k = [good("compare", "--qrels", graded, *both, "--json", *own) for own in (["--k", "2"], ["--measure", "RR@2"])]
+    assert by_k[0] == by_k[1]
+    for wrong in (["nDCG@2", "--latex"], ["P@2", "--rank-by", "rr-t"], ["RR@1001"], ["ERR@2"]):
+        done = run("compare", "--qrels", graded, *both, "--measure", *wrong)
+        assert (done.returncode, done.stdout) == (2, ""), wrong
+
+
+def test_score_names_an_unknown_measure_and_those_that_there_are(files: dict[str, str]) -> None:
+    done = run("score", "--qrels", files["qrels"], "--measure", "ERR@10", files["red"])
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        "argument --measure: measure 'ERR@10' where there are RR, nDCG, Judged, Success, P, R, AP and Compat"
+        in done.stderr
+    )
+
+
 def test_score_writes_nothing_where_any_file_is_bad(files: dict[str, str], write: Write) -> None:
     bad = write("bad.txt", b"q1 Q0 p\xff 1 2 t\n")
     cut = write("cut.gz", gzip.compress(RED.encode() * 100)[:-9])
@@ -256,7 +309,8 @@ def test_a_run_is_named_after_its_file(path: str, name: str) -> None:
         [],
         ["frobnicate"],
         ["score", "run.txt"],
-        ["score", "--qrels", "q", "--measure", "NDCG@10", "r"],
+        ["score", "--qrels", "q", "--measure", "ERR@10", "r"],
+        ["score", "--qrels", "q", "--measure", "P", "r"],
         ["score", "--qrels", "q", "--measure", "RR@0", "r"],
         ["pool", "--qrels", "q", "--depth", "0", "r"],
         ["pool", "--qrels", "q"],
@@ -340,3 +394,14 @@ def test_the_pairs_are_never_written_over_an_input_file(write: Write, capsys: py
 def test_commands_that_need_no_statistics_do_not_load_scipy() -> None:
     program = "import sys, evaluation.cli.main; evaluation.cli.main._parser(); sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, check=False).returncode == 0
+
+
+def test_qrels_with_levels_have_every_passage_and_the_winners_on_top(write: Write) -> None:
+    judged = write("judged.txt", "q a b a\nq a c a\nq b c =\nq d a d\nq d b d\nq c d c\nr x y y\ns m n m\ns n o n\n")
+    done = run("qrels", judged, "--levels")
+    assert done.returncode == 0, done.stderr
+    # a and d have two wins each, and d was preferred over a; c has one and a half, b a half. s lacks a pair.
+    assert done.stdout.splitlines() == ["q 0 a 3", "q 0 b 1", "q 0 c 2", "q 0 d 4", "r 0 x 1", "r 0 y 2"]
+    texts = write("texts.tsv", "a\tone\nb\ttwo\nc\tthree\nd\tfour\ne\ttwo\nx\tfive\ny\tsix\nm\tm\nn\tn\no\to\n")
+    done = run("qrels", judged, "--levels", "--passages", texts)
+    assert "q 0 e 1" in done.stdout.splitlines() and "1 more passage with the text of a passage above." in done.stderr

@@ -12,9 +12,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evaluation.errors import BadInput
-from evaluation.files import archives, pyterrier
+from evaluation.files import archives, pageheaders, pyterrier
 from evaluation.files.archives import Bounds, members
 from evaluation.files.qrels import read_qrels
 from evaluation.files.recognizing import recognize
@@ -124,7 +126,7 @@ def test_headers_of_a_tar_file_cannot_fill_the_memory(
 
 def table(columns: dict[str, Any], **options: Any) -> io.BytesIO:
     out = io.BytesIO()
-    parquet.write_table(pa.table(columns), out, compression="zstd", **options)
+    parquet.write_table(pa.table(columns), out, **{"compression": "zstd"} | options)
     out.seek(0)
     return out
 
@@ -215,3 +217,58 @@ def test_parquet_that_lies_about_its_size_is_refused_before_memory_is_used() -> 
     claim = io.BytesIO(body + lying + len(lying).to_bytes(4, "little") + b"PAR1")
     with memory_within(8), pytest.raises(BadInput, match="qid is said to have 1,000 values in 2,147,483,648 bytes"):
         read_qrels(claim, name="it.parquet")
+
+
+def told_smaller(file: bytes, column: int, said: int) -> io.BytesIO:
+    """The Parquet file, whose end says that a column unpacks to no more."""
+    part = parquet.ParquetFile(io.BytesIO(file)).metadata.row_group(0).column(column)
+    length = int.from_bytes(file[-8:-4], "little")
+    body, end = file[: -8 - length], file[-8 - length : -8]
+    packed = b"\x16" + varint(part.total_compressed_size)
+    true = b"\x16" + varint(part.total_uncompressed_size) + packed
+    assert true in end
+    lying = end.replace(true, b"\x16" + varint(said) + packed, 1)
+    return io.BytesIO(body + lying + len(lying).to_bytes(4, "little") + b"PAR1")
+
+
+@pytest.mark.parametrize(
+    ("batch", "why"),
+    [
+        (1 << 20, "the column qid has a page of 104,8.* bytes, where 67,108,864 are read at most"),
+        (500, "the column qid unpacks to more than 200 times its packed size"),
+    ],
+    ids=["one large page", "many pages"],
+)
+def test_parquet_whose_pages_are_larger_than_its_end_says_is_refused_before_memory_is_used(
+    batch: int, why: str
+) -> None:
+    rows = 100 * MEGABYTE // 10_000
+    options = {
+        "use_dictionary": False,
+        "data_page_size": 8 * MEGABYTE if batch < rows else 1 << 30,
+        "write_batch_size": batch,
+    }
+    file = table(qrels(rows, qid=["x" * 10_000] * rows), **options).getvalue()
+    with memory_within(8), pytest.raises(BadInput, match=why):
+        read_qrels(told_smaller(file, 0, 1_000), name="it.parquet")
+
+
+@given(st.binary(max_size=200))
+def test_headers_of_pages_are_read_from_any_bytes(content: bytes) -> None:
+    header = pageheaders.read(content)
+    assert header is None or (0 < header.length <= len(content) and header.unpacked >= 0 and header.packed >= 0)
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "zstd"])
+def test_the_headers_of_all_pages_add_up_to_what_an_honest_end_says(version: str, compression: str) -> None:
+    options = {"data_page_size": 500, "data_page_version": version, "compression": compression}
+    file = table(qrels(2_000, qid=[f"q{number}" for number in range(2_000)]), **options)
+    part = parquet.ParquetFile(file).metadata.row_group(0).column(0)
+    at, sizes, pages = part.dictionary_page_offset, 0, 0
+    end = at + part.total_compressed_size
+    while at < end:
+        header = pageheaders.read(file.getvalue()[at:end])
+        assert header is not None
+        at, sizes, pages = at + header.length + header.packed, sizes + header.length + header.unpacked, pages + 1
+    assert (at, sizes) == (end, part.total_uncompressed_size) and pages > 2

@@ -1,5 +1,6 @@
 """Scoring stored runs on another version of the qrels: exact, and as if every list were walked by hand."""
 
+import io
 from fractions import Fraction
 from pathlib import Path
 
@@ -8,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.files.artifact import RunArtifact
+from evaluation.errors import BadInput
+from evaluation.files.artifact import ORDERS, RunArtifact
 from evaluation.files.qrels import read_qrels
 from evaluation.files.runs import check_run
+from evaluation.files.tops import RunTop, top_of
 from evaluation.statistics.rescoring import Rescoring, mean_reciprocal
 
 
@@ -75,3 +78,56 @@ def test_real_runs_are_scored_as_their_artifacts_always_were(data: Path) -> None
             expected = list(run.ranks(order, relevant, 10).values())
             assert rescoring.places(run, order).tolist() == expected
             assert rescoring.places(run.cut(10), order).tolist() == expected
+
+
+IDS = st.text("ab0é-", min_size=1, max_size=4)
+LISTS = st.dictionaries(IDS, st.lists(st.one_of(IDS, IDS.map("doc_".__add__)), unique=True, max_size=6), max_size=5)
+
+
+@given(lists=LISTS, answers=st.dictionaries(IDS, st.lists(IDS, max_size=3)), k=st.integers(1, 4), data_=st.data())
+def test_the_top_that_is_kept_scores_exactly_as_the_whole_run(
+    lists: dict[str, list[str]], answers: dict[str, list[str]], k: int, data_: st.DataObject
+) -> None:
+    rows = [
+        f"{query} Q0 {pid} {rank} {data_.draw(st.integers(0, 3))} tag\n"
+        for query, own in lists.items()
+        for rank, pid in enumerate(own, 1)
+    ]
+    run = check_run(io.BytesIO("".join(rows).encode()), name="run").artifact
+    if run is None:
+        assert not rows
+        return
+    depth = data_.draw(st.integers(k, 5))
+    # Half of the answers are passages that the run has.
+    for query, own in lists.items():
+        answers.setdefault(query, []).extend(own[-1:])
+    rescoring = Rescoring(answers, k)
+    for order in ORDERS:
+        made = top_of(run, order, depth)
+        assert made is not None
+        top = RunTop.unpack(made.pack(), name="top")
+        assert rescoring.places_in(top).tolist() == rescoring.places(run, order).tolist()
+        assert top.first() == run.top(order)
+        assert top.pack() == made.pack()
+
+
+def test_a_top_refuses_what_it_does_not_hold(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "q1 a 1 1", "q1 b 2 2", f"q2 {'d' * 70} 1 9")
+    assert top_of(run, "rank", 2) is None  # too wide: all would be
+    narrow = top_of(run_of(tmp_path, "q1 passage_1 1 2", "q1 passage_22 2 1"), "rank", 2)
+    assert narrow is not None
+    assert (narrow.prefix, narrow.passages.tolist()) == (b"passage_", [[b"1", b"22"]])
+    assert Rescoring({"q1": ("passage_2", "1", "passage_", "passage_22\0")}, 2).places_in(narrow).tolist() == [0]
+    assert Rescoring({"q1": ("passage_22",)}, 2).places_in(narrow).tolist() == [2]
+    with pytest.raises(ValueError, match="the top 2 of a run where the top 3 is needed"):
+        Rescoring({"q1": ("a",)}, 3).places_in(narrow)
+
+
+@pytest.mark.parametrize("cut", [0, 5, 60, -1])
+def test_a_top_that_is_cut_off_is_no_top(tmp_path: Path, cut: int) -> None:
+    made = top_of(run_of(tmp_path, "q1 a 1 2", "q1 b 2 1"), "rank", 2)
+    assert made is not None
+    with pytest.raises(BadInput, match=r"top\.sealed: not the top of a run"):
+        RunTop.unpack(made.pack()[:cut], name="top.sealed")
+    with pytest.raises(BadInput, match="its version or order is not known"):
+        RunTop.unpack(made.pack().replace(b'"version": 1', b'"version": 2'), name="top.sealed")

@@ -1,6 +1,7 @@
 """Resampled judgments and queries, agreement of workers, the champion check, and plans."""
 
 import io
+from collections import defaultdict
 from decimal import Decimal
 from itertools import combinations
 from pathlib import Path
@@ -16,10 +17,10 @@ from evaluation.files.qrels import Qrels, read_qrels
 from evaluation.files.runs import check_run
 from evaluation.judging.batch_tournaments import by_size, winners
 from evaluation.judging.planning import plan
-from evaluation.judging.pooling import pool_queries
+from evaluation.judging.pooling import canonical, pool_queries
 from evaluation.judging.tournament import Judged, Judgment, Tied, best_known
 from evaluation.statistics.agreement import Vote, agreement, error_rate, repeated_agreement, side_bias
-from evaluation.statistics.certainty import RunOrder, certainty
+from evaluation.statistics.certainty import RunOrder, certainty, confidence_set
 from evaluation.statistics.champion import champion_outcomes
 from evaluation.statistics.ranks import Board
 
@@ -77,7 +78,73 @@ def test_one_judgment_a_pair_varies_by_the_error_rate() -> None:
 
 def test_three_judgments_by_an_error_rate_are_surer_than_one() -> None:
     found = certainty({"q": "ab"}, complete("q", "ab", 3), error_rate=0.2, draws=20_000).answers["q"]["a"]
-    assert found == pytest.approx(0.8**3 + 3 * 0.8**2 * 0.2, abs=0.01)
+    share = (3 + 1 / 3) / (3 + 2 / 3)  # with a third for each, a single judgment would be turned round by 0.2
+    assert found == pytest.approx(share**3 + 3 * share**2 * (1 - share), abs=0.01)
+
+
+def test_p_best_adds_up_to_one_and_sets_are_the_smallest() -> None:
+    found = certainty({"q": "abc", "r": "x"}, complete("q", "abc"), error_rate=0.2, draws=20_000)
+    # Each wins where it wins both its pairs; in a cycle, which two of the eight tournaments are, all three win.
+    cycle = (0.8 * 0.2 * 0.8 + 0.2 * 0.8 * 0.2) / 3
+    expected = {"a": 0.8 * 0.8 + cycle, "b": 0.2 * 0.8 + cycle, "c": 0.2 * 0.2 + cycle}
+    assert found.chances["q"] == pytest.approx(expected, abs=0.015)
+    assert list(found.chances["q"]) == ["a", "b", "c"] and found.chances["r"] == {"x": 1.0}
+    assert confidence_set(found.chances["q"]) == ["a", "b"]
+    assert confidence_set(found.chances["q"], 0.5) == ["a"]
+    assert confidence_set({"b": 0.25, "a": 0.25, "c": 0.5}, 0.75) == ["c", "a"]
+    assert confidence_set({"a": 0.5, "b": 0.5}, 0.95) == ["a", "b"]
+
+
+def test_two_that_agree_are_no_proof_and_many_are() -> None:
+    chances = [
+        certainty({"q": "ab"}, complete("q", "ab", times), error_rate=0.3, draws=20_000).chances["q"]["a"]
+        for times in (1, 2, 4, 12)
+    ]
+    assert chances[0] == pytest.approx(0.7, abs=0.01)
+    assert chances == sorted(chances) and chances[1] < 0.85 and chances[3] > 0.99
+    split = certainty({"q": "ab"}, [*complete("q", "ab", 2), *complete("q", "ba", 2)], error_rate=0.3, draws=20_000)
+    assert split.chances["q"]["a"] == pytest.approx(0.5, abs=0.02)
+
+
+def test_half_of_all_judgments_wrong_says_nothing() -> None:
+    chances = certainty({"q": "abcd"}, complete("q", "abcd", 3), error_rate=0.5, draws=20_000).chances["q"]
+    assert list(chances.values()) == pytest.approx([0.25] * 4, abs=0.02)
+
+
+@pytest.mark.parametrize("judged", [1, 2])
+def test_sets_hold_the_winner_of_held_out_judgments_nine_times_in_ten(data: Path, judged: int) -> None:
+    """People judged the last few passages of each pool of TREC's again and again, and mostly disagreed. Some of each
+    pair's judgments make the sets, and the others the winner that should be in them.
+    """
+    random = np.random.default_rng(20211117)
+    votes: dict[str, dict[tuple[str, str], list[str]]] = defaultdict(lambda: defaultdict(list))
+    for query, a, b, preferred in read_preferences(data / "preferences.txt.gz"):
+        votes[query][canonical(a, b)].append(str(preferred))
+    rate = error_rate(repeated_agreement(read_preferences(data / "preferences.txt.gz")).raw or 0)
+    assert rate is not None and 0.3 < rate < 0.4
+    held = kept = passages = 0.0
+    for query, pairs in votes.items():
+        often = {pair: own for pair, own in pairs.items() if len(own) > judged}
+        pool = sorted({passage for pair in often for passage in pair})
+        while pool and any(pair not in often for pair in combinations(pool, 2)):
+            pool.remove(min(pool, key=lambda passage: sum(passage in pair for pair in often)))
+        if len(pool) < 3:
+            continue
+        for _ in range(4):
+            seen, others = [], []
+            for a, b in combinations(pool, 2):
+                own = random.permutation(often[a, b]).tolist()
+                seen += [Preference(query, a, b, preferred) for preferred in own[:judged]]
+                others += [Judged(preferred, b if preferred == a else a) for preferred in own[judged:]]
+            chances = certainty({query: pool}, seen, error_rate=rate, draws=300).chances[query]
+            likely, winners_held = confidence_set(chances), best_known(pool, others)
+            held += 1
+            kept += len(winners_held.intersection(likely)) / len(winners_held)
+            passages += len(likely) / len(pool)
+    assert held >= 150
+    # Queries are 50, so that a share of 0.9 may come out as 0.83. Sets that hold everybody would tell nothing.
+    assert 0.83 <= kept / held <= 0.97
+    assert passages / held < 0.9
 
 
 def test_an_impossible_error_rate_is_refused() -> None:

@@ -5,7 +5,6 @@ The tasks here are short: four pairs and three test pairs.
 
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import expect
 
 from judgments.models import Acceptance, Judgment
@@ -17,7 +16,6 @@ from tests.marketplace.server import Marketplace
 Come = Callable[..., Visitor]
 Join = Callable[..., Member]
 Publish = Callable[..., Published]
-pytestmark = pytest.mark.timeout(900)  # a whole journey in a browser, on a machine that may be busy
 
 
 def test_two_tabs_reloads_going_back_and_pressing_twice_are_one_submission(member: Join, publish: Publish) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from decimal import Decimal
 from urllib.parse import quote
 
-import pytest
 from playwright.sync_api import expect
 
 from judgments.models import Acceptance, Judgment
@@ -19,7 +18,6 @@ from tests.marketplace.server import Marketplace
 Come = Callable[..., Visitor]
 Join = Callable[..., Member]
 Publish = Callable[..., Published]
-pytestmark = pytest.mark.timeout(900)  # a whole journey in a browser, on a machine that may be busy
 
 
 def reach(visitor: Visitor, words: str) -> None:

@@ -45,7 +45,7 @@ from tests.marketplace.server import Marketplace
 from tests.platforms.platforms import Clock, drain, work
 
 Come = Callable[..., Colleague]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]  # on a machine that may be busy
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(400)]  # on a machine that may be busy
 CAREFUL = Habits(careless=0, leavers=0, late=0, double_clicks=0, reloads=0, second_thoughts=0, most_hits=3)
 NO_DETOURS = at_platform.PlatformHabits(previews=0, returners=0)
 ARABIC_QUERY = "كم تعيش السلحفاة؟"

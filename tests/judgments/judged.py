@@ -14,6 +14,7 @@ from simulation.people import Answers
 from tasks.services import NoWork
 from tests import factories
 
+ANALYZED_HITS = 20
 DEMO = Path(__file__).parents[2] / "demo"
 
 
@@ -55,3 +56,5 @@ def judge_all(campaign: Campaign, preferences: Iterable[Preference] | None = Non
             )
         judgment_services.assignment_finish(assignment=assignment, at=now)
         done += 1
+        if done % ANALYZED_HITS == 0:
+            factories.analyze()

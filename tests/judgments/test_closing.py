@@ -144,11 +144,11 @@ def test_every_relation_to_a_person_is_thought_of() -> None:
         *("admin.LogEntry", "account.EmailAddress", "mfa.Authenticator", "usersessions.UserSession"),
         *("socialaccount.SocialAccount", "core.User_groups", "core.User_user_permissions", "core.Membership"),
         *("judgments.AlarmChoice", "judgments.AlarmMail", "api.Token", "api.StoredAnswer"),
-        *("leaderboards.TeamMember", "leaderboards.BoardMail", "leaderboards.DevScoring"),
+        *("leaderboards.TeamMember", "leaderboards.FormerMember", "leaderboards.BoardMail", "leaderboards.DevScoring"),
     }
     stays = {
         *("core.MemberInvitation", "pools.PreferenceImport", "pools.OutsideScores", "pools.Campaign"),
-        "pools.CampaignTemplate",
+        *("pools.CampaignTemplate", "platforms.LabAccount"),
         *("pools.QrelsVersion", "pools.Job", "tasks.TestPair", "platforms.TermsVersion", "platforms.Submission"),
         *("platforms.Payment", "platforms.Message", "judgments.WorkerNote", "judgments.PairDecision"),
         *(
@@ -164,6 +164,7 @@ def test_every_relation_to_a_person_is_thought_of() -> None:
             for name in (
                 *("Board", "PolicyVersion", "BoardKey", "Team", "TeamInvitation", "Submission", "Look", "Opening"),
                 *("SubmissionEvent", "Decision", "SubmissionMessage", "MetadataRequest", "Upkeep", "UpkeepRound"),
+                *("OrderCheck", "SpotCheck"),
             )
         ),
     }
@@ -342,7 +343,7 @@ def test_every_row_that_protects_a_campaigns_rows_is_thought_of() -> None:
         *("judgments.Acceptance", "judgments.ReusedJudgment", "judgments.Reuse", "judgments.PairReport"),
         *("judgments.WorkerNote", "judgments.Judgment", "judgments.Decision", "judgments.PairDecision"),
         *("judgments.Adjudication", "judgments.BulkDecision", "judgments.BulkRow"),
-        *("tasks.Practice", "tasks.Assignment", "tasks.Item", "tasks.Consent"),
+        *("tasks.Practice", "tasks.PanelVisit", "tasks.Assignment", "tasks.Item", "tasks.Consent"),
     }
     obstacles = {"pools.QrelsVersion"} | {
         f"platforms.{name}" for name in ("PublishedHit", "Submission", "Payment", "Message")
@@ -366,7 +367,7 @@ def test_an_admin_erases_a_whole_campaign_once_its_name_is_typed(
     assert asked == [(closed.pk, "Over")]
     Campaign.objects.update(state="open")
     assert client.post(address, {"name": "pilot"}).status_code == 409
-    assert "This campaign has to stay" in client.get(address).text
+    assert "This campaign cannot be erased" in client.get(address).text
 
 
 def test_commands_erase_campaigns_set_periods_and_make_bundles(closed: Campaign, tmp_path: Any) -> None:

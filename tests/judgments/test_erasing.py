@@ -256,6 +256,7 @@ def test_every_relation_to_a_worker_is_thought_of() -> None:
         "judgments.WorkerSummary",
         "judgments.BulkRow",
         "tasks.Practice",
+        "tasks.PanelVisit",
     }  # fmt: skip
     about = {
         relation.related_model._meta.label

@@ -13,6 +13,8 @@ from pools.models import Campaign, Collection
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tests import factories
+from tests.api.conftest import Program
+from tests.api.test_frame import assert_problem
 
 
 @pytest.fixture
@@ -65,3 +67,13 @@ def test_the_pdf_holds_the_summary_in_latin_and_arabic_and_says_where_it_cannot(
     assert chinese.status_code == 409
     assert "Print the page from your browser instead" in chinese.content.decode()
     assert "哪一段更好地回答了问题" in client.get(reverse("judgments:ethics", args=[draft.pk])).content.decode()
+
+
+def test_a_program_downloads_the_pdf(rita: User, draft: Campaign) -> None:
+    address = f"campaigns/{draft.pk}/ethics/summary.pdf"
+    answer = Program(rita, "read").get(address)
+    assert (answer.status_code, answer["Content-Type"]) == (200, "application/pdf")
+    assert answer.content.startswith(b"%PDF-") and "ethics-draft.pdf" in answer["Content-Disposition"]
+    assert_problem(Program(factories.user("sam")).get(address), 404)
+    Campaign.objects.filter(pk=draft.pk).update(question="哪一段更好地回答了问题？")
+    assert_problem(Program(rita).get(address), 409)

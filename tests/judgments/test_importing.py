@@ -17,7 +17,7 @@ from core.errors import NotNow, Refused
 from core.models import Lab, User
 from evaluation.errors import BadInput
 from evaluation.files.judgments import Judgments, read_judgments
-from judgments import exports
+from judgments import exports, reusing
 from judgments import selectors as judgment_selectors
 from judgments.importing import judgments_import
 from judgments.models import Acceptance, Judgment
@@ -261,6 +261,29 @@ def test_nobody_can_judge_in_an_imported_campaign_or_import_it_twice(collection:
     with pytest.raises(BadInput, match=r"line 1: passage x is not in the collection.* 1 more id"):
         store(collection, b"q1 x y x\n", name="other")
     assert list(Campaign.objects.values_list("name", flat=True)) == ["old"]
+
+
+def test_what_a_campaign_exported_is_not_imported_into_its_own_collection(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = store(collection)
+    accepted = judgment_selectors.accepted_preferences(campaign)
+    own = "".join(f"{query}\t{b}\t{a}\t{preferred}\n" for query, a, b, preferred in accepted).encode()
+    with pytest.raises(Refused, match="are those of the campaign old of this collection"):
+        store(collection, own, name="own")
+    with pytest.raises(Refused, match="are those of the campaign old of this collection"):
+        pool_services.preferences_import(
+            collection=collection, name="own", source=io.BytesIO(own), filename="own.txt", note="?", by=None,
+            at=timezone.now(),
+        )  # fmt: skip
+    assert not collection.preference_imports.exists() and collection.campaigns.get() == campaign
+
+    part = own.splitlines(keepends=True)[0]
+    store(collection, part, name="by chance the same")  # so few may be somebody else's
+    monkeypatch.setattr(reusing, "NO_CHANCE", 2)
+    with pytest.raises(Refused, match="are those of the campaign old"):
+        store(collection, b"".join(own.splitlines(keepends=True)[:2]), name="part")
+    store(collection, own + b"q2 p5 p6 p5\n", name="more")  # with what no campaign has
 
 
 def test_judgments_come_in_by_the_page_and_by_the_command(

@@ -289,6 +289,47 @@ def test_the_rest_is_not_launched_below_the_labs_pay_floor(client: Client, rita:
     assert rest_copy(campaign=piloted, reward=Decimal("2.00"), by=rita, at=timezone.now()).reward == Decimal("2.00")
 
 
+def test_the_page_offers_no_pay_below_the_floor_and_says_what_the_least_is(
+    client: Client, rita: User, piloted: Campaign
+) -> None:
+    client.force_login(rita)
+    page = reverse("judgments:pilot", args=[piloted.pk])
+    assert 'name="reward" value="2.00"' in client.get(page).text
+    pace = task_selectors.expected_pace(piloted)
+    assert pace is not None
+    pay_floor_set(lab=piloted.lab, pay_floor=Decimal(600))
+    piloted.lab.refresh_from_db()
+    least = Decimal(10) * pace.minutes
+    shown = client.get(page)
+    assert f"pay at least ${least:.2f} a HIT" in shown.text
+    assert f'name="reward" value="{least:.2f}"' in shown.text
+    assert client.post(reverse("judgments:rest_repay", args=[piloted.pk]), {"reward": str(least)}).status_code == 303
+
+
+def test_the_page_says_why_the_rest_cannot_go_on_in_place_of_a_button_that_is_refused(
+    client: Client, rita: User, piloted: Campaign
+) -> None:
+    client.force_login(rita)
+    page, launch, repay = (
+        reverse(f"judgments:{name}", args=[piloted.pk]) for name in ("pilot", "rest_launch", "rest_repay")
+    )
+    shown = client.get(page).text
+    assert f'action="{launch}"' in shown and f'action="{repay}"' in shown
+    Campaign.objects.filter(pk=piloted.pk).update(reuse="nothing")
+    other = factories.campaign(piloted.collection, "replicated", pairs_per_hit=1, tests_per_hit=1)
+    shown = client.get(page).text
+    assert f'action="{launch}"' in shown and f'action="{repay}"' not in shown
+    assert "would also reuse those of “replicated”" in shown
+    Campaign.objects.filter(pk=other.pk).update(question="Which one is kinder?")
+    assert f'action="{repay}"' in client.get(page).text
+
+    Campaign.objects.filter(pk=piloted.pk).update(state="closed")
+    shown = client.get(page).text
+    assert "The campaign is closed, so the remaining 4 HITs cannot be launched." in shown
+    assert f'action="{launch}"' not in shown and f'action="{repay}"' not in shown
+    assert client.post(launch).status_code == 409
+
+
 def test_the_time_that_a_pilot_took_decides_whether_the_rest_pays_enough(
     rita: User, piloted: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -218,6 +218,8 @@ def test_what_cannot_be_a_report_is_refused_and_stores_nothing(campaign: Campaig
     decide = {"campaign": campaign, "pair": item.pair, "by": rita, "at": timezone.now()}
     with pytest.raises(BadRequest, match="reason"):
         reports.pair_decide(kind="set_aside", why=" ", **decide)  # type: ignore[arg-type]
+    with pytest.raises(NotYours, match="Nobody has reported this pair"):
+        reports.pair_decide(kind="set_aside", why="It is cut off.", **decide)  # type: ignore[arg-type]
     assert not PairReport.objects.exists() and not PairDecision.objects.exists()
 
 

@@ -498,7 +498,6 @@ def test_campaigns_that_are_packed_at_once_do_not_wait_for_each_other(collection
         assert ReusedJudgment.objects.filter(reuse__campaign=draft).count() == 2
 
 
-@pytest.mark.timeout(900)
 def test_a_thirteenth_run_costs_237_pairs_and_not_1514(data: Path, tmp_path: Path) -> None:
     lab = factories.lab()
     collection = pool_services.collection_import(

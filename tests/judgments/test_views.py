@@ -289,7 +289,7 @@ def test_the_campaigns_page_computes_nothing(
         monkeypatch.setattr(judgment_selectors, name, refuse)
     said = text_of(page, "judgments:campaign", campaign.pk)
     assert "3 of 7 (43 %)" in said
-    assert "of 4 queries have one best known answer" in said
+    assert "Queries with one best known answer: 2 of 4; still without all their judgments: 2." in said
 
 
 def test_the_workers_page_and_the_results_agree_on_sides_and_times(

@@ -61,7 +61,7 @@ def assert_sound(campaign: Campaign) -> None:
     assert not Hit.objects.filter(campaign=campaign, needed__gt=0).exists()
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(400)
 def test_a_mixed_crowd_ends_at_the_oracles_tournament(
     site: RunningSite, data: Path, tmp_path: Path, settings: object
 ) -> None:
@@ -93,7 +93,7 @@ def test_a_mixed_crowd_ends_at_the_oracles_tournament(
     assert factories.exported(campaign) == files
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(400)
 def test_nothing_acknowledged_is_lost_when_the_web_process_is_killed_again_and_again(
     site: RunningSite, tmp_path: Path, settings: object
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.boards.checking import COSTS
 from leaderboards.artifacts import per_query_file
 from leaderboards.models import Board, PolicyVersion, Release, Score, Season, Submission, Team
 from pools.models import Collection
@@ -48,10 +49,14 @@ def entry(
     reference: Submission | None = None,
     season: Season | None = None,
     per_query: Sequence[float] = (),
+    parts: Sequence[str] = ("dev",),
     **fields: Any,
 ) -> Submission:
-    """A published entry with its exact scores, such as `1/3`. One that gains nothing shows none of eval."""
-    arrived = datetime(on.year, on.month, on.day, 9, tzinfo=UTC)
+    """A published entry with its exact scores, such as `1/3`. One that gains nothing shows none of eval.
+
+    `per_query` are those of the parts named. It is released by the rule of the board's newest policy.
+    """
+    arrived = fields.pop("arrived_at", datetime(on.year, on.month, on.day, 9, tzinfo=UTC))
     values: dict[str, Any] = {
         "team": team(board), "policy": board.policies.earliest("number"), "state": "published", "published_at": arrived,
         "type": "full ranking", "team_words": "IR, Example University", "description": f"System {name}",
@@ -66,12 +71,12 @@ def entry(
             Score.objects.create(
                 submission=row, part=part, measure="RR@10", fraction=score, value=float(Fraction(score)),
                 scored_at=arrived, origin="published" if row.origin == "imported" else "computed",
-                per_query=per_query_file(np.array(per_query)) if per_query and part == "dev" else "",
+                per_query=per_query_file(np.array(per_query)) if per_query and part in parts else "",
             )  # fmt: skip
     if eval and row.origin != "imported":
         Release.objects.create(
-            submission=row, is_shown=gains, fraction=eval if gains else "", rule="ladder", why="", at=arrived,
-            reference=reference, policy=board.policies.earliest("number"),
+            submission=row, is_shown=gains, fraction=eval if gains else "", why="", at=arrived,
+            reference=reference, policy=(policy := board.policies.latest("number")), rule=policy.release_rule,
         )  # fmt: skip
     return row
 
@@ -88,7 +93,7 @@ def filled(collection: Collection, count: int = 160) -> Board:
             team_words=f"Ada Example and Ben Sample {number % 40} - Example University of Somewhere",
             description=f"Dense retrieval with a reranker of {number} million parameters (ensemble)",
             paper=f"https://arxiv.org/pdf/2104.{number:05}.pdf", code=f"https://github.com/example/ranker-{number}",
-            is_baseline=number % 50 == 0,
+            is_baseline=number % 50 == 0, metadata=dict.fromkeys(COSTS, 1e6 * number),
         )
         for number, day in enumerate(days)
     )  # fmt: skip

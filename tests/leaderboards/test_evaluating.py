@@ -8,19 +8,33 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import transaction
+from django.utils import timezone
 
 from core.errors import NotNow, Refused
 from core.models import User
-from core.sealing import seal
+from core.sealing import seal, seal_bytes
 from evaluation.boards.evaluating import Message
 from evaluation.boards.sealing import new_key
 from evaluation.boards.sealing import seal as seal_package
 from leaderboards import artifacts, evaluating, jobs, metadata, publishing, submitting, teams
 from leaderboards.evaluating import Limits
-from leaderboards.models import Artifact, Board, DevScoring, Look, Opening, Score, Submission, SubmissionEvent, Team
-from leaderboards.selectors import looks_of, quota_of
+from leaderboards.models import (
+    Artifact,
+    Board,
+    DevScoring,
+    FormerMember,
+    Look,
+    Opening,
+    Score,
+    Submission,
+    SubmissionEvent,
+    Team,
+    TeamMember,
+)
+from leaderboards.selectors import looks_of, quota_of, teams_alike
 from tests import factories
 from tests.leaderboards import taking_part
 from tests.leaderboards.taking_part import DAY, NOW
@@ -139,7 +153,8 @@ def test_a_process_that_is_killed_gives_no_answer_and_the_submission_another_try
     monkeypatch.setattr(evaluating.subprocess, "run", killed)
     evaluating.submission_evaluate(submission_id=submission.pk, at=NOW)
     submission.refresh_from_db()
-    assert (submission.state, submission.retry_at) == ("received", NOW + evaluating.PAUSE)
+    assert submission.state == "received" and submission.retry_at is not None
+    assert timedelta() <= submission.retry_at - NOW - evaluating.PAUSE < timedelta(minutes=1), "from its end on"
 
 
 def test_an_answer_that_comes_too_late_changes_nothing(
@@ -233,14 +248,42 @@ def test_nobody_publishes_the_run_of_their_own_team_but_a_baseline(board: Board,
 def test_a_damaged_run_of_another_entry_stops_no_evaluation(
     board: Board, team: Team, paul: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    taking_part.evaluated(board, team, paul, "one")
+    first = taking_part.evaluated(board, team, paul, "one")
+    same = taking_part.evaluated(board, team, paul, "same")
+    row = Artifact.objects.get(submission=first, part="eval")
+    default_storage.delete(row.file.name)
+    assert default_storage.save(row.file.name, ContentFile(seal_bytes(b"no artifact"))) == row.file.name
+    second = taking_part.evaluated(board, team, paul, "two", NOW + 40 * DAY)
+    assert second.state == "waiting" and [one["keys"] for one in second.alike] == [[str(same.pk)]]
 
-    def damaged(*_arguments: object) -> None:
-        raise ValueError("no artifact")
+    def away(*_arguments: object) -> bytes:
+        raise ValueError("no file")
 
-    monkeypatch.setattr("leaderboards.artifacts.load", damaged)
-    second = taking_part.evaluated(board, team, paul, "two")
-    assert second.state == "waiting"
+    monkeypatch.setattr("leaderboards.artifacts.content", away)
+    third = taking_part.evaluated(board, team, paul, "three", NOW + 41 * DAY)
+    assert (third.state, third.alike) == ("waiting", [])
+
+
+def test_runs_are_compared_some_at_a_time_in_processes_with_limits(
+    board: Board, team: Team, paul: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluating, "ALIKE_AT_ONCE", 2)
+    sent = [taking_part.evaluated(board, team, paul, f"run{number}", NOW + 20 * number * DAY, found=number % 4)
+            for number in range(3)]  # fmt: skip
+    asked: list[tuple[str, int]] = []
+    answer_of = evaluating.answer_of
+
+    def counted(request: Message, limits: Limits) -> Message:
+        asked.append((request.values["kind"], len(request.blobs)))
+        return answer_of(request, limits)
+
+    monkeypatch.setattr(evaluating, "answer_of", counted)
+    twin = taking_part.evaluated(board, team, paul, "twin", NOW + 60 * DAY, found=1)
+    assert asked[1:] == [("alike", 3), ("alike", 2), ("fusion", 4)], "the run itself, and two others at most"
+    assert twin.alike[0] == {"keys": [str(sent[1].pk)], "method": "", "similarity": 1}
+    monkeypatch.setattr(evaluating, "ALIKE", Limits(seconds=60, megabytes=20))
+    late = taking_part.evaluated(board, team, paul, "late", NOW + 80 * DAY, found=1)
+    assert (late.state, late.alike) == ("waiting", []), "what takes too much is left out, and stops nothing"
 
 
 def test_a_run_that_waits_while_its_team_is_merged_is_compared_with_the_other_teams_best(
@@ -310,7 +353,73 @@ def test_a_board_that_publishes_by_itself_waits_for_the_team_to_be_confirmed(
     assert first.state == "published"
     second = taking_part.team(board, paul, "Blue", confirmed_by=olga)
     another_first = taking_part.evaluated(board, second, paul, "three", found=3)
-    assert another_first.state == "waiting", "paul has seen scores: somebody looks first"
+    assert (another_first.state, another_first.release.is_shown) == ("published", False), "paul has seen scores"
+    third = taking_part.team(board, factories.user("vera"), "Green", confirmed_by=olga)
+    of_organization = taking_part.evaluated(board, third, third.members.get().user, "four", found=3)
+    assert of_organization.state == "waiting", "the organization has seen scores: somebody looks first"
+
+
+def test_a_first_score_is_free_once_for_each_person_and_not_once_for_each_team(
+    board: Board, team: Team, paul: User, olga: User
+) -> None:
+    best = taking_part.published(board, team, paul, olga, "one", found=3)
+    second = taking_part.team(board, paul, "Blue", confirmed_by=olga)
+    again = taking_part.published(board, second, paul, olga, "two", found=4)
+    assert (again.release.is_shown, again.release.fraction, again.release.reference) == (False, "", best)
+    third_look = taking_part.published(board, second, paul, olga, "four", NOW + 40 * DAY, found=2)
+    assert "look 2" in third_look.release.why, "paul's look with the other team counts"
+    vera = factories.user("vera")
+    third = taking_part.team(board, vera, "Green", confirmed_by=olga)
+    free = taking_part.published(board, third, vera, olga, "three", found=4)
+    assert (free.release.is_shown, free.release.reference) == (True, None), "vera has had no look"
+
+
+def test_who_leaves_a_team_takes_its_looks_along_into_the_next(
+    board: Board, team: Team, paul: User, olga: User
+) -> None:
+    vera, now = factories.user("vera"), timezone.now()
+    TeamMember.objects.create(team=team, user=vera, joined_at=NOW)
+    best = taking_part.published(board, team, paul, olga, "one", found=3)
+    teams.team_leave(team=team, user=vera, at=now)
+    later = taking_part.published(board, team, paul, olga, "later", now + DAY, found=2)
+    second = taking_part.team(board, vera, "Blue", confirmed_by=olga)
+    assert looks_of(second, best.season) == (0, 2, 1), "vera was away when the other run was sent"
+    [alike] = teams_alike(board)
+    assert {alike.first, alike.second} == {team, second} and "vera" in alike.why
+
+    # A straw man sends the run, and vera leaves before it is published.
+    straw = factories.user("straw")
+    TeamMember.objects.create(team=second, user=straw, joined_at=NOW)
+    sent = taking_part.evaluated(board, second, straw, "two", now + DAY, found=4)
+    teams.team_leave(team=second, user=vera, at=now + 2 * DAY)
+    release = publishing.submission_publish(submission=sent, reason="Fine", by=olga, at=now + 2 * DAY)
+    assert (release.is_shown, release.reference) == (False, best), "no first score is free for vera's new team"
+    assert looks_of(second, best.season, since=best).person == 1
+
+    # Whoever was never with them is not touched by it, and leaving twice changes nothing.
+    teams.team_leave(team=second, user=vera, at=now + 3 * DAY)
+    assert FormerMember.objects.filter(user=vera).count() == 2
+    nina = factories.user("nina")
+    third = taking_part.team(board, nina, "Green", confirmed_by=olga)
+    free = taking_part.published(board, third, nina, olga, "three", now + DAY, found=4)
+    assert (free.release.is_shown, free.release.reference) == (True, None)
+    assert later.release.reference == best
+
+
+def test_a_look_counts_whatever_its_clock_said(board: Board, team: Team, paul: User, olga: User) -> None:
+    first = taking_part.evaluated(board, team, paul, "one", found=3)
+    publishing.submission_publish(submission=first, reason="Fine", by=olga, at=NOW + 2 * DAY)
+    second = taking_part.evaluated(board, team, paul, "two", found=2)
+    publishing.submission_publish(submission=second, reason="Fine", by=olga, at=NOW + DAY)  # by a clock that is behind
+    first.refresh_from_db()
+    assert looks_of(team, first.season, since=first) == (1, 1, 1)
+
+
+def test_the_end_of_an_evaluation_is_its_end_and_not_its_beginning(board: Board, team: Team, paul: User) -> None:
+    submission = taking_part.evaluated(board, team, paul)
+    assert submission.begun_at == NOW and submission.evaluated_at == submission.waiting_since
+    assert submission.evaluated_at is not None and submission.evaluated_at > NOW + timedelta(milliseconds=100)
+    assert submission.events.get(state="waiting").at == submission.waiting_since
 
 
 def test_publishing_twice_is_refused_and_counts_one_look(board: Board, team: Team, paul: User, olga: User) -> None:

@@ -11,13 +11,16 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from core.errors import Refused
 from core.models import Lab, User
 from evaluation.errors import BadInput
+from leaderboards import artifacts, jobs, submitting
 from leaderboards.importing import NotImported, board_import
 from leaderboards.models import Board
 from leaderboards.public.reading import published
 from pools.models import Collection
 from tests import factories
+from tests.leaderboards import taking_part
 from tests.leaderboards.public_boards import NOW, entry, public_board
 
 pytestmark = pytest.mark.django_db
@@ -159,3 +162,42 @@ def test_imported_entries_come_before_later_ones_and_count_apart(board: Board, c
     ]  # fmt: skip
     page = client.get(reverse("boards:board", args=["small"])).content.decode()
     assert "<dt>Imported<dd>4<" in page and "<dt>Without runs<dd>4<" in page and "as published" in page
+
+
+CSV = "id,date,,description,team,paper,code,type,MRR@10 (Dev),MRR@10 (Eval),tweet\n20200101-old,2020/01/01,,Old,Them,,,"
+
+
+@pytest.mark.parametrize(("published", "said"), [("0.700", "0.750 here, +0.050 against"), ("", "0.750 here<")])
+def test_a_run_added_to_an_imported_entry_is_scored_and_compared(
+    collection: Collection, olga: User, client: Client, published: str, said: str
+) -> None:
+    board = taking_part.make(collection, olga)
+    bring(board, f"{CSV}full ranking,{published},0.3,\n")
+    (row,), season = board.submissions.all(), board.seasons.get()
+    client.force_login(olga)
+    fields = {"season": season.pk, "entry": row.pk}
+    run = taking_part.run(taking_part.DEV, 3)
+    page = reverse("leaderboards:dev", args=[board.slug])
+    client.post(page, fields | {"file": SimpleUploadedFile("bad.txt", b"d1 p\n")})
+    jobs.score_dev()
+    assert not row.scores.filter(origin="computed").exists(), "what the check refuses is not added"
+    assert client.post(page, fields | {"file": SimpleUploadedFile("dev.txt", run.encode())}).status_code == 303
+    jobs.score_dev()
+    score = row.scores.get(origin="computed")
+    assert (score.part, score.fraction) == ("dev", "3/4") and artifacts.per_query(score).tolist() == [1, 1, 1, 0]
+    entry = client.get(reverse("boards:entry", args=[board.slug, row.public_id])).content.decode()
+    assert f"RR@10 {said}" in entry
+    again = client.post(page, fields | {"file": SimpleUploadedFile("dev.txt", run.encode())})
+    assert again.status_code == 409 and "has its dev run" in again.text
+
+
+def test_only_organizers_add_runs_and_only_to_imported_entries(collection: Collection, olga: User) -> None:
+    board = taking_part.make(collection, olga)
+    bring(board, f"{CSV}full ranking,0.7,0.3,\n")
+    row, season, stranger = board.submissions.get(), board.seasons.get(), factories.user("mallory")
+    with pytest.raises(Refused, match="Only the organizers"):
+        submitting.dev_scoring_ask(season=season, name="a", content=b"x", by=stranger, at=NOW, entry=row)
+    other = taking_part.season(board, "Other", NOW)
+    with pytest.raises(Refused, match="imported entry of the same season"):
+        submitting.dev_scoring_ask(season=other, name="a", content=b"x", by=olga, at=NOW, entry=row)
+    assert not row.dev_scorings.exists()

@@ -5,22 +5,27 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core import mail
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from core.models import Lab, User
 from evaluation.boards import packages
-from leaderboards import boards, evaluating, events, jobs
-from leaderboards.models import Board, BoardMail, Submission, Team, TeamInvitation
+from leaderboards import boards, evaluating, events, jobs, selectors
+from leaderboards import teams as teams_services
+from leaderboards.models import Board, BoardMail, Submission, Team, TeamInvitation, TeamMember
 from pools.models import Collection
 from tests import factories
 from tests.leaderboards import taking_part
+from tests.leaderboards.taking_part import DAY, NOW
 
 pytestmark = pytest.mark.django_db
 
@@ -66,13 +71,22 @@ def plain(team: Team, board: Board, name: str = "red", found: int = 2, **fields:
 
 def test_an_organizer_makes_a_board_with_season_policy_and_key_by_forms(collection: Collection, olga: User) -> None:
     client = browser(olga)
-    made = client.post(address("board_new"), {
-        "collection": collection.pk, "name": "My board", "slug": "mine", "measures": "RR@10, Success@1", "hits": 100,
-        "order": "rank", "about": "What it measures.",
-    })  # fmt: skip
+    fields = {
+        "collection": collection.pk, "name": "My board", "slug": "mine", "hits": 100, "order": "rank",
+        "about": "What it measures.",
+    }  # fmt: skip
+    for measures, says in (
+        ("ERR@10", "Measure &#x27;ERR@10&#x27; where there are RR, nDCG, Judged, Success, P, R, AP and Compat"),
+        ("nDCG@101, RR@10", "nDCG@101 needs more passages of a query than the 100 that the board takes"),
+        ("Judged@10, RR@10", "Judged@10 cannot come first"),
+        (" ,", "Name at least one measure"),
+    ):
+        refused = client.post(address("board_new"), fields | {"measures": measures})
+        assert refused.status_code == 400 and says in refused.text.replace("&#39;", "&#x27;"), measures
+    made = client.post(address("board_new"), fields | {"measures": "ndcg@10, Judged@10,MRR@10, nDCG@10, AP(rel=2)"})
     assert made.headers["Location"] == address("organize", "mine")
     board = Board.objects.get(slug="mine")
-    assert board.measures == ["RR@10", "Success@1"] and not board.is_public
+    assert board.measures == ["nDCG@10", "Judged@10", "RR@10", "AP(rel=2)"] and not board.is_public
     refused = client.post(address("board_edit", "mine"), {"name": "My board", "is_public": "on"})
     assert refused.status_code == 409 and "needs a season" in refused.text
     files = {part: file(name, content) for part, (name, content) in taking_part.season_files().items()}
@@ -156,6 +170,10 @@ def test_the_three_roles_from_an_invitation_to_a_published_entry(board: Board, o
         ({"paper": "ftp://example.org"}, "paper", "http"),
         ({"embargo_until": "2099-01-01"}, "embargo_until", "is the latest"),
         ({"accept": ""}, "accept", "required"),
+        ({"parameters": "-1"}, "parameters", "greater than or equal to 0"),
+        ({"energy_kwh": "nan"}, "energy_kwh", "Enter a number"),
+        ({"query_latency_ms": "1e30"}, "query_latency_ms", "a number from 0 on"),
+        ({"dev": file("20261101-red.key.bin", "x")}, "dev", "It is burnt"),
     ],
 )
 def test_what_is_wrong_with_a_run_is_said_beside_its_field(
@@ -165,6 +183,23 @@ def test_what_is_wrong_with_a_run_is_said_beside_its_field(
     assert answer.status_code == 400
     assert said in " ".join(answer.context["form"].errors[field])
     assert not Submission.objects.exists()
+
+
+@pytest.mark.parametrize("part", ["dev", "package"])
+def test_a_key_in_the_clear_is_called_burnt_by_its_content_too(board: Board, team: Team, paul: User, part: str) -> None:
+    key = {part: file("dev.txt", "vJ0Yb1Cl7ZcG3wzYk1q5o8Jx2m4T6uR9sE0hQdPLaXk=\n")}
+    fields = plain(team, board, **({"dev": "", "eval": ""} | key if part == "package" else key))
+    answer = browser(paul).post(address("submit", board.slug), fields)
+    assert answer.status_code in (400, 409) and "It is burnt" in answer.text and not Submission.objects.exists()
+
+
+def test_what_a_run_costs_is_kept_with_its_metadata(board: Board, team: Team, paul: User) -> None:
+    costs = {"parameters": "110000000", "query_latency_ms": "12.5", "query_hardware": "one A100", "energy_kwh": ""}
+    assert browser(paul).post(address("submit", board.slug), plain(team, board, **costs)).status_code == 303
+    jobs.evaluate()
+    metadata = Submission.objects.get().metadata
+    assert metadata["parameters"] == 110e6 and metadata["query_hardware"] == "one A100"
+    assert metadata["query_latency_ms"] == 12.5 and "energy_kwh" not in metadata
 
 
 def test_what_the_policy_forbids_now_is_said_before_anything_is_uploaded(board: Board, team: Team, paul: User) -> None:
@@ -230,7 +265,7 @@ def test_an_upload_that_is_too_large_is_refused_before_it_is_read(board: Board, 
 def pages(board: Board, team: Team, submission: Submission) -> dict[str, list[str]]:
     """What each page needs: addresses by whom they are for."""
     at_board = ("take_part", "submit", "dev", "team_new")
-    organizers = ("organize", "board_edit", "policy_new", "season_new")
+    organizers = ("organize", "board_edit", "policy_new", "season_new", "order")
     return {
         "everybody": [address("boards"), *(address(name, board.slug) for name in at_board)],
         "team": [address("team", board.slug, team.public_id), address("submission", submission.public_id)],
@@ -250,9 +285,9 @@ def test_each_role_opens_its_pages_and_no_others(
         for page in there["everybody"]:
             assert client.get(page).status_code in (200, 303), (user, page)
     status = {user: [seen[user].get(page).status_code for page in there["organizers"]] for user in seen}
-    assert status[olga] == status[rita] == [200] * 5
-    assert status[paul] == status[stranger] == [403, 404, 404, 404, 404]
-    assert status[viewer] == [403, 200, 403, 403, 403]
+    assert status[olga] == status[rita] == [200] * 6
+    assert status[paul] == status[stranger] == [403, 404, 404, 404, 404, 404]
+    assert status[viewer] == [403, 200, 403, 403, 403, 403]
     assert {user: seen[user].get(submission_page).status_code for user in seen} == {
         paul: 200, olga: 200, rita: 200, stranger: 404, viewer: 404,
     }  # fmt: skip
@@ -334,6 +369,80 @@ def test_metadata_are_asked_for_and_decided_on_by_forms(board: Board, team: Team
     submission.refresh_from_db()
     assert submission.paper == "https://example.org/p"
 
+    costs = form | {"kind": "costs", "parameters": "110000000", "training_hardware": "8 A100"}
+    assert "greater than or equal to 0" in client.post(act, costs | {"energy_kwh": "-1"}).text
+    assert client.post(act, costs).status_code == 303
+    request = submission.metadata_requests.latest("pk")
+    assert request.before == {"parameters": "", "training_hardware": ""}
+    browser(olga).post(decide, {"do": "accept", "request": request.pk, "reason": "Plausible"})
+    assert "110,000,000" in Client().get(reverse("boards:entry", args=[board.slug, submission.public_id])).text
+    assert client.post(act, costs | {"parameters": "", "query_latency_ms": "2.50"}).status_code == 303
+    request = submission.metadata_requests.latest("pk")
+    assert request.before == {"parameters": "110000000", "query_latency_ms": ""}
+    assert request.after == {"parameters": "", "query_latency_ms": "2.5"}
+    browser(olga).post(decide, {"do": "accept", "request": request.pk, "reason": "They measured"})
+    submission.refresh_from_db()
+    told = {name: submission.metadata.get(name) for name in ("parameters", "query_latency_ms", "training_hardware")}
+    assert told == {"parameters": None, "query_latency_ms": 2.5, "training_hardware": "8 A100"}
+
+
+def openssl(*words: object) -> None:
+    subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True)
+
+
+def test_metadata_of_the_old_scripts_become_a_request_if_they_open_with_the_packages_key(
+    board: Board, team: Team, paul: User, olga: User, tmp_path: Path
+) -> None:
+    submission = taking_part.published(board, team, paul, olga)
+    decide, page = address("decide", submission.public_id), address("submission", submission.public_id)
+    private, public, key = (tmp_path / name for name in ("private.pem", "public.pem", "key.bin"))
+    openssl("genrsa", "-out", private, "2048")
+    openssl("rsa", "-in", private, "-pubout", "-out", public)
+    openssl("rand", "-base64", "-out", key, "32")
+    openssl("rsautl", "-encrypt", "-inkey", public, "-pubin", "-in", key, "-out", f"{key}.enc")
+    new = {"team": "Example University", "model_description": "A redder run", "type": "reranking", "energy_kwh": 3,
+           "code": "example.org/code"}  # fmt: skip
+
+    def sent(run_id: str, told: object, **other: bytes) -> dict[str, Any]:
+        (tmp_path / "m.json").write_text(f"// under the old key\n{json.dumps(told)}")
+        words = ("-in", tmp_path / "m.json", "-out", tmp_path / "m.enc", "-pass", f"file:{key}", "-pbkdf2")
+        openssl("enc", "-aes-256-cbc", "-salt", *words)
+        contents = {"metadata": (tmp_path / "m.enc").read_bytes(), "key": Path(f"{key}.enc").read_bytes()} | other
+        names = {"metadata": f"{run_id}-metadata.json.enc", "key": f"{run_id}.key.bin.enc"}
+        files = {f"old-{part}": file(name, contents[part]) for part, name in names.items()}
+        private_key = file("private.pem", contents.get("private", private.read_bytes()))
+        return {"do": "old metadata", "old-why": "It came by mail.", "old-private": private_key, **files}
+
+    def refused(values: dict[str, Any]) -> str:
+        answer = browser(olga).post(decide, values)
+        assert answer.status_code in (400, 409) and "PRIVATE KEY" not in answer.text
+        return answer.text
+
+    run_id = submission.run_id
+    assert "Take metadata of the old scripts" not in browser(paul).get(page).text
+    assert browser(paul).post(decide, sent(run_id, new)).status_code in (403, 404)
+    assert f"and this is “{run_id}”" in refused(sent("20210303-other", new))
+    assert "sealed for another key" in refused(sent(run_id, new, key=bytes(256)))
+    assert "cut, or is not what openssl" in refused(sent(run_id, new, metadata=b"Salted__"))
+    assert "private key in PEM without a password" in refused(sent(run_id, new, private=b"nothing"))
+    assert "no key in PEM" in refused(sent(run_id, new, private="ä".encode()))
+    assert "model_description is missing" in refused(sent(run_id, {"team": "Red", "type": "reranking"}))
+    assert not submission.metadata_requests.exists()
+
+    assert browser(olga).post(decide, sent(run_id, new)).status_code == 303
+    request = submission.metadata_requests.get()
+    assert (request.kind, request.state, request.asked_by) == ("old_key", "open", olga)
+    assert request.after == {
+        "team_words": "Example University", "description": "A redder run", "code": "https://example.org/code",
+        "energy_kwh": "3",
+    }  # fmt: skip
+    browser(olga).post(decide, {"do": "accept", "request": request.pk, "reason": "Their key"})
+    submission.refresh_from_db()
+    assert (submission.description, submission.type, submission.metadata["energy_kwh"]) == (
+        "A redder run", "full ranking", 3,
+    )  # fmt: skip
+    assert "Nothing would change" in refused(sent(run_id, new))
+
 
 def test_whoever_asks_gets_a_link_by_mail_and_organizers_do_not_see_it(board: Board, olga: User, settings: Any) -> None:
     settings.HAS_MAIL = True
@@ -414,6 +523,87 @@ def test_an_organizer_who_takes_part_does_not_see_what_their_own_run_scores(
     assert "(dev)" in page and "(eval" not in page
 
 
+def test_an_organizer_who_sees_an_eval_score_is_written_down_and_shown_to_the_team(
+    board: Board, team: Team, paul: User, olga: User
+) -> None:
+    submission = taking_part.evaluated(board, team, paul, found=3)
+    place = address("submission", submission.public_id)
+    browser(paul).get(place)
+    assert not submission.openings.filter(what="scores").exists()
+    for _again in range(2):
+        page = browser(olga).get(place).text
+        assert "(eval, for organizers only)" in page and "the eval scores, olga" in page
+    assert submission.openings.get(what="scores").by == olga
+    assert "the eval scores, olga" in browser(paul).get(place).text
+    other = taking_part.published(board, taking_part.team(board, factories.user("vera"), "B", confirmed_by=olga),
+                                  User.objects.get(username="vera"), olga, "shown")  # fmt: skip
+    browser(olga).get(address("submission", other.public_id))
+    assert not other.openings.filter(what="scores").exists(), "what everybody sees is no opening"
+
+
+def test_a_run_that_is_compared_with_one_under_embargo_names_it_to_its_own_team_alone(
+    board: Board, team: Team, paul: User, olga: User
+) -> None:
+    best = taking_part.published(board, team, paul, olga, "one", found=3)
+    Submission.objects.filter(pk=best.pk).update(embargo_until=timezone.now().date() + 30 * DAY)
+    second, vera = taking_part.team(board, paul, "Blue", confirmed_by=olga), factories.user("vera")
+    TeamMember.objects.create(team=second, user=vera, joined_at=NOW)
+    again = taking_part.published(board, second, paul, olga, "two", found=2)
+    place = address("submission", again.public_id)
+    assert f"no gain over {best.run_id}" in browser(paul).get(place).text
+    page = browser(vera).get(place).text
+    assert "no gain over an earlier entry of the same people" in page and best.run_id not in page
+
+
+def test_what_organizers_decide_on_is_listed_a_page_at_a_time_and_nothing_is_cut(
+    board: Board, team: Team, paul: User, olga: User
+) -> None:
+    teams_made = Team.objects.bulk_create(
+        Team(lab=board.lab, organization="Many", group=f"G{number:03}", created_at=NOW) for number in range(230)
+    )
+    people = User.objects.bulk_create(
+        User(username=f"person{number}", email=f"person{number}@many.example") for number in range(230)
+    )
+    TeamMember.objects.bulk_create(
+        TeamMember(team=one, user=user, joined_at=NOW) for one, user in zip(teams_made, people, strict=True)
+    )
+    TeamMember.objects.create(team=teams_made[7], user=people[0], joined_at=NOW)
+    Submission.objects.bulk_create(
+        Submission(board=board, season=board.seasons.get(), team=team, policy=board.policies.get(), run_id=f"r{number}",
+                   state="waiting", waiting_since=NOW, arrived_at=NOW)
+        for number in range(120)
+    )  # fmt: skip
+    for _number in range(25):
+        teams_services.invitation_add(board=board, team=None, email="new@example.org", by=olga, at=timezone.now())
+    client, place = browser(olga), address("organize", board.slug)
+    with CaptureQueriesContext(connection) as asked:
+        page = client.get(place).text
+    assert len(asked) < 150
+    for said in ("1 to 50 of 120", "1 to 20 of 231", "1 to 20 of 229", "1 to 20 of 25"):
+        assert said in page
+    assert "r119" in client.get(place + "?waiting=3").text
+    first, last = (f'<th scope="row">G{number}, Many</th>' for number in ("000", "229"))
+    assert first in page and first not in client.get(place + "?teams=2").text
+    assert last not in page and last in client.get(place + "?teams=12").text
+    alike = selectors.teams_alike(board)
+    assert len(alike) == 229
+    assert [one.why for one in alike if one.second == teams_made[7]] == ["both have or had person0"]
+    assert all(one.first == teams_made[0] for one in alike)
+
+
+def test_invitations_that_nobody_accepted_are_forgotten_a_month_after_they_expired(
+    board: Board, team: Team, paul: User, olga: User
+) -> None:
+    made = [teams_services.invitation_add(board=board, team=team, email="a@example.org", by=paul, at=at)
+            for at in (NOW, NOW + DAY, NOW)]  # fmt: skip
+    teams_services.invitation_accept(invitation=made[2], user=olga, at=NOW)
+    until = made[0].expires_at + 30 * DAY
+    assert teams_services.invitations_forget(at=until) == 0
+    assert teams_services.invitations_forget(at=until + DAY / 2) == 1
+    assert set(TeamInvitation.objects.values_list("pk", flat=True)) == {made[1].pk, made[2].pk}
+    assert jobs.forget() == "forgotten: 0"
+
+
 def test_a_button_that_is_not_known_says_so(board: Board, team: Team, paul: User, olga: User) -> None:
     submission = taking_part.evaluated(board, team, paul)
     for user, name, argument in (
@@ -468,3 +658,16 @@ def test_what_seal_needs_is_served_of_public_boards_and_seals_what_the_board_ope
     Board.objects.filter(pk=board.pk).update(is_public=False)
     assert Client().get(address("terms", board.slug)).status_code == 404
     assert browser(paul).get(address("terms", board.slug)).status_code == 200
+
+
+def test_whoever_is_in_no_lab_is_led_to_what_they_can_use_alone(board: Board, paul: User, olga: User) -> None:
+    lab_pages = [reverse(name) for name in ("pools:collections", "pools:runs", "judgments:workers", "platforms:costs")]
+    page = browser(paul).get(reverse("leaderboards:boards"))
+    assert page.status_code == 200 and f'<a class="brand" href="{reverse("leaderboards:boards")}"' in page.text
+    assert not any(f'href="{address}"' in page.text for address in [*lab_pages, reverse("pools:campaigns")])
+    assert f'href="{reverse("core:labs")}"' not in page.text and f'href="{reverse("api:tokens")}"' in page.text
+    empty = browser(paul).get(reverse("pools:campaigns")).text
+    assert "You are not a member of a lab yet" in empty and "Leaderboards that you can take part in" in empty
+    page = browser(olga).get(reverse("leaderboards:boards"))
+    assert all(f'href="{address}"' in page.text for address in [*lab_pages, reverse("core:labs")])
+    assert f'<a class="brand" href="{reverse("pools:campaigns")}"' in page.text

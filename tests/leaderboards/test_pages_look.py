@@ -12,6 +12,7 @@ from django.utils import timezone
 from playwright.sync_api import sync_playwright
 
 from core.models import User
+from leaderboards import boards, order_checks, spot_checks
 from leaderboards.models import Board, Submission, Team
 from pools.models import Collection
 from tests import browser, factories
@@ -21,16 +22,27 @@ from tests.looking import faults
 
 @pytest.fixture
 def places(transactional_db: None, collection: Collection) -> dict[str, list[str]]:
-    """A board with a run that is published and one that waits; addresses by who looks."""
+    """A board with runs that are published, one that waits, one that its team is asked about, and spot checks;
+    addresses by who looks.
+    """
     olga = factories.member(collection.lab, "organizer", "olga")
     paul = factories.user("paul", email="paul@example.org")
     board = taking_part.make(collection, olga, timezone.now() - timedelta(days=50), quota_runs=5)
     team = taking_part.team(board, paul, confirmed_by=olga)
     at = timezone.now() - timedelta(days=40)
     published = taking_part.published(board, team, paul, olga, "one", at)
-    waiting = taking_part.evaluated(board, team, paul, "two", at + taking_part.DAY, found=3)
+    taking_part.published(board, team, paul, olga, "three", at + taking_part.DAY, found=2)
+    waiting = taking_part.evaluated(board, team, paul, "two", at + 2 * taking_part.DAY, found=3)
+    order_checks.order_check(season=board.seasons.get(), at=at + 3 * taking_part.DAY)
+    check, _other = spot_checks.checks_draw(board=board, at=timezone.now())
+    spot_checks.check_do(check=check, note="The paper describes this run.", by=olga, at=timezone.now())
+    policy = board.policies.get()
+    numbers = {name: getattr(policy, name) for name in boards.NUMBERS} | {"choice_days": 7}
+    now = timezone.now()
+    boards.policy_add(board=board, text=policy.text, numbers=numbers, begins_at=now, why="Trials", by=olga, at=now)
+    asked = taking_part.evaluated(board, team, paul, "four", now, found=1)
     return {
-        "paul": _of_participants(board, team, published, waiting),
+        "paul": _of_participants(board, team, published, waiting, asked),
         "olga": [
             *_of_organizers(board),
             reverse("leaderboards:submission", args=[published.public_id]),
@@ -49,7 +61,7 @@ def _of_participants(board: Board, team: Team, *submissions: Submission) -> list
 
 
 def _of_organizers(board: Board) -> list[str]:
-    names = ("organize", "board_edit", "policy_new", "season_new", "import")
+    names = ("organize", "order", "board_edit", "policy_new", "season_new", "import")
     return [reverse("leaderboards:board_new"), *(reverse(f"leaderboards:{name}", args=[board.slug]) for name in names)]
 
 
@@ -73,7 +85,7 @@ def test_every_page_is_well(places: dict[str, list[str]], who: str, live_server:
             assert answer.status == 200
             assert page.url.endswith(place)
             if folder := os.environ.get("SHOTS"):
-                for width, scheme in ((360, "light"), (1280, "dark")):
+                for width, scheme in ((360, "light"), (768, "light"), (1280, "dark")):
                     page.set_viewport_size({"width": width, "height": 900})
                     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
                     page.screenshot(path=f"{folder}/{who}-{number}-{width}.png", full_page=True)

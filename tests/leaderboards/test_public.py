@@ -1,6 +1,7 @@
 """Public boards: the page, its files, and what nobody may learn under an embargo."""
 
 import csv
+import html
 import io
 import json
 import re
@@ -9,21 +10,25 @@ import sys
 import zipfile
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from core.models import User
 from evaluation.boards.packages import read_terms
 from leaderboards.boards import key_make
-from leaderboards.models import Board, Season, SeasonFile
-from leaderboards.public import figures
+from leaderboards.models import Board, Season, SeasonFile, Submission
+from leaderboards.public import archive, figures
 from leaderboards.public.comparing import best_before, compare_dev
+from leaderboards.public.numbers import steps
 from leaderboards.public.reading import published
 from pools.models import Collection
 from tests.conftest import REPOSITORY
@@ -31,7 +36,7 @@ from tests.leaderboards.public_boards import NOW, OPENED, entry, filled, public_
 
 pytestmark = pytest.mark.django_db
 SCRIPT = REPOSITORY / "docs" / "board_page.py"
-MOST_BYTES = 60_000
+MOST_BYTES = 59_500
 MOST_QUERIES = 12
 ATOM = "{http://www.w3.org/2005/Atom}"
 
@@ -84,11 +89,22 @@ def test_the_page_has_ranks_trophies_ties_and_what_gains_nothing_after_what_it_r
 
 
 def test_the_script_in_the_docs_makes_the_same_page_byte_for_byte(board: Board, client: Client, tmp_path: Path) -> None:
+    entry(board, "dear", on=date(2026, 7, 6), eval="0.34", metadata={"parameters": 11_000_000_000.0})
     archive = tmp_path / "board.zip"
     archive.write_bytes(client.get(address("everything", board)).getvalue())
     with zipfile.ZipFile(archive) as opened:
         opened.extractall(tmp_path / "folder")
-    queries = ["", "sort=-dev", "sort=team&type=reranking", "q=RED", "mark=baseline", "season=none&sort=odd", 'q="><']
+    queries = [
+        "show=costs&most=7&sort=parameters",
+        "show=parameters&sort=-parameters",
+        "",
+        "sort=-dev",
+        "sort=team&type=reranking",
+        "q=RED",
+        "mark=baseline",
+        "season=none&sort=odd",
+        'q="><',
+    ]
     for query in queries:
         page = client.get(f"{address('board', board)}?{query}", headers={"accept-encoding": "identity"}).content
         for source in (archive, tmp_path / "folder"):
@@ -136,7 +152,10 @@ def test_the_files_page_counts_each_set_and_hides_the_judgments_of_eval(board: B
             season=season, part=part, file=ContentFile(b"x", part), name=part, size=1, sha256="0" * 64, added_at=NOW,
             counts=counts,
         )  # fmt: skip
+    corpus = {"file": "collection.tsv", "passages": 8_841_823, "mean_words": 56.25, "median_words": 50.0}
+    type(board.collection).objects.filter(pk=board.collection.pk).update(statistics={"corpus": corpus})
     page = client.get(address("files", board)).content.decode()
+    assert "8,841,823 passages, with a mean length of 56.3 words and a median of 50 (collection.tsv)" in page
     table = page.partition("The collection in numbers")[2]
     cells = [re.sub(r"<[^>]*>", " ", row).split() for row in table.split("<tr>")[2:]]
     assert cells[0][:7] == ["First", "dev", "4", "5.5", "10", "2.50", "1.50"]
@@ -159,7 +178,10 @@ def test_a_new_best_is_significant_or_not(collection: Collection, client: Client
     assert "better on 3 dev queries, equal on 1 and worse on 0" in page and "not significant (p = 0.1" in page
     compared = client.get(f"{address('compare', board)}?a={second.public_id}&b={first.public_id}").content.decode()
     assert "<dd>3</dd>" in compared and "not significant" in compared
-    assert client.get(f"{address('compare', board)}?a=nobody&b=%00").status_code == 200
+    assert "First: no entry matches “nobody”" in client.get(f"{address('compare', board)}?a=nobody&b=%00").text
+    assert client.get(address("compare", board), {"a": second.run_id.upper(), "b": first.run_id}).text == compared
+    several = client.get(address("compare", board), {"a": "SYSTEM", "b": first.public_id}).text
+    assert f"?a={second.public_id}&amp;b={first.run_id}" in several and "<dd>3</dd>" not in several
 
 
 def test_the_board_tells_participants_its_key_and_rules(board: Board, client: Client) -> None:
@@ -190,13 +212,58 @@ def test_sorting_and_filtering_happen_on_the_server(board: Board, client: Client
     assert len(shown("sort=password&type=")) == 6
 
 
+COSTS = {"parameters": 110_000_000.0, "query_latency_ms": 12.5, "query_hardware": "one <A100>"}
+
+
+def test_costs_are_columns_sorted_and_filtered_by_number_and_drawn(board: Board, client: Client) -> None:
+    page = client.get(address("board", board)).content
+    assert b"Parameters" not in page and b"cost" not in page
+    entry(board, "cheap", on=date(2026, 7, 5), eval="0.30", metadata={"parameters": 66_000_000.0})
+    entry(board, "dear", on=date(2026, 7, 6), eval="0.34", metadata={"parameters": 11_000_000_000.0})
+    entry(board, "beaten", on=date(2026, 7, 7), eval="0.29", metadata=COSTS)
+    entry(board, "covert", on=date(2026, 7, 8), eval="0.2", embargo_until=date(2099, 1, 1), metadata={"parameters": 7})
+
+    def told(query: str) -> list[tuple[str, ...]]:
+        answer = client.get(f"{address('board', board)}?{query}")
+        return [(one[3].split()[-1], *one[8:-2]) for one in rows(answer.content) if len(one) > 1]
+
+    assert told("show=parameters&sort=parameters")[:4] == [
+        ("cheap", "66,000,000"), ("beaten", "110,000,000"), ("dear", "11,000,000,000"), ("more", ""),
+    ]  # fmt: skip
+    assert [name for name, _cost in told("show=parameters&sort=-parameters")[:3]] == ["dear", "beaten", "cheap"]
+    assert told("show=parameters&most=110000000") == [("cheap", "66,000,000"), ("beaten", "110,000,000")]
+    assert ("beaten", "110,000,000", "12.5", "one &lt;A100&gt;") in told("show=costs")
+    assert ("beaten", "12.5", "one &lt;A100&gt;") in told("show=query_latency_ms")
+    for odd in ("show=odd&most=1", "show=parameters&most=-1", "show=parameters&most=nan", "most=1"):
+        assert len(told(odd)) == 10, odd
+    lines = csv.DictReader(io.StringIO(zipped(board, client, "entries.csv")))
+    assert {row["parameters"] for row in lines} == {"", "66000000", "110000000", "11000000000"}
+
+    page = client.get(f"{address('costs', board)}?cost=parameters").content.decode()
+    assert page.count("<td>yes</td>") == 2 and page.count('class="point') == 3
+    assert '<td class="number">11,000,000,000</td>' in page and ">66 M</text>" in page and ">11 G</text>" in page
+    assert "covert" not in page and "Anonymous" not in page
+    page = client.get(f"{address('costs', board)}?cost=query_latency_ms&season=odd").content.decode()
+    assert "one &lt;A100&gt;" in page and page.count("<td>yes</td>") == 1
+    one = board.submissions.get(run_id="20260707-beaten")
+    assert (
+        b"<dt>Measured on</dt><dd>one &lt;A100&gt;</dd>" in client.get(address("entry", board, one.public_id)).content
+    )
+
+
+def zipped(board: Board, client: Client, name: str) -> str:
+    """A file of the board's zip."""
+    opened = zipfile.ZipFile(io.BytesIO(client.get(address("everything", board)).getvalue()))
+    return opened.read(name).decode()
+
+
 def test_what_an_anonymous_visitor_learns_under_an_embargo(board: Board, client: Client) -> None:
     hidden = {
         "team_words": "Secretive Labs", "description": "Covert ranker", "paper": "https://secret.example/paper",
         "code": "https://secret.example/code", "link": "https://secret.example/tweet", "flag": "Sneaky of Secretive",
-        "team": team(board, "Secretive"),
+        "team": team(board, "Secretive"), "metadata": {"parameters": 5, "query_hardware": "Secretive machine"},
     }  # fmt: skip
-    own = entry(board, "overt", on=date(2026, 7, 1), dev="0.5", eval="0.5", team_words="Overt name")
+    own = entry(board, "overt", on=date(2026, 7, 1), dev="0.5", eval="0.5", team=team(board, "Overt"))
     covert = entry(
         board, "covert", on=date(2026, 8, 1), dev="0.51", eval="0.51", embargo_until=date(2099, 1, 1), **hidden
     )
@@ -212,7 +279,8 @@ def test_what_an_anonymous_visitor_learns_under_an_embargo(board: Board, client:
         for word in (b"secret", b"covert ", b"covert\n", b"covert2", b"0801-covert", b"sneaky"):
             assert word not in text, (place, word)
     page = client.get(address("board", board)).content.decode()
-    assert page.count("no gain over its team’s best") == 2 and "no gain over 20260701-overt" not in page
+    assert page.count("no gain over an earlier entry of the same people") == 2
+    assert "no gain over 20260701-overt" not in page
     assert page.count("<dt>Under embargo<dd>2<") == 1 and "<dt>Teams<dd>2<" in page
     assert client.get(address("entry", board, covert.run_id)).status_code == 404
     assert b"0.510" in client.get(address("entry", board, covert.public_id)).content
@@ -220,12 +288,12 @@ def test_what_an_anonymous_visitor_learns_under_an_embargo(board: Board, client:
 
 def test_an_embargo_ends_by_itself_at_midnight_and_the_address_stays(board: Board, client: Client) -> None:
     covert = entry(
-        board, "covert", on=date(2026, 8, 1), eval="0.51", embargo_until=date(2026, 12, 1), team_words="Covert Labs"
+        board, "covert", on=date(2026, 8, 1), eval="0.51", embargo_until=date(2026, 12, 1), team=team(board, "Covert")
     )  # fmt: skip
     page = address("entry", board, covert.public_id)
     midnight = datetime(2026, 12, 1, tzinfo=UTC)
     before, after = published(board, midnight - timedelta(seconds=1)), published(board, midnight)
-    assert [one.entry(covert.public_id).team for one in (before, after)] == ["Anonymous", "Covert Labs"]  # type: ignore[union-attr]
+    assert [one.entry(covert.public_id).team for one in (before, after)] == ["Anonymous", "Covert, Example University"]  # type: ignore[union-attr]
     assert after.entry(covert.public_id).changed_at == midnight  # type: ignore[union-attr]
     assert client.get(page).status_code == 200
 
@@ -259,7 +327,20 @@ def _resolved(base: str, link: str) -> str:
     return link if "://" in link or link.startswith("/") else base.rpartition("/")[0] + "/" + link
 
 
-PAGES = ("board", "time", "policy", "files", "everything", "atom", "embedding", "embed", "compare", "versions")
+PAGES = (
+    "board",
+    "time",
+    "costs",
+    "policy",
+    "files",
+    "everything",
+    "atom",
+    "embedding",
+    "embed",
+    "compare",
+    "versions",
+    "order",
+)
 
 
 def test_a_board_that_is_not_public_is_there_for_its_lab_alone(board: Board, client: Client, rita: User) -> None:
@@ -302,6 +383,7 @@ def test_the_page_of_a_board_with_160_entries_is_small_and_asks_little(collectio
         answer = client.get(address("board", board))
     assert len(asked) <= MOST_QUERIES
     assert len(rows(answer.content)) == 160
+    assert b"160 of 160 entries.</p>" in answer.content and b"Show all" not in answer.content
     assert len(answer.content) < MOST_BYTES
     again = client.get(address("board", board), headers={"if-none-match": answer["ETag"]})
     assert (again.status_code, again.content, answer["Cache-Control"]) == (304, b"", "public, max-age=60")
@@ -361,17 +443,136 @@ def test_an_entry_has_an_address_to_cite_and_its_runs_id_leads_there(board: Boar
     assert client.get(address("entry", board, "nobody")).status_code == 404
 
 
+def test_the_zip_is_packed_once_and_again_when_an_embargo_ends(
+    board: Board, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = entry(board, "covert", on=date(2026, 7, 1), dev="0.1", eval="0.1", embargo_until=date(2026, 11, 2))
+    packed: list[datetime] = []
+    write = archive.Archive.write
+
+    def counted(self: archive.Archive, to: Any) -> None:
+        packed.append(timezone.now())
+        write(self, to)
+
+    monkeypatch.setattr(archive.Archive, "write", counted)
+
+    def got(at: datetime, **headers: str) -> Any:
+        monkeypatch.setattr("django.utils.timezone.now", lambda: at)
+        answer = client.get(address("everything", board), headers=headers)
+        return answer, b"".join(answer.streaming_content) if answer.streaming else answer.content
+
+    (first, content), (_again, same) = got(NOW), got(NOW + timedelta(minutes=1))
+    assert content == same and len(packed) == 1 and row.run_id.encode() not in zip_text(content)
+    unchanged, empty = got(NOW, **{"if-none-match": first["ETag"]})
+    assert (unchanged.status_code, empty, len(packed)) == (304, b"", 1)
+    later, revealed = got(datetime(2026, 11, 2, tzinfo=UTC), **{"if-none-match": first["ETag"]})
+    assert later.status_code == 200 and len(packed) == 2 and row.run_id.encode() in zip_text(revealed)
+    board.name = "Another name"
+    board.save()
+    assert b"Another name" in zip_text(got(NOW + timedelta(days=30))[1]) and len(packed) == 3
+    folder = f"boards/archives/{board.pk}"
+    stored = default_storage.listdir(folder)[1]
+    assert len(stored) == 1, "what is no longer true goes after a day"
+    assert got(NOW)[1] == got(NOW)[1]
+
+
+def test_whoever_asks_for_the_zip_too_often_waits(board: Board, client: Client, limits: None) -> None:
+    codes = [client.get(address("everything", board)).status_code for _number in range(31)]
+    assert set(codes[:30]) == {200} and codes[30] == 429
+
+
+def zip_text(content: bytes) -> bytes:
+    """What the files of a zip hold, together."""
+    opened = zipfile.ZipFile(io.BytesIO(content))
+    return b"".join(opened.read(name) for name in opened.namelist())
+
+
+def test_a_large_board_shows_its_first_entries_and_all_on_demand_with_filters(
+    collection: Collection, client: Client
+) -> None:
+    board = filled(collection, 400)
+    place = address("board", board)
+    page = client.get(place).text
+    assert len(rows(page.encode())) == 160 and "400 of 400 entries, the first 160 shown." in page
+    links = re.findall(r'<a href="([^"]*)">Show all</a>', page)
+    whole = client.get(place + html.unescape(links[0])).text
+    assert len(rows(whole.encode())) == 400 and "Show all" not in whole
+    some = client.get(place + "?type=full+ranking&sort=-dev").text
+    every = re.findall(r'<a href="([^"]*)">Show all</a>', some)[0]
+    shown = rows(client.get(place + html.unescape(every)).content)
+    assert len(shown) > 160 and {row[7] for row in shown} == {"full ranking"}
+    assert [row[8] for row in shown] == sorted((row[8] for row in shown), reverse=True)
+    few = client.get(place + "?type=reranking").text
+    assert "of 400 entries. " in few and '<a href="?season=First">Show all</a>' in few, "without the filter"
+
+
+def test_nobody_is_published_under_a_name_that_the_organizers_have_not_confirmed(board: Board, client: Client) -> None:
+    other = team(board, "Purple")
+    row = entry(board, "alias", on=date(2026, 7, 1), dev="0.1", eval="0.1", team=other, team_words="Google Research")
+    place = address("entry", board, row.public_id)
+    board_page_text, page = client.get(address("board", board)).text, client.get(place).text
+    assert "Google Research" not in board_page_text and "Purple, Example University" in board_page_text
+    assert (
+        re.search(r"Named in its metadata</dt><dd>Google Research", page)
+        and "Google Research" not in page.split("<dl")[0]
+    )
+    into = team(board, "Violet")
+    other.merged_into = into
+    other.save()
+    assert "Violet, Example University" in client.get(place).text
+    row.embargo_until = date(2100, 1, 1)
+    row.save()
+    assert "Google Research" not in client.get(place).text and "Violet" not in client.get(place).text
+
+
 def test_the_figures_draw_every_entry_and_the_best_so_far(board: Board, client: Client) -> None:
     entries = published(board, NOW).of_season("First")
     drawing = figures.over_time(entries, "red")
     ElementTree.fromstring(drawing)
-    assert drawing.count('class="point') == 3 and drawing.count("marked") == 1
+    assert drawing.count('class="point') == 4 and drawing.count("marked") == 1
     assert drawing.count('class="best"') == 1 and drawing.count("point baseline") == 1
     assert figures.dev_against_eval(entries).count('class="point') == 3
     assert "<b>" not in drawing and figures.over_time([]) == figures.gaps([]) == ""
     page = client.get(address("time", board) + "?word=red").content.decode()
     assert "(1 of them)" in page and "Entries with both scores" in page
     assert figures.of_teams(entries) == [("IR, Example University", 5, 100.0)]
+
+
+def test_steps_trophies_the_line_and_the_best_before_go_by_arrival_alike(collection: Collection) -> None:
+    board = public_board(collection, slug="order")
+    day, hour = date(2026, 2, 5), timedelta(hours=1)
+    base = datetime(2026, 2, 5, 9, tzinfo=UTC)
+    low = entry(board, "low", on=day, dev="0.1", eval="0.3", arrived_at=base)
+    high = entry(board, "high", on=day, dev="0.1", eval="0.5", arrived_at=base + hour)
+    gone = entry(
+        board, "gone", on=day, dev="0.1", eval="0.6", arrived_at=base + 2 * hour, state="withdrawn", withdrawn_at=NOW
+    )
+    less = entry(board, "less", on=day, dev="0.1", eval="0.55", arrived_at=base + 3 * hour)
+    last = entry(board, "last", on=day, dev="0.1", eval="0.65", arrived_at=base + 4 * hour)
+    season = board.seasons.get()
+    season.closes_at = base + 5 * hour
+    season.save()
+    late = entry(board, "late", on=day, dev="0.1", eval="0.9", arrived_at=base + 6 * hour)
+
+    shown = published(board, NOW)
+    entries = shown.of_season("First")
+    best = [low.public_id, high.public_id, gone.public_id, last.public_id]
+    assert [one.id for one in sorted(entries, key=lambda one: one.arrived) if one.mark == "trophy"] == best
+    assert [step.entry.id for step in steps(entries)] == best[::-1]
+    assert [step.gain for step in steps(entries)] == ["+0.050", "+0.100", "+0.200", ""]
+    drawing = figures.over_time(entries)
+    assert drawing.count('class="point') == 5 and drawing.count("withdrawn") == 1
+    assert re.findall(r'class="best" d="([^"]*)"', drawing)[0].count("V") == 3 and "ends at 0.650" in drawing
+
+    def before(row: Submission) -> str | None:
+        found = shown.entry(row.public_id)
+        assert found is not None
+        other = best_before(shown, found)
+        return other.id if other else None
+
+    assert [before(row) for row in (low, high, gone, less, last, late)] == [
+        None, low.public_id, high.public_id, gone.public_id, gone.public_id, last.public_id
+    ]  # fmt: skip
 
 
 def test_figures_of_one_day_and_one_score_have_room(collection: Collection) -> None:
@@ -389,3 +590,22 @@ def test_an_empty_board_says_so(collection: Collection, client: Client) -> None:
     for name in PAGES:
         assert client.get(address(name, board)).status_code == 200
     assert f"<dt>Open since<dd>{OPENED:%Y-%m-%d}<".encode() in client.get(address("board", board)).content
+
+
+def test_an_entry_says_of_which_it_is_a_variant_but_under_an_embargo(collection: Collection, client: Client) -> None:
+    board = public_board(collection)
+    first = entry(board, "first", on=date(2026, 2, 1), dev="1/2", eval="1/2")
+    says = {"metadata": {"variant_of": first.run_id.upper()}}
+    second = entry(board, "second", on=date(2026, 2, 2), dev="1/2", eval="1/2", **says)
+
+    def page() -> str:
+        return client.get(reverse("boards:entry", args=[board.slug, second.public_id])).text
+
+    assert "A variant of" in page() and first.run_id.upper() in page()
+    zipped = client.get(reverse("boards:everything", args=[board.slug])).getvalue()
+    with zipfile.ZipFile(io.BytesIO(zipped)) as packed:
+        rows = list(csv.DictReader(io.StringIO(packed.read("entries.csv").decode())))
+    assert {row["run"]: row["variant_of"] for row in rows} == {first.run_id: "", second.run_id: first.run_id.upper()}
+    first.embargo_until = date(2030, 1, 1)
+    first.save(update_fields=["embargo_until"])
+    assert "A variant of" not in page() and first.run_id.upper() not in page()

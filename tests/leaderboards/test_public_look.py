@@ -1,7 +1,7 @@
 """Public boards in a browser, without an account: at every width, in light and dark, by keyboard, to axe, on paper."""
 
 import os
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -9,13 +9,14 @@ from django.core.files.base import ContentFile
 from django.urls import reverse
 from playwright.sync_api import sync_playwright
 
+from leaderboards import order_checks
 from leaderboards.models import Board, Season, SeasonFile
 from pools.models import Collection
 from tests import browser
 from tests.leaderboards.public_boards import NOW, entry, filled
 from tests.looking import faults
 
-PAGES = ("board", "time", "policy", "files", "embedding", "embed", "compare", "versions")
+PAGES = ("board", "time", "order", "costs", "policy", "files", "embedding", "embed", "compare", "versions")
 
 
 @pytest.fixture
@@ -29,6 +30,11 @@ def board(transactional_db: None, collection: Collection) -> Board:
         season=season, part="dev_queries", file=ContentFile(b"1\twhy\n", "q"), name="queries-of-dev.tsv", size=6,
         sha256="0123456789abcdef" * 4, counts={"queries": 1, "words": 1}, added_at=NOW,
     )  # fmt: skip
+    for name, values in (("good", [1.0, 1.0, 0.5]), ("fair", [1.0, 0.5, 0.5]), ("bad", [0.0, 0.1, 0.2])):
+        mean = str(sum(values) / 3)
+        entry(board, name, on=date(2026, 9, 3), dev=mean, eval=mean, per_query=values, parts=("dev", "eval"))
+    for months in (2, 1):
+        order_checks.order_check(season=season, at=NOW - timedelta(days=30 * months))
     later = Season.objects.create(board=board, number=2, name="Second", opens_at=NOW)
     entry(board, "new", on=date(2026, 11, 1), dev="0.1", eval="0.1", season=later)
     return board
@@ -37,9 +43,9 @@ def board(transactional_db: None, collection: Collection) -> Board:
 @pytest.mark.timeout(300)
 def test_every_public_page_is_well(board: Board, live_server: Any, settings: Any) -> None:
     settings.ALLOWED_HOSTS = ["*"]
-    season = "?season=First"
+    of_season = ("board", "time", "order", "costs")
     places = [
-        reverse(f"boards:{name}", args=[board.slug]) + (season if name in ("board", "time") else "") for name in PAGES
+        reverse(f"boards:{name}", args=[board.slug]) + ("?season=First" if name in of_season else "") for name in PAGES
     ]
     places += [reverse("boards:boards"), places[0] + "&type=reranking&sort=-dev", places[0] + "&q=nothing"]
     places += [
@@ -54,7 +60,7 @@ def test_every_public_page_is_well(board: Board, live_server: Any, settings: Any
         for place in places:
             page.goto(live_server.url + place)
             if folder := os.environ.get("SHOTS"):
-                for width, scheme in ((360, "light"), (1280, "dark")):
+                for width, scheme in ((360, "light"), (768, "light"), (1280, "dark")):
                     page.set_viewport_size({"width": width, "height": 900})
                     page.emulate_media(color_scheme=scheme)
                     page.screenshot(path=f"{folder}/{places.index(place)}-{width}.png")
@@ -67,6 +73,6 @@ def test_every_public_page_is_well(board: Board, live_server: Any, settings: Any
         page.get_by_label("Type").select_option("reranking")
         page.get_by_role("button", name="Show").click()
         assert "sort=-dev" in page.url and "season=First" in page.url
-        assert page.get_by_role("status").inner_text().startswith("54 of 162 entries")
+        assert page.get_by_role("status").inner_text().startswith("54 of 165 entries")
         started.close()
     assert "\n".join(f"{place}: {fault}" for place, fault in found) == ""

@@ -1,6 +1,9 @@
 """The public history of versions: each version's order, what changed and why, and what nobody may learn from it."""
 
-from datetime import timedelta
+import csv
+import io
+import zipfile
+from datetime import date, timedelta
 
 import pytest
 from django.test import Client
@@ -102,3 +105,27 @@ def test_before_anything_is_scored_the_pages_say_so(collection: Collection, clie
     assert "no preference qrels yet" in client.get(reverse("boards:versions", args=["small"])).content.decode()
     versions.version_add(campaign=judged(collection), why="The start.", by=None, at=timezone.now())
     assert "No entry has been scored on this version yet" in page(client, 1)
+
+
+def test_the_zip_has_every_version_and_nothing_of_the_hidden_queries(board: Board, client: Client) -> None:
+    answer = client.get(reverse("boards:everything", args=["small"]))
+    opened = zipfile.ZipFile(io.BytesIO(b"".join(answer)))
+    files = {name: opened.read(name).decode() for name in opened.namelist() if name.startswith("versions/")}
+    assert len(files) == 7
+    for number in (1, 2):
+        qrels = client.get(reverse("boards:version_qrels", args=["small", number])).content.decode()
+        assert files[f"versions/{number}/dev-qrels.txt"] == qrels and qrels
+    listed = list(csv.DictReader(io.StringIO(files["versions/versions.csv"])))
+    assert [(row["version"], row["why"], row["changed"]) for row in listed] == [
+        ("2", "<b>New</b> passages.", "1"), ("1", "The start.", "0"),
+    ]  # fmt: skip
+    assert files["versions/2/changes.csv"] == "query,before,after\nq1,p1,p0\n"
+    order = list(csv.DictReader(io.StringIO(files["versions/2/order.csv"])))
+    assert [(row["rank"], row["rank_before"], row["dev"], row["eval"]) for row in order] == [
+        ("1", "2", "1.000", "1.000"), ("2", "1", "0.667", "0.500"),
+    ]  # fmt: skip
+    assert not any("q4" in text for text in files.values()), "an eval query"
+    board.submissions.update(embargo_until=date(2099, 1, 1))
+    opened = zipfile.ZipFile(io.BytesIO(b"".join(client.get(reverse("boards:everything", args=["small"])))))
+    hidden = list(csv.DictReader(io.StringIO(opened.read("versions/2/order.csv").decode())))
+    assert [row["run"] for row in hidden] == ["", ""] and all(row["run"] for row in order)

@@ -203,7 +203,7 @@ def test_a_policy_that_changed_since_it_was_read_has_to_be_accepted_anew(
             board=board, team=team, run_id=run_id, package=taking_part.package(board, run_id), policy_number=1, by=paul,
             at=later,
         )  # fmt: skip
-    with pytest.raises(QuotaUsed, match="1 of 1 runs"):
+    with pytest.raises(QuotaUsed, match="1 of 1 run in 30 days"):
         taking_part.send(board, team, paul, "two", later)
 
 

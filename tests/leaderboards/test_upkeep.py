@@ -1,16 +1,19 @@
 """Upkeep of a board: new top passages challenge, small campaigns judge, versions follow, and all entries are scored."""
 
 import io
+import math
 from datetime import timedelta
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from django.utils import timezone
 
 from core.errors import NotNow, Refused
 from core.models import User
+from evaluation.statistics.rescoring import Rescoring, mean_reciprocal
 from leaderboards import artifacts
-from leaderboards.models import Board, Challenger, Opening, Score, Submission, UpkeepRound, VersionEntry
+from leaderboards.models import Artifact, Board, Challenger, Opening, Score, Submission, UpkeepRound, VersionEntry
 from leaderboards.upkeep import jobs, rescoring, rounds
 from pools import selectors as pool_selectors
 from pools import services as pool_services
@@ -197,7 +200,8 @@ def test_one_bad_board_stops_no_other(
         entry(own, f"new-{own.slug}", {"q1": ["p0"]})
     broken = entry(board, "broken", {"q1": ["p00"]})
     artifact = broken.artifacts.get()
-    artifact.file.storage.delete(artifact.file.name)
+    for file in (artifact.file, artifact.top):
+        file.storage.delete(file.name)
     jobs.keep_up()
     assert VersionEntry.objects.get(submission=broken).error
     assert VersionEntry.objects.filter(error="").count() == 2
@@ -320,12 +324,94 @@ def test_a_deleted_draft_is_made_again_and_a_dear_one_is_not_launched(
     assert round.campaign.state == Campaign.State.DRAFT
 
 
+def test_a_round_is_not_ended_while_its_campaign_may_cost_something(board: Board, pilot: Campaign, rita: User) -> None:
+    upkeep = turn_on(board, pilot, rita, runs_itself=True)
+    entry(board, "new", {"q1": ["p0"]})
+    for _time in range(4):
+        round = step(board)
+    now, campaign = timezone.now(), round.campaign
+    assert round.state == State.JUDGING and campaign is not None
+    with pytest.raises(NotNow, match="is going on"):
+        rounds.round_decline(round=round, by=rita, reason="Too dear.", at=now)
+    round.refresh_from_db()
+    promised = round.dollars
+    assert (round.state, round.spent) == (State.JUDGING, None) and rounds.budget_of(upkeep, now).used == promised
+    assert board.challengers.get().round == round, "no other round asks about it meanwhile"
+    judge(campaign)
+    assert step(board).state == State.DONE
+
+
+def test_ending_a_round_whose_campaign_is_a_draft_deletes_the_draft(board: Board, pilot: Campaign, rita: User) -> None:
+    upkeep = turn_on(board, pilot, rita, runs_itself=True)
+    entry(board, "new", {"q1": ["p0"]})
+    round, now = step(board), timezone.now()
+    draft = rounds._campaign_of(round, now)
+    assert draft is not None
+    round.refresh_from_db()
+    rounds.round_decline(round=round, by=rita, reason="Too dear.", at=now)
+    round.refresh_from_db()
+    assert (round.state, round.campaign, round.spent) == (State.DECLINED, None, None)
+    assert not Campaign.objects.filter(pk=draft.pk).exists() and rounds.budget_of(upkeep, now).used == 0
+    assert board.challengers.get().rounds == 0
+
+
+def test_entries_are_scored_on_versions_by_every_measure_that_their_grades_suit(
+    board: Board,
+) -> None:
+    best = answers(board)
+    board.measures = ["RR@10", "nDCG@10", "Judged@2", "Success@1", "AP", "P(rel=2)@1"]
+    board.save()
+    entry(board, "second", {qid: ["nothing", best[qid]] for qid in upkept.DEV if qid in best})
+    assert rescoring.entries_examine(board=board, at=timezone.now()) == 1
+    rows = Score.objects.filter(part="dev", version__isnull=False)
+    judged = sum(qid in best for qid in upkept.DEV)
+    assert judged and {row.query_count for row in rows} == {judged}
+    assert {row.measure: row.value for row in rows} == {
+        "RR@10": 0.5, "nDCG@10": pytest.approx(1 / math.log2(3)), "Judged@2": 0.5, "Success@1": 0, "AP": 0.5,
+    }  # fmt: skip
+    assert rows.get(measure="RR@10").fraction == rows.get(measure="AP").fraction == "1/2"
+
+
+@pytest.mark.parametrize("kept", ["stored", "of an older run", "damaged"])
+def test_an_entry_scores_by_its_top_as_by_all_that_is_kept(
+    board: Board, pilot: Campaign, rita: User, kept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = entry(board, "first", {"q1": ["p9", "p1", "p2"], "q2": ["p7"], "q4": ["p0"]})
+    for row in first.artifacts.all():
+        if kept == "of an older run":
+            row.top.storage.delete(row.top.name)
+            Artifact.objects.filter(pk=row.pk).update(top="")
+        elif kept == "damaged":
+            with row.top.open("rb+") as file:
+                file.seek(40)
+                file.write(b"damaged")
+    with monkeypatch.context() as patch:
+        if kept == "stored":
+            patch.setattr(artifacts, "content", lambda row: pytest.fail("the whole run is read"))
+        jobs.keep_up()
+    if kept == "damaged":
+        assert VersionEntry.objects.get().error and not first.scores.exclude(version=None).exists()
+        return
+    assert {row.part for row in first.artifacts.exclude(top="")} == {"dev", "eval"}
+    for score in first.scores.exclude(version=None):
+        run = artifacts.load(first, score.part)
+        assert run is not None and score.version is not None
+        answers = {
+            qid: own
+            for qid, own in pool_selectors.version_answers(score.version).items()
+            if qid in (upkept.DEV if score.part == "dev" else upkept.EVAL)
+        }
+        assert Fraction(score.fraction) == mean_reciprocal(Rescoring(answers, 10).places(run, "rank"))
+    assert first.scores.exclude(version=None).exists()
+
+
 def test_what_is_kept_of_a_run_is_as_deep_as_its_measures_look(board: Board) -> None:
     ranked = {"q1": [f"p{number}" for number in range(150)]}
-    Board.objects.filter(pk=board.pk).update(hits=1000)
-    for measures, depth in ((["RR@10"], 100), (["RR@10", "Success@120"], 120), (["RR@1000"], 150)):
+    board.hits = 1000
+    board.save()
+    for measures, depth in ((["RR@10"], 100), (["RR@10", "nDCG@120"], 120), (["RR@1000"], 150), (["AP"], 150)):
         board.measures = measures
-        submission = entry(board, f"of-{depth}", ranked)
+        submission = entry(board, f"of-{measures[-1]}", ranked)
         kept = artifacts.load(submission, "dev")
         assert kept is not None
         assert kept.top("rank", depth) == {"q1": tuple(ranked["q1"][:depth])}

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from core.models import User
 from leaderboards.models import Board, Upkeep, UpkeepRound
-from leaderboards.upkeep import jobs
+from leaderboards.upkeep import jobs, rounds
 from pools.models import Campaign, Collection
 from results import versions
 from tests import factories
@@ -96,6 +96,30 @@ def test_a_proposed_round_is_shown_approved_and_ended(
     assert researcher.post(reverse("upkeep:decide", args=["small", 9]), {"decision": "end"}).status_code == 404
 
 
+def test_going_on_although_nobody_qualifies_is_offered_only_where_that_is_the_obstacle(
+    board: Board, pilot: Campaign, researcher: Client, rita: User
+) -> None:
+    upkept.turn_on(board, pilot, rita, runs_itself=True)
+    jobs.keep_up()
+    round, decide = board.upkeep_rounds.get(), reverse("upkeep:decide", args=["small", 1])
+    go_on = {"decision": "go_on", "reason": "They come."}
+    rounds.obstacle_note(round=round, why="No money.", at=timezone.now())
+    assert b'value="go_on"' not in researcher.get(PAGE).content
+    researcher.post(decide, go_on)
+    assert "does not wait for workers who qualify" in researcher.get(PAGE).content.decode()
+    rounds.obstacle_note(round=round, why="Nobody qualifies.", at=timezone.now(), nobody_qualifies=True)
+    assert b'value="go_on"' in researcher.get(PAGE).content
+    researcher.post(decide, go_on | {"reason": " "})
+    assert "Say why the campaign is published" in researcher.get(PAGE).content.decode()
+    round.refresh_from_db()
+    assert not round.although_nobody_qualifies and round.retry_at is not None
+    researcher.post(decide, go_on)
+    round.refresh_from_db()
+    assert (round.although_nobody_qualifies, round.retry_at, round.decided_by) == (True, None, rita)
+    assert round.reason.endswith("They come.")
+    assert b'value="go_on"' not in researcher.get(PAGE).content
+
+
 def test_who_may_look_and_who_may_spend(board: Board, pilot: Campaign, client: Client) -> None:
     viewer = factories.member(board.lab, "viewer", "vera")
     organizer = factories.member(board.lab, "organizer", "otto")
@@ -112,6 +136,6 @@ def test_who_may_look_and_who_may_spend(board: Board, pilot: Campaign, client: C
 
 def test_what_could_not_be_scored_is_said(board: Board, researcher: Client) -> None:
     artifact = board.submissions.get().artifacts.get()
-    artifact.file.storage.delete(artifact.file.name)
+    artifact.top.storage.delete(artifact.top.name)
     jobs.keep_up()
     assert "20261101-new on version 1" in researcher.get(PAGE).content.decode()

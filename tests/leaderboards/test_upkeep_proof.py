@@ -82,7 +82,7 @@ def _board(data: Path, collection: Collection) -> Board:
     return board
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(400)
 def test_after_every_submission_the_answers_are_those_of_a_tournament_held_from_scratch(
     data: Path, lab: Lab, rita: User
 ) -> None:

@@ -21,7 +21,8 @@ import pytest
 import redis
 
 from core.job_status import JOBS
-from tests.conftest import REPOSITORY
+from tests.conftest import REPOSITORY, TEMPLATE
+from tests.databases import template_kept
 from tests.ports import free_port
 
 SERVE = """
@@ -46,10 +47,11 @@ class Running:
         ours = {"DATABASE_URL", "REDIS_URL", "HOST", "SITE_URL", "MARKETPLACE_PORT", "MARKETPLACE_URL"}
         inherited = {name: value for name, value in os.environ.items() if name not in ours}
         own = {"DEVELOPMENT": "1", "BESTKNOWN_VAR": str(var), "PORT": str(self.port), "WORKERS": "1"}
+        self.environment = inherited | own | {"MARKETPLACE_PORT": str(free_port())}
         self.process = subprocess.Popen(
             [sys.executable, *command],
             cwd=REPOSITORY,
-            env=inherited | own | {"MARKETPLACE_PORT": str(free_port())},
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -149,12 +151,25 @@ def running(var: Path, *command: str) -> Iterator[Running]:
 pytestmark = pytest.mark.timeout(400)
 
 
+# What `make run` would bring about by migrating, which takes longer than all else here.
+LAY_OUT = """
+import os, sys
+from pathlib import Path
+from local import embedded
+from tests.databases import execute
+embedded.ensure()
+execute(os.environ["DATABASE_URL"], Path(sys.argv[1]).read_text())
+"""
+
+
 @pytest.fixture(scope="module")
-def _used() -> Iterator[Path]:
+def _used(django_db_modify_db_settings: None) -> Iterator[Path]:
     """The folder of a site that has run and has ended."""
     with folder() as var:
         with running(var, "-m", "local.supervisor") as site:
             assert comes_true(lambda: site.has_said("The site is at"), 120), "".join(site.said)
+            lay_out = [sys.executable, "-c", LAY_OUT, template_kept(TEMPLATE)]
+            subprocess.run(lay_out, cwd=REPOSITORY, env=site.environment, check=True)
             site.process.terminate()
             assert comes_true(lambda: not site.left()), site.left()
         shutil.rmtree(var / "run")
@@ -163,7 +178,7 @@ def _used() -> Iterator[Path]:
 
 @pytest.fixture
 def var(_used: Path) -> Iterator[Path]:
-    """A folder of its own, as an earlier run left it: making the databases takes longer than all else here."""
+    """A folder of its own, as an earlier run left it."""
     with folder() as copied:
         subprocess.run(["cp", "-a", _used, copied], check=True)  # with the files' owners, whom PostgreSQL looks at
         yield copied

@@ -9,7 +9,7 @@ import pytest
 from tests.marketplace.server import REPOSITORY, database_with_tables
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(400)
 def test_whatever_people_and_the_clock_do_the_books_stay_right() -> None:
     """See machine.py, also for how to let it run longer."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MARKETPLACE_")} | {

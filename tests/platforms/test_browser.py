@@ -14,6 +14,7 @@ from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
 from platforms.alarms import alarm_raise
 from platforms.attention import attention_check
+from platforms.fairness import pay_rate_check
 from platforms.models import Alarm, Operation, Publication
 from platforms.reviewing import compensations_find, publication_settle
 from platforms.syncing import publication_sync
@@ -72,7 +73,7 @@ def test_the_pages_before_publishing_fit_and_can_be_read(
 
 
 def test_the_pages_of_a_busy_publication_fit_and_can_be_read(
-    look: Callable[[str], None], published: Publication, wanda: Worker, will: Worker
+    look: Callable[[str], None], ritas: Page, published: Publication, wanda: Worker, will: Worker
 ) -> None:
     clock, now = Clock(), timezone.now()
     work(published, wanda, 1)
@@ -95,7 +96,13 @@ def test_the_pages_of_a_busy_publication_fit_and_can_be_read(
     )
     alarm_raise(publication=published, kind=Alarm.Kind.FUNDS, text="The account is empty.", at=now)
 
+    published.submissions.update(seconds_there=3600)
+    pay_rate_check(publication=published, at=now)
+
     pk = published.campaign_id
+    look(reverse("platforms:adjustment", args=[pk]))
+    look(reverse("platforms:adjustment", args=[pk]) + "?hourly=20")
+    assert ritas.get_by_role("button", name="Pay $").is_visible()
     for name in ("publication", "terms", "submissions", "compensations", "ledger", "stop", "expire"):
         look(reverse(f"platforms:{name}", args=[pk]))
     look(reverse("platforms:submissions", args=[pk]) + "?show=all")
@@ -140,8 +147,8 @@ def test_publishing_and_stopping_go_with_the_keyboard_alone(ritas: Page, publica
                     "one => [getComputedStyle(one).outlineStyle, getComputedStyle(one).outlineWidth]"
                 )
                 assert style == ["solid", "3px"]
-                ritas.keyboard.press("Enter")
-                ritas.wait_for_load_state()
+                with ritas.expect_navigation():
+                    ritas.keyboard.press("Enter")
                 return
         raise AssertionError(f"no Tab leads to “{name}”")
 

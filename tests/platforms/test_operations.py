@@ -38,6 +38,7 @@ RULES = {
     Kind.REJECT: (False, True, False),
     Kind.BONUS: (True, True, False),
     Kind.EXTRA_BONUS: (True, True, False),
+    Kind.ADJUST: (True, True, False),
     Kind.COMPENSATE: (True, True, False),
     Kind.EXCLUDE: (False, True, True),
     Kind.READMIT: (False, True, False),
@@ -73,6 +74,7 @@ def abouts(publication: Publication) -> dict[str, dict[str, Any]]:
     owed = {"publication": publication, "amount": Decimal("1.00"), "fee": Decimal("0.20"), "owed_at": at}
     bonus = Payment.objects.create(submission=submission, purpose="bonus", **owed)
     extra = Payment.objects.create(submission=submission, purpose="extra", why="Careful work.", **owed)
+    adjustment = Payment.objects.create(submission=submission, purpose="adjustment", why="A fair hour.", **owed)
     compensation = Payment.objects.create(assignment=work, purpose="compensation", **owed)
     terms = terms_keep(publication=publication, by=None, at=at, hit_type_id="3TYPE")
     offered = publication.published_hits.create(max_assignments=1)
@@ -89,6 +91,7 @@ def abouts(publication: Publication) -> dict[str, dict[str, Any]]:
         Kind.REJECT: {"submission": submission},
         Kind.BONUS: {"submission": submission, "payment": bonus},
         Kind.EXTRA_BONUS: {"submission": submission, "payment": extra},
+        Kind.ADJUST: {"submission": submission, "payment": adjustment},
         Kind.COMPENSATE: {"payment": compensation, "published_hit": offered, "turn": 1},
         Kind.EXCLUDE: barring,
         Kind.READMIT: barring,

@@ -66,7 +66,7 @@ def job_workers(log: Path) -> Iterator[None]:
                 process.wait(PATIENCE)
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(400)
 @pytest.mark.django_db(transaction=True)
 def test_payments_go_out_while_the_compute_queue_is_busy_and_full(
     published: Publication, wanda: Worker, tmp_path: Path

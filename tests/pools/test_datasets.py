@@ -1,6 +1,7 @@
 """Public collections by their ids in ir_datasets. Nothing here asks the network: the datasets are local ones."""
 
 import io
+import json
 import shutil
 import sys
 import threading
@@ -19,6 +20,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from ir_datasets import util
+from kombu.exceptions import OperationalError
 
 from core.errors import FileAway, Refused
 from core.models import Lab, User
@@ -27,6 +29,8 @@ from pools import background, catalogue, fetching
 from pools import jobs as pool_jobs
 from pools.models import Collection, Job, Passage
 from tests import factories
+from tests.api.conftest import Program
+from tests.api.test_frame import assert_problem
 
 pytestmark = pytest.mark.django_db
 DATASET = "bestknown-test/here"
@@ -187,6 +191,38 @@ def test_looking_at_any_dataset_downloads_nothing_and_is_answered_or_refused_in_
             failed[dataset_id] = repr(error)
     assert (failed, asked) == ({}, [])
     assert "beir/scifact/test" in offered and "touche-image/2022-06-13/touche-2022-task-3" not in offered
+
+
+@pytest.mark.parametrize("kept", ["in the home", "with a temporary file"])
+def test_passages_of_which_only_an_index_is_kept_count_once_and_again_when_it_is_gone(
+    kept: str, lab: Lab, dataset: str, source: Path, publisher: tuple[str, list[str]], tmp_path: Path
+) -> None:
+    address, asked = publisher
+    lines = source.joinpath("docs.tsv").read_text().replace("\t", ",")
+    source.joinpath("docs.csv").write_text(f"doc_id,text\n{lines}")
+    url = util.RequestsDownload(f"{address}/docs.csv")
+    index = tmp_path / "home" / "streamed.pklz4" if kept == "in the home" else util.tmp_path() / "streamed-x.pklz4"
+    docs = ir_datasets.formats.CsvDocs(
+        util.Download([url], size_hint=180, stream=True), namespace="streamed", docstore_path=index
+    )
+    of_all = ir_datasets.load(dataset)
+    for name in ("streamed", "streamed/part"):
+        made = ir_datasets.Dataset(docs, of_all.queries_handler(), of_all.qrels_handler())
+        ir_datasets.registry.register(f"bestknown-test/{name}", made)
+    try:
+        streamed = "bestknown-test/streamed"
+        assert catalogue.look(streamed, queries=False, passages=True).size == 180
+        fetching.dataset_import(lab=lab, name="s", dataset=streamed, passages=True, report=silent())
+        assert asked.count("/docs.csv") == 1 and Passage.objects.get(pid="p1").text == "The text of passage 1."
+        for name in (streamed, f"{streamed}/part"):
+            left = catalogue.look(name, queries=False, passages=True).size
+            assert left == (0 if kept == "in the home" else 180)
+        shutil.rmtree(index)
+        assert catalogue.look(streamed, queries=False, passages=True).size == 180
+    finally:
+        for name in ("streamed", "streamed/part"):
+            del ir_datasets.registry._registered[f"bestknown-test/{name}"]
+        shutil.rmtree(index, ignore_errors=True)
 
 
 def test_a_disk_that_is_too_small_is_said_before_anything_begins(
@@ -378,3 +414,70 @@ def test_without_the_package_the_page_says_how_to_get_it(
     assert "pip install -r requirements-ir-datasets.txt" in answer.text
     with pytest.raises(CommandError, match="which is not installed"):
         call_command("import_dataset", "vaswani", "--lab", lab.name)
+
+
+def test_through_the_api_datasets_are_listed_looked_at_and_fetched(
+    lab: Lab, rita: User, dataset: str, publisher: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, viewer = Program(rita), Program(factories.member(lab, "viewer"))
+    handed: list[int] = []
+    monkeypatch.setattr(pool_jobs.fetch_dataset, "delay", handed.append)
+    assert program.get("datasets/?id=BESTKNOWN-").json() == [{"id": dataset, "has_qrels": True, "has_passages": True}]
+    assert "beir/scifact/test" in [row["id"] for row in viewer.get("datasets/").json()]
+    offer = viewer.get(f"datasets/offer/?id={dataset}&passages=true").json()
+    assert (offer["size"], offer["language"], offer["agreement"]) == (284, "en", "Be fair.")
+    assert viewer.get(f"datasets/offer/?id={dataset}").json()["size"] < 284
+    assert_problem(viewer.get("datasets/offer/"), 400, field="id")
+    assert_problem(viewer.get(f"datasets/offer/?id={dataset}&passages=perhaps"), 400, field="passages")
+    assert_problem(viewer.get("datasets/offer/?id=beir/scifct/test"), 409, says="beir/scifact/test")
+
+    sent = {"lab": lab.pk, "dataset": dataset, "passages": True}
+    assert_problem(viewer.post("datasets/", sent), 403)
+    assert_problem(program.post("datasets/", sent | {"lab": 2**62}), 400, field="lab")
+    assert_problem(program.post("datasets/", sent | {"dataset": "none/such"}), 409, says="no dataset")
+    assert not Job.objects.exists() and handed == []
+    asked = program.post("datasets/", sent, Idempotency_Key="once")
+    assert (asked.status_code, asked.json()["state"], asked.json()["name"]) == (202, "receiving", dataset)
+    assert program.post("datasets/", sent, Idempotency_Key="once").json() == asked.json()
+    assert_problem(program.post("datasets/", sent | {"name": "second"}), 409, says="one at a time")
+    assert publisher[1] == []
+
+    job = Job.objects.get()
+    pool_jobs.fetch_dataset(job.pk)
+    done = program.get(f"jobs/{job.pk}/").json()
+    made = Collection.objects.get(name=dataset)
+    assert (done["state"], done["collection"]) == ("done", made.pk)
+    assert set(made.passages.values_list("pid", flat=True)) == {"p1", "p2"}
+    assert_problem(program.post("datasets/", sent), 400, field="name")
+
+    factories.run(made, "bm25", {"q1": ["p7", "p1"]})
+    texts = f"collections/{made.pk}/fetch-passages/"
+    assert_problem(viewer.post(texts), 403)
+    asked = program.post(texts)
+    assert asked.status_code == 202
+    pool_jobs.fetch_dataset(asked.json()["id"])
+    assert Passage.objects.get(collection=made, pid="p7").text == "The text of passage 7."
+    own = Collection.objects.create(lab=lab, name="own")
+    assert_problem(program.post(f"collections/{own.pk}/fetch-passages/"), 409, says="not from ir_datasets")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_through_the_api_a_fetch_that_nobody_can_be_asked_for_leaves_nothing_waiting(
+    lab: Lab, rita: User, dataset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_key: int) -> None:
+        raise OperationalError("no broker")
+
+    monkeypatch.setattr(pool_jobs.fetch_dataset, "delay", fail)
+    program, sent = Program(rita), {"lab": lab.pk, "dataset": dataset}
+    assert_problem(program.post("datasets/", sent, Idempotency_Key="once"), 503)
+    assert [job.is_open for job in Job.objects.all()] == [False]
+    monkeypatch.setattr(pool_jobs.fetch_dataset, "delay", lambda _key: None)
+    assert program.post("datasets/", sent, Idempotency_Key="once").status_code == 202
+
+
+def test_the_command_for_the_api_waits_for_a_fetch(lab: Lab, rita: User, dataset: str) -> None:
+    out, sent = StringIO(), json.dumps({"lab": lab.pk, "dataset": dataset})
+    call_command("call_api", "post", "datasets/", "--as", "rita", "--json", sent, "--wait", stdout=out)
+    assert json.loads(out.getvalue())["state"] == "done"
+    assert Collection.objects.get().dataset == dataset

@@ -84,7 +84,7 @@ def test_a_campaign_is_drafted_edited_tried_and_begun_with_a_pilot(
         page.get_by_text("The campaign has started.").wait_for()
         campaign_pack(campaign_id=draft.pk)
         page.goto(reverse("judgments:pilot", args=[draft.pk]))
-        expect(page.get_by_text("5 HITs are held back.")).to_be_visible()
+        expect(page.get_by_text("Held back: 5.")).to_be_visible()
         looks_right(page)
         page.get_by_role("button", name="Launch the remaining 5 HITs").click()
         page.get_by_text("5 more HITs have been launched.").wait_for()

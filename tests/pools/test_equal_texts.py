@@ -170,7 +170,7 @@ def assert_same_qrels(campaign: Campaign, folder: Path, passages: str, capsys: p
     return exported
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(400)
 def test_real_pools_and_qrels_are_those_of_the_commands(
     data: Path, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

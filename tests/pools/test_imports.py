@@ -4,15 +4,18 @@ import bz2
 import gzip
 import tarfile
 import zipfile
+from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import pytest
 import zstandard
+from django.apps import apps
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from core.errors import Refused
-from core.models import Lab
+from core.models import Lab, User
 from evaluation.errors import BadInput
 from pools import selectors as pool_selectors
 from pools.models import Collection, Passage, Qrel, Query, Run
@@ -89,6 +92,55 @@ def test_only_passages_that_pools_can_need_are_kept(bare: Collection, tmp_path: 
 def test_passages_without_a_text_are_named(bare: Collection, tmp_path: Path) -> None:
     imported = collection_import(lab=bare.lab, name="bare", passages=write(tmp_path / "p.tsv", "p1\ttext\n"))
     assert imported.missing == ["p4", "p9"]
+
+
+def test_queries_qrels_and_corpus_are_counted_as_they_are_read(bare: Collection, tmp_path: Path) -> None:
+    lines = "".join(f"p{number}\t{'word ' * number}\n" for number in (1, 2, 6, 9))
+    collection_import(lab=bare.lab, name="bare", passages=write(tmp_path / "all.tsv", lines))
+    more = write(tmp_path / "more.tsv", "q4\tfive words are in this\n")
+    collection_import(lab=bare.lab, name="bare", queries=more)
+    bare.refresh_from_db()
+    assert bare.statistics == {
+        "queries": {"count": 4, "mean_words": 2.0},
+        "qrels": {"judgments": 3, "queries": 2, "relevant": 2},
+        "corpus": {"file": "all.tsv", "passages": 4, "mean_words": 4.5, "median_words": 4.0},
+    }
+    assert (bare.judgments_per_query, bare.relevant_per_query) == (1.5, 1.0)
+
+
+def test_a_collections_page_shows_what_was_counted_and_an_upgrade_counts_what_is_there(
+    bare: Collection, client: Client, rita: User, tmp_path: Path
+) -> None:
+    lines = "".join(f"p{number}\t{'word ' * number}\n" for number in (1, 2, 6, 9))
+    collection_import(lab=bare.lab, name="bare", passages=write(tmp_path / "all.tsv", lines))
+    client.force_login(rita)
+    shown = " ".join(client.get(f"/collections/{bare.pk}/").content.decode().split())
+    assert '<dd>4.5 <span class="quiet">median 4</span></dd>' in shown
+    assert "<dt>Judgments in a query with qrels</dt><dd>1.50</dd>" in shown
+    Collection.objects.update(statistics={})
+    import_module("pools.migrations.0030_statistics").count(apps, None)
+    bare.refresh_from_db()
+    assert bare.statistics == {
+        "queries": {"count": 3, "mean_words": 1.0},
+        "qrels": {"judgments": 3, "queries": 2, "relevant": 2},
+    }
+
+
+def test_a_part_of_the_corpus_or_a_file_that_is_refused_changes_no_count_of_it(
+    bare: Collection, tmp_path: Path
+) -> None:
+    whole = write(tmp_path / "all.tsv", "p1\ta\np2\tb c\np3\td e f\n")
+    collection_import(lab=bare.lab, name="bare", passages=whole)
+    bare.refresh_from_db()
+    counted = bare.statistics
+    collection_import(lab=bare.lab, name="bare", passages=write(tmp_path / "part.tsv", "p1\ta\n"))
+    fetched = write(tmp_path / "fetched.tsv", "".join(f"p{number}\tx\n" for number in range(10, 20)))
+    collection_import(lab=bare.lab, name="bare", passages=fetched, is_corpus=False)
+    with pytest.raises(BadInput, match=r"bad\.tsv, line 5"):
+        collection_import(lab=bare.lab, name="bare", passages=write(tmp_path / "bad.tsv", "p\ta\n" * 4 + "no tab\n"))
+    bare.refresh_from_db()
+    assert bare.statistics == counted
+    assert counted["corpus"]["passages"] == 3
 
 
 def test_a_passage_that_comes_twice_with_different_texts_is_refused(bare: Collection, tmp_path: Path) -> None:

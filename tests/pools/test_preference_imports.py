@@ -120,7 +120,7 @@ def test_a_file_is_uploaded_listed_and_deleted(page: Client, collection: Collect
     seen = send(page, collection)
     imported = PreferenceImport.objects.get()
     assert (imported.name, imported.note, imported.imported_by) == ("spring", "Judged by hand.", rita)
-    assert "3 judgments on 2 pairs have been imported." in seen
+    assert "Imported: 3 judgments on 2 pairs." in seen
     assert "Judged by hand." in seen and "spring" in seen
     answer = page.post(reverse("pools:preferences_delete", args=[collection.pk, imported.pk]), follow=True)
     assert "The imported preferences “spring” have been deleted." in answer.content.decode()

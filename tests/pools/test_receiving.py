@@ -224,10 +224,8 @@ def test_texts_that_are_missing_are_counted_listed_and_downloaded(page: Client, 
     assert "has a text." in page.get(address).content.decode()
 
 
-def test_an_upload_takes_no_more_files_than_a_page_can_show(
-    rita: User, collection: Collection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(receiving, "FILES", 2)
+def test_an_upload_takes_no_more_files_than_a_page_can_show(rita: User, collection: Collection, settings: Any) -> None:
+    settings.DATA_UPLOAD_MAX_NUMBER_FILES = 2
     job = receiving.files_open(
         lab=collection.lab, name="birds", language="", collection=None, by=rita, at=timezone.now()
     )
@@ -236,3 +234,30 @@ def test_an_upload_takes_no_more_files_than_a_page_can_show(
     with pytest.raises(Exception, match="at most 2 files"):
         receiving.file_add(job=job, file=files(c_txt=run(3))[0])
     assert job.uploads.count() == 2
+
+
+def test_a_folder_sent_at_once_has_as_many_files_as_the_page_says_and_one_more_leaves_nothing(page: Client) -> None:
+    before, most = stored_files(), settings.DATA_UPLOAD_MAX_NUMBER_FILES
+    assert f"up to {most} files" in page.get(reverse("pools:collection_new")).content.decode()
+    many = {f"run{number:03}_txt": run(number) for number in range(most)}
+    refused = page.post(
+        reverse("pools:collection_new"),
+        {"lab": Lab.objects.get().pk, "name": "birds", "files": files(q_tsv=QUERIES, **many)},
+    )
+    assert refused.status_code == 400
+    said = f"One upload takes at most {most} files. None of the files you sent was kept."
+    assert said in refused.content.decode()
+    assert not Job.objects.exists() and stored_files() == before
+
+    job = begin(page, files(**many))
+    assert job.uploads.count() == most
+    for upload in job.uploads.order_by("name")[:50]:
+        receiving.file_remove(upload=upload)
+    kept = stored_files()
+    address = reverse("pools:files", args=[job.pk])
+    more = {f"more{number}_txt": run(most + number) for number in range(51)}
+    shown = page.post(address, {"files": files(**more)}, follow=True).content.decode()
+    assert f"at most {most} files. So far it has {most - 50}. None of the files you sent was kept." in shown
+    refused = page.post(address, {"files": files(q_tsv=QUERIES, **many)})
+    assert refused.status_code == 400 and said in refused.content.decode()
+    assert job.uploads.count() == most - 50 and stored_files() == kept

@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from playwright.sync_api import sync_playwright
 
 from core.models import Lab, User
-from pools.models import Collection
+from pools.models import Collection, Job
 from tests import browser
+from tests.conftest import RunningSite
 from tests.looking import looks_right
 
 FOLDER = {
@@ -80,3 +82,30 @@ def test_a_dropped_folder_is_sent_looked_at_and_stored(
         looks_right(page)
         assert errors == []
         chromium.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_script_a_browser_shows_that_a_folder_has_too_many_files(
+    lab: Lab, rita: User, site: RunningSite, tmp_path: Path
+) -> None:
+    most = settings.DATA_UPLOAD_MAX_NUMBER_FILES
+    chosen = [tmp_path / f"run{number}.txt" for number in range(most + 50)]
+    for path in chosen:
+        path.write_text("b1 Q0 o2 1 9.5 t\n" * 10_000)
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(**browser.launch_options())
+        context = chromium.new_context(base_url=site.url, java_script_enabled=False)
+        page = browser.sign_in(context, site.url, rita)
+        page.goto("/collections/new/")
+        page.get_by_label("Name").fill("birds")
+        page.get_by_label("Files", exact=True).set_input_files(chosen)
+        page.get_by_role("button", name="Send and look at the files").click()
+        said = page.get_by_role("alert")
+        assert said.inner_text() == f"One upload takes at most {most} files. None of the files you sent was kept."
+        assert not Job.objects.exists()
+
+        page.get_by_label("Name").fill("birds")
+        page.get_by_label("Files", exact=True).set_input_files(chosen[:most])
+        page.get_by_role("button", name="Send and look at the files").click()
+        page.get_by_role("heading", name="Files for birds").wait_for()
+        assert Job.objects.get().uploads.count() == most

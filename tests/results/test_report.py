@@ -248,6 +248,7 @@ def test_nothing_judged_is_refused_by_the_command(lab: object, tmp_path: Path) -
     tops = {"red": {"q1": ["p2"]}, "green": {"q1": ["p3"]}}
     collection = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops=tops)  # type: ignore[arg-type]
     campaign = factories.campaign(collection)
-    with pytest.raises(CommandError, match="nothing to report"):
-        call_command("report_campaign", campaign.name, "--to", str(tmp_path / "out"))
+    for options in (["--dry-run"], []):
+        with pytest.raises(CommandError, match="nothing to report"):
+            call_command("report_campaign", campaign.name, "--to", str(tmp_path / "out"), *options)
     assert not (tmp_path / "out").exists()

@@ -21,6 +21,7 @@ from judgments import services as judgment_services
 from judgments.models import Acceptance, StoredFile
 from pools import services as pool_services
 from pools.models import Campaign, Collection
+from pools.services import campaign_read_results
 from results import jobs as result_jobs
 from results import refreshing, tables
 from results.computing import compute
@@ -85,6 +86,39 @@ def test_the_leaderboard_is_that_of_the_exported_files(demo: Campaign, printed: 
     assert (data["queries"], data["answered"], data["incomplete"], data["judgments"]) == (27, 27, 0, 128)
     assert data["best"] == {"1": 25, "3": 2}
     assert data["changed"] == 12  # as demo/README.md says
+
+
+def test_scores_by_other_measures_are_those_of_the_exported_files(demo: Campaign, printed: Run) -> None:
+    campaign_read_results(campaign=demo, measures="nDCG@10, Judged@5, AP(rel=2)@100, RR@10")
+    data = computed(demo)
+    found = data["measures"]
+    assert found["names"] == ["nDCG@10", "Judged@5", "AP(rel=2)@100", "RR@10"]
+    assert [row["run"] for row in found["runs"]] == [row["run"] for row in data["leaderboard"]]
+    options = [part for name in found["names"] for part in ("--measure", name)]
+    scored = printed(demo, "score", "--qrels", "{demo}/qrels.txt", *options)
+    for row in found["runs"]:
+        theirs = scored["runs"][row["run"]]
+        assert [one["original"]["mean"] for one in row["scores"]] == [theirs[name]["mean"] for name in found["names"]]
+    # On preference qrels, of grade 1, every answer is relevant.
+    options = [option.replace("(rel=2)", "") for option in options]
+    scored = printed(demo, "score", "--qrels", "{files}/preference-qrels.txt", *options)
+    for row, standing in zip(found["runs"], data["leaderboard"], strict=True):
+        theirs = list(scored["runs"][row["run"]].values())
+        assert [one["preference"]["mean"] for one in row["scores"]] == [one["mean"] for one in theirs]
+        assert row["scores"][3]["preference"] == {name: standing["preference"][name] for name in ("mean", "t")}
+    assert {row["measure"] for row in found["tests"]} == {"nDCG@10", "AP(rel=2)@100", "RR@10"}
+    by_rr = [row for row in found["tests"] if row["measure"] == "RR@10"]
+    assert [row["changed"] for row in by_rr] == [pair["changed"] for pair in data["neighbours"]]
+    assert [row["significant"] for row in by_rr] == [pair["significant"] for pair in data["neighbours"]]
+    assert [row["wsr"] for row in by_rr] == pytest.approx([pair["preference_p"] for pair in data["neighbours"]])
+    assert len(by_rr) == 10
+
+
+def test_without_other_measures_there_are_none(demo: Campaign) -> None:
+    campaign_read_results(campaign=demo, measures="")
+    data = computed(demo)
+    assert data["measures"] is None
+    assert not {"measures", "measure-tests"} & set(tables.tables(data))
 
 
 def test_intransitive_triples_are_those_of_the_exported_files(

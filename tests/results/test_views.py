@@ -269,7 +269,7 @@ def test_long_lists_are_stored_apart_and_read_only_where_they_are_shown(research
     assert not any("results_resultlist" in query["sql"] for query in asked)
     assert "All 55 rows" in page.content.decode()
     pairs = next(link for _aria, link in heads_of(page.content.decode(), "Pairwise comparison of runs"))
-    assert pairs == f"{address('table', demo, 'pairs')}?sort=a"
+    assert address("results", demo) + pairs == f"{address('table', demo, 'pairs')}?sort=a"
     whole = result_selectors.whole_data(demo)
     assert whole is not None
     report = zipfile.ZipFile(io.BytesIO(researcher.get(address("report", demo)).getvalue()))
@@ -300,7 +300,7 @@ def test_tables_are_folded_until_they_are_sorted_or_all_are_unfolded(researcher:
 def heads_of(html: str, table: str) -> list[tuple[str, str]]:
     """`(aria-sort, address)` of every head of a table on the page."""
     part = html[html.index(f"Table: {table}") :]
-    heads = re.findall(r"<th scope=\"col\"([^>]*)><a class=\"sort\" href=\"([^\"]*)\"", part[: part.index("</thead>")])
+    heads = re.findall(r"<th([^>]*)><a href=\"([^\"]*)\"", part[: part.index("</thead>")])
     return [("".join(re.findall(r'aria-sort="(\w+)"', attributes)), link) for attributes, link in heads]
 
 
@@ -579,6 +579,27 @@ def test_the_settings_of_results_can_be_changed_and_have_them_computed_again(
     factories.lab("Elsewhere", stranger)
     client.force_login(stranger)
     assert client.get(where).status_code == 404
+
+
+def test_other_measures_are_chosen_among_the_settings(researcher: Client, demo: Campaign) -> None:
+    where = address("settings", demo)
+    usual = {"error_rate": "", "compare_depth": "10", "comparisons": "all", "rank_by": "esl-wsr"}
+    for wrong, words in (
+        ("ERR@10", "Measure 'ERR@10' where there are RR, nDCG, Judged, Success, P, R, AP and Compat"),
+        ("nDCG@10, AP", "AP where measures with a cutoff of at most 100 are needed, such as AP@10."),
+        ("P@101", "P@101 where measures with a cutoff of at most 100 are needed"),
+    ):
+        answer = researcher.post(where, usual | {"measures": wrong})
+        assert (answer.status_code, words in unescape(answer.content.decode())) == (400, True), wrong
+    demo.refresh_from_db()
+    assert demo.measures == "nDCG@10, Judged@10"
+    assert researcher.post(where, usual | {"measures": "P@5, Judged@5"}).status_code == 303
+    demo.refresh_from_db()
+    refreshing.result_refresh(campaign=demo)
+    text = researcher.get(address("table", demo, "measures")).content.decode().partition("<table")[2]
+    assert "P@5 before" in text and "Judged@5" in text and "nDCG@10" not in text
+    lines = researcher.get(address("file", demo, "measures", "csv")).getvalue().decode().splitlines()
+    assert lines[0].startswith("run,measure1,") and len(lines) == 12
 
 
 def test_which_runs_are_compared_is_chosen_among_the_settings(researcher: Client, demo: Campaign) -> None:

@@ -9,7 +9,7 @@ from tests.marketplace.server import Marketplace, Requester
 from tests.storm.weather import faults_of, published, weather
 
 
-@pytest.mark.timeout(1300)
+@pytest.mark.timeout(400)
 def test_without_the_token_the_same_storm_publishes_and_pays_twice(
     lab: Lab,
     requester: Requester,

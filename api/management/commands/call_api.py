@@ -19,7 +19,7 @@ from api.models import Scope, Token
 from api.problems import NotAskedFor
 from core.management.files import write_output
 from core.models import User
-from pools import background
+from pools import background, fetching
 from pools.models import Job
 
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -69,6 +69,8 @@ class Command(BaseCommand):
         if response.status_code >= 400:
             raise CommandError(content["detail"])
         if options["wait"] and response.status_code == 202 and "state" in content and not options["dry_run"]:
+            if content["state"] == Job.State.RECEIVING:
+                fetching.dataset_fetch(job_id=content["id"])
             background.job_do(job_id=content["id"])
             job = Job.objects.get(pk=content["id"])
             content = {"id": job.pk, "state": job.state, "error": job.error, "complaints": job.complaints} | {

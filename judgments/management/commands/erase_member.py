@@ -1,18 +1,17 @@
 """manage.py erase_member: close the account of somebody who leaves, or say what that would do."""
 
-import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
-from core.management.files import refusals_as_errors
+from core.management.command import SiteCommand
 from core.models import User
 from judgments.closing import Plan, account_close, closing_plan
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """Close an account."""
 
     help = (
@@ -20,37 +19,34 @@ class Command(BaseCommand):
         "the number of the account."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        """The command line."""
-        parser.add_argument("name", help="the name that they log in with")
-        parser.add_argument("--dry-run", action="store_true", help="say what would go, what would stay and why, only")
-        parser.add_argument("--why", default="", help="kept in the audit")
-        parser.add_argument("--json", action="store_true", help="answer in JSON")
+    dry_run_help = "say what would go, what would stay and why, only"
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def add_options(self, parser: ArgumentParser) -> None:
+        """The command's own arguments."""
+        parser.add_argument("name", help="the name that they log in with")
+        parser.add_argument("--why", default="", help="kept in the audit")
+
+    def work(self, **options: Any) -> dict[str, Any]:
         """Find, close, and say what was done."""
         user = User.objects.filter(username=options["name"]).first()
         if user is None:
             raise CommandError(f"Nobody logs in with the name “{options['name']}”.")
         plan = closing_plan(user)
         if not options["dry_run"]:
-            with refusals_as_errors():
-                plan = account_close(user=user, at=timezone.now(), why=options["why"])
-        if options["json"]:
-            self.stdout.write(json.dumps({"dry_run": options["dry_run"]} | plan.as_json(), indent=1))
-        else:
-            self._tell(plan, options["dry_run"])
+            plan = account_close(user=user, at=timezone.now(), why=options["why"])
+        self._tell(plan, options["dry_run"])
+        return plan.as_json()
 
     def _tell(self, plan: Plan, dry_run: bool) -> None:
-        self.stdout.write("This would go:" if dry_run else "This is gone:")
+        self.say("This would go:" if dry_run else "This is gone:")
         for _key, what, count in plan.goes:
             if count:
-                self.stdout.write(f"  {count:,} × {what}")
-        self.stdout.write("This stays:")
+                self.say(f"  {count:,} × {what}")
+        self.say("This stays:")
         for what, count, why in plan.stays:
             if count:
-                self.stdout.write(f"  {count:,} × {what}. {why}")
+                self.say(f"  {count:,} × {what}. {why}")
         for name in plan.goes_on:
-            self.stdout.write(f"The campaign {name} goes on.")
+            self.say(f"The campaign {name} goes on.")
         if plan.obstacle:
-            self.stdout.write(f"Not yet: {plan.obstacle}")
+            self.say(f"Not yet: {plan.obstacle}")

@@ -1,19 +1,18 @@
 """manage.py erase_worker: remove who a worker is, or say what that would do."""
 
-import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from core.audit.origin import because
-from core.management.files import refusals_as_errors
+from core.management.command import SiteCommand
 from core.models import Lab
 from judgments.erasing import Plan, erasure_plan, worker_erase, workers_called
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """Erase a worker."""
 
     help = (
@@ -21,15 +20,15 @@ class Command(BaseCommand):
         "and exports stay the same."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        """The command line."""
+    dry_run_help = "say what would go, what would stay and why, only"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """The command's own arguments."""
         parser.add_argument("worker", help="an id at a platform, a name on the panel, a pseudonym, or a row's number")
         parser.add_argument("--lab", help="the worker's lab, if several labs know such a worker")
-        parser.add_argument("--dry-run", action="store_true", help="say what would go, what would stay and why, only")
         parser.add_argument("--why", default="", help="kept in the audit")
-        parser.add_argument("--json", action="store_true", help="answer in JSON")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self, **options: Any) -> dict[str, Any]:
         """Find, erase, and say what was done."""
         labs = Lab.objects.filter(name=options["lab"]) if options["lab"] else Lab.objects.all()
         workers = list(workers_called(labs, options["worker"])[:2])
@@ -40,23 +39,21 @@ class Command(BaseCommand):
         [worker] = workers
         plan = erasure_plan(worker, at=timezone.now())
         if not options["dry_run"]:
-            with refusals_as_errors(), because(options["why"]):
+            with because(options["why"]):
                 plan = worker_erase(worker=worker, at=timezone.now(), why=options["why"])
-        if options["json"]:
-            self.stdout.write(json.dumps({"dry_run": options["dry_run"]} | plan.as_json(), indent=1))
-        else:
-            self._tell(plan, options["dry_run"])
+        self._tell(plan, options["dry_run"])
+        return plan.as_json()
 
     def _tell(self, plan: Plan, dry_run: bool) -> None:
-        self.stdout.write("This would go:" if dry_run else "This is gone:")
+        self.say("This would go:" if dry_run else "This is gone:")
         for _key, what, count in plan.goes:
             if count:
-                self.stdout.write(f"  {count:,} × {what}")
+                self.say(f"  {count:,} × {what}")
         if plan.is_done:
-            self.stdout.write("  nothing: nothing here says who it is")
-        self.stdout.write("This stays:")
+            self.say("  nothing: nothing here says who it is")
+        self.say("This stays:")
         for what, count, why in plan.stays:
             if count:
-                self.stdout.write(f"  {count:,} × {what}. {why}")
+                self.say(f"  {count:,} × {what}. {why}")
         for obstacle in plan.obstacles:
-            self.stdout.write(f"Not yet: {obstacle}")
+            self.say(f"Not yet: {obstacle}")

@@ -1,36 +1,36 @@
 """manage.py set_periods: how long a lab keeps personal data and its audit."""
 
-import json
 from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
+from core.management.command import SiteCommand
 from core.models import AuditEntry, Lab
 from judgments.erasing import retention_due, retention_set
 from judgments.models import Retention
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """Set a lab's periods."""
 
     help = (
-        "Set for how many days a lab keeps who its workers are, after their last work, and the entries of its audit. "
-        "0 keeps them. A period that is not named stays as it is; a job erases what is older, every hour."
+        "Set how many days a lab keeps its workers' identities after their last work, and the entries of its audit. "
+        "0 keeps them for good. A period that is not named stays as it is; a job erases what is older, every hour."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        """The command line."""
-        parser.add_argument("lab", help="the lab's name")
-        parser.add_argument("--worker-days", type=int, help="for who workers are")
-        parser.add_argument("--audit-days", type=int, help="for entries of the audit, 30 at least")
-        parser.add_argument("--dry-run", action="store_true", help="say what would go first, and change nothing")
-        parser.add_argument("--json", action="store_true", help="answer in JSON")
+    writes_rows = True
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def add_options(self, parser: ArgumentParser) -> None:
+        """The command's own arguments."""
+        parser.add_argument("lab", help="the lab's name")
+        parser.add_argument("--worker-days", type=int, help="days that identities of workers are kept")
+        parser.add_argument("--audit-days", type=int, help="days that entries of the audit are kept, at least 30")
+
+    def work(self, **options: Any) -> dict[str, Any]:
         """Set them, and say how much is older."""
         lab = Lab.objects.filter(name=options["lab"]).first()
         if lab is None:
@@ -50,15 +50,13 @@ class Command(BaseCommand):
         if retention.audit_days:
             before = at - timedelta(days=retention.audit_days)
             entries = AuditEntry.objects.filter(lab_id=lab.pk, at__lt=before).count()
-        if not options["dry_run"]:
-            retention_set(lab=lab, worker_days=retention.worker_days, audit_days=retention.audit_days)
-        periods = {"worker_days": retention.worker_days, "audit_days": retention.audit_days}
-        if options["json"]:
-            said = {"lab": lab.name, "dry_run": options["dry_run"], "due": {"workers": workers, "entries": entries}}
-            self.stdout.write(json.dumps(said | periods, indent=1))
-            return
-        for what, days in (("Who workers are", retention.worker_days), ("The audit", retention.audit_days)):
-            self.stdout.write(f"{what}: {f'{days:,} days' if days else 'kept'}.")
-        self.stdout.write(
-            f"Due to go: {workers:,} workers (with unsettled or running work, they wait); {entries:,} entries."
-        )
+        retention_set(lab=lab, worker_days=retention.worker_days, audit_days=retention.audit_days)
+        for what, days in (("Workers", retention.worker_days), ("The audit", retention.audit_days)):
+            self.say(f"{what}: {f'{days:,} days' if days else 'kept'}.")
+        self.say(f"Due to go: {workers:,} workers (with unsettled or running work, they wait); {entries:,} entries.")
+        return {
+            "lab": lab.name,
+            "worker_days": retention.worker_days,
+            "audit_days": retention.audit_days,
+            "due": {"workers": workers, "entries": entries},
+        }

@@ -1,18 +1,14 @@
 """manage.py lab_templates: a lab's templates, its default, and its pay floor."""
 
-import json
 from argparse import ArgumentParser, ArgumentTypeError
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from django.core.management.base import BaseCommand
-from django.core.serializers.json import DjangoJSONEncoder
 from django.db import transaction
 from django.utils import timezone
 
 from core.labs import pay_floor_set
-from core.management.files import refusals_as_errors
-from core.models import Lab
+from core.management.command import SiteCommand
 from core.money import dollars
 from platforms.templating import template_save
 from pools.management.lookup import campaign_called, lab_called
@@ -26,7 +22,7 @@ from pools.templating import (
 NONE = "none"
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """See and change a lab's templates."""
 
     help = (
@@ -34,8 +30,10 @@ class Command(BaseCommand):
         "pay and terms at a platform; manage.py create_campaign --template begins a campaign with it."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        """The command line. Without an option, nothing is changed."""
+    writes_rows = True
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """The command's own arguments. Without one, nothing is changed."""
         parser.add_argument("lab", help="the lab's name")
         parser.add_argument("--save", nargs=2, metavar=("CAMPAIGN", "NAME"), help="keep a campaign as a template")
         parser.add_argument("--rename", nargs=2, metavar=("NAME", "TO"), help="give a template another name")
@@ -44,42 +42,31 @@ class Command(BaseCommand):
         parser.add_argument(
             "--pay-floor", type=_floor, help="dollars an hour below which no campaign can be started, or none"
         )
-        parser.add_argument("--json", action="store_true", help="write JSON, with what each template has")
 
     @transaction.atomic
-    def handle(self, *args: Any, **options: Any) -> None:
+    def work(self, **options: Any) -> dict[str, Any]:
         """Change what the options say, and list what there is then."""
-        with refusals_as_errors():
-            lab, at = lab_called(options["lab"]), timezone.now()
-            if options["save"]:
-                campaign, name = options["save"]
-                template_save(campaign=campaign_called(campaign, lab.name), name=name, by=None, at=at)
-            if options["rename"]:
-                name, to = options["rename"]
-                template_change(template=template_called(lab, name), name=to, at=at)
-            if options["delete"]:
-                template_delete(template=template_called(lab, options["delete"]))
-            if options["default"]:
-                name = options["default"]
-                template_default_set(lab=lab, template=None if name == NONE else template_called(lab, name))
-            if options["pay_floor"]:
-                floor = options["pay_floor"]
-                pay_floor_set(lab=lab, pay_floor=None if floor == NONE else floor)
-        if options["json"]:
-            self._write_json(lab)
-        else:
-            self._write_lines(lab)
-
-    def _write_lines(self, lab: Lab) -> None:
-        floor = "none" if lab.pay_floor is None else f"{dollars(lab.pay_floor)} an hour"
-        self.stdout.write(f"Pay floor of {lab}: {floor}.")
-        for template in lab.templates.order_by("name").iterator():
-            self.stdout.write(f"  {template.name}{' (default)' if template.is_default else ''}")
-
-    def _write_json(self, lab: Lab) -> None:
+        lab, at = lab_called(options["lab"]), timezone.now()
+        if options["save"]:
+            campaign, name = options["save"]
+            template_save(campaign=campaign_called(campaign, lab.name), name=name, by=None, at=at)
+        if options["rename"]:
+            name, to = options["rename"]
+            template_change(template=template_called(lab, name), name=to, at=at)
+        if options["delete"]:
+            template_delete(template=template_called(lab, options["delete"]))
+        if options["default"]:
+            name = options["default"]
+            template_default_set(lab=lab, template=None if name == NONE else template_called(lab, name))
+        if options["pay_floor"]:
+            floor = options["pay_floor"]
+            pay_floor_set(lab=lab, pay_floor=None if floor == NONE else floor)
+        self.say(f"Pay floor of {lab}: {'none' if lab.pay_floor is None else f'{dollars(lab.pay_floor)} an hour'}.")
         fields = ("name", "is_default", "values", "consent", "terms", "changed_at")
-        found = {"pay_floor": lab.pay_floor, "templates": list(lab.templates.order_by("name").values(*fields))}
-        self.stdout.write(json.dumps(found, cls=DjangoJSONEncoder, ensure_ascii=False, indent=2))
+        templates = list(lab.templates.order_by("name").values(*fields))
+        for template in templates:
+            self.say(f"  {template['name']}{' (default)' if template['is_default'] else ''}")
+        return {"pay_floor": lab.pay_floor, "templates": templates}
 
 
 def _floor(text: str) -> Decimal | str:

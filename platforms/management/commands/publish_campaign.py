@@ -77,7 +77,7 @@ class Command(SiteCommand):
             known = Publication.objects.filter(campaign=campaign).first()
             if options["requirements"]:
                 platform = options["platform"] or (known.platform if known else Platform.MARKETPLACE)
-                terms["requirements"] = requirements_read(options["requirements"], platform)
+                terms["requirements"] = requirements_read(options["requirements"], platform, campaign.lab_id)
             changes = known is None or known.state == Publication.State.DRAFT or terms
             publication = publication_write(campaign=campaign, **terms) if changes or known is None else known
             if options["pause"]:

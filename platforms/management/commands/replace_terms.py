@@ -60,7 +60,9 @@ class Command(BaseCommand):
         with refusals_as_errors(), platform_errors():
             publication = publication_of(options["campaign"], options["lab"])
             if options["requirements"]:
-                given["requirements"] = requirements_read(options["requirements"], publication.platform)
+                given["requirements"] = requirements_read(
+                    options["requirements"], publication.platform, publication.campaign.lab_id
+                )
             changed = terms_replaced(publication, given)
             names = changed_terms(publication, changed)
             for change in terms_compared(publication, changed, names):

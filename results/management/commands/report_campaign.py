@@ -13,7 +13,7 @@ from core.management.files import must_share_output, reporting_to, write_output
 from judgments.exports import write_zip
 from judgments.stored_files import sha256_of
 from pools.management.lookup import campaign_called
-from results.refreshing import result_refresh
+from results.refreshing import report_try, result_refresh
 from results.report import report_to
 
 
@@ -26,7 +26,7 @@ class Command(SiteCommand):
         "The same judgments always give the same files."
     )
     dry_run_help = (
-        "compute the results, name the files that would be written, with their sizes and sums, and write none"
+        "compute the results, name the files that would be written, with their sizes and sums, and keep nothing"
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
@@ -50,9 +50,13 @@ class Command(SiteCommand):
             folder = to if is_kept else Path(name)
             with reporting_to(self.stderr) as report:
                 report("Computing the results")
-                result_refresh(campaign=campaign)
-                report("Writing the report")
-                paths = {str(path.relative_to(folder)): path for path in report_to(campaign, folder)}
+                if options["dry_run"]:
+                    written = report_try(campaign=campaign, folder=folder)
+                else:
+                    result_refresh(campaign=campaign)
+                    report("Writing the report")
+                    written = report_to(campaign, folder)
+            paths = {str(path.relative_to(folder)): path for path in written}
             files = [
                 {"name": inside, "size": path.stat().st_size, "sha256": sha256_of(path)}
                 for inside, path in paths.items()

@@ -134,7 +134,8 @@ def tab_to(page: Page, name: str) -> None:
 def press_through(page: Page, name: str) -> None:
     """Go to a link or button with the keyboard, and press it."""
     tab_to(page, name)
-    page.keyboard.press("Enter")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
 
 
 # --- a whole task

@@ -1,0 +1,427 @@
+"""What the API shows and takes of what organizers set and decide, and of what teams ask them."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from api.shapes import FILE, Key, example
+from leaderboards.boards import NUMBERS
+from leaderboards.metadata import FIELDS
+from leaderboards.models import (
+    Board,
+    BoardKey,
+    Decision,
+    DevScoring,
+    MetadataRequest,
+    Opening,
+    PolicyVersion,
+    Season,
+    SeasonFile,
+    SpotCheck,
+    SubmissionMessage,
+    Team,
+    Upkeep,
+    UpkeepRound,
+)
+from leaderboards.selectors import printed
+from pools.models import Campaign
+
+DECISIONS = ("publish", "reject", "flag", "baseline", "unbaseline", "reevaluate", "extend")
+_WHEN = "2026-11-22T10:00:00Z"
+_REASON: dict[str, Any] = {"max_length": 2000, "help_text": "Kept with the decision, and shown to the team."}
+
+
+# --- boards
+
+
+@example({"collection": 3, "slug": "ours", "name": "Our passages", "measures": ["RR@10"], "hits": 1000})
+class NewBoard(serializers.Serializer[Any]):
+    """A leaderboard over one of the lab's collections. It begins with the policy of the MS MARCO leaderboards."""
+
+    collection = Key(help_text="Of the lab that runs it.")
+    slug = serializers.SlugField(max_length=50, help_text="The end of its public address.")
+    name = serializers.CharField(max_length=100)
+    about = serializers.CharField(max_length=10_000, required=False, allow_blank=True, default="")
+    measures = serializers.ListField(
+        child=serializers.CharField(max_length=40), min_length=1, max_length=8, help_text="As ir_measures names them."
+    )
+    hits = serializers.IntegerField(min_value=1, max_value=10_000, default=1000, help_text="Of each query, at most.")
+    order = serializers.ChoiceField(Campaign.Order.choices, default=Campaign.Order.RANK)
+    fewer_refused = serializers.BooleanField(default=False)
+
+
+@example({"name": "Our passages", "is_public": True})
+class BoardChange(serializers.Serializer[Any]):
+    """What of a board can be changed at any time."""
+
+    name = serializers.CharField(max_length=100, required=False)
+    about = serializers.CharField(max_length=10_000, required=False, allow_blank=True)
+    is_public = serializers.BooleanField(required=False)
+    spot_checks = serializers.IntegerField(
+        min_value=0, max_value=50, required=False, help_text="So many entries are drawn each month for a closer look."
+    )
+
+
+@example(
+    {
+        "id": 4, "submission": "5f0c1d2e3a4b5c6d", "run_id": "20261101-dense", "month": "2026-11-01", "drawn_at": _WHEN,
+        "note": "The paper describes it, and the run fits its code.", "done_by": "olga", "done_at": _WHEN,
+    }
+)  # fmt: skip
+class SpotCheckShape(serializers.ModelSerializer[SpotCheck]):
+    """An entry that was drawn at random for a closer look, and what was found."""
+
+    submission = serializers.CharField(source="submission.public_id")
+    run_id = serializers.CharField(source="submission.run_id")
+    month = serializers.DateField(help_text="Its first day.")
+    done_by = serializers.CharField(source="done_by.username", default=None, allow_null=True)
+
+    class Meta:
+        model = SpotCheck
+        fields = ["id", "submission", "run_id", "month", "drawn_at", "note", "done_by", "done_at"]
+
+
+@example({"note": "The paper describes it, and the run fits its code."})
+class SpotCheckNote(serializers.Serializer[Any]):
+    """What a look at an entry found."""
+
+    note = serializers.CharField(max_length=2000)
+
+
+_NUMBERS: dict[str, Any] = {name: value for name, value in NUMBERS.items() if name != "alike_threshold"}
+_POLICY = {"number": 2, "text": "Two runs in 30 days …", "begins_at": _WHEN, "why": "More runs."}
+
+
+@example(_POLICY | _NUMBERS | {"alike_threshold": "0.800"})
+class PolicyShape(serializers.ModelSerializer[PolicyVersion]):
+    """A version of a board's policy."""
+
+    class Meta:
+        model = PolicyVersion
+        fields = ["number", "text", "begins_at", "why", *NUMBERS]
+
+
+@example({"text": "Three runs in 30 days …", "why": "More runs.", "quota_runs": 3})
+class NewPolicy(serializers.ModelSerializer[PolicyVersion]):
+    """The next version of a policy: what is left out stays as it is. It never acts backward."""
+
+    begins_at = serializers.DateTimeField(required=False, help_text="From now on, if it is left out.")
+
+    class Meta:
+        model = PolicyVersion
+        fields = ["text", "begins_at", "why", *NUMBERS]
+        extra_kwargs = {name: {"required": False} for name in ("text", *NUMBERS)} | {"why": {"required": True}}
+
+
+@example({"part": "dev_queries", "name": "dev.tsv", "size": 1000, "sha256": "2f6c9d0f…", "queries": 6980})
+class SeasonFileShape(serializers.ModelSerializer[SeasonFile]):
+    """A file of a season."""
+
+    queries = serializers.IntegerField(source="counts.queries", default=None, allow_null=True)
+
+    class Meta:
+        model = SeasonFile
+        fields = ["part", "name", "size", "sha256", "queries"]
+
+
+_SEASON = {"number": 1, "name": "First", "opens_at": _WHEN, "closes_at": None, "eval_qrels_published_at": None}
+
+
+@example(
+    _SEASON | {"files": [{"part": "dev_queries", "name": "dev.tsv", "size": 1, "sha256": "2f6c…", "queries": 6980}]}
+)
+class SeasonShape(serializers.ModelSerializer[Season]):
+    """A season: queries that runs answer, and qrels."""
+
+    files = SeasonFileShape(many=True)
+
+    class Meta:
+        model = Season
+        fields = ["number", "name", "opens_at", "closes_at", "eval_qrels_published_at", "files"]
+
+
+class NewSeason(serializers.Serializer[Any]):
+    """A season with its files; they stay as they are."""
+
+    name = serializers.CharField(max_length=100)
+    opens_at = serializers.DateTimeField(required=False, help_text="Now, if it is left out.")
+    closes_at = serializers.DateTimeField(required=False)
+    dev_queries = FILE(help_text="Lines of id, tab, text.")
+    dev_qrels = FILE(help_text="Lines of query, 0, passage, grade.")
+    eval_queries = FILE()
+    eval_qrels = FILE(help_text="Hidden: nobody gets this file, unless you publish it after the season.")
+    dev_candidates = FILE(required=False, help_text="As a run: what a reranking entry may have.")
+    eval_candidates = FILE(required=False)
+    dev_groups = FILE(required=False, help_text="Lines of query, tab, group: dev scores are shown by group, too.")
+
+
+@example({"fingerprint": "2f6c9d0f…", "public_pem": "-----BEGIN PUBLIC KEY-----\n…", "retired_at": None})
+class BoardKeyShape(serializers.ModelSerializer[BoardKey]):
+    """A key that runs are sealed for. The private half never leaves the site."""
+
+    class Meta:
+        model = BoardKey
+        fields = ["fingerprint", "public_pem", "retired_at"]
+
+
+# --- teams
+
+
+_TEAM = {"id": "0123456789abcdef", "organization": "Example University", "group": "IR", "contributors": ""}
+
+
+@example(_TEAM | {"confirmed_at": None, "merged_into": None, "members": ["paul"]})
+class TeamShape(serializers.ModelSerializer[Team]):
+    """A team, for its members and for the organizers."""
+
+    id = serializers.CharField(source="public_id")
+    merged_into = serializers.CharField(source="merged_into.public_id", default=None, allow_null=True)
+    members = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Team
+        fields = ["id", "organization", "group", "contributors", "confirmed_at", "merged_into", "members"]
+
+    def get_members(self, team: Team) -> list[str]:
+        """Their names to log in with."""
+        return [row.user.username for row in team.members.select_related("user").order_by("pk")]
+
+
+@example({"organization": "Example University", "group": "IR"})
+class NewTeam(serializers.Serializer[Any]):
+    """A team, which whoever founds it is the first member of."""
+
+    organization = serializers.CharField(max_length=100)
+    group = serializers.CharField(max_length=100)
+    contributors = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
+
+
+@example({"reason": "I met them"})
+class BoardReason(serializers.Serializer[Any]):
+    """Why it is decided."""
+
+    reason = serializers.CharField(**_REASON)
+
+
+@example({"reason": "The same people", "into": "0123456789abcdef"})
+class Merging(BoardReason):
+    """Which team another one is merged into."""
+
+    into = serializers.CharField(max_length=16, help_text="The id of the team that stays.")
+
+
+@example({"reason": "Our server was away", "runs": 1})
+class Exemption(BoardReason):
+    """More runs than the policy has."""
+
+    runs = serializers.IntegerField(min_value=1, max_value=1000)
+
+
+# --- submissions
+
+
+@example({"kind": "publish", "reason": "A sound run"})
+class NewBoardDecision(BoardReason):
+    """What an organizer rules on a submission."""
+
+    kind = serializers.ChoiceField(
+        DECISIONS,
+        help_text="`flag` takes `flag`; an empty one takes it away. `extend` takes `until`.",
+    )
+    flag = serializers.CharField(max_length=2000, required=False, allow_blank=True, help_text="For everybody.")
+    until = serializers.DateField(required=False, help_text="The embargo ends at 00:00 UTC of that day.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """What a kind needs is there, and nothing besides."""
+        for kind, name in (("flag", "flag"), ("extend", "until")):
+            if (attrs["kind"] == kind) != (name in attrs):
+                said = f"“{kind}” needs it." if attrs["kind"] == kind else f"Only “{kind}” takes it."
+                raise serializers.ValidationError({name: [said]})
+        return attrs
+
+
+@example(
+    {"kind": "publish", "reason": "A sound run", "details": {}, "by": "olga", "at": _WHEN, "team": "0123456789abcdef"}
+)
+class BoardDecisionShape(serializers.ModelSerializer[Decision]):
+    """What was ruled, by whom and why."""
+
+    by = serializers.CharField(source="by.username", default=None, allow_null=True, help_text="Null: by the policy.")
+    team = serializers.CharField(source="team.public_id", default=None, allow_null=True)
+
+    class Meta:
+        model = Decision
+        fields = ["kind", "reason", "details", "by", "at", "team"]
+
+
+@example({"text": "Which tokenizer is it?", "is_organizers": True, "by": "olga", "at": _WHEN})
+class BoardMessageShape(serializers.ModelSerializer[SubmissionMessage]):
+    """A message between a team and the organizers."""
+
+    by = serializers.CharField(source="by.username", default=None, allow_null=True)
+
+    class Meta:
+        model = SubmissionMessage
+        fields = ["text", "is_organizers", "by", "at"]
+
+
+@example({"text": "Which tokenizer is it?"})
+class NewBoardMessage(serializers.Serializer[Any]):
+    """What is written: to the organizers if a member of the team writes it, else to the team."""
+
+    text = serializers.CharField(max_length=5000)
+
+
+@example({"what": "package", "by": None, "job": "leaderboards.evaluate", "why": "To evaluate it.", "at": _WHEN})
+class OpeningShape(serializers.ModelSerializer[Opening]):
+    """That something of a submission was opened."""
+
+    by = serializers.CharField(source="by.username", default=None, allow_null=True, help_text="Null: a job did it.")
+
+    class Meta:
+        model = Opening
+        fields = ["what", "by", "job", "why", "at"]
+
+
+_CHANGED = {"paper": "https://example.org/paper.pdf"}
+
+
+@example(
+    {
+        "id": 5, "kind": "links", "state": "open", "before": {"paper": ""}, "after": _CHANGED, "why": "It has appeared",
+        "asked_at": _WHEN, "reason": "", "decided_at": None,
+    }
+)  # fmt: skip
+class MetadataRequestShape(serializers.ModelSerializer[MetadataRequest]):
+    """A request for other metadata of a submission."""
+
+    class Meta:
+        model = MetadataRequest
+        fields = ["id", "kind", "state", "before", "after", "why", "asked_at", "reason", "decided_at"]
+
+
+@example({"kind": "links", "after": _CHANGED, "why": "It has appeared"})
+class NewMetadataRequest(serializers.Serializer[Any]):
+    """What is to change, and why."""
+
+    kind = serializers.ChoiceField([(kind, MetadataRequest.Kind(kind).label) for kind in FIELDS])
+    after = serializers.DictField(
+        child=serializers.CharField(max_length=1000, allow_blank=True),
+        help_text="; ".join(f"{kind}: {', '.join(names)}" for kind, names in FIELDS.items()),
+    )
+    why = serializers.CharField(max_length=2000)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Fields that the kind has."""
+        names = FIELDS[attrs["kind"]]
+        if unknown := sorted(set(attrs["after"]) - set(names)):
+            said = f"A request of this kind changes {', '.join(names)}, and not {', '.join(unknown)}."
+            raise serializers.ValidationError({"after": [said]})
+        return attrs
+
+
+@example({"accept": True, "reason": "It is theirs"})
+class MetadataRuling(BoardReason):
+    """Whether a request is accepted."""
+
+    accept = serializers.BooleanField()
+    override = serializers.BooleanField(default=False, help_text="Even if the team's name tells more than before.")
+
+
+@example({"id": 7, "season": 1, "name": "dev.txt.bz2", "state": "done", "scores": {"RR@10": "0.390"}, "check": []})
+class DevScoringShape(serializers.ModelSerializer[DevScoring]):
+    """A run on the dev queries that you had scored."""
+
+    season = serializers.IntegerField(source="season.number")
+    scores = serializers.SerializerMethodField(help_text="By measure, with three places.")
+    check = serializers.SerializerMethodField(help_text="What the check says, in sentences.")
+
+    class Meta:
+        model = DevScoring
+        fields = ["id", "season", "name", "state", "scores", "check"]
+
+    def get_scores(self, row: DevScoring) -> dict[str, str]:
+        """Printed."""
+        return {name: printed(score) for name, score in row.scores.items()}
+
+    def get_check(self, row: DevScoring) -> list[str]:
+        """As on its page."""
+        return list(row.diagnostics.get("sentences", []))
+
+
+class NewDevScoring(serializers.Serializer[Any]):
+    """A run on the dev queries, to be scored."""
+
+    file = FILE(help_text="TREC or MS MARCO; plain, gz, bz2 or zst.")
+    season = serializers.IntegerField(min_value=1, required=False, help_text="Its number; the newest if left out.")
+
+
+# --- upkeep
+
+
+_UPKEEP = {
+    "is_on": True, "runs_itself": False, "covers_eval": False, "template": 2, "tests_from": 3, "fewest": 10,
+    "every_days": 14, "campaign_dollars": "100.00", "year_dollars": "1000.00",
+}  # fmt: skip
+
+
+@example(_UPKEEP)
+class UpkeepShape(serializers.ModelSerializer[Upkeep]):
+    """How a board's best known answers are kept current. A field that is left out gets its default."""
+
+    template = Key(source="template_id", required=False, allow_null=True, help_text="Of the lab.")
+    tests_from = Key(
+        source="tests_from_id", required=False, allow_null=True, help_text="A campaign with confirmed test pairs."
+    )
+
+    class Meta:
+        model = Upkeep
+        fields = list(_UPKEEP)
+        extra_kwargs = {name: {"min_value": 0} for name in ("campaign_dollars", "year_dollars")}
+
+
+_ROUND: dict[str, Any] = {
+    "number": 1, "state": "proposed", "dollars": "12.00", "spent": None, "proposed_at": _WHEN, "decided_by": None,
+    "decided_at": None, "reason": "", "campaign": None, "version": None, "challengers": 4, "obstacle": "",
+    "nobody_qualifies": False, "although_nobody_qualifies": False,
+}  # fmt: skip
+
+
+@example(_ROUND)
+class UpkeepRoundShape(serializers.ModelSerializer[UpkeepRound]):
+    """One small campaign in which challengers are judged."""
+
+    decided_by = serializers.CharField(source="decided_by.username", default=None, allow_null=True)
+    version = serializers.IntegerField(source="version.number", default=None, allow_null=True)
+    challengers = serializers.IntegerField(source="challengers.count")
+
+    class Meta:
+        model = UpkeepRound
+        fields = list(_ROUND)
+        read_only_fields = ["campaign"]
+
+
+@example({"number": 2, "why": "Upkeep, round 1.", "made_at": _WHEN, "answers": 6980, "added": 0, "changed": 4})
+class BoardVersionShape(serializers.Serializer[Any]):
+    """A version of the preference qrels, as everybody sees it: of the dev queries alone."""
+
+    number = serializers.IntegerField(source="version.number")
+    why = serializers.CharField(source="version.why")
+    made_at = serializers.DateTimeField(source="version.made_at")
+    answers = serializers.IntegerField()
+    added = serializers.IntegerField()
+    changed = serializers.IntegerField()
+
+
+@example(
+    {
+        "slug": "ours", "name": "Our passages", "about": "", "measures": ["RR@10"], "hits": 1000, "order": "rank",
+        "fewer_refused": False, "is_public": False, "spot_checks": 2,
+    }
+)  # fmt: skip
+class BoardOrganized(serializers.ModelSerializer[Board]):
+    """A leaderboard, for its organizers."""
+
+    class Meta:
+        model = Board
+        fields = ["slug", "name", "about", "measures", "hits", "order", "fewer_refused", "is_public", "spot_checks"]

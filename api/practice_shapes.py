@@ -1,0 +1,100 @@
+"""What the API shows and takes of a campaign's practice."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+from rest_framework import serializers
+
+from api.shapes import Key, example
+from pools.models import Campaign
+from pools.practice import MOST
+
+PAIR_EXAMPLE = {
+    "question": "how long do cats live",
+    "better": "Cats live 13 to 17 years on average.",
+    "worse": "Cats are popular pets.",
+    "why": "It says how long.",
+}
+
+
+@example(PAIR_EXAMPLE)
+class NewPracticePair(serializers.Serializer[Any]):
+    """A comparison whose better passage is known, and why it is better. Every run of white space is a space."""
+
+    question = serializers.CharField()
+    better = serializers.CharField(help_text="The better passage.")
+    worse = serializers.CharField(help_text="The other one.")
+    why = serializers.CharField(
+        help_text="Shown to workers after they have chosen. Do not mention A or B: the sides are random."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse a passage that is compared with itself."""
+        if attrs["better"].split() == attrs["worse"].split():
+            raise serializers.ValidationError({"worse": [_("The two passages are the same.")]})
+        return attrs
+
+
+@example({"number": 1, **PAIR_EXAMPLE})
+class PracticePairShape(NewPracticePair):
+    """A practice pair. Numbers go from 1, in the order in which workers see them."""
+
+    number = serializers.IntegerField()
+
+
+class PracticeCounts(serializers.Serializer[Any]):
+    """How many workers are at which point, by the best that they reached."""
+
+    active = serializers.IntegerField(help_text="Who have not finished.")
+    done = serializers.IntegerField()
+    skipped = serializers.IntegerField()
+    passed = serializers.IntegerField(help_text="The check.")
+    failed_once = serializers.IntegerField(help_text="Who may try the check again.")
+    refused = serializers.IntegerField(help_text="Who failed the check for good.")
+
+
+@example(
+    {
+        "practice": "check",
+        "practice_right": 2,
+        "needed": 2,
+        "pairs": 3,
+        "minutes": 2,
+        "obstacles": [],
+        "workers": {"active": 1, "done": 0, "skipped": 0, "passed": 7, "failed_once": 1, "refused": 0},
+    }
+)
+class PracticeShape(serializers.Serializer[Any]):
+    """What the workers of a campaign do before their first HIT, and how they did in it."""
+
+    practice = serializers.ChoiceField(choices=Campaign.Practice.choices)
+    practice_right = serializers.IntegerField(allow_null=True)
+    needed = serializers.IntegerField(help_text="Right answers that pass the check; 0 where there is none.")
+    pairs = serializers.IntegerField()
+    minutes = serializers.IntegerField(help_text="That practice takes, rounded up.")
+    obstacles = serializers.ListField(
+        child=serializers.CharField(), help_text="What keeps the campaign from starting, a sentence each."
+    )
+    workers = PracticeCounts(allow_null=True, help_text="Null without practice.")
+
+
+@example({"practice": "check", "practice_right": 2})
+class PracticeChange(serializers.Serializer[Any]):
+    """What the workers of a draft are to do before their first HIT."""
+
+    practice = serializers.ChoiceField(choices=Campaign.Practice.choices, required=False)
+    practice_right = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST,
+        required=False,
+        allow_null=True,
+        help_text="How many right answers pass a comprehension check. Null: all. Without a check, it is dropped.",
+    )
+
+
+@example({"test_pair": 12, "why": "It says how long."})
+class TakenTestPair(serializers.Serializer[Any]):
+    """A confirmed test pair that is to be for practice, and why its better passage is better."""
+
+    test_pair = Key()
+    why = serializers.CharField()

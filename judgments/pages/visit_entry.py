@@ -1,0 +1,105 @@
+"""Where people come to us from a platform that sends them here, in no frame: consent, then the pages that all share.
+
+The ids in the address can be typed by anybody. They are believed once the platform confirms them, and nothing is stored
+before.
+"""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods, require_safe
+from django_ratelimit.decorators import ratelimit
+
+from core.addresses import address_digest
+from core.errors import NotYours, Refused
+from core.languages import speak
+from judgments.pages import worker as worker_pages
+from platforms.adapter import Ending
+from platforms.arriving import may_be_an_id, worker_of
+from platforms.attention import look_note
+from platforms.models import Publication
+from platforms.registry import adapter_of
+from tasks import links
+from tasks import selectors as task_selectors
+from tasks import services as task_services
+from tasks.models import Assignment
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@ratelimit(key="ip", rate="120/m", method="POST", block=False)  # type: ignore[untyped-decorator]
+def arrive(request: HttpRequest, link: str) -> HttpResponse:
+    """Somebody comes from the platform. The same visit again goes on where it was."""
+    publication = _publication(request, link)
+    campaign, adapter = publication.campaign, adapter_of(publication)
+    if not adapter.opens_together:
+        raise NotYours(_("There is no task at this address."))
+    if request.method != "HEAD":
+        look_note(publication, timezone.now())
+    person, visit = request.GET.get("PROLIFIC_PID", ""), request.GET.get("SESSION_ID", "")
+    known = may_be_an_id(person) and may_be_an_id(visit)
+    here = Assignment.objects.filter(campaign=campaign, platform_assignment_id=visit, worker__external_id=person)
+    mine = here.select_related("worker").first() if known else None
+    if mine is not None and task_selectors.has_consented(mine.worker, campaign):
+        return worker_pages.see_other("judging:instructions", links.assignment_token(mine))
+    text = task_selectors.current_consent(campaign)
+    if text is None:
+        raise Refused(_("The work has not started yet. Please return this task; it does not count against you."))
+    if getattr(request, "limited", False):
+        raise worker_pages.TooMany(_("Many people are starting at once. Please wait a minute and try again."))
+    if request.method != "POST" or not worker_pages.was_shown(text, request):
+        context = {
+            "task": worker_pages.offer_context(campaign, publication),
+            "consent": worker_pages.consent_context(campaign),
+            "post_url": request.get_full_path(),
+            "decline_url": reverse("judging:visit_declined", args=[link]),
+            "framed": True,
+        }
+        return render(request, "judgments/pages/consent.html", context)
+    adapter.confirm_arrival(publication, study=request.GET.get("STUDY_ID", ""), worker_id=person, assignment_id=visit)
+    worker = worker_of(publication=publication, worker_id=person)
+    try:
+        assignment = task_services.visit_take(
+            worker=worker,
+            campaign=campaign,
+            visit=visit,
+            lease=publication.assignment_duration,
+            came_from=address_digest(request),
+            at=timezone.now(),
+        )
+    except task_services.NoWork as nothing:
+        if way_back := adapter.exit_of(publication, Ending.NOTHING):
+            nothing.way_out = (way_back.address, _("Return to %(panel)s") % {"panel": way_back.panel})
+        raise
+    task_services.consent_give(worker=worker, text=text)
+    return worker_pages.see_other("judging:instructions", links.assignment_token(assignment))
+
+
+@never_cache
+@require_safe
+def declined(request: HttpRequest, link: str) -> HttpResponse:
+    """The page for somebody who did not agree. Nothing was stored; the code says so to the platform."""
+    publication = _publication(request, link)
+    context = {
+        "task": worker_pages.task_context(publication.campaign),
+        "framed": True,
+        "exit": adapter_of(publication).exit_of(publication, Ending.DECLINED),
+    }
+    return render(request, "judgments/pages/declined.html", context)
+
+
+def _publication(request: HttpRequest, link: str) -> Publication:
+    """The publication at a link, once it has been published."""
+    named = Publication.objects.select_related("campaign__collection", "campaign__lab").filter(
+        campaign__link=link.replace("\0", "")
+    )
+    publication = named.exclude(state=Publication.State.DRAFT).first()
+    if publication is None:
+        raise NotYours(_("There is no task at this address."))
+    speak(request, publication.campaign.language)
+    return publication

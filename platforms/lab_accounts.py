@@ -1,0 +1,60 @@
+"""The account of a lab at a platform where each lab has its own."""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from core.errors import BadRequest, NotNow
+from core.models import Lab, User
+from core.sealing import seal
+from platforms.adapter import AccountFacts
+from platforms.models import LabAccount, Publication
+from platforms.registry import adapter_named
+
+LONGEST_TOKEN = 500
+
+
+def lab_account_store(
+    *, lab: Lab, platform: str, token: str, workspace_id: str, by: User, at: datetime
+) -> AccountFacts:
+    """Ask the platform about a token, and keep it, sealed, in place of the one before.
+
+    Raises Refused where the platform does not accept it or the account cannot be used, and NotNow where a campaign of
+    the lab is published in another workspace.
+    """
+    token = token.strip()
+    if not token or len(token) > LONGEST_TOKEN or not token.isascii() or not token.isprintable():
+        raise BadRequest(_("That is no token. Copy it from the platform as it is there."))
+    facts = adapter_named(platform).account_facts(token, workspace_id.strip())
+    with transaction.atomic():
+        before = LabAccount.objects.select_for_update().filter(lab=lab, platform=platform).first()
+        if before is not None and before.workspace_id != facts.workspace_id and _is_used(lab, platform):
+            raise NotNow(_("Campaigns of this lab are published in the workspace “%s”.") % before.workspace)
+        LabAccount.objects.update_or_create(
+            lab=lab,
+            platform=platform,
+            defaults={
+                "sealed": seal(token),
+                "workspace_id": facts.workspace_id,
+                "workspace": facts.workspace,
+                "project_id": before.project_id if before and _is_used(lab, platform) else facts.project_id,
+                "fee_share": facts.fee_share,
+                "by": by,
+                "at": at,
+            },
+        )
+    return facts
+
+
+@transaction.atomic
+def lab_account_remove(*, lab: Lab, platform: str) -> bool:
+    """Forget a lab's token. Returns whether there was one. Raises NotNow while a campaign of the lab needs it."""
+    if _is_used(lab, platform):
+        raise NotNow(_("Campaigns of this lab are published there, and need the token until they are erased."))
+    return bool(LabAccount.objects.filter(lab=lab, platform=platform).delete()[0])
+
+
+def _is_used(lab: Lab, platform: str) -> bool:
+    published = Publication.objects.filter(campaign__lab=lab, platform=platform)
+    return published.exclude(state=Publication.State.DRAFT).exists()

@@ -1,0 +1,588 @@
+"""Prolific, as the rest of the package sees it: one study for each campaign, reached with the token of the lab."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
+from datetime import datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+from urllib.parse import urlsplit
+
+import pycountry
+from django.conf import settings
+from django.core.cache import cache
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+
+from core.errors import BadRequest, NotNow, Refused
+from core.money import CENT
+from core.sealing import SealedOtherwise, unseal
+from platforms.adapter import (
+    AccountFacts,
+    Adapter,
+    Answer,
+    Ending,
+    Heard,
+    MarkedHit,
+    Notice,
+    NotTold,
+    Seen,
+    Trouble,
+    Work,
+)
+from platforms.arriving import may_be_an_id
+from platforms.demands import Demands
+from platforms.models import LabAccount, Operation, Payment, Publication, PublishedHit, Submission
+from platforms.prolific import hooks
+from platforms.prolific.client import (
+    ERRORS,
+    READ_SECONDS,
+    Client,
+    ProlificError,
+    amount_of,
+    assert_host,
+    code_of,
+    trouble_of,
+)
+from platforms.prolific.codes import RETURN_REASONS, code_of_ending
+from platforms.prolific.operations import (
+    HANDLERS,
+    allowed_minutes,
+    least_allowed,
+    mark_of,
+    minutes_of,
+    study_request,
+)
+from tasks.models import Assignment, Hit, Platform
+from tasks.outside_panels import Exit
+
+Kind, Status = Operation.Kind, Submission.Status
+CURRENCY = "USD"  # all amounts of this site are dollars
+# What Prolific demands that an hour pays by the median time, and what it recommends, in a study's currency:
+# its help pages on payment, 2026. Below the minimum it asks for adjustments.
+LEAST_HOURLY = {"USD": Decimal("8.00"), "GBP": Decimal("6.00")}
+ADVISED_HOURLY = {"USD": Decimal("12.00"), "GBP": Decimal("9.00")}
+COUNTRY, RATE, NUMBER = "current-country-of-residence", "approval_rate", "approval_numbers"
+FILTERS_KEPT = 3600  # seconds that the list of filters is kept
+ROWS_KEPT = 60.0  # seconds that one client keeps a study's submissions
+KEPT = ("id", "participant_id", "status", "study_code", "started_at", "completed_at")  # of each: some 600 bytes
+PROBE = 10_000  # cents of the reward that the fee is asked for
+APPROVED_BY_ITSELF = timedelta(days=21)
+STATUSES = {
+    "AWAITING REVIEW": Status.SUBMITTED,
+    "APPROVED": Status.APPROVED,
+    "PARTIALLY APPROVED": Status.APPROVED,
+    "REJECTED": Status.REJECTED,
+}
+CATEGORIES = (
+    *("TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK", "LOW_EFFORT"),
+    *("MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER"),
+)
+GONE = ("RETURNED", "TIMED-OUT", "SCREENED OUT")
+AT_WORK = ("RESERVED", "ACTIVE")
+
+
+class ProlificAdapter(Adapter):
+    """Prolific for one lab; without one, only what holds for all."""
+
+    errors = ERRORS
+    token_life = timedelta(days=3650)  # what may be asked for again looks first, however late it is
+    platform = Platform.PROLIFIC.value
+    spends_real_money = True
+    has_lab_accounts = True
+    opens_together = True
+    rejection_categories = CATEGORIES
+    least_rejection = 100
+    notifies_accounts = True
+    least_hourly = LEAST_HOURLY[CURRENCY]
+    advised_hourly = ADVISED_HOURLY[CURRENCY]
+    bonus_purposes = frozenset({*Payment.BONUSES, Payment.Purpose.COMPENSATION})
+
+    def __init__(self, lab_id: int | None = None) -> None:
+        self.lab_id = lab_id
+        self.operations = {handler.kind: handler for handler in HANDLERS}
+        self._account: LabAccount | None = None
+
+    # --- connecting
+
+    def for_lab(self, lab_id: int) -> "ProlificAdapter":
+        """With the lab's token."""
+        return ProlificAdapter(lab_id)
+
+    @property
+    def payer(self) -> str:
+        """The lab."""
+        return str(self.lab_id or "")
+
+    @property
+    def account(self) -> LabAccount:
+        """The lab's account. Raises NotNow where it stored no token."""
+        if self._account is None:
+            self._account = LabAccount.objects.filter(lab=self.lab_id, platform=self.platform).first()
+        if self._account is None:
+            raise NotNow(_("This lab has no account at Prolific here yet. %s") % self.how_to_give_access())
+        return self._account
+
+    def how_to_give_access(self) -> str:
+        """On the page of the lab's account."""
+        return _("Someone who manages the lab stores its API token, on the lab's page under “Account at Prolific”.")
+
+    def assert_configured(self) -> None:
+        """The lab must have stored a token."""
+        if self.lab_id is not None:
+            self.account  # noqa: B018  # raises
+
+    @property
+    def submit_host(self) -> str:
+        """There is no frame."""
+        return ""
+
+    def client(self, *, read_seconds: int | None = None) -> Client:
+        """A client with the lab's token."""
+        try:
+            token = unseal(self.account.sealed)
+        except SealedOtherwise:
+            raise NotNow(_("The token of Prolific cannot be opened with this site's key. Store it again.")) from None
+        return _client(token, read_seconds)
+
+    def assert_host(self, client: Any) -> None:
+        """Raise WrongHost unless the client's requests go to Prolific."""
+        assert_host(client, settings.PROLIFIC_API_URL)
+
+    def trouble_of(self, error: Exception) -> Trouble:
+        """What an error of the client's means."""
+        return trouble_of(error)
+
+    def code_of(self, error: Exception) -> str:
+        """The API's code, or the exception's name."""
+        return code_of(error)
+
+    def account_facts(self, token: str, workspace_id: str) -> AccountFacts:
+        """Who the token belongs to, what its workspace has, and the fee. Raises Refused for what cannot be used."""
+        client = _client(token, None)
+        try:
+            client.get("users/me/")
+            workspaces = {str(row["id"]): str(row["title"]) for row in client.listed("workspaces/")}
+            if not workspace_id and len(workspaces) == 1:
+                workspace_id = next(iter(workspaces))
+            if workspace_id not in workspaces:
+                known = ", ".join(f"“{title}” ({key})" for key, title in workspaces.items())
+                said = _("The token opens these workspaces: %(known)s. Choose one by its id.")
+                raise BadRequest(said % {"known": known or "–"})
+            balance = client.get(f"workspaces/{workspace_id}/balance/")
+            if balance["currency_code"] != CURRENCY:
+                said = _(
+                    "The workspace's money is in %(currency)s. Only workspaces in %(wanted)s can be used, because "
+                    "rewards, bills and ledgers here are in dollars."
+                )
+                raise Refused(said % {"currency": balance["currency_code"], "wanted": CURRENCY})
+            projects = list(client.listed(f"workspaces/{workspace_id}/projects/"))
+            if not projects:
+                raise Refused(_("The workspace has no project. Create one at Prolific."))
+            cost = client.post("study-cost-calculator/", {"reward": PROBE, "total_available_places": 1})
+            return AccountFacts(
+                workspace_id,
+                workspaces[workspace_id][:200],
+                str(projects[0]["id"]),
+                amount_of(balance["available_balance"]),
+                max(Decimal(0), Decimal(str(cost["total_cost"])) / PROBE - 1),
+            )
+        except self.errors as error:
+            if trouble_of(error) == Trouble.ACCOUNT:
+                raise BadRequest(_("Prolific does not accept this token.")) from error
+            raise Refused(_("Prolific did not answer as expected: %(error)s") % {"error": error}) from error
+        except (KeyError, TypeError, ArithmeticError) as error:
+            raise Refused(_("Prolific's answer could not be understood (%(error)s).") % {"error": error}) from error
+
+    # --- terms
+
+    def pay_at_first(self) -> str:
+        """The reward for complete work; whoever leaves early returns the submission, and gets a bonus."""
+        return Publication.Pay.RETURN_AND_COMPENSATE
+
+    def requirements_at_first(self) -> list[dict[str, Any]]:
+        """None."""
+        return []
+
+    def requirements_of(self, demands: Demands) -> list[dict[str, Any]]:
+        """Demands as filters, with the choices that Prolific offers now. Raises Refused where it has no such choice."""
+        filters: list[dict[str, Any]] = []
+        if demands.countries:
+            choices = self._countries()
+            unknown = [code for code in demands.countries if code not in choices]
+            if unknown:
+                said = _("Prolific has no participants to choose by country in: %(codes)s.")
+                raise Refused(said % {"codes": ", ".join(unknown)})
+            filters.append({"filter_id": COUNTRY, "selected_values": [choices[code] for code in demands.countries]})
+        if demands.percent is not None:
+            filters.append({"filter_id": RATE, "selected_range": {"lower": demands.percent, "upper": 100}})
+        if demands.approved is not None:
+            filters.append({"filter_id": NUMBER, "selected_range": {"lower": demands.approved + 1}})
+        return [*filters, *demands.others]
+
+    def demands_of(self, requirements: list[dict[str, Any]]) -> Demands:
+        """The demands behind filters; what is not exactly of one of the three kinds is among `others`."""
+        demands = Demands()
+        for requirement in requirements:
+            kind, bounds = requirement.get("filter_id"), requirement.get("selected_range") or {}
+            if kind == COUNTRY and not demands.countries and (countries := self._codes(requirement)):
+                demands = demands._replace(countries=countries)
+            elif kind == RATE and demands.percent is None and bounds.get("upper") == 100 and "lower" in bounds:
+                demands = demands._replace(percent=bounds["lower"])
+            elif kind == NUMBER and demands.approved is None and set(bounds) == {"lower"}:
+                demands = demands._replace(approved=bounds["lower"] - 1)
+            else:
+                demands = demands._replace(others=(*demands.others, requirement))
+        return demands
+
+    def _codes(self, requirement: dict[str, Any]) -> tuple[str, ...]:
+        """The countries of a filter by their codes; none where one of them is not known by any."""
+        try:
+            by_choice = {choice: code for code, choice in self._countries().items()}
+        except Refused:
+            return ()
+        chosen = requirement.get("selected_values") or []
+        return tuple(by_choice[choice] for choice in chosen) if all(choice in by_choice for choice in chosen) else ()
+
+    def _countries(self) -> dict[str, str]:
+        """Prolific's choices of the country that somebody lives in, by the country's code."""
+        choices = next((f.get("choices") or {} for f in self._filters() if f.get("filter_id") == COUNTRY), {})
+        by_code: dict[str, str] = {}
+        for choice, name in choices.items():
+            try:
+                by_code[pycountry.countries.lookup(str(name)).alpha_2] = str(choice)
+            except LookupError:  # a name that no list of countries has: it can be chosen among the other filters
+                continue
+        return by_code
+
+    def _filters(self) -> list[Answer]:
+        """The filters that Prolific offers, kept for an hour."""
+        key = f"prolific-filters-{self.account.pk}"
+        kept: list[Answer] | None = cache.get(key)
+        if kept is None:
+            try:
+                kept = list(self.client(read_seconds=5).get("filters/", once=True).get("results") or [])
+            except self.errors as error:
+                raise Refused(_("Prolific does not say what it filters by: %(error)s") % {"error": error}) from error
+            cache.set(key, kept, FILTERS_KEPT)
+        return kept
+
+    def countries_of(self, requirements: Iterable[dict[str, Any]]) -> Iterator[str]:
+        """None to be checked: Prolific's own choices are countries."""
+        return iter(())
+
+    def terms_troubles(self, publication: Publication) -> list[str]:
+        """The pay, the time and the filters."""
+        troubles = []
+        if publication.pay == Publication.Pay.BASE_AND_BONUS:
+            troubles.append(
+                _("Prolific's participants are shown the whole reward: choose another pay for leaving early.")
+            )
+        least = least_allowed(minutes_of(publication))
+        if allowed_minutes(publication) < least:
+            said = _("Prolific wants at least %(least)d minutes for a HIT of %(minutes)d: give it more time.")
+            troubles.append(said % {"least": least, "minutes": minutes_of(publication)})
+        if any(not isinstance(f.get("filter_id"), str) for f in publication.requirements):
+            troubles.append(_("Each filter needs a filter_id, with selected_values or a selected_range."))
+        if publication.state != Publication.State.DRAFT:
+            before = Publication.objects.get(pk=publication.pk)
+            if not self.is_told_the_same(before, publication):
+                troubles.append(
+                    _("A published study cannot be changed at Prolific. Publish another campaign on other terms.")
+                )
+        return troubles
+
+    def is_told_the_same(self, before: Publication, after: Publication) -> bool:
+        """Whether both are the same study."""
+        first, second = study_request(before, ""), study_request(after, "")
+        changing = ("total_available_places", "estimated_completion_time")
+        return all(first[name] == second[name] for name in first if name not in changing)
+
+    def dry_run(self, publication: Publication, hits: Iterable[Hit]) -> Iterator[tuple[str, Answer]]:
+        """The group of the excluded, the draft, and its publication. Prolific's own ids are in pointed brackets."""
+        imagined = copy(publication)
+        imagined.exclusion_id = publication.exclusion_id or "<group>"
+        group = Operation(publication=imagined, kind=Kind.EXCLUSION_TYPE)
+        yield "POST /participant-groups/", self.operations[Kind.EXCLUSION_TYPE].request(group)
+        yield "POST /studies/", study_request(imagined, imagined.exclusion_id)
+        yield "POST /studies/<study>/transition/", {"action": "PUBLISH"}
+
+    def count_workers(self, publication: Publication, *, seconds: int) -> tuple[int, int]:
+        """Not asked: Prolific says no count below 25, and counts who was active in the last 90 days."""
+        raise NotTold(_("Prolific shows an estimate when you look at the draft there."))
+
+    # --- money
+
+    def balance(self, client: Any, *, once: bool = False) -> Decimal:
+        """What the workspace can spend, without what running studies hold."""
+        said = client.get(f"workspaces/{self.account.workspace_id}/balance/", once=once)
+        if said["currency_code"] != CURRENCY:
+            raise ProlificError(409, "currency", _("The workspace's money is in %s.") % said["currency_code"])
+        return amount_of(said["available_balance"])
+
+    def reward_fee(self, reward: Decimal, max_assignments: int) -> Decimal:
+        """Service fee and tax, as Prolific's calculator said when the token was stored."""
+        return self._fee(reward)
+
+    def bonus_fee(self, bonus: Decimal) -> Decimal:
+        """The same share."""
+        return self._fee(bonus)
+
+    def _fee(self, amount: Decimal) -> Decimal:
+        return (amount * self.account.fee_share).quantize(CENT, rounding=ROUND_HALF_UP)
+
+    def fees_in_words(self, max_assignments: int) -> str:
+        """`36 % of each payment, tax included`."""
+        percent = f"{(self.account.fee_share * 100).quantize(CENT):f}".rstrip("0").rstrip(".")
+        return _("%(percent)s %% of each payment, tax included") % {"percent": percent}
+
+    def who_adds_money(self) -> str:
+        """Whoever has the workspace."""
+        return _("Add money to the workspace at Prolific, under “Finances”.")
+
+    # --- work
+
+    def about_rejecting(self) -> str:
+        """By Prolific's rules."""
+        return _(
+            "The participant is not paid, and reads your reason, which has at least 100 characters. Prolific's rules: "
+            "one failed check is no reason unless the study is shorter than five minutes, and two are; work is "
+            "exceptionally fast if its time is three standard deviations below the mean. Work whose test pairs failed "
+            "is excluded here without a rejection, and paid. It cannot be taken back from here."
+        )
+
+    def about_writing(self) -> str:
+        """At Prolific's own messages."""
+        return _("Prolific passes a message on to the participant, who answers at Prolific.")
+
+    def write_to(self, client: Any, *, subject: str, text: str, worker_ids: list[str]) -> dict[str, str]:
+        """Not from here."""
+        return dict.fromkeys(worker_ids, _("Write to participants at Prolific, under “Messages”."))
+
+    def messages_after(self, message_id: str) -> list[Heard]:
+        """Not read here."""
+        raise NotTold(_("Prolific shows what participants write, under “Messages”."))
+
+    def may_extend(self, max_assignments: int, wanted: int) -> bool:
+        """A study may have any number of places."""
+        return True
+
+    def reviewable_hits(self, client: Any, hit_type_id: str) -> Iterator[str]:
+        """Our HITs on which a submission is new, or another than we know."""
+        publication = Publication.objects.select_related("campaign").get(
+            hit_type_id=hit_type_id, campaign__lab=self.lab_id
+        )
+        known = dict(publication.submissions.values_list("platform_assignment_id", "status"))
+        news = [
+            home
+            for home, rows in self._by_hit(client, publication).items()
+            if any(
+                known.get(str(row["id"])) != STATUSES.get(row["status"]) for row in rows if row["status"] in STATUSES
+            )
+        ]
+        yield from publication.published_hits.filter(pk__in=news).values_list("platform_hit_id", flat=True)
+
+    def take_off_list(self, client: Any, platform_hit_id: str) -> None:
+        """There is no list: what is known is not asked about again."""
+
+    def submitted(self, client: Any, platform_hit_id: str) -> Iterator[Answer]:
+        """The submissions of those to whom we gave this HIT, matched by their ids, whatever code they came with. Those
+        of people who got none here are on one of the study's HITs, so that a person decides on them.
+        """
+        published_hit = PublishedHit.objects.select_related("publication__campaign").get(
+            platform_hit_id=platform_hit_id, publication__campaign__lab=self.lab_id
+        )
+        if published_hit.hit_id is None:
+            return
+        publication = published_hit.publication
+        here = self._by_hit(client, publication).get(published_hit.pk, [])
+        rows = [row for row in here if row["status"] in STATUSES]
+        given = Assignment.objects.filter(campaign=publication.campaign_id, hit=published_hit.hit_id)
+        mine = {row.platform_assignment_id: row for row in given.exclude(platform_assignment_id="")}
+        for row in rows:
+            assignment = mine.get(str(row["id"]))
+            if not self._is_to_be_returned(publication, row, assignment):
+                yield self._with_receipt(publication, row, assignment)
+
+    @staticmethod
+    def _with_receipt(publication: Publication, row: Answer, assignment: Assignment | None) -> Answer:
+        """A submission with the receipt of our assignment, where that is finished."""
+        finished = assignment is not None and (
+            assignment.state == Assignment.State.SUBMITTED
+            or (assignment.state == Assignment.State.LEFT and publication.pay == Publication.Pay.FULL_ON_EXIT)
+        )
+        return row | {"receipt": assignment.receipt if assignment is not None and finished else ""}
+
+    def _by_hit(self, client: Any, publication: Publication) -> dict[int, list[Answer]]:
+        """A study's submissions by the HIT there that they are on: where they are stored, or whose work they are, or
+        for those of nobody here the first that is still asked about.
+        """
+        rows = self._rows(client, publication.hit_type_id)
+        kept: tuple[list[Answer], dict[int, list[Answer]]] | None = client.kept_by_hit
+        if kept is not None and kept[0] is rows:
+            return kept[1]
+        ours = publication.published_hits.filter(hit__isnull=False).order_by("id")
+        posted = dict(ours.values_list("hit", "pk"))  # the newest round of each
+        stray = ours.filter(next_poll_at__isnull=False).first() or ours.first()
+        given = Assignment.objects.filter(campaign=publication.campaign_id).exclude(platform_assignment_id="")
+        at = {key: posted[hit] for key, hit in given.values_list("platform_assignment_id", "hit") if hit in posted}
+        at |= dict(publication.submissions.values_list("platform_assignment_id", "published_hit"))
+        by_hit: dict[int, list[Answer]] = {}
+        for row in rows:
+            home = at.get(str(row["id"]), stray.pk if stray else None)
+            if home is not None:
+                by_hit.setdefault(home, []).append(row)
+        client.kept_by_hit = (rows, by_hit)
+        return by_hit
+
+    @staticmethod
+    def _is_to_be_returned(publication: Publication, row: Answer, assignment: Assignment | None) -> bool:
+        """Whether somebody came back with a code after which the submission is returned, and nothing is submitted."""
+        if row["status"] != "AWAITING REVIEW":
+            return False
+        if assignment is not None and assignment.state == Assignment.State.SUBMITTED:
+            return False
+        codes = {code_of_ending(publication, ending) for ending in RETURN_REASONS}
+        return row.get("study_code") in codes
+
+    def _rows(self, client: Any, study: str) -> list[Answer]:
+        """A study's submissions, as one client keeps them for a minute."""
+        kept: tuple[float, str, list[Answer]] | None = client.kept_rows
+        if kept is None or kept[1] != study or time.monotonic() - kept[0] > ROWS_KEPT:
+            rows = client.listed("submissions/", study=study)
+            kept = (time.monotonic(), study, [{name: row.get(name) for name in KEPT} for row in rows])
+            client.kept_rows = kept
+        return kept[2]
+
+    def abandoned(self, client: Any, hit_type_id: str) -> list[str]:
+        """Submissions that were returned or ran out of time: Prolific offers their places again at once."""
+        return [str(row["id"]) for row in self._rows(client, hit_type_id) if row["status"] in GONE]
+
+    def look(self, client: Any, publication: Publication, assignment_id: str) -> Seen:
+        """GET /submissions/{id}/, whose rows are named otherwise than those of the list."""
+        said = client.get(f"submissions/{assignment_id}/")
+        if said["study_id"] != publication.hit_type_id:
+            return Seen(is_over=False, work=None)
+        row = said | {"participant_id": said["participant"], "study_code": said.get("entered_code")}
+        given = Assignment.objects.filter(campaign=publication.campaign_id, platform_assignment_id=assignment_id)
+        assignment = given.first()
+        if row["status"] not in STATUSES or self._is_to_be_returned(publication, row, assignment):
+            return Seen(is_over=row["status"] in GONE, work=None)
+        return Seen(is_over=False, work=self.work_of(self._with_receipt(publication, row, assignment)))
+
+    def work_of(self, said: Answer) -> Work:
+        """A row of the list, with the receipt of our assignment."""
+        completed = parse_datetime(said.get("completed_at") or "")
+        started = parse_datetime(said.get("started_at") or "")
+        return Work(
+            assignment_id=str(said["id"]),
+            worker_id=str(said["participant_id"]),
+            status=STATUSES[said["status"]],
+            submitted_at=completed,
+            auto_approval_at=None if completed is None else completed + APPROVED_BY_ITSELF,
+            approval=said["status"] if said["status"] != "AWAITING REVIEW" else "",
+            receipt=str(said.get("receipt", "")),
+            seconds=(completed - started).total_seconds() if completed and started else None,
+        )
+
+    def confirm_arrival(self, publication: Publication, *, study: str, worker_id: str, assignment_id: str) -> None:
+        """GET /submissions/{id}/ must show this participant, this study, and that they are at work."""
+        unknown = BadRequest(_("Prolific does not know of this visit. Open the study from Prolific's page again."))
+        if not all(map(may_be_an_id, (study, worker_id, assignment_id))) or study != publication.hit_type_id:
+            raise unknown
+        try:
+            said = self.client(read_seconds=4).get(f"submissions/{assignment_id}/")
+        except self.errors as error:
+            if trouble_of(error) == Trouble.REFUSED:
+                raise unknown from error
+            raise NotNow(_("Prolific does not answer at the moment. Please reload this page in a minute.")) from error
+        if said.get("study_id") != study or said.get("participant") != worker_id:
+            raise unknown
+        if said.get("status") not in AT_WORK:
+            raise NotNow(_("At Prolific, this submission is over. Open the study from Prolific's page again."))
+
+    def exit_of(self, publication: Publication, ending: Ending) -> Exit:
+        """Prolific's page of completion, with the code of the ending."""
+        code = code_of_ending(publication, ending)
+        return Exit("Prolific", code, f"{settings.PROLIFIC_APP_URL}/submissions/complete?cc={code}")
+
+    # --- the ledger
+
+    def marked_hits(self, client: Any, publication: Publication) -> dict[str, MarkedHit]:
+        """Our HITs by the study that bears our mark; a published study of our mark that is unknown here, by its id."""
+        mark = mark_of(publication)
+        found: dict[str, MarkedHit] = {}
+        for study in client.listed(f"projects/{self.account.project_id}/studies/"):
+            if study.get("internal_name") != mark or study["status"] == "UNPUBLISHED":
+                continue
+            hit = MarkedHit(mark, amount_of(study["reward"]))
+            if study["id"] != publication.hit_type_id:
+                found[str(study["id"])] = hit
+                continue
+            ours = publication.published_hits.filter(hit__isnull=False).exclude(platform_hit_id="")
+            found |= dict.fromkeys(ours.values_list("platform_hit_id", flat=True), hit)
+        return found
+
+    def mark_of(self, operation: Operation) -> str:
+        """The study's."""
+        return mark_of(operation.publication)
+
+    def reward_of(self, client: Any, platform_hit_id: str) -> Decimal:
+        """The study's."""
+        return amount_of(client.get(f"studies/{platform_hit_id.partition('-')[0]}/")["reward"])
+
+    def bonuses_of(self, client: Any, platform_hit_id: str) -> Decimal:
+        """The bonuses of the submissions that are known on a HIT; of a compensation, those of its submission."""
+        published_hit = PublishedHit.objects.get(
+            platform_hit_id=platform_hit_id, publication__campaign__lab=self.lab_id
+        )
+        sessions = [platform_hit_id]
+        if published_hit.hit_id is not None:
+            sessions = list(published_hit.submissions.values_list("platform_assignment_id", flat=True))
+        paid = [bonus for key in sessions for bonus in client.get(f"submissions/{key}/").get("bonus_payments") or []]
+        return sum(map(amount_of, paid), Decimal("0.00"))
+
+    # --- notifications
+
+    def ask_for_notifications(self, publication: Publication, address: str) -> None:
+        """They are the account's."""
+        raise NotNow(_("Prolific sends notifications for the whole account of the lab."))
+
+    def is_notification_signed(self, *, secret: str, header: str, body: bytes, at: Any) -> bool:
+        """None is taken."""
+        return False
+
+    def hits_notified_of(self, body: bytes) -> list[str]:
+        """None is taken."""
+        raise BadRequest(_("Notifications of Prolific are not taken here."))
+
+    def may_notify(self, site: str) -> bool:
+        """To https addresses that are not this machine's own; where Prolific itself is at one of these, to any."""
+        there, here = urlsplit(settings.PROLIFIC_API_URL), urlsplit(site)
+        return _is_local(there.hostname) or (here.scheme == "https" and not _is_local(here.hostname))
+
+    def hook_secret(self, client: Any) -> str:
+        """The workspace's."""
+        return hooks.secret_of(client, self.account.workspace_id)
+
+    def keep_hooks(self, client: Any, address: str) -> None:
+        """Of the workspace's submissions and studies."""
+        hooks.keep_subscribed(client, self.account.workspace_id, address)
+
+    def end_hooks(self, client: Any, address: str) -> None:
+        """Of the workspace, at this address."""
+        hooks.end_subscriptions(client, self.account.workspace_id, address)
+
+    def notice_of(self, *, secret: str, headers: Mapping[str, str], body: bytes, at: datetime) -> Notice | None:
+        """A submission or a study, where the signature is right."""
+        if not hooks.is_genuine(secret=secret, headers=headers, body=body, at=at):
+            return None
+        return hooks.notice_of(headers, body)
+
+
+def _is_local(host: str | None) -> bool:
+    return host in (None, "", "localhost", "127.0.0.1", "::1")
+
+
+def _client(token: str, read_seconds: int | None) -> Client:
+    return Client(url=settings.PROLIFIC_API_URL, token=token, read_seconds=read_seconds or READ_SECONDS)

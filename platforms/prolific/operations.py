@@ -1,0 +1,708 @@
+"""Every kind of operation at Prolific: one class each.
+
+A campaign is one study, and its places are the HITs times their assignments. What is asked for is a state (so many
+places, approved, paused), which is looked at first, so that asking again changes nothing. Only the payment of a bonus
+is not so: it is sent once, after the batch that it pays was stored, and whatever becomes of that call, it is never sent
+again (`PaidOnce`).
+"""
+
+from collections import Counter
+from datetime import datetime, timedelta
+from decimal import Decimal
+from math import ceil, sqrt
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Sum
+from django.utils.translation import gettext as _
+
+from platforms.adapter import Answer, Ending, Handler, Trouble
+from platforms.addresses import study_address
+from platforms.models import LabAccount, Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
+from platforms.payments import payment_settle
+from platforms.prolific.client import ERRORS, ProlificError, WrongState, amount_of, cents, trouble_of
+from platforms.prolific.codes import RETURN_REASONS, code_of_ending
+from tasks import selectors as task_selectors
+from tasks.models import Hit, Platform
+
+Kind = Operation.Kind
+FIRST_POLL = timedelta(minutes=2)  # after a study was published
+NO_END = timedelta(days=3650)  # a study has no lifetime: it is open until it is paused or stopped
+BLOCKLIST = "participant_group_blocklist"
+DEVICES = ["desktop", "tablet", "mobile"]
+DONE_WELL = ("APPROVED", "PARTIALLY APPROVED")
+NOT_YET = ("ACTIVE", "RESERVED")
+OVER_UNPAID = ("RETURNED", "TIMED-OUT")
+
+
+class ProlificHandler(Handler):
+    """One kind of operation, which may be asked for again: what is so already is found, and not changed."""
+
+    def recall(self, client: Any, error: Exception, operation: Operation) -> Answer:
+        """Prolific knows no tokens, so no call is refused because of one."""
+        raise error
+
+
+# --- what must be there before the study is published
+
+
+class ExclusionType(ProlificHandler):
+    """Makes the group of participants who get no more HITs: one for each lab."""
+
+    kind = Kind.EXCLUSION_TYPE
+    spends = False
+    runs_while_paused = True
+    runs_while_stopped = False
+
+    def request(self, operation: Operation) -> Answer:
+        """POST /participant-groups/, under a name by which it is found again, also after the lab was renamed."""
+        lab = operation.publication.campaign.lab
+        asked = Operation.objects.filter(
+            kind=self.kind, publication__campaign__lab=lab.pk, publication__platform=Platform.PROLIFIC
+        )
+        first = asked.filter(request__has_key="name").order_by("pk").first()
+        name = first.request["name"] if first else f"No further tasks of {lab.name[:100]} ({lab.pk})"
+        return {"workspace_id": account_of(operation.publication).workspace_id, "name": name}
+
+    def make(self, client: Any, operation: Operation) -> Answer:
+        """Make it, or find ours of that name."""
+        return self.find(client, operation) or client.post("participant-groups/", operation.request)
+
+    def find(self, client: Any, operation: Operation) -> Answer | None:
+        """The group of that name."""
+        asked = operation.request
+        groups = client.listed("participant-groups/", workspace_id=asked["workspace_id"])
+        ours = next((group for group in groups if group.get("name") == asked["name"]), None)
+        return None if ours is None else {"id": ours["id"], "found": True}
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """The publication has its exclusion."""
+        Publication.objects.filter(pk=operation.publication_id, exclusion_id="").update(exclusion_id=answer["id"])
+
+
+class HitType(ProlificHandler):
+    """Makes the draft of the study. A draft costs nothing."""
+
+    kind = Kind.HIT_TYPE
+    spends = False
+    runs_while_paused = True
+    runs_while_stopped = False
+
+    def request(self, operation: Operation) -> Answer:
+        """POST /studies/ for the publication's terms as they are."""
+        return study_request(operation.publication, operation.publication.exclusion_id)
+
+    def make(self, client: Any, operation: Operation) -> Answer:
+        """Make it, or find ours where an answer was lost."""
+        lost = self.find(client, operation) if operation.attempts > 1 else None
+        study = lost or client.post("studies/", operation.request)
+        return {"id": study["id"], "status": study["status"]}
+
+    def find(self, client: Any, operation: Operation) -> Answer | None:
+        """The study that has our mark as its internal name."""
+        asked = operation.request
+        studies = client.listed(f"projects/{asked['project']}/studies/")
+        ours = next((study for study in studies if study.get("internal_name") == asked["internal_name"]), None)
+        return None if ours is None else {"id": ours["id"], "status": ours["status"], "found": True}
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """The publication has its study."""
+        assert operation.terms is not None
+        TermsVersion.objects.filter(pk=operation.terms.pk).update(hit_type_id=answer["id"])
+        Publication.objects.filter(pk=operation.publication_id).update(hit_type_id=answer["id"])
+
+
+def mark_of(publication: Publication) -> str:
+    """By what our study is known among the lab's others: its internal name."""
+    return f"bestknown {publication.reference}"
+
+
+def account_of(publication: Publication) -> LabAccount:
+    """The account of the publication's lab."""
+    return LabAccount.objects.get(lab=publication.campaign.lab_id, platform=Platform.PROLIFIC)
+
+
+def places_of(publication: Publication) -> int:
+    """How many places its study has, or is to have: all assignments that were asked for so far."""
+    ours = publication.published_hits.filter(hit__isnull=False)
+    count: int = ours.aggregate(count=Sum("max_assignments", default=0))["count"]
+    return count
+
+
+def minutes_of(publication: Publication) -> int:
+    """How long a HIT takes, in minutes, as participants are told."""
+    pace = task_selectors.expected_pace(publication.campaign, publication.assignment_duration)
+    return int(pace.minutes) if pace is not None else max(1, allowed_minutes(publication) // 3)
+
+
+def allowed_minutes(publication: Publication) -> int:
+    """How long a participant may take for a HIT, in minutes."""
+    return ceil(publication.assignment_duration.total_seconds() / 60)
+
+
+def least_allowed(minutes: int) -> int:
+    """The least time that Prolific lets a study of so many minutes allow: 2 + 2 t + 2 √t, in whole minutes."""
+    return ceil(2 + 2 * minutes + 2 * sqrt(minutes))
+
+
+def study_request(publication: Publication, exclusion_id: str) -> Answer:
+    """The study of a publication's terms."""
+    campaign = publication.campaign
+    waiting: int = Hit.objects.filter(campaign=campaign).aggregate(count=Sum("needed", default=0))["count"]
+    actions: dict[Ending, dict[str, Any]] = {
+        ending: {"action": "REQUEST_RETURN", "return_reason": str(reason)} for ending, reason in RETURN_REASONS.items()
+    }
+    kinds = {Ending.FINISHED: "COMPLETED", Ending.FAILED: "FAILED_ATTENTION_CHECK", Ending.DECLINED: "NO_CONSENT"}
+    return {
+        "name": publication.title,
+        "internal_name": mark_of(publication),
+        "description": publication.description,
+        "external_study_url": study_address(publication),
+        "prolific_id_option": "url_parameters",
+        "completion_codes": [
+            {
+                "code": code_of_ending(publication, ending),
+                "code_type": kinds.get(ending, f"OTHER {ending.name}"),
+                "actions": [actions.get(ending, {"action": "MANUALLY_REVIEW"})],
+            }
+            for ending in Ending
+        ],
+        "total_available_places": max(1, waiting),
+        "estimated_completion_time": minutes_of(publication),
+        "maximum_allowed_time": allowed_minutes(publication),
+        "reward": cents(publication.listed),
+        "device_compatibility": DEVICES,
+        "filters": [*publication.requirements, {"filter_id": BLOCKLIST, "selected_values": [exclusion_id]}],
+        "submissions_config": {"max_submissions_per_participant": campaign.hits_per_worker or -1},
+        "project": account_of(publication).project_id,
+        "metadata": mark_of(publication),
+    }
+
+
+class Retype(ProlificHandler):
+    """Puts a HIT under newer terms. Nothing is asked: terms that the study would have to change for are refused."""
+
+    kind = Kind.RETYPE
+    spends = False
+    runs_while_paused = True
+    runs_while_stopped = False
+
+    def request(self, operation: Operation) -> Answer:
+        """Nothing."""
+        return {}
+
+    def make(self, client: Any, operation: Operation) -> Answer:
+        """Nothing."""
+        return {}
+
+    def find(self, client: Any, operation: Operation) -> None:
+        """Nothing."""
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """The HIT is under the newer terms."""
+        assert operation.terms is not None
+        PublishedHit.objects.filter(operations=operation).update(hit_type_id=operation.terms.hit_type_id)
+
+
+# --- the study and its places
+
+
+class Places(ProlificHandler):
+    """Has the study offer so many places. How many there are to be in all is asked for, so it may be asked again."""
+
+    spends = True
+    runs_while_paused = False
+    runs_while_stopped = False
+
+    def make(self, client: Any, operation: Operation) -> Answer:
+        """Publish the draft with them, or raise them. What is so already stays."""
+        asked, path = operation.request, f"studies/{operation.request['study']}/"
+        places, study = int(asked["total_available_places"]), client.get(path)
+        if study["status"] in ("SCHEDULED", "PUBLISHING"):
+            raise WrongState(_("The study is being published."))
+        if study["status"] == "UNPUBLISHED":
+            if int(study["total_available_places"]) != places:
+                client.patch(path, {"total_available_places": places})
+            study = client.post(f"{path}transition/", {"action": "PUBLISH"})
+        elif int(study["total_available_places"]) < places:
+            study = client.patch(path, {"total_available_places": places})
+        return _shown(study)
+
+    def find(self, client: Any, operation: Operation) -> Answer | None:
+        """The study, if it is published with as many."""
+        asked = operation.request
+        study = client.get(f"studies/{asked['study']}/")
+        enough = int(study["total_available_places"]) >= int(asked["total_available_places"])
+        return _shown(study) | {"found": True} if enough and study["status"] != "UNPUBLISHED" else None
+
+
+def _shown(study: Answer) -> Answer:
+    """What is kept of a study."""
+    names = ("id", "status", "total_available_places", "reward")
+    return {name: study[name] for name in names if name in study}
+
+
+class Create(Places):
+    """Publishes the study with the places of the HITs that were planned so far."""
+
+    kind = Kind.CREATE
+    opens = True
+    is_sought = True
+
+    def request(self, operation: Operation) -> Answer:
+        """The study, its places, and up to which of our HITs they are for."""
+        publication, published_hit = operation.publication, hit_of(operation)
+        return {
+            "study": publication.hit_type_id,
+            "total_available_places": places_of(publication),
+            "up_to": published_hit.pk,
+        }
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """The HITs are at the platform: their ids are the study's with their number and round."""
+        Publication.objects.select_for_update(no_key=True).get(pk=operation.publication_id)
+        study = operation.request["study"]
+        ours = PublishedHit.objects.filter(publication=operation.publication_id, hit__isnull=False)
+        planned = ours.filter(platform_hit_id="", pk__lte=operation.request["up_to"])
+        numbers = dict(planned.values_list("pk", "hit__number"))
+        rows = list(planned.select_for_update(no_key=True, of=("self",)))
+        for row in rows:
+            row.platform_hit_id = f"{study}-{numbers[row.pk]}-{row.round}"
+            row.hit_type_id, row.posted_at = study, at
+            row.expires_at, row.next_poll_at = at + NO_END, at + FIRST_POLL
+        names = ["platform_hit_id", "hit_type_id", "posted_at", "expires_at", "next_poll_at"]
+        PublishedHit.objects.bulk_update(rows, names, batch_size=1000)
+
+
+class Extend(Places):
+    """Asks for more places, because a HIT needs more assignments: its turn is how many the HIT is to have."""
+
+    kind = Kind.EXTEND
+
+    def request(self, operation: Operation) -> Answer:
+        """The study and its places, before the HIT counts the new ones."""
+        publication, published_hit = operation.publication, hit_of(operation)
+        more = operation.turn - published_hit.max_assignments
+        return {"study": publication.hit_type_id, "total_available_places": places_of(publication) + more}
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """They were counted when they were planned."""
+
+
+class Moving(ProlificHandler):
+    """Opens the study or ends it: the newest turn counts."""
+
+    spends = False
+
+    def is_overtaken(self, operation: Operation) -> bool:
+        """There was a later turn."""
+        return operation.turn < hit_of(operation).turn
+
+    def find(self, client: Any, operation: Operation) -> Answer | None:
+        """Looked at whenever it is made."""
+        return None
+
+    def store(self, operation: Operation, expires_at: datetime, at: datetime) -> None:
+        """All HITs end then, and are asked about now."""
+        ours = PublishedHit.objects.filter(publication=operation.publication_id, hit__isnull=False)
+        ours.exclude(platform_hit_id="").update(expires_at=expires_at, next_poll_at=at)
+
+
+class Expire(Moving):
+    """Pauses the study; stops it where no HIT needs work any more."""
+
+    kind = Kind.EXPIRE
+    runs_while_paused = True
+    runs_while_stopped = True
+
+    def request(self, operation: Operation) -> Answer:
+        """POST /studies/{id}/transition/."""
+        publication = operation.publication
+        wanted = Hit.objects.filter(campaign=publication.campaign_id, needed__gt=0).exists()
+        wanted = wanted and publication.campaign.state != publication.campaign.State.CLOSED
+        return {"study": publication.hit_type_id, "action": "PAUSE" if wanted else "STOP"}
+
+    def make(self, client: Any, operation: Operation) -> Answer:
+        """Move it from where it is; what is not open stays as it is."""
+        asked, path = operation.request, f"studies/{operation.request['study']}/"
+        study = client.get(path)
+        if study["status"] in ("SCHEDULED", "PUBLISHING"):
+            raise WrongState(_("The study is being published."))
+        movable = ("ACTIVE", "PAUSED") if asked["action"] == "STOP" else ("ACTIVE",)
+        if study["status"] in movable:
+            study = client.post(f"{path}transition/", {"action": asked["action"]})
+        return _shown(study)
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """Nobody begins any more."""
+        self.store(operation, at, at)
+
+
+class Reopen(Moving):
+    """Opens a paused study again."""
+
+    kind = Kind.REOPEN
+    runs_while_paused = False
+    runs_while_stopped = False
+    opens = True
+
+    def request(self, operation: Operation) -> Answer:
+        """POST /studies/{id}/transition/."""
+        return {"study": operation.publication.hit_type_id, "action": "START"}
+
+    def make(self, client: Any, operation: Operation) -> Answer:
+        """Start it; a study that is open stays so. One that was stopped cannot be started."""
+        path = f"studies/{operation.request['study']}/"
+        study = client.get(path)
+        if study["status"] == "PAUSED":
+            study = client.post(f"{path}transition/", {"action": "START"})
+        elif study["status"] == "COMPLETED":
+            said = _("The study was completed at Prolific, and only more places open it again.")
+            raise ProlificError(409, "completed", said)
+        return _shown(study)
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """The study has no end of its own."""
+        self.store(operation, at + NO_END, at)
+
+
+# --- submissions
+
+
+class Approve(ProlificHandler):
+    """Approves a submission, which pays the reward. Only one that waits for review is approved."""
+
+    kind = Kind.APPROVE
+    spends = True
+    runs_while_paused = True
+    runs_while_stopped = False
+
+    def request(self, operation: Operation) -> Answer:
+        """POST /submissions/{id}/transition/."""
+        return {"submission": submission_of(operation).platform_assignment_id, "action": "APPROVE"}
+
+    def make(self, client: Any, operation: Operation) -> Answer:
+        """Approve it, unless it is so already."""
+        path = f"submissions/{operation.request['submission']}/"
+        submission = _state(client.get(path))
+        if submission["status"] in DONE_WELL:
+            return submission | {"found": True}
+        if submission["status"] in NOT_YET:
+            raise WrongState(_("The participant is at work on it still."))
+        if submission["status"] != "AWAITING REVIEW":
+            said = _("The submission is %(status)s at Prolific, so it cannot be approved.")
+            raise ProlificError(409, "not_reviewable", said % {"status": submission["status"]})
+        try:
+            return _state(client.post(f"{path}transition/", {"action": "APPROVE"}))
+        except ProlificError as error:
+            if trouble_of(error) != Trouble.REFUSED:
+                raise
+            submission = _state(client.get(path))
+            if submission["status"] in DONE_WELL:
+                return submission | {"found": True}
+            if submission["status"] in (*NOT_YET, "AWAITING REVIEW"):  # it raced with its participant: later
+                raise WrongState(str(error)) from error
+            raise
+
+    def find(self, client: Any, operation: Operation) -> Answer | None:
+        """The submission, if it is approved."""
+        submission = _state(client.get(f"submissions/{operation.request['submission']}/"))
+        return submission | {"found": True} if submission["status"] in DONE_WELL else None
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """It is approved and paid."""
+        settle(operation, answer, at)
+        Submission.objects.filter(operations=operation).update(status=Submission.Status.APPROVED)
+
+
+class Reject(Approve):
+    """Rejects a submission, with the category and the words of whoever decided. The participant is not paid."""
+
+    kind = Kind.REJECT
+    spends = False
+    runs_while_paused = True
+    runs_while_stopped = False
+
+    def request(self, operation: Operation) -> Answer:
+        """POST /submissions/{id}/transition/."""
+        submission = submission_of(operation)
+        return {
+            "submission": submission.platform_assignment_id,
+            "action": "REJECT",
+            "message": submission.reason,
+            "rejection_category": submission.rejection_category or "OTHER",
+        }
+
+    def make(self, client: Any, operation: Operation) -> Answer:
+        """Reject it, unless it is so already."""
+        asked = dict(operation.request)
+        path = f"submissions/{asked.pop('submission')}/"
+        submission = _state(client.get(path))
+        if submission["status"] == "REJECTED":
+            return submission | {"found": True}
+        if submission["status"] in NOT_YET:
+            raise WrongState(_("The participant is at work on it still."))
+        return _state(client.post(f"{path}transition/", asked))
+
+    def find(self, client: Any, operation: Operation) -> Answer | None:
+        """The submission, if it is rejected."""
+        submission = _state(client.get(f"submissions/{operation.request['submission']}/"))
+        return submission | {"found": True} if submission["status"] == "REJECTED" else None
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """It is rejected."""
+        Submission.objects.filter(operations=operation).update(status=Submission.Status.REJECTED)
+
+
+def _state(submission: Answer) -> Answer:
+    """What is kept of a submission: nothing that names the participant."""
+    return {name: submission[name] for name in ("id", "status", "completed_at") if name in submission}
+
+
+# --- bonuses: one attempt
+
+
+class PaidOnce(ProlificHandler):
+    """Pays a bonus: a batch of one is made, which costs nothing, its id is stored, and it is paid by one attempt.
+
+    Prolific pays a batch again whenever it is asked again. So once the id is stored, the call is never made again
+    unless the answer said that nothing was paid: it is looked for, and what cannot be told waits for a person.
+    """
+
+    spends = True
+    runs_while_paused = True
+    runs_while_stopped = False
+
+    def may_repeat(self, operation: Operation) -> bool:
+        """As long as no payment may have been sent."""
+        return "batch" not in operation.result
+
+    def make(self, client: Any, operation: Operation) -> Answer:
+        """Make the batch, store it, pay it."""
+        asked = operation.request
+        batch = client.post("submissions/bonus-payments/", {name: asked[name] for name in ("study_id", "csv_bonuses")})
+        if cents(payment_of(operation).amount) != int(batch["amount"]):
+            said = _("Prolific understood %(seen)s cents, where %(wanted)s cents are owed. Nothing was paid.")
+            wanted = cents(payment_of(operation).amount)
+            raise ProlificError(409, "other_amount", said % {"seen": batch["amount"], "wanted": wanted})
+        kept = {name: batch[name] for name in ("id", "amount", "fees", "vat", "total_amount") if name in batch}
+        self._keep(operation, kept)
+        try:
+            client.post(f"bulk-bonus-payments/{kept['id']}/pay/")
+        except ERRORS as error:
+            if trouble_of(error) != Trouble.UNKNOWN:  # the answer says that it was not done
+                Operation.objects.filter(pk=operation.pk, result={"batch": kept}).update(result={})
+            raise
+        return {"batch": kept}
+
+    @staticmethod
+    def _keep(operation: Operation, batch: Answer) -> None:
+        """Store the batch before it is paid, if this is still the attempt that may pay it. Raises WrongState."""
+        with transaction.atomic(durable=True):
+            mine = Operation.objects.filter(
+                pk=operation.pk, state=Operation.State.SENT, attempts=operation.attempts, result={}
+            )
+            if not mine.update(result={"batch": batch}):
+                raise WrongState(_("Another process has this payment now. Nothing was paid here."))
+
+    def find(self, client: Any, operation: Operation) -> Answer | None:
+        """The bonus, if the submission has one more of its amount than other payments of ours can be."""
+        if "batch" not in operation.result:
+            return None
+        session, amount = operation.request["submission"], int(operation.result["batch"]["amount"])
+        paid = Counter(round(float(bonus)) for bonus in client.get(f"submissions/{session}/")["bonus_payments"])
+        others = Operation.objects.filter(
+            publication=operation.publication_id, kind__in=BONUS_KINDS, request__submission=session
+        ).exclude(pk=operation.pk)
+        rivals = others.filter(result__batch__amount=operation.result["batch"]["amount"]).count()
+        return {"batch": operation.result["batch"], "found": True} if paid[amount] > rivals else None
+
+    @staticmethod
+    def store(operation: Operation, answer: Answer, at: datetime) -> None:
+        """It is paid, and what Prolific took for it is known to the cent."""
+        settle(operation, answer, at)
+        batch = answer.get("batch") or {}
+        if "fees" in batch or "vat" in batch:
+            fee = amount_of(batch.get("fees", 0)) + amount_of(batch.get("vat", 0))
+            Payment.objects.filter(operations=operation).update(fee=fee)
+
+    @staticmethod
+    def batch_of(publication: Publication, session: str, amount: Decimal) -> Answer:
+        """POST /submissions/bonus-payments/: a decimal amount, where all others are cents."""
+        return {"study_id": publication.hit_type_id, "csv_bonuses": f"{session},{amount:.2f}\n", "submission": session}
+
+
+class Bonus(PaidOnce):
+    """Pays the part of what is owed that the reward leaves."""
+
+    kind = Kind.BONUS
+
+    def request(self, operation: Operation) -> Answer:
+        """The batch of this payment."""
+        session = submission_of(operation).platform_assignment_id
+        return self.batch_of(operation.publication, session, payment_of(operation).amount)
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """It is paid."""
+        self.store(operation, answer, at)
+
+
+class ExtraBonus(PaidOnce):
+    """Pays a bonus that a person granted beyond what is owed. Prolific shows no words with it."""
+
+    kind = Kind.EXTRA_BONUS
+
+    def request(self, operation: Operation) -> Answer:
+        """The batch of this payment."""
+        session = submission_of(operation).platform_assignment_id
+        return self.batch_of(operation.publication, session, payment_of(operation).amount)
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """It is paid."""
+        self.store(operation, answer, at)
+
+
+class Adjust(ExtraBonus):
+    """Pays what brings the pay of an hour to what a person wants, once for each submission."""
+
+    kind = Kind.ADJUST
+
+    def request(self, operation: Operation) -> Answer:
+        """The batch of this payment."""
+        return super().request(operation)
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """It is paid."""
+        self.store(operation, answer, at)
+
+
+class Compensate(PaidOnce):
+    """Pays, as a bonus, what was done here and was returned or timed out there."""
+
+    kind = Kind.COMPENSATE
+
+    def request(self, operation: Operation) -> Answer:
+        """The batch of this payment."""
+        payment = payment_of(operation)
+        assert payment.assignment is not None
+        return self.batch_of(operation.publication, payment.assignment.platform_assignment_id, payment.amount)
+
+    def make(self, client: Any, operation: Operation) -> Answer:
+        """Pay it once the submission is over without a reward: approved later, it would be paid twice."""
+        status = client.get(f"submissions/{operation.request['submission']}/")["status"]
+        if status in DONE_WELL:
+            raise ProlificError(409, "approved", _("The submission was approved at Prolific, and is paid by that."))
+        if status not in OVER_UNPAID:
+            raise WrongState(_("The submission has not been returned at Prolific, so nothing is paid apart yet."))
+        return super().make(client, operation)
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """It is paid. What it is compared by at the platform is the submission."""
+        self.store(operation, answer, at)
+        mine = PublishedHit.objects.filter(operations=operation, platform_hit_id="")
+        mine.update(platform_hit_id=operation.request["submission"], posted_at=at)
+
+
+BONUS_KINDS = (Kind.BONUS, Kind.EXTRA_BONUS, Kind.ADJUST, Kind.COMPENSATE)
+
+
+def settle(operation: Operation, answer: Answer, at: datetime) -> None:
+    """The payment that an operation makes is paid."""
+    if operation.payment_id is not None:
+        payment_settle(payment_id=operation.payment_id, evidence={"operation": operation.kind, **answer}, at=at)
+
+
+# --- participants who get no more
+
+
+class Exclude(ProlificHandler):
+    """Puts a barred participant into the group that the study shuts out. Doing it again changes nothing."""
+
+    kind = Kind.EXCLUDE
+    spends = False
+    runs_while_paused = True
+    runs_while_stopped = True
+
+    def request(self, operation: Operation) -> Answer:
+        """POST /participant-groups/{id}/participants/."""
+        return group_request(operation)
+
+    def make(self, client: Any, operation: Operation) -> Answer:
+        """Put them there."""
+        group, people = operation.request["group"], operation.request["participant_ids"]
+        client.post(f"participant-groups/{group}/participants/", {"participant_ids": people})
+        return {}
+
+    def find(self, client: Any, operation: Operation) -> None:
+        """Done again, it is the same."""
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """Here, they were barred before."""
+
+
+class Readmit(Exclude):
+    """Takes a participant who is welcome again out of that group."""
+
+    kind = Kind.READMIT
+    spends = False
+    runs_while_paused = True
+    runs_while_stopped = False
+
+    def request(self, operation: Operation) -> Answer:
+        """DELETE /participant-groups/{id}/participants/."""
+        return group_request(operation)
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """Here, they were welcome before."""
+
+    def make(self, client: Any, operation: Operation) -> Answer:
+        """DELETE /participant-groups/{id}/participants/."""
+        group, people = operation.request["group"], operation.request["participant_ids"]
+        client.delete(f"participant-groups/{group}/participants/", {"participant_ids": people})
+        return {}
+
+
+def group_request(operation: Operation) -> Answer:
+    """A participant, and the group of those who get no more."""
+    assert operation.worker is not None
+    return {"group": operation.publication.exclusion_id, "participant_ids": [operation.worker.external_id]}
+
+
+# --- what the operation is about: the database holds that each kind has its own
+
+
+def hit_of(operation: Operation) -> PublishedHit:
+    """The HIT at the platform."""
+    assert operation.published_hit is not None
+    return operation.published_hit
+
+
+def payment_of(operation: Operation) -> Payment:
+    """The payment that it makes."""
+    assert operation.payment is not None
+    return operation.payment
+
+
+def submission_of(operation: Operation) -> Submission:
+    """The submission that it decides on or pays for."""
+    assert operation.submission is not None
+    return operation.submission
+
+
+HANDLERS: tuple[Handler, ...] = (
+    ExclusionType(),
+    HitType(),
+    Retype(),
+    Create(),
+    Extend(),
+    Expire(),
+    Reopen(),
+    Approve(),
+    Reject(),
+    Bonus(),
+    ExtraBonus(),
+    Adjust(),
+    Compensate(),
+    Exclude(),
+    Readmit(),
+)

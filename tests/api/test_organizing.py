@@ -1,0 +1,273 @@
+"""Organizing a leaderboard with a program, and what teams ask organizers."""
+
+import json
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
+
+from core.models import Lab, User
+from leaderboards import jobs
+from leaderboards.models import Board, Decision, DevScoring, PolicyVersion, Submission, Team, UpkeepRound
+from leaderboards.upkeep import jobs as upkeep_jobs
+from leaderboards.upkeep import rounds as upkeep_rounds
+from pools.models import Collection
+from results import versions
+from tests import factories
+from tests.api.conftest import Program
+from tests.leaderboards import taking_part, upkept
+from tests.results.judging import judged, new_run
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def nothing_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is evaluated before a test says so."""
+    for module in ("leaderboards", "organizing"):
+        monkeypatch.setattr(f"api.resources.{module}.soon", lambda *_arguments: lambda: None)
+
+
+@pytest.fixture
+def olga(lab: Lab) -> User:
+    """An organizer."""
+    return factories.member(lab, "organizer", "olga")
+
+
+@pytest.fixture
+def paul(db: None) -> User:
+    """A participant."""
+    return factories.user("paul")
+
+
+@pytest.fixture
+def board(collection: Collection, olga: User) -> Board:
+    """A public board."""
+    return taking_part.make(collection, olga, timezone.now() - timedelta(days=60))
+
+
+@pytest.fixture
+def waiting(board: Board, paul: User) -> Submission:
+    """A run of a team that is not confirmed, anonymous for a while."""
+    team = taking_part.team(board, paul)
+    until = f"{timezone.now() + timedelta(days=100):%Y/%m/%d}"
+    return taking_part.evaluated(board, team, paul, at=timezone.now(), found=3, embargo_until=until)
+
+
+def files() -> dict[str, SimpleUploadedFile]:
+    """A season's files."""
+    return {part: SimpleUploadedFile(*sent) for part, sent in taking_part.season_files().items()}
+
+
+def test_an_organizer_makes_a_board_with_a_season_a_policy_and_a_key(collection: Collection, olga: User) -> None:
+    program = Program(olga)
+    made = {"collection": collection.pk, "slug": "ours", "name": "Ours", "measures": ["RR@10"], "hits": 10}
+    first = program.post("boards/", made, idempotency_key="board 1")
+    again = program.post("boards/", made, idempotency_key="board 1")
+    assert first.status_code == again.status_code == 201 and first.json() == again.json()
+    assert program.post("boards/", made).status_code == 409
+    board = Board.objects.get()
+    refused = program.patch("boards/ours/settings/", {"is_public": True})
+    assert refused.status_code == 409 and refused["Content-Type"] == "application/problem+json"
+    season = program.upload("boards/ours/seasons/", name="First", **files())
+    assert season.status_code == 201 and season.json()["number"] == 1
+    assert "sha256" in season.json()["files"][0] and "ep1" not in season.text
+    wrong = files() | {"dev_qrels": SimpleUploadedFile("dev.txt", b"nobody 0 p 1\n")}
+    bad = program.upload("boards/ours/seasons/", name="Second", **wrong)
+    assert bad.status_code == 409 and "dev.txt" in bad.text and board.seasons.count() == 1
+    changed = program.patch("boards/ours/settings/", {"is_public": True, "about": "What it measures"})
+    assert changed.json()["is_public"] and changed.json() == program.get("boards/ours/settings/").json()
+    policy = program.post("boards/ours/policies/", {"quota_runs": 3, "why": "There is room"})
+    assert policy.status_code == 201
+    stored = board.policies.latest("number")
+    assert (stored.number, stored.quota_runs, stored.quota_days, stored.why) == (2, 3, 30, "There is room")
+    assert program.post("boards/ours/policies/", {"quota_runs": 0, "why": "No"}).status_code == 400
+    assert program.post("boards/ours/policies/", {"quota_runs": 1}).status_code == 400
+    assert PolicyVersion.objects.count() == 2
+    assert program.post("boards/ours/keys/").status_code == 201
+    keys = program.get("boards/ours/keys/")
+    assert [row["retired_at"] is None for row in keys.json()["results"]] == [True, False]
+    assert "PRIVATE" not in keys.text
+    closed = program.post("boards/ours/seasons/1/close/")
+    assert closed.status_code == 200 and closed.json()["closes_at"]
+    assert program.post("boards/ours/seasons/1/publish-qrels/").json()["eval_qrels_published_at"]
+    assert program.post("boards/ours/seasons/7/close/").status_code == 404
+
+
+def test_an_organizer_confirms_decides_writes_and_extends_and_the_team_sees_why(
+    board: Board, waiting: Submission, olga: User, paul: User
+) -> None:
+    organizer, member, at = Program(olga), Program(paul), f"board-submissions/{waiting.public_id}"
+    sound = {"kind": "publish", "reason": "A sound run"}
+    unconfirmed = organizer.post(f"{at}/decisions/", sound)
+    assert unconfirmed.status_code == 409 and "Confirm the team first" in unconfirmed.text
+    team = Team.objects.get()
+    place = f"boards/{board.slug}/teams/{team.public_id}"
+    assert organizer.post(f"{place}/confirm/", {"reason": " "}).status_code == 400
+    assert organizer.post(f"{place}/confirm/", {"reason": "I met them"}).json()["confirmed_at"]
+    assert organizer.post(f"{place}/exempt/", {"reason": "Our fault", "runs": 1}).status_code == 201
+    for sent in ({"kind": "extend", "reason": "x"}, {"kind": "publish", "reason": "x", "flag": "y"}, {"kind": "no"}):
+        assert organizer.post(f"{at}/decisions/", sent).status_code == 400
+    published = organizer.post(f"{at}/decisions/", sound, idempotency_key="publish")
+    assert published.status_code == 201 and published.json()["state"] == "published"
+    assert organizer.post(f"{at}/decisions/", sound, idempotency_key="publish").json() == published.json()
+    assert organizer.post(f"{at}/decisions/", sound).status_code == 409
+    assert Decision.objects.filter(kind="publish").count() == 1
+    later = date.today() + timedelta(days=150)
+    extended = organizer.post(f"{at}/decisions/", {"kind": "extend", "reason": "Review", "until": f"{later}"})
+    assert extended.json()["embargo_until"] == f"{later}"
+    earlier = {"kind": "extend", "reason": "Review", "until": f"{date.today()}"}
+    assert organizer.post(f"{at}/decisions/", earlier).status_code == 409
+    assert organizer.post(f"{at}/messages/", {"text": "Which tokenizer?"}).json()["is_organizers"]
+    assert not member.post(f"{at}/messages/", {"text": "WordPiece"}).json()["is_organizers"]
+    assert [row["text"] for row in member.get(f"{at}/messages/").json()["results"]] == ["WordPiece", "Which tokenizer?"]
+    told = member.get(f"{at}/decisions/").json()["results"]
+    assert [(row["kind"], row["reason"], row["by"]) for row in told] == [
+        ("extend", "Review", "olga"), ("publish", "A sound run", "olga")
+    ]  # fmt: skip
+    assert {row["what"] for row in member.get(f"{at}/openings/").json()["results"]} >= {"package"}
+
+
+def test_other_metadata_is_asked_for_decided_on_and_taken_back(
+    board: Board, waiting: Submission, olga: User, paul: User
+) -> None:
+    organizer, member = Program(olga), Program(paul)
+    place = f"board-submissions/{waiting.public_id}/metadata-requests/"
+    wanted: dict[str, Any] = {"kind": "links", "after": {"paper": "https://example.org/p"}, "why": "It has appeared"}
+    assert organizer.post(place, wanted).status_code == 404
+    asked = member.post(place, wanted)
+    assert asked.status_code == 201 and asked.json()["state"] == "open"
+    assert member.post(place, wanted).status_code == 409
+    other = member.post(place, wanted | {"after": {"team_words": "Blue"}})
+    assert other.status_code == 400 and "changes paper, code, and not team_words" in other.text
+    key = asked.json()["id"]
+    assert member.post(f"{place}{key}/decide/", {"accept": True, "reason": "Mine"}).status_code == 404
+    decided = organizer.post(f"{place}{key}/decide/", {"accept": True, "reason": "It is theirs"})
+    assert decided.json()["state"] == "accepted"
+    waiting.refresh_from_db()
+    assert waiting.paper == "https://example.org/p"
+    second = member.post(place, wanted | {"after": {"paper": ""}}).json()["id"]
+    assert member.post(f"{place}{second}/take-back/").json()["state"] == "taken_back"
+    assert [row["state"] for row in member.get(place).json()["results"]] == ["taken_back", "accepted"]
+    assert member.post(f"{place}999/take-back/").status_code == 404
+
+
+def test_teams_are_founded_and_merged_and_dev_runs_scored(board: Board, olga: User, paul: User) -> None:
+    organizer, member = Program(olga), Program(paul)
+    place = f"boards/{board.slug}/teams/"
+    founded = member.post(place, {"organization": "Example University", "group": "Red"}, idempotency_key="team")
+    assert founded.status_code == 201 and founded.json()["members"] == ["paul"]
+    again = member.post(place, {"organization": "Example University", "group": "Red"}, idempotency_key="team")
+    assert again.json() == founded.json() and Team.objects.count() == 1
+    taking_part.team(board, factories.user("vera"), "Green")
+    assert len(member.get(place).json()["results"]) == 1 and len(organizer.get(place).json()["results"]) == 2
+    into = Team.objects.get(group="Green").public_id
+    merging = {"reason": "The same people", "into": into}
+    place += f"{founded.json()['id']}/merge/"
+    assert member.post(place, merging).status_code == 404
+    assert organizer.post(place, merging | {"into": "nobody"}).status_code == 404
+    assert organizer.post(place, merging).status_code == 200
+    assert Team.objects.get(group="Red").merged_into == Team.objects.get(group="Green")
+    run = SimpleUploadedFile("dev.txt", taking_part.run(taking_part.DEV, 3).encode())
+    scoring = member.upload(f"boards/{board.slug}/dev-scorings/", file=run)
+    assert scoring.status_code == 201 and scoring.json()["state"] == "waiting"
+    jobs.score_dev()
+    [row] = member.get(f"boards/{board.slug}/dev-scorings/").json()["results"]
+    assert row["state"] == "done" and row["scores"] == {"RR@10": "0.750"}
+    assert organizer.get(f"boards/{board.slug}/dev-scorings/").json()["results"] == []
+    missing = member.upload(f"boards/{board.slug}/dev-scorings/", file=SimpleUploadedFile("d", b"x"), season=9)
+    assert missing.status_code == 400 and DevScoring.objects.count() == 1
+
+
+def test_a_round_of_upkeep_is_set_up_listed_approved_and_ended(
+    collection: Collection, rita: User, olga: User, paul: User
+) -> None:
+    pilot = judged(collection)
+    versions.version_add(campaign=pilot, why="The start.", by=None, at=timezone.now())
+    new_run(collection, "texts", {"q1": ["p0"]})
+    board = upkept.board(collection)
+    upkept.entry(board, "new", {"q1": ["p0"]})
+    template = upkept.turn_on(board, pilot, rita).template
+    assert template is not None
+    researcher, place = Program(rita), f"boards/{board.slug}/upkeep/"
+    chosen = {
+        "is_on": True, "template": template.pk, "tests_from": pilot.pk, "fewest": 1, "every_days": 0,
+        "year_dollars": "500.00",
+    }  # fmt: skip
+    assert researcher.put(place, chosen).json()["year_dollars"] == "500.00"
+    assert researcher.get(place).json()["campaign_dollars"] == "100.00"
+    for wrong in ({"is_on": True}, chosen | {"template": 10**6}, chosen | {"fewest": 0}, chosen | {"year_dollars": -1}):
+        assert researcher.put(place, wrong).status_code in (400, 404, 409)
+    upkeep_jobs.keep_up()
+    [round] = researcher.get(f"{place}rounds/").json()["results"]
+    assert (round["state"], round["challengers"], round["spent"]) == ("proposed", 1, None)
+    for program in (Program(olga), Program(rita, "read", "write")):  # who may not spend, or with what may not
+        assert program.post(f"{place}rounds/1/approve/", {"reason": "Yes"}).status_code == 403
+    assert Program(paul).get(f"{place}rounds/").status_code == 404
+    approved = researcher.post(f"{place}rounds/1/approve/", {"reason": "Yes"}, idempotency_key="round 1")
+    assert (approved.json()["state"], approved.json()["decided_by"]) == ("approved", "rita")
+    again = researcher.post(f"{place}rounds/1/approve/", {"reason": "Yes"}, idempotency_key="round 1")
+    assert again.json() == approved.json()
+    refused = researcher.post(f"{place}rounds/1/go-on/", {"reason": "They come"})
+    assert refused.status_code == 409 and "does not wait for workers who qualify" in refused.text
+    upkeep_rounds.obstacle_note(
+        round=UpkeepRound.objects.get(), why="Nobody qualifies.", at=timezone.now(), nobody_qualifies=True
+    )
+    going_on = researcher.post(f"{place}rounds/1/go-on/", {"reason": "They come"}).json()
+    assert going_on["although_nobody_qualifies"] and going_on["reason"].endswith("They come")
+    assert researcher.post(f"{place}rounds/1/end/", {"reason": "Later"}).json()["state"] == "declined"
+    assert researcher.post(f"{place}rounds/1/approve/", {"reason": "Yes"}).status_code == 409
+    assert researcher.post(f"{place}rounds/2/end/", {"reason": "None"}).status_code == 404
+    assert UpkeepRound.objects.count() == 1
+    shown = researcher.get(f"boards/{board.slug}/versions/").json()
+    assert [row["number"] for row in shown] == [1] and shown[0]["why"] == "The start."
+
+
+def test_participants_and_strangers_organize_nothing(board: Board, waiting: Submission, paul: User) -> None:
+    team = Team.objects.get()
+    at, of_board = f"board-submissions/{waiting.public_id}", f"boards/{board.slug}"
+    before = json.dumps([Decision.objects.count(), board.policies.count(), board.keys.count(), board.seasons.count()])
+    for user in (paul, factories.user("mallory")):
+        program = Program(user)
+        for answer in (
+            program.patch(f"{of_board}/settings/", {"name": "Mine"}),
+            program.post(f"{of_board}/policies/", {"why": "x", "quota_runs": 99}),
+            program.upload(f"{of_board}/seasons/", name="Mine", **files()),
+            program.post(f"{of_board}/seasons/1/close/"),
+            program.post(f"{of_board}/keys/"),
+            program.get(f"{of_board}/upkeep/"),
+            program.put(f"{of_board}/upkeep/", {"is_on": False}),
+            program.post(f"{of_board}/teams/{team.public_id}/confirm/", {"reason": "I am"}),
+            program.post(f"{of_board}/teams/{team.public_id}/exempt/", {"reason": "More", "runs": 9}),
+            program.post(f"{at}/decisions/", {"kind": "publish", "reason": "Mine"}),
+        ):
+            assert answer.status_code in (403, 404), answer.text
+    assert before == json.dumps(
+        [Decision.objects.count(), board.policies.count(), board.keys.count(), board.seasons.count()]
+    )
+    stranger = Program(User.objects.get(username="mallory"))
+    for what in ("", "decisions/", "messages/", "openings/", "metadata-requests/"):
+        assert stranger.get(f"{at}/{what}").status_code == 404
+    assert stranger.post(f"{at}/messages/", {"text": "Hello"}).status_code == 404
+
+
+def test_spot_checks_are_listed_and_made(board: Board, olga: User, paul: User, waiting: Submission) -> None:
+    team = waiting.team
+    assert team is not None
+    Submission.objects.update(state="published", published_at=timezone.now())
+    assert jobs.draw_spot_checks() == "drawn: 1"
+    program = Program(olga)
+    (check,) = program.get(f"boards/{board.slug}/spot-checks/").json()["results"]
+    assert (check["submission"], check["done_by"], check["note"]) == (waiting.public_id, None, "")
+    address = f"boards/{board.slug}/spot-checks/{check['id']}/"
+    assert program.post(address, {"note": " "}).status_code == 400
+    assert Program(paul).post(address, {"note": "Fine."}).status_code == 404
+    done = program.post(address, {"note": "The run fits its paper."})
+    assert done.status_code == 200 and done.json()["done_by"] == "olga"
+    assert program.post(address, {"note": "Again."}).status_code == 409
+    assert program.post(f"boards/{board.slug}/spot-checks/99999/", {"note": "Fine."}).status_code == 404
+    changed = program.patch(f"boards/{board.slug}/settings/", {"spot_checks": 0})
+    assert changed.json()["spot_checks"] == 0
+    assert program.patch(f"boards/{board.slug}/settings/", {"spot_checks": 51}).status_code == 400

@@ -1,0 +1,308 @@
+"""Rounds: pools too deep for a tournament, judged a few partners at a time."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluation.cli.main import main
+from evaluation.errors import UnknownPassage
+from evaluation.files.preferences import Preference, read_pairs
+from evaluation.judging.rounds import (
+    DESIGNS,
+    Request,
+    Settings,
+    Status,
+    count_full_pairs,
+    draw,
+    estimate_pairs,
+    replay,
+    replay_all,
+)
+from evaluation.judging.tournament import Judged, Tied, best_known
+
+SIZES = st.integers(0, 40)
+SETTINGS = st.builds(Settings, st.integers(1, 8), st.integers(1, 10), st.integers(0, 3))
+Judge = Callable[[str, str], Preference]
+
+
+def members(size: int) -> list[str]:
+    return [f"p{number}" for number in range(size)]
+
+
+def beats(better: str, worse: str) -> Preference:
+    return Preference("q", better, worse, better)
+
+
+def tied(a: str, b: str) -> Preference:
+    return Preference("q", a, b, None)
+
+
+def judge_by(order: Iterable[str], error: float = 0, ties: float = 0, seed: int = 0) -> Judge:
+    """Prefers what comes earlier in the order, and is wrong, or undecided, now and then."""
+    place = {passage: at for at, passage in enumerate(order)}
+    chance = random.Random(seed)
+
+    def judge(a: str, b: str) -> Preference:
+        if chance.random() < ties:
+            return tied(a, b)
+        better, worse = (a, b) if place[a] < place[b] else (b, a)
+        return beats(worse, better) if chance.random() < error else beats(better, worse)
+
+    return judge
+
+
+def play(
+    pool: list[str], judge: Judge, settings: Settings, query: str = "q"
+) -> tuple[list[list[Preference]], list[Status]]:
+    """All rounds: the judgments of each, and where they stood before it, and at the end."""
+    rounds: list[list[Preference]] = []
+    stood = []
+    while True:
+        stood.append(replay(query, pool, [one for played in rounds for one in played], settings))
+        if stood[-1].is_done:
+            return rounds, stood
+        rounds.append([judge(a, b) for a, b in stood[-1].requests])
+        assert len(rounds) <= 60
+
+
+def pairs_of(requests: Iterable[Request]) -> set[frozenset[str]]:
+    return {frozenset(pair) for pair in requests}
+
+
+# --- drawing
+
+
+@given(st.integers(2, 40), st.integers(1, 9), st.integers(0, 5))
+def test_all_have_equally_many_partners_and_stand_on_both_sides(size: int, partners: int, seed: int) -> None:
+    drawn = draw("q", 1, members(size), partners, seed)
+    assert len(pairs_of(drawn)) == len(drawn)
+    met = Counter(passage for pair in drawn for passage in pair)
+    wanted = min(partners, size - 1)
+    assert len(met) == size and min(met.values()) == wanted
+    assert sum(met.values()) - size * wanted == size * wanted % 2
+    left = Counter(a for a, _ in drawn)
+    assert all(abs(2 * left[passage] - met[passage]) <= 2 for passage in met)
+
+
+def test_partners_follow_from_seed_query_round_and_passages_alone() -> None:
+    pool = members(20)
+    first = draw("q", 1, pool, 5, 0)
+    assert first == draw("q", 1, pool[::-1], 5, 0)
+    others = (
+        draw("q", 1, pool, 5, 1),
+        draw("r", 1, pool, 5, 0),
+        draw("q", 2, pool, 5, 0),
+        draw("q", 1, pool[1:], 5, 0),
+    )
+    assert all(pairs_of(first) != pairs_of(other) for other in others)
+
+
+# --- rounds
+
+
+@given(SIZES, SETTINGS, st.integers(0, 9))
+def test_who_is_best_for_all_wins_for_much_fewer_pairs(size: int, settings: Settings, seed: int) -> None:
+    pool = members(size)
+    order = random.Random(seed).sample(pool, size)
+    rounds, stood = play(pool, judge_by(order), settings)
+    last = stood[-1]
+    assert last.winners == frozenset(order[:1])
+    asked = [pair for before in stood for pair in before.requests]
+    assert len(pairs_of(asked)) == len(asked) == last.asked <= count_full_pairs(size)  # nothing is asked twice
+    assert all(earlier >= later for earlier, later in zip(last.sizes, last.sizes[1:], strict=False))
+    if settings.is_full(size):
+        assert last.asked == count_full_pairs(size) and len(rounds) == (size > 1)
+
+
+@given(SIZES, SETTINGS, st.floats(0, 0.5), st.floats(0, 1), st.integers(0, 9))
+def test_rounds_end_whatever_is_judged(size: int, settings: Settings, error: float, ties: float, seed: int) -> None:
+    pool = members(size)
+    rounds, stood = play(pool, judge_by(pool, error, ties, seed), settings)
+    last = stood[-1]
+    assert last.winners <= frozenset(last.playing) and bool(last.winners) == bool(pool)
+    judgments = [one for played in rounds for one in played]
+    if last.is_final:
+        left = frozenset(last.playing)
+        outcomes = [
+            Tied(one.a, one.b)
+            if one.preferred is None
+            else Judged(one.preferred, ({one.a, one.b} - {one.preferred}).pop())
+            for one in judgments
+            if left.issuperset((one.a, one.b))
+        ]
+        assert last.winners == best_known(left, outcomes)
+
+
+@given(st.integers(10, 30), st.floats(0, 0.5), st.floats(0, 0.5), st.integers(0, 9))
+def test_the_order_of_judgments_does_not_matter_while_no_pair_repeats(
+    size: int, error: float, ties: float, seed: int
+) -> None:
+    settings, pool = Settings(3, 4, seed), members(size)
+    rounds, stood = play(pool, judge_by(pool, error, ties, seed), settings)
+    judgments = [one for played in rounds for one in played]
+    random.Random(seed).shuffle(judgments)
+    assert replay("q", pool[::-1], judgments, settings) == stood[-1]
+
+
+@given(st.integers(10, 30), st.integers(0, 9), st.integers(1, 99))
+def test_late_and_doubled_work_opens_no_closed_round(size: int, seed: int, more: int) -> None:
+    settings, pool = Settings(3, 4, seed), members(size)
+    rounds, stood = play(pool, judge_by(pool, 0.2, 0.2, seed), settings)
+    chance = random.Random(more)
+    for at, before in enumerate(stood):
+        judgments = [one for played in rounds[:at] for one in played]
+        closed = pairs_of(pair for earlier in stood[:at] for pair in earlier.requests)
+        late: list[Preference] = []
+        for pair in sorted(sorted(pair) for pair in closed):
+            late += [beats(*chance.sample(pair, 2)) for _ in range(chance.randrange(3))]
+        after = replay("q", pool, judgments + late, settings)
+        assert (after.playing, after.requests, after.sizes) == (before.playing, before.requests, before.sizes)
+
+
+def test_everybody_equal_goes_to_the_final_and_says_so() -> None:
+    pool = members(20)
+    _, stood = play(pool, tied, Settings(3, 4))
+    last = stood[-1]
+    assert last.winners == frozenset(pool) and last.sizes == (20, 20)
+    assert last.is_final and last.unsettled and last.asked == count_full_pairs(20)
+
+
+def test_several_judgments_of_a_pair_share_its_weight() -> None:
+    pool, settings = members(6), Settings(2, 2)
+    requests = replay("q", pool, [], settings).requests
+    one = requests[0][0]
+    first, second = (pair[0] if pair[1] == one else pair[1] for pair in requests if one in pair)
+    others = [tied(*pair) for pair in requests if one not in pair]
+    # It beats one partner, and loses to the other in two judgments of three: it stays, and so does the other.
+    lost = [beats(one, second), beats(second, one), beats(second, one)]
+    for order in ([beats(one, first), *lost, *others], [*lost, *others, beats(one, first)]):
+        after = replay("q", pool, order, settings)
+        assert after.playing == tuple(sorted((one, second))) and after.sizes == (6, 2)
+        assert after.winners == {second}  # their final has the three judgments
+    # Having lost to both it is out, however often the rest is judged.
+    after = replay("q", pool, [beats(first, one), *lost, *others, *others], settings)
+    assert one not in after.playing
+
+
+def test_what_was_judged_without_being_asked_for_is_not_asked_for_again() -> None:
+    pool, settings = members(30), Settings()
+    requests = replay("q", pool, [], settings).requests
+    given = [beats(*pair) for pair in requests[:40]]
+    assert replay("q", pool, given, settings).requests == requests[40:]
+    everything = [beats(a, b) for at, a in enumerate(pool) for b in pool[at + 1 :]]
+    done = replay("q", pool, everything, settings)
+    assert done.is_done and done.winners == {"p0"} and done.asked < len(everything) / 2
+
+
+def test_judgments_of_strangers_are_refused() -> None:
+    for pool in ([], ["a"], ["a", "b"]):
+        with pytest.raises(UnknownPassage, match="x"):
+            replay("q", pool, [beats("a" if pool else "x", "x")], Settings())
+    with pytest.raises(UnknownPassage):
+        replay_all({"q": ["a", "b"]}, [Preference("r", "a", "b", "a")], Settings())
+    for wrong in ({"partners": 0}, {"finalists": 0}, {"seed": -1}):
+        with pytest.raises(ValueError, match="from 1 on"):
+            Settings(**wrong)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_the_expected_pairs_are_about_those_that_are_asked(design: str) -> None:
+    settings = DESIGNS[design]
+    for size in (2, 9, 15, 16, 30, 100):
+        pool = members(size)
+        asked = []
+        for seed in range(30):
+            order = random.Random(seed).sample(pool, size)
+            asked.append(play(pool, judge_by(order, 0.1), settings, f"q{seed}")[1][-1].asked)
+        expected, rounds = estimate_pairs(size, settings)
+        assert expected == pytest.approx(sum(asked) / 30, rel=0.07)
+        assert (expected == count_full_pairs(size)) == settings.is_full(size) and rounds <= 5
+
+
+# --- the command
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A pool of 24, one of three, one of two and one of one."""
+    monkeypatch.chdir(tmp_path)
+    pools = {"q1": members(24), "q2": ["a", "b", "c"], "q3": ["x", "y"], "q4": ["z"]}
+    Path("members.txt").write_text("".join(f"{query} {one}\n" for query, pool in pools.items() for one in pool))
+    Path("judgments.txt").write_text("")
+    return tmp_path
+
+
+def step(capsys: pytest.CaptureFixture[str], name: str, *options: str) -> tuple[str, dict[str, int]]:
+    """What it prints, and what it tells."""
+    given = ("--pools", "members.txt", "--judgments", "judgments.txt", "--json", *options)
+    assert main(["rounds", name, *given]) == 0
+    said = capsys.readouterr()
+    return said.out, json.loads(said.err)
+
+
+def test_round_after_round_ends_with_qrels(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = 0
+    for number in range(1, 10):
+        requests, told = step(capsys, "next", "--seed", "1")
+        lines = requests.splitlines()
+        asked += len(lines)
+        assert told["requests"] == len(lines) and told["asked"] == asked and told["open"] + told["done"] == 4
+        if not lines:
+            break
+        assert told["round"] == number
+        assert step(capsys, "next", "--seed", "1")[0] == requests
+        Path("requests.txt").write_text(requests)
+        with Path("judgments.txt").open("a") as judgments:
+            for query, a, b in read_pairs("requests.txt"):
+                best = "=" if query == "q3" else min(a, b, key=lambda one: (len(one), one))
+                judgments.write(f"{query} {a} {b} {best}\n")
+    assert (told["open"], told["done"]) == (0, 4) and asked < count_full_pairs(24) / 2
+    qrels, told = step(capsys, "result", "--seed", "1")
+    assert qrels == "q1 0 p0 1\nq2 0 a 1\nq3 0 x 1\nq3 0 y 1\nq4 0 z 1\n"
+    assert told["requests"] == 0
+
+
+def test_open_pools_have_no_line_and_the_rest_is_told_in_words(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("judgments.txt").write_text("q2 a b a\nq3 y x x\n")
+    assert main(["rounds", "result", "--pools", "members.txt", "--judgments", "judgments.txt"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "q3 0 x 1\nq4 0 z 1\n"
+    assert said.err == "2 of 4 pools done, with 88 pairs asked. Round 1: 86 pairs of 2 pools to judge.\n"
+
+
+def test_both_bills_are_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rounds", "bill", "--pools", "members.txt"]) == 0
+    assert capsys.readouterr().out.startswith("A tournament of each of 4 pools: 280 pairs.\nRounds: about ")
+    assert main(["rounds", "bill", "--pools", "members.txt", "--partners", "5", "--json"]) == 0
+    bill = json.loads(capsys.readouterr().out)
+    assert bill["pools"] == 4 and bill["full"] == 280 > 2 * bill["expected"] and bill["rounds"] == 3
+
+
+@pytest.mark.parametrize(
+    ("members_text", "judged", "message"),
+    [
+        ("q1 a b\n", "", "members.txt, line 1: 3 columns where pools have 2 (query passage)."),
+        ("q1 a\nq1 b\nq1 a\n", "", "members.txt, line 3: passage a is in the pool of query q1 already."),
+        ("q1 a\nq1 b\n", "q1 a c c\n", "judgments.txt, line 1: passage c is not in the pool that members.txt has"),
+        ("q1 a\nq1 b\n", "q2 a b a\n", "judgments.txt, line 1: query q2 is not in members.txt."),
+        ("q1 a\nq1 b\n", "q1 a b d\n", "judgments.txt, line 1: d is preferred, which is neither a nor b."),
+        ("", "", "members.txt, line 1: the file is empty."),
+    ],
+    ids=["columns", "twice", "a passage of no pool", "a query of no pool", "neither", "empty"],
+)
+def test_bad_files_are_told_with_their_lines(
+    folder: Path, capsys: pytest.CaptureFixture[str], members_text: str, judged: str, message: str
+) -> None:
+    Path("members.txt").write_text(members_text)
+    Path("judgments.txt").write_text(judged)
+    assert main(["rounds", "next", "--pools", "members.txt", "--judgments", "judgments.txt"]) == 1
+    said = capsys.readouterr()
+    assert said.out == "" and message in said.err

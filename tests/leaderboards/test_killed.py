@@ -1,0 +1,241 @@
+"""Processes that are killed (SIGKILL) while they send, evaluate or publish: what they did is done again, and once."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
+
+from core.models import User
+from leaderboards import evaluating, jobs, publishing, unnamed_files
+from leaderboards.models import Artifact, Board, Decision, Look, Release, Score, Submission, SubmissionEvent, Team
+from leaderboards.selectors import quota_of
+from pools.models import Collection
+from tests.conftest import REPOSITORY, database_url
+from tests.leaderboards import taking_part
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SETTINGS = "import django; django.setup(); from django.utils import timezone as clock; "
+
+
+@pytest.fixture
+def board(collection: Collection, olga: User) -> Board:
+    """A board that publishes by itself."""
+    now = timezone.now() - timedelta(minutes=1)
+    return taking_part.make(collection, olga, at=now, auto_publish=True)
+
+
+@pytest.fixture
+def team(board: Board, paul: User, olga: User) -> Team:
+    """Paul's team, confirmed."""
+    return taking_part.team(board, paul, confirmed_by=olga)
+
+
+def started(code: str) -> subprocess.Popen[bytes]:
+    """A process of the site's that runs some code, on this test's database and files."""
+    here = {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DEVELOPMENT": "1",
+        "DATABASE_URL": database_url(),
+        "MEDIA_ROOT": settings.MEDIA_ROOT,
+    }
+    return subprocess.Popen([sys.executable, "-c", SETTINGS + code], cwd=REPOSITORY, env=os.environ | here)
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    """Wait for something that happens in another process."""
+    ends = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < ends, what
+        time.sleep(0.02)
+
+
+def is_held_up(table: str) -> bool:
+    """Whether somebody waits for a lock on a table."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_locks WHERE relation = %s::regclass AND NOT granted", [table])
+        return cursor.fetchone() is not None
+
+
+@contextmanager
+def killed_at(table: str, code: str) -> Iterator[None]:
+    """Run code in another process, and kill that when it is about to write to a table."""
+    other = connection.copy()
+    other.set_autocommit(False)
+    worker = None
+    try:
+        with other.cursor() as cursor:
+            cursor.execute(f'LOCK TABLE "{table}" IN SHARE MODE')
+        worker = started(code)
+        until(lambda: is_held_up(table), f"the process writes to {table}")
+        worker.send_signal(signal.SIGKILL)
+        assert worker.wait() == -signal.SIGKILL
+        yield
+    finally:
+        other.rollback()
+        other.close()
+        if worker is not None and worker.poll() is None:
+            worker.kill()
+            worker.wait()
+    until(lambda: not is_held_up(table), "its connection ends")
+
+
+def evaluate_code(submission: Submission) -> str:
+    """What a worker does with a submission."""
+    return f"from leaderboards import jobs; jobs.evaluate({submission.pk})"
+
+
+def taken_again(submission: Submission) -> None:
+    """Nobody takes it while somebody may be at it; afterwards it is evaluated."""
+    now = timezone.now()
+    submission.refresh_from_db()
+    assert submission.state == "evaluating"
+    assert not evaluating.submission_evaluate(submission_id=submission.pk, at=now)
+    later = now + evaluating.GONE + timedelta(minutes=1)
+    until(lambda: evaluating.submission_evaluate(submission_id=submission.pk, at=later), "it is taken again")
+    submission.refresh_from_db()
+
+
+def assert_once(submission: Submission, tries: int) -> None:
+    """It is published, and everything about it is there once."""
+    submission.refresh_from_db()
+    board, team, policy = submission.board, submission.team, submission.policy
+    assert team is not None and policy is not None
+    assert (submission.state, submission.tries) == ("published", tries)
+    for model, count in ((Score, 2), (Artifact, 2), (Release, 1), (Look, 1), (Decision, 1)):
+        assert model._default_manager.filter(submission=submission).count() == count, model.__name__
+    states = SubmissionEvent.objects.filter(submission=submission).order_by("pk").values_list("state", flat=True)
+    assert list(states) == ["received", "evaluating", "checked", "waiting", "published"]
+    assert quota_of(team, board, policy, timezone.now()).used == 1
+    assert submission.openings.filter(what="package").count() == tries, "each opening is written down"
+
+
+def test_a_worker_that_is_killed_while_it_stores_scores_leaves_none(board: Board, team: Team, paul: User) -> None:
+    submission = taking_part.send(board, team, paul, at=timezone.now())
+    with killed_at("leaderboards_score", evaluate_code(submission)):
+        assert not Score.objects.exists() and not Artifact.objects.exists()
+    taken_again(submission)
+    assert_once(submission, tries=2)
+
+
+def test_a_worker_that_is_killed_while_it_publishes_publishes_once(board: Board, team: Team, paul: User) -> None:
+    submission = taking_part.send(board, team, paul, at=timezone.now())
+    with killed_at("leaderboards_look", evaluate_code(submission)):
+        submission.refresh_from_db()
+        assert submission.state == "waiting" and not Release.objects.exists()
+    until(lambda: evaluating.publish_waiting(at=timezone.now()), "the clock publishes it")
+    assert_once(submission, tries=1)
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    return [int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+def test_the_process_that_evaluates_is_killed_and_another_one_does_it(board: Board, team: Team, paul: User) -> None:
+    submission = taking_part.send(board, team, paul, at=timezone.now())
+    worker = started(evaluate_code(submission))
+    try:
+        until(lambda: children_of(worker.pid), "a process evaluates")
+        os.kill(children_of(worker.pid)[0], signal.SIGKILL)
+        assert worker.wait(timeout=120) == 0, "the worker goes on"
+    finally:
+        worker.kill()
+        worker.wait()
+    submission.refresh_from_db()
+    assert (submission.state, submission.tries) == ("received", 1) and submission.retry_at is not None
+    assert not Score.objects.exists() and not SubmissionEvent.objects.filter(state="failed").exists()
+    assert evaluating.submission_evaluate(submission_id=submission.pk, at=submission.retry_at)
+    assert_once(submission, tries=2)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+def test_a_worker_that_is_killed_while_a_process_evaluates_leaves_no_process(
+    board: Board, team: Team, paul: User
+) -> None:
+    submission = taking_part.send(board, team, paul, at=timezone.now())
+    worker = started(evaluate_code(submission))
+    until(lambda: children_of(worker.pid), "a process evaluates")
+    child = children_of(worker.pid)[0]
+    worker.kill()
+    worker.wait()
+    until(lambda: not Path(f"/proc/{child}").exists(), "what it started ends by itself")
+    taken_again(submission)
+    assert_once(submission, tries=2)
+
+
+def test_a_site_that_is_killed_while_a_run_arrives_takes_it_when_it_is_sent_again(
+    board: Board, team: Team, paul: User, tmp_path: Path
+) -> None:
+    now = timezone.now()
+    run_id = f"{now:%Y%m%d}-red"
+    package = tmp_path / "package"
+    package.write_bytes(taking_part.package(board, run_id))
+    code = (
+        "from pathlib import Path; from core.models import User; from leaderboards import submitting; "
+        "from leaderboards.models import Board, Team; "
+        f"submitting.submission_send(board=Board.objects.get(), team=Team.objects.get(), run_id={run_id!r}, "
+        f"package=Path({str(package)!r}).read_bytes(), policy_number=1, "
+        f"by=User.objects.get(pk={paul.pk}), at=clock.now())"
+    )
+    with killed_at("leaderboards_submissionevent", code):
+        assert not Submission.objects.exists()
+    [left] = unnamed_files.unnamed_files(at=now + timedelta(days=2)).names
+    sent = taking_part.send(board, team, paul, at=timezone.now(), sealed=package.read_bytes())
+    assert evaluating.submission_evaluate(submission_id=sent.pk, at=timezone.now())
+    assert_once(sent, tries=1)
+    assert jobs.delete_unnamed_files() == "deleted: 0" and default_storage.exists(left), "it may be at work still"
+    call_command("delete_unnamed_board_files", dry_run=True)
+    os.utime(default_storage.path(left), (0, 0))
+    call_command("delete_unnamed_board_files", dry_run=True)
+    assert default_storage.exists(left)
+    for name in ("old.sealed", "new.sealed"):
+        default_storage.save(f"boards/packages/{name}", ContentFile(b"x"))
+    os.utime(default_storage.path("boards/packages/old.sealed"), (0, 0))
+    assert jobs.delete_unnamed_files() == "deleted: 2"
+    assert not default_storage.exists(left) and default_storage.exists("boards/packages/new.sealed")
+    sent.refresh_from_db()
+    assert default_storage.exists(str(sent.package.name)) and all(
+        default_storage.exists(str(file.name)) for row in sent.artifacts.all() for file in (row.file, row.top)
+    )
+
+    # With another database, nothing goes.
+    for number in range(30):
+        old = default_storage.save(f"boards/artifacts/{number}/dev.sealed", ContentFile(b"x"))
+        os.utime(default_storage.path(old), (0, 0))
+    with pytest.raises(RuntimeError, match="is this their database"):
+        jobs.delete_unnamed_files()
+    with pytest.raises(CommandError, match="none is deleted"):
+        call_command("delete_unnamed_board_files")
+    assert default_storage.exists(old)
+
+
+def test_a_site_that_is_killed_while_an_organizer_publishes_publishes_once(
+    collection: Collection, paul: User, olga: User
+) -> None:
+    board = taking_part.make(collection, olga, at=timezone.now() - timedelta(minutes=1))
+    team = taking_part.team(board, paul, confirmed_by=olga)
+    submission = taking_part.evaluated(board, team, paul, at=timezone.now())
+    code = (
+        "from core.models import User; from leaderboards import publishing; "
+        "from leaderboards.models import Submission; "
+        f"publishing.submission_publish(submission=Submission.objects.get(pk={submission.pk}), reason='Fine', "
+        f"by=User.objects.get(pk={olga.pk}), at=clock.now())"
+    )
+    with killed_at("leaderboards_look", code):
+        assert not Release.objects.exists() and not Decision.objects.filter(submission=submission).exists()
+    publishing.submission_publish(submission=submission, reason="Fine", by=olga, at=timezone.now())
+    assert_once(submission, tries=1)

@@ -1,0 +1,178 @@
+"""How sure the order of a board is: what a check keeps, who sees it, and when it is due."""
+
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.models import User
+from leaderboards import jobs, order_checks
+from leaderboards.models import Board, OrderCheck, PolicyVersion, Score, Season, Submission
+from pools.models import Collection
+from tests.leaderboards.public_boards import NOW, entry, public_board
+from tests.leaderboards.test_pages import browser as log_in
+
+GOOD, FAIR, BAD = [1.0, 1.0, 1.0, 0.5] * 10, [1.0, 0.5, 1.0, 1.0] * 10, [0.0, 0.1, 0.0, 0.2] * 10
+
+
+def scored(board: Board, name: str, values: list[float], **fields: Any) -> Submission:
+    """An entry with the same scores of queries on dev and on eval."""
+    mean, parts = str(np.mean(values)), ("dev", "eval")
+    return entry(board, name, on=date(2026, 2, 5), dev=mean, eval=mean, per_query=values, parts=parts, **fields)
+
+
+def filled(board: Board) -> Season:
+    """Two entries that are as good as each other, one far below, one imported, and one withdrawn."""
+    scored(board, "good", GOOD)
+    scored(board, "fair", FAIR)
+    scored(board, "bad", BAD)
+    entry(board, "old", on=date(2026, 1, 5), dev="0.99", eval="0.99", origin="imported", package_sha256="")
+    scored(board, "gone", [1.0] * 40, state="withdrawn", withdrawn_at=NOW)
+    return Season.objects.select_related("board").get(board=board)
+
+
+@pytest.fixture
+def board(collection: Collection) -> Board:
+    """A board that shows every score."""
+    return public_board(collection, rule="plain")
+
+
+@pytest.fixture
+def season(board: Board) -> Season:
+    """Its season, with entries."""
+    return filled(board)
+
+
+def test_a_check_keeps_intervals_bands_and_places_and_the_same_day_gives_the_same(
+    board: Board, season: Season, olga: User
+) -> None:
+    dev, eval_ = order_checks.order_check(season=season, at=NOW)
+    assert (dev.queries, dev.draws, dev.seed, dev.part, eval_.part) == (40, 1000, 20261101, "dev", "eval")
+    names = dict(board.submissions.values_list("public_id", "run_id"))
+    lines = order_checks.lines_of(eval_)
+    assert [names[line.id].partition("-")[2] for line in lines] == ["good", "fair", "bad"]
+    assert [line.band for line in lines] == [1, 1, 2]
+    assert [(line.rank_low, line.rank_high) for line in lines] == [(1, 2), (1, 2), (3, 3)]
+    assert sum(line.first for line in lines) == pytest.approx(1) and lines[2].first == 0
+    assert 0.4 < lines[0].first < 0.6
+    assert lines[0].mean == pytest.approx(0.875)
+    assert lines[0].low is not None and lines[0].high is not None and lines[0].low < 0.875 < lines[0].high
+    again = order_checks.order_check(season=season, at=NOW + timedelta(hours=1), by=olga)[1]
+    assert again.entries == eval_.entries and again.made_by == olga
+    opened = board.submissions.get(run_id="20260205-good").openings.filter(what="per_query").order_by("pk")
+    assert [(row.by, row.job) for row in opened] == [(None, order_checks.JOB)] * 2 + [(olga, "")] * 2
+    assert not board.submissions.get(run_id="20260205-gone").openings.exists()
+
+
+def test_under_a_ladder_eval_is_for_organizers_who_do_not_take_part(
+    collection: Collection, olga: User, paul: User, client: Client
+) -> None:
+    board = public_board(collection)
+    season = filled(board)
+    _dev, eval_ = order_checks.order_check(season=season, at=NOW)
+    assert not eval_.is_public
+    page = client.get(reverse("boards:order", args=[board.slug])).text
+    assert "On the dev queries" in page and "On the eval queries" not in page and "hides how sure" in page
+    address = reverse("leaderboards:order", args=[board.slug])
+    for_organizers = log_in(olga).get(address).text
+    assert "Only organizers see it" in for_organizers and for_organizers.count("20260205-good") == 2
+    team = board.submissions.get(run_id="20260205-good").team
+    assert team is not None
+    team.members.create(user=olga, joined_at=NOW)
+    own = log_in(olga).get(address).text
+    assert "You take part" in own and "Only organizers see it" not in own and own.count("20260205-good") == 1
+    assert log_in(paul).get(address).status_code == 404
+
+
+def test_a_policy_that_shows_every_score_acts_forward(collection: Collection, client: Client) -> None:
+    board = public_board(collection)
+    season = filled(board)
+    order_checks.order_check(season=season, at=NOW - timedelta(days=2))
+    PolicyVersion.objects.create(
+        board=board, number=2, text="Be fair.", begins_at=NOW - timedelta(days=1), made_at=NOW - timedelta(days=1),
+        quota_runs=2, quota_days=30, embargo_months=9, promised_days=14, alike_threshold="0.95", release_rule="plain",
+    )  # fmt: skip
+    assert "On the eval queries" not in client.get(reverse("boards:order", args=[board.slug])).text
+    assert [one.part for one in order_checks.order_check(season=season, at=NOW)] == ["dev"], "old ones stay hidden"
+    scored(board, "new", GOOD)
+    scored(board, "newer", BAD)
+    _dev, eval_ = order_checks.order_check(season=season, at=NOW)
+    assert eval_.is_public and len(eval_.entries) == 2
+
+
+def test_an_organizer_who_sees_what_a_ladder_hides_is_written_down(collection: Collection, olga: User) -> None:
+    board = public_board(collection)
+    season = filled(board)
+    hidden = scored(board, "hidden", FAIR, gains=False, reference=board.submissions.get(run_id="20260205-good"))
+    order_checks.order_check(season=season, at=NOW)
+    log_in(olga).get(reverse("leaderboards:order", args=[board.slug]))
+    assert hidden.openings.get(what="scores").by == olga
+    assert not board.submissions.get(run_id="20260205-good").openings.filter(what="scores").exists()
+
+
+def test_where_every_score_is_shown_everybody_sees_the_order_and_how_it_was_before(
+    board: Board, client: Client
+) -> None:
+    address = reverse("boards:order", args=[board.slug])
+    assert "has not been checked yet" in client.get(address).text
+    season = filled(board)
+    order_checks.order_check(season=season, at=NOW - timedelta(days=31))
+    late = scored(board, "late", GOOD, embargo_until=date(2100, 1, 1), description="Secret")
+    order_checks.order_check(season=season, at=NOW)
+    page = client.get(address).text
+    assert "On the eval queries" in page and "2026-11-01" in page and "2026-10-01" in page
+    assert "Secret" not in page and late.run_id not in page and "Anonymous" in page
+    assert [one.entries for one in map(order_checks.summary, order_checks.checks_of(season, "eval", public=True))] == [
+        4,
+        3,
+    ]
+    assert client.get(address, {"season": "no such"}).status_code == 200
+
+
+def test_each_month_has_one_check_of_a_season_that_has_two_entries(season: Season, collection: Collection) -> None:
+    now = timezone.now()
+    empty = public_board(collection, slug="empty")
+    scored(empty, "alone", GOOD)
+    assert jobs.check_orders() == "checked: 1"
+    assert jobs.check_orders() == "checked: 0"
+    assert OrderCheck.objects.count() == 2
+    assert order_checks.seasons_due(at=now + timedelta(days=32)) == [season]
+    Season.objects.filter(pk=season.pk).update(closes_at=now - timedelta(days=1))
+    assert order_checks.seasons_due(at=now + timedelta(days=32)) == []
+
+
+def test_a_damaged_file_is_left_out_and_so_are_other_queries(
+    board: Board, season: Season, caplog: pytest.LogCaptureFixture
+) -> None:
+    scored(board, "short", [1.0] * 39)
+    score = Score.objects.get(submission__run_id="20260205-bad", part="dev")
+    with score.per_query.storage.open(score.per_query.name, "wb") as file:
+        file.write(b"not sealed")
+    dev, eval_ = order_checks.order_check(season=season, at=NOW)
+    assert (len(dev.entries), len(eval_.entries)) == (2, 3)
+    assert "were left out" in caplog.text and "39 queries, not 40" in caplog.text
+
+
+def test_a_check_is_asked_for_by_a_button_and_refused_where_it_makes_no_sense(
+    board: Board, season: Season, olga: User, collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, ...]] = []
+    monkeypatch.setattr(jobs.check_orders, "delay", lambda *keys: asked.append(keys))
+    client, address = log_in(olga), reverse("leaderboards:order", args=[board.slug])
+    assert client.post(address, {"season": season.pk}).status_code == 303
+    assert asked == [(season.pk, olga.pk)]
+    assert jobs.check_orders(*asked[0]) == "checked: 2"
+    again = client.post(address, {"season": season.pk})
+    assert again.status_code == 409 and "within the last ten minutes" in again.text and len(asked) == 1
+    monkeypatch.setattr(order_checks, "REST", timedelta(0))
+    assert client.post(address, {"season": season.pk}).status_code == 303
+    other = public_board(collection, slug="empty")
+    assert client.post(address, {"season": other.seasons.get().pk}).status_code == 404
+    assert client.post(address, {"season": "x"}).status_code == 400
+    few = client.post(reverse("leaderboards:order", args=["empty"]), {"season": other.seasons.get().pk})
+    assert few.status_code == 409 and "There are fewer yet" in few.text
+    assert len(asked) == 2

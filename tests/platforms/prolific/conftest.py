@@ -1,0 +1,36 @@
+"""A campaign at a double of Prolific, which is a process of its own with a database of its own."""
+
+import pytest
+
+from core.models import User
+from platforms.lab_accounts import lab_account_store
+from platforms.models import LabAccount, Publication
+from platforms.publishing import publication_publish, publication_write
+from pools.models import Campaign
+from tests.doubles.prolific import Double
+from tests.platforms.platforms import Clock, drain
+
+
+@pytest.fixture
+def account(campaign: Campaign, rita: User, prolific: Double, settings: object) -> LabAccount:
+    """The lab's account at the double, with $1,000."""
+    settings.PROLIFIC_API_URL, settings.PROLIFIC_APP_URL = f"{prolific.api}/", prolific.url  # type: ignore[attr-defined]
+    settings.DEVELOPMENT, settings.SITE_URL = True, "http://localhost:8000"  # type: ignore[attr-defined]
+    given = {"lab": campaign.lab, "platform": "prolific", "by": rita, "at": Clock()()}
+    lab_account_store(token=prolific.token, workspace_id="", **given)
+    return LabAccount.objects.get()
+
+
+@pytest.fixture
+def publication(campaign: Campaign, account: LabAccount) -> Publication:
+    """The terms on which a campaign of three HITs is to be published, at a high rate."""
+    return publication_write(campaign=campaign, platform="prolific", rate=1000)
+
+
+@pytest.fixture
+def published(publication: Publication) -> Publication:
+    """The same, published."""
+    clock = Clock()
+    publication_publish(publication=publication, at=clock(), typed_name=publication.campaign.name)
+    drain(publication, clock)
+    return publication

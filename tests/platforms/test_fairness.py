@@ -1,0 +1,41 @@
+"""Raising the pay of an hour at a platform without a minimum of its own."""
+
+from decimal import Decimal
+
+from django.utils import timezone
+
+from core.models import User
+from judgments import services as judgment_services
+from platforms.fairness import adjustment_of, adjustment_pay, hourly_at_first, least_hourly, pay_rate_check
+from platforms.ledger_comparison import comparison_make
+from platforms.models import Alarm, Payment, Publication, Submission
+from platforms.reviewing import publication_settle
+from platforms.syncing import publication_sync
+from tests.marketplace.server import Worker
+from tests.platforms.platforms import drain, work
+
+
+def test_an_adjustment_at_the_marketplace_is_a_bonus_that_its_worker_gets_once(
+    published: Publication, wanda: Worker, will: Worker, rita: User
+) -> None:
+    at = timezone.now()
+    assert pay_rate_check(publication=published, at=at).submissions == 0
+    for worker, number in ((wanda, 1), (will, 2), (wanda, 3)):
+        work(published, worker, number)
+    publication_sync(publication=published, at=timezone.now(), everything=True)
+    judgment_services.confirmed_check_all(at=timezone.now())
+    publication_settle(publication=published, at=timezone.now())
+    drain(published)
+    assert None not in Submission.objects.values_list("seconds_there", flat=True)
+    assert (least_hourly(published), hourly_at_first(published)) == (None, None)
+    Submission.objects.update(seconds_there=1800)
+    earned = published.campaign.reward * 2  # a base and a bonus are counted together
+    assert pay_rate_check(publication=published, at=at).lowest == earned and not Alarm.objects.exists()
+    raised = adjustment_of(published, earned + 2)
+    each = {"publication": published, "hourly": earned + 2, "seen": raised.digest, "by": rita, "at": at}
+    assert (raised.people, raised.amount) == (3, Decimal("3.00"))
+    assert [adjustment_pay(**each) for _click in range(2)] == [3, 0]  # type: ignore[arg-type]
+    drain(published)
+    assert list(Payment.objects.filter(purpose="adjustment").values_list("state", "amount")) == [("paid", 1)] * 3
+    assert comparison_make(publication=published, at=timezone.now()).agree
+    assert pay_rate_check(publication=published, at=at).lowest == earned + 2
