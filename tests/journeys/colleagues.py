@@ -43,6 +43,7 @@ class Colleague:
 
     def look(self) -> None:
         """The page that is open has nothing beyond its edge, and nothing that axe finds; and what `and_look` says."""
+        self.page.wait_for_load_state()  # a followed link may have only begun to arrive
         assert overflow(self.page) == 0, self.page.url
         if self.scripts:  # axe is one
             assert violations(self.page) == [], self.page.url

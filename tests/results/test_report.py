@@ -54,6 +54,11 @@ def stored_report(campaign: Campaign) -> bytes:
     return bytes(stored.file.read())
 
 
+@pytest.fixture(autouse=True)
+def figures_for_print() -> None:
+    """Here they are all drawn: what another test has drawn in this process must not be in a report."""
+
+
 @pytest.fixture
 def reported(judged: Campaign) -> Files:
     """The report's files, made once: the campaign is the same every time."""
