@@ -124,10 +124,17 @@ class Visitor:
         self._press(self.frame.locator("main a, main button", has_text=re.compile(rf"^\s*{re.escape(name)}\s*$")))
 
     def _press(self, what: Locator) -> None:
+        what.scroll_into_view_if_needed()
+        self._painted()
         if self.touch:
             what.tap()
         else:
             what.click()
+
+    def _painted(self) -> None:
+        """The browser drops what is pressed before it has painted."""
+        if self.scripts:
+            self.document.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def go_back(self) -> None:
         """The browser's own button, which goes back inside the frame first."""
@@ -142,8 +149,7 @@ class Visitor:
         """The side that is preferred at this position, once it is shown."""
         expect(self.frame.get_by_text(f"{position} of {total}", exact=True)).to_be_visible()
         a, b = self.frame.locator(".passage .text").all_inner_texts()
-        if self.scripts:  # the browser drops what is pressed before it has painted
-            self.document.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self._painted()
         return opinion(a, b)
 
     def judge(self, positions: Iterable[int], total: int = 13, opinion: Opinion = careful) -> None:

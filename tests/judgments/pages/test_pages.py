@@ -127,7 +127,7 @@ def make_thirteen(lab: Lab, tmp_path: Path) -> None:
 @pytest.fixture
 def work(thirteen: Campaign) -> Assignment:
     """A worker's assignment of thirteen items."""
-    return factories.take(factories.worker(thirteen, "Zoe"), thirteen)
+    return factories.take(factories.worker(thirteen, "nameofworker"), thirteen)
 
 
 @pytest.fixture
@@ -261,7 +261,7 @@ def test_the_cookie_of_a_place_brings_a_worker_back_and_makes_no_second_one(camp
 
 
 def test_a_forged_cookie_or_one_of_another_campaign_is_passed_over(campaign: Campaign, thirteen: Campaign) -> None:
-    elsewhere = links.home_token(factories.worker(thirteen, "Zoe"), thirteen)
+    elsewhere = links.home_token(factories.worker(thirteen, "nameofworker"), thirteen)
     for value in ("forged", elsewhere):
         browser = Client()
         browser.cookies[f"home-{campaign.pk}"] = value
@@ -625,7 +625,7 @@ def test_no_page_gives_away_where_passages_come_from_or_what_is_a_test(work: Ass
     assert sum(answer.status_code == 200 for answer in shown) > 25
     for answer in shown:
         html = answer.content.decode()
-        for secret in ("pidzq", "qidzq", "nameofrun", "nameofcollection", "nameofcampaign", "Zoe"):
+        for secret in ("pidzq", "qidzq", "nameofrun", "nameofcollection", "nameofcampaign", "nameofworker"):
             assert secret not in html
         told = re.sub(r"test question \d", "", html.lower())
         told = re.sub(r"the relevant passage of test \d|something else entirely, number \d", "", told)
