@@ -277,6 +277,7 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "results:status": R.SEE,
     "results:plan": R.SEE,
     "results:report": R.SEE,
+    "results:confidence_sets": R.SEE,
     "results:table": R.SEE,
     "results:file": R.SEE,
     "results:figure": R.SEE,

@@ -23,7 +23,7 @@ from typing import IO, Any
 from core.snapshot import one_moment
 from core.version import VERSION
 from evaluation.files.preferences import TIE, Preference
-from evaluation.judging.tournament import Derived
+from evaluation.judging.tournament import Derived, graded_levels
 from judgments import selectors as judgment_selectors
 from judgments.models import Judgment, Reuse
 from judgments.selectors import ReusedRow
@@ -70,6 +70,7 @@ NAMES = {
     "preference-qrels.tsv": "preference qrels (MS MARCO)",
     "preference-qrels.csv": "preference qrels (PyTerrier: qid, docno, label)",
     "original-and-preference-qrels.txt": "original and preference qrels together (TREC)",
+    "graded-preference-qrels.txt": "every passage of the pools with a grade: the winners' is the highest (TREC)",
     "preferences.txt": "every judgment that counts: query, a, b, preferred",
     "counted-preferences.txt": "the same as the tournament counts them: with what people decided on adjudicated pairs",
     "pairs.tsv": "every pair with its outcome",
@@ -278,6 +279,19 @@ def _merged(source: Source) -> Iterator[bytes]:
     for key in source.qrels:
         grades[key] = max(grades.get(key, 1), 1)
     return _lines(f"{query} 0 {pid} {grade}" for (query, pid), grade in grades.items())
+
+
+def _graded(source: Source) -> Iterator[bytes]:
+    """The levels of `graded_levels`, by every id of their texts, sorted."""
+    pools = judgment_selectors.pools_of(source.campaign)
+    grades = graded_levels(pools, source.counted, source.derived.qrels)
+    every = {
+        (query, other): grade
+        for (query, pid), grade in grades.items()
+        for other in (pid, *source.twins.get((query, pid), ()))
+        if source.may_leave(query, other)
+    }
+    return _lines(f"{query} 0 {pid} {grade}" for (query, pid), grade in sorted(every.items()))
 
 
 def _preferences(source: Source, preferences: Iterable[Preference]) -> Iterator[bytes]:
@@ -535,6 +549,7 @@ _MAKE: dict[str, Callable[[Source], Iterator[bytes]]] = {
     "preference-qrels.tsv": lambda source: _qrels(source, "\t"),
     "preference-qrels.csv": _labelled,
     "original-and-preference-qrels.txt": _merged,
+    "graded-preference-qrels.txt": _graded,
     "preferences.txt": lambda source: _preferences(source, source.preferences),
     "counted-preferences.txt": lambda source: _preferences(source, source.counted),
     "pairs.tsv": lambda source: _tsv(_of_pairs(source, PAIR_COLUMNS), _pair_records(source)),

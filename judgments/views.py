@@ -188,7 +188,7 @@ def _in_words(campaign: Campaign, name: str) -> object:
     if name == "fee_rate" and value is None:
         return _("what the platform charges")
     if name == "error_rate" and value is None:
-        return _("10 % are assumed")
+        return _("from repeated judgments, or else 30 % are assumed")
     if name in ("error_rate", "fee_rate", "redo_rate"):
         return _("%(percent)s %%") % {"percent": f"{float(value) * 100:g}"}
     return "–" if value in ("", None) else value

@@ -418,7 +418,7 @@ class Campaign(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal("0.5"))],
-        help_text=_("How often one judgment is wrong, where each pair is judged once. Empty: one in ten is assumed."),
+        help_text=_("How often one judgment is wrong. Empty: as repeated judgments say, or 0.3 if they are too few."),
     )
     compare_depth = models.PositiveSmallIntegerField(
         default=10, validators=[MinValueValidator(1), MaxValueValidator(100)]

@@ -11,17 +11,19 @@ import numpy as np
 from evaluation.files.artifact import Order
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Entry, Policy, Qrels
+from evaluation.judging.batch_tournaments import by_size
 from evaluation.judging.challengers import OUTCOMES
 from evaluation.judging.equal_texts import name_once, relevant_once
 from evaluation.judging.pooling import ChampionQrel, pool_sizes
 from evaluation.judging.tournament import Derived, Method, derive
 from evaluation.measures.named import Measure, Scorer, read_measures
-from evaluation.statistics.agreement import agreement
-from evaluation.statistics.certainty import certainty
+from evaluation.statistics.agreement import agreement, judging_error
+from evaluation.statistics.certainty import SURE, certainty, confidence_set
 from evaluation.statistics.champion import champion_outcomes
 from evaluation.statistics.consistency import TOP, intransitive_triples, order_agreement
 from evaluation.statistics.contributions import contributions
 from evaluation.statistics.correlation import kendall_tau
+from evaluation.statistics.fragility import fragilities
 from evaluation.statistics.leaderboards import (
     RunScore,
     agree_outside,
@@ -43,13 +45,9 @@ from results.inputs import FORMAT, Inputs
 from results.quality import Behaviour
 
 ALPHA = 0.05
-# An answer that stays in fewer resamples of the judgments is not sure.
-SURE = 0.9
 NAMED = 4  # pairs of runs
 # What the ranking that returns the original qrel first is called, last of the names.
 PERFECT = "perfect"
-# The share of wrong judgments, where none was observed.
-ASSUMED = 0.1
 _NOBODY = ""  # in its place while it is computed: no run has this name
 
 # Whether run and qrels differ, and what people preferred, in the order of the champion check's slices.
@@ -98,12 +96,15 @@ def compute(inputs: Inputs) -> Json:
     return plain
 
 
+_NO_CERTAINTY: Json = {
+    "error_rate": None, "error_source": None, "error_compared": None, "ranks": None, "stability": None,
+    "resampled": None,
+}  # fmt: skip
 _NO_SCORES: Json = {
     "leaderboard": [], "outside": None, "unreadable": [], "perfect": None, "queries_all": None,
     "tau_all": None, "tau": None, "tau_ap": None, "neighbours": [], "bonferroni": None, "pairings": None, "wins": None,
     "comparisons": None, "compare": None, "compare_original": None, "verdicts": None, "contributions": [],
-    "champion": None, "challengers": None,
-    "error_rate": None, "ranks": None, "stability": None, "resampled": None, "agreement": None,
+    "champion": None, "challengers": None, **_NO_CERTAINTY, "agreement": None,
     "order_agreement": [], "triples": None, "measures": None,
 }  # fmt: skip
 
@@ -435,23 +436,43 @@ def _certainty(
     """How certain ranks and best known answers are; only known for the tournament. What varies is what workers judged,
     on adjudicated pairs too: one person's decision says nothing of how sure people are.
 
-    Where each pair was judged once, judgments vary by a rate of error: the campaign's, or an assumed one.
+    Judgments vary by the campaign's error rate, or else by that which repeated judgments say, or by an assumed one.
     """
     if inputs.campaign.method != Campaign.Method.TOURNAMENT:
-        return {"error_rate": None, "ranks": None, "stability": None, "resampled": None}
+        return _NO_CERTAINTY
     entered = inputs.campaign.error_rate
-    rate = None if inputs.campaign.overlap > 1 else ASSUMED if entered is None else float(entered)
     judgments = [row for row in inputs.preferences if row.query not in inputs.waiting]
-    found = certainty(pools, judgments, board=board, error_rate=rate, seed=seed, counted=counted)
-    judged = Counter(row.query for row in judgments)
-    stability: list[Json] = [
-        {"qid": query, "best": sorted(shares), "share": min(shares.values())}
-        for query, shares in found.answers.items()
-        # A single judgment, drawn again, is always itself: that says nothing.
-        if judged[query] > (1 if rate is None else 0)
-    ]
+    error = judging_error(judgments, None if entered is None else float(entered))
+    is_imported = inputs.campaign.is_imported
+    found = certainty(
+        pools, judgments, board=board, error_rate=error.rate, seed=seed, counted=counted, allow_incomplete=is_imported
+    )
+    played = {query: pools[query] for query in found.answers}
+    groups = by_size(played, (row for row in counted if row.query in played))
+    fragile = {query: fragility for group in groups for query, fragility in fragilities(group).items()}
+    judged = {row.query for row in judgments}
+    stability: list[Json] = []
+    for query, shares in found.answers.items():
+        if query not in judged:
+            continue
+        chances = found.chances[query]
+        likely = confidence_set(chances)
+        stability.append(
+            {
+                "qid": query,
+                "best": sorted(shares),
+                "share": min(shares.values()),
+                "fragility": fragile[query].judgments,
+                "exact": fragile[query].exact,
+                "set": likely,
+                "also": sorted(twin for twin, own in inputs.stands_for.get(query, {}).items() if own in likely),
+                "passages": [{"passage": passage, "p": p} for passage, p in chances.items()],
+            }
+        )
     return {
-        "error_rate": rate,
+        "error_rate": error.rate,
+        "error_source": error.source,
+        "error_compared": error.compared,
         "ranks": [
             {
                 "run": ranks.run,
@@ -463,7 +484,12 @@ def _certainty(
             for ranks in sorted(found.runs, key=lambda ranks: runs.index(ranks.run))
         ],
         "stability": stability,
-        "resampled": {"answers": len(stability), "unsure": sum(answer["share"] < SURE for answer in stability)},
+        "resampled": {
+            "answers": len(stability),
+            "unsure": sum(answer["share"] < SURE for answer in stability),
+            "settled": sum(len(answer["set"]) == 1 for answer in stability),
+            "fragile": sum(answer["fragility"] == 1 for answer in stability),
+        },
     }
 
 

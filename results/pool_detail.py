@@ -13,6 +13,7 @@ from judgments.selectors import JudgmentRow
 from pools import selectors as pool_selectors
 from pools.models import Campaign, Pair, Passage, Pool, Qrel
 from results import selectors as result_selectors
+from results.selectors import PoolCertainty
 from tasks.models import Assignment
 
 
@@ -20,7 +21,8 @@ from tasks.models import Assignment
 class CandidateDetail:
     """A passage of a pool. `number` names it on the page; `grade` is that of its original qrel, None without one.
 
-    `runs` are those that put it first, as of the stored results. `twins` are other ids of the same text.
+    `runs` are those that put it first, and `chance` is its P(best), as of the stored results; None where these have
+    none. `likely`: it is in the confidence set. `twins` are other ids of the same text.
     """
 
     number: int
@@ -31,6 +33,8 @@ class CandidateDetail:
     grade: int | None
     runs: Sequence[str]
     twins: Sequence[str]
+    chance: float | None
+    likely: bool
 
 
 @dataclass(frozen=True)
@@ -103,8 +107,8 @@ class PoolDetail:
 
     `wins` says how often the first passage of two counts as preferred to the second, by their ids.
 
-    `rounds` are the tournament's, while there is a winner and that is the method. `certainty` is the share of draws of
-    the judgments in which the best known answers stay, as of the stored results.
+    `rounds` are the tournament's, while there is a winner and that is the method. `certainty` is how sure the best
+    known answers are, as of the stored results.
     """
 
     candidates: Sequence[CandidateDetail]
@@ -114,7 +118,7 @@ class PoolDetail:
     filled: int
     slots: int
     rounds: Sequence[Round]
-    certainty: float | None
+    certainty: PoolCertainty | None
 
     @property
     def best(self) -> list[CandidateDetail]:
@@ -168,6 +172,7 @@ def pool_detail(pool: Pool) -> PoolDetail:
         totals[winner] += count
         lost[loser] += count
     passages.sort(key=lambda passage: (passage.pid not in best, -totals[passage.pid], passage.pid))
+    certainty = result_selectors.certainty_of(pool, best)
     candidates = [
         CandidateDetail(
             number,
@@ -178,6 +183,8 @@ def pool_detail(pool: Pool) -> PoolDetail:
             grades.get(passage.pid),
             tops.get(passage.pid, ()),
             twins.get(passage.pid, ()),
+            certainty.chances.get(passage.pid) if certainty else None,
+            certainty is not None and passage.pid in certainty.likely,
         )
         for number, passage in enumerate(passages, start=1)
     ]
@@ -212,7 +219,7 @@ def pool_detail(pool: Pool) -> PoolDetail:
         filled=filled,
         slots=len(pairs) * campaign.overlap,
         rounds=_rounds(by_pid, wins) if settled else [],
-        certainty=result_selectors.certainty_of(pool, best),
+        certainty=certainty,
     )
 
 

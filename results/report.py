@@ -3,7 +3,7 @@
 index.html                              summary, figures, tables, settings: no outside resources, prints
 figures/*.svg, *.pdf, *.png             each figure
 tables/*.csv, *.tex                     each table
-data/*                                  the campaign's exports, and results.json
+data/*                                  the campaign's exports, confidence-sets.txt and results.json
 manifest.json                           what made it, and size and SHA-256 of every file
 """
 
@@ -36,6 +36,9 @@ ARCHIVE = "report.zip"
 DATA = "data"
 # Judged pairs that the page shows with their texts, drawn by the campaign's seed.
 EXAMPLES = 3
+# The confidence sets as TREC qrels of grade 1, by every id of their texts.
+SETS = f"{DATA}/confidence-sets.txt"
+_NAMED = ("best", "set", "also")  # lists of passages of an answer
 # Rows of a table on the page; all of them are in its CSV file.
 LONGEST = 200
 
@@ -88,7 +91,9 @@ def without(data: dict[str, Any], withheld: Collection[tuple[str, str]]) -> dict
     released = dict(data)
     if data["stability"]:
         released["stability"] = [
-            answer | {"best": [pid for pid in answer["best"] if (answer["qid"], pid) not in withheld]}
+            answer
+            | {name: [pid for pid in answer[name] if (answer["qid"], pid) not in withheld] for name in _NAMED}
+            | {"passages": [one for one in answer["passages"] if (answer["qid"], one["passage"]) not in withheld]}
             for answer in data["stability"]
         ]
     if data["challengers"]:
@@ -111,7 +116,7 @@ def is_about_something(data: dict[str, Any]) -> bool:
 
 
 def write_result_files(data: dict[str, Any], folder: Path) -> dict[str, Path]:
-    """Write every figure and every table into a folder. Returns their paths by name."""
+    """Write every figure, every table and the confidence sets into a folder. Returns their paths by name."""
     with translation.override("en"):
         drawn, shown_tables = figures.drawable(data), _tables_of(data)
         files = {}
@@ -121,7 +126,14 @@ def write_result_files(data: dict[str, Any], folder: Path) -> dict[str, Path]:
         for table_ in shown_tables:
             files[f"tables/{table_.name}.csv"] = as_csv(table_).encode()
             files[f"tables/{table_.name}.tex"] = as_tex(table_).encode()
+        if data["stability"] is not None:
+            files[SETS] = _sets(data["stability"]).encode()
         return {name: write_whole(folder / name, [content]) for name, content in files.items()}
+
+
+def _sets(answers: list[dict[str, Any]]) -> str:
+    rows = sorted((answer["qid"], pid) for answer in answers for pid in {*answer["set"], *answer["also"]})
+    return "".join(f"{query} 0 {pid} 1\n" for query, pid in rows)
 
 
 def write_archive(data: dict[str, Any], exported: list[Path], files: Mapping[str, Path], folder: Path) -> Path:
@@ -150,7 +162,10 @@ def write_report(
             ],
             "tables": [_shown_table(each) for each in _tables_of(data)],
             "examples": _examples(folder / DATA / "judged-pairs.jsonl", data["seed"]),
-            "exports": [(name, entry["what"]) for name, entry in about["files"].items()],
+            "exports": [
+                *((name, entry["what"]) for name, entry in about["files"].items()),
+                *([(Path(SETS).name, "every passage of the confidence sets (TREC)")] if SETS in files else []),
+            ],
         }
         index = render_to_string("results/report/index.html", page).encode()
     whole = {"index.html": write_whole(folder / "index.html", [index]), **files}

@@ -85,26 +85,45 @@ def tops_of(pool: Pool) -> dict[str, list[str]]:
     return tops
 
 
-def certainty_of(pool: Pool, best: Collection[str]) -> float | None:
-    """How often these best known answers of a pool stay when judgments are drawn again.
+class PoolCertainty(NamedTuple):
+    """How sure the best known answers of a pool are.
+
+    `share`: of the resamples in which they stay. `fragility`: the fewest judgments whose reversal changes them, None
+    where no reversal does; unless it is `exact`, one fewer might do. `likely`: the confidence set. `chances`: P(best)
+    of every passage, by id.
+    """
+
+    share: float
+    fragility: int | None
+    exact: bool
+    likely: list[str]
+    chances: dict[str, float]
+
+
+def certainty_of(pool: Pool, best: Collection[str]) -> PoolCertainty | None:
+    """How sure these best known answers of a pool are.
 
     None where that is not known: without results, or where those stored have other answers.
     """
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT answer->'best' = %s::jsonb, (answer->>'share')::float
+            SELECT answer
             FROM results_result result
               LEFT JOIN results_resultlist list ON list.result_id = result.id AND list.name = 'stability',
               jsonb_path_query(
                 COALESCE(list.rows, data->'stability'), '$[*] ? (@.qid == $qid)', jsonb_build_object('qid', %s::text)
               ) answer
-            WHERE campaign_id = %s AND data @> %s::jsonb
+            WHERE campaign_id = %s AND data @> %s::jsonb AND answer->'best' = %s::jsonb
             """,
-            [json.dumps(sorted(best)), pool.query.qid, pool.campaign_id, json.dumps({"version": FORMAT})],
+            [pool.query.qid, pool.campaign_id, json.dumps({"version": FORMAT}), json.dumps(sorted(best))],
         )
         row = cursor.fetchone()
-    return row[1] if row is not None and row[0] else None
+    if row is None:
+        return None
+    answer = row[0] if isinstance(row[0], dict) else json.loads(row[0])
+    chances = {one["passage"]: one["p"] for one in answer["passages"]}
+    return PoolCertainty(answer["share"], answer["fragility"], answer["exact"], answer["set"], chances)
 
 
 def pool_keys(campaign: Campaign, qids: list[str]) -> dict[str, int]:

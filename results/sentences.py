@@ -396,6 +396,20 @@ def _certainty(data: Data) -> Iterator[str]:
             "among the best in less than 90 %% of the resamples.",
             unsure,
         ) % {"count": f"{unsure:,}", "all": f"{answers:,}"}
+        settled, fragile = data["resampled"]["settled"], data["resampled"]["fragile"]
+        yield ngettext(
+            "One passage alone is the best known answer of %(count)s query of %(all)s with a probability of 90 %% or "
+            "more.",
+            "One passage alone is the best known answer of %(count)s queries of %(all)s with a probability of 90 %% or "
+            "more.",
+            settled,
+        ) % {"count": f"{settled:,}", "all": f"{answers:,}"}
+        if fragile:
+            yield ngettext(
+                "Reversing a single judgment would change the best known answers of %(count)s query.",
+                "Reversing a single judgment would change the best known answers of %(count)s queries.",
+                fragile,
+            ) % {"count": f"{fragile:,}"}
 
 
 def _verdicts(data: Data) -> Iterator[str]:
@@ -573,17 +587,21 @@ def _limits(data: Data) -> Iterator[str]:
             "The ranks of %(count)d runs depend on passages that only the run itself brought: %(named)s.",
             len(changed),
         ) % {"count": len(changed), "named": named + (", …" if len(changed) > MOST_NAMED else "")}
-    single = data["answered"] - data["resampled"]["answers"] if data["resampled"] is not None else 0
-    if single and data["error_rate"] is None:
-        yield ngettext(
-            "The answer to %(count)s query rests on one judgment or none, so resampling says nothing about it.",
-            "The answers to %(count)s queries rest on one judgment or none, so resampling says nothing about them.",
-            single,
-        ) % {"count": f"{single:,}"}
-    if data["error_rate"] is not None and data["judgments"]:
+    if data["error_source"] == "assumed" and data["judgments"]:
         yield _(
-            "Every pair was judged once, so it is not known how well people agree. How certain answers and ranks are "
+            "Too few pairs were judged several times to know how well people agree. How certain answers and ranks are "
             "is computed as if one judgment were wrong in %(share)s of the cases, independently of the others."
+        ) % {"share": percent(data["error_rate"])}
+    elif data["error_source"] == "repeated":
+        yield _(
+            "How certain answers and ranks are is computed as if one judgment were wrong in %(share)s of the cases, "
+            "independently of the others: that follows from how far people agree on pairs that were judged several "
+            "times."
+        ) % {"share": percent(data["error_rate"])}
+    elif data["error_source"] == "given":
+        yield _(
+            "How certain answers and ranks are is computed as if one judgment were wrong in %(share)s of the cases, "
+            "independently of the others, as the settings of the results say."
         ) % {"share": percent(data["error_rate"])}
     if data["quality"]["seconds_median"] is not None and data["quality"]["seconds_median"] < QUICK:
         yield _(

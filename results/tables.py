@@ -270,11 +270,20 @@ def _ranks(data: Data) -> Table:
 
 
 def _by_rate(data: Data) -> str:
-    if data["error_rate"] is None:
-        return ""
-    return " " + _(
-        "Each pair was judged once, so judgments vary by an error rate: each is wrong in %(share)s %% of the resamples."
-    ) % {"share": f"{100 * data['error_rate']:.3g}"}
+    """How the judgments vary, and how that is known."""
+    rate, compared = f"{100 * data['error_rate']:.3g}", f"{data['error_compared']:,}"
+    by_source = {
+        "given": _("Judgments vary by the error rate of the settings: each is wrong in %(share)s %% of the cases."),
+        "repeated": _(
+            "Judgments vary by an error rate: each is wrong in %(share)s %% of the cases, which follows from how far "
+            "people agree on pairs that were judged several times (%(compared)s comparisons)."
+        ),
+        "assumed": _(
+            "Judgments vary by an error rate: each is wrong in %(share)s %% of the cases, which is assumed, since the "
+            "judgments do not show how far people agree."
+        ),
+    }
+    return " " + by_source[data["error_source"]] % {"share": rate, "compared": compared}
 
 
 # --- runs against each other
@@ -746,19 +755,28 @@ def _stability(data: Data) -> Table:
         Column("query", _("Query"), "query"),
         Column("best", _("Best known answers"), "text"),
         Column("share", _("Stays"), "share"),
+        Column("fragility", _("Fragility"), "count"),
+        Column("size", _("Size of the set"), "count"),
+        Column("set", _("Confidence set"), "text"),
+        Column("exact", _("Fragility is exact"), "yes", folded=True),
+        Column("chances", _("P(best)"), "text", folded=True),
     ]
     least = sorted(data["stability"], key=lambda entry: (entry["share"], entry["qid"]))
-    rows = [[entry["qid"], ", ".join(entry["best"]), entry["share"]] for entry in least]
+    rows = [
+        [
+            entry["qid"], ", ".join(entry["best"]), entry["share"], entry["fragility"], len(entry["set"]),
+            ", ".join(entry["set"]), entry["exact"],
+            ", ".join(f"{one['passage']} {one['p']:.3f}" for one in entry["passages"]),
+        ]
+        for entry in least
+    ]  # fmt: skip
     about = _(
         "In what share of the resamples of the judgments each best known answer stays among the best; for "
-        "several answers, the lowest share. The least certain come first: if you judge any again, start with these."
-    )
-    if data["error_rate"] is None:
-        about += " " + _(
-            "Answers that rest on a single judgment are left out, because drawing it again from itself says nothing."
-        )
-    else:
-        about += _by_rate(data)
+        "several answers, the lowest share. Fragility is the fewest judgments whose reversal changes the best known "
+        "answers; it is empty where no reversal does. P(best) is the share of resamples in which a passage is the best "
+        "known answer, and the confidence set has the fewest passages whose P(best) adds up to 90%. The least certain "
+        "come first: if you judge any again, start with these."
+    ) + _by_rate(data)
     return Table("stability", _("How certain the best known answers are"), about, columns, rows)
 
 

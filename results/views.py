@@ -18,6 +18,7 @@ from kombu.exceptions import OperationalError
 from core.errors import NotYours
 from core.http import Request, see_other
 from core.lists import Listing
+from evaluation.statistics.agreement import ASSUMED
 from judgments import selectors as judgment_selectors
 from judgments.downloads import file_response
 from judgments.models import StoredFile
@@ -27,12 +28,11 @@ from pools.views import campaign_of
 from results import apart, figures, planning, tables
 from results import jobs as result_jobs
 from results import selectors as result_selectors
-from results.computing import ASSUMED
 from results.forms import SettingsForm
 from results.models import Result
 from results.pool_detail import pool_detail
 from results.presentation import Shown, cells, heads
-from results.report import ARCHIVE, is_about_something
+from results.report import ARCHIVE, SETS, is_about_something
 from results.sentences import findings, headline
 from results.tables import Table
 
@@ -265,6 +265,13 @@ def figure(request: Request, pk: int, name: str, form: str) -> FileResponse:
 def report(request: Request, pk: int) -> FileResponse:
     """The whole report in one archive."""
     return _result_file(request, pk, ARCHIVE)
+
+
+@login_required
+@require_GET
+def confidence_sets(request: Request, pk: int) -> FileResponse:
+    """The confidence sets of all queries as TREC qrels."""
+    return _result_file(request, pk, SETS)
 
 
 def _result_file(request: Request, pk: int, name: str) -> FileResponse:

@@ -236,7 +236,7 @@ NOT_PAGES = {
         "platforms:notifications",
         "platforms:account_notifications",
     ),
-    *("results:compute", "results:report", "results:file", "results:figure"),
+    *("results:compute", "results:report", "results:confidence_sets", "results:file", "results:figure"),
     *("judgments:machine_delete", "results:machines_file", "results:machine_file"),
     *("results:version_file", "results:version_scores_file"),
     "leaderboards:terms",
@@ -539,7 +539,13 @@ def make(count: int) -> World:
     )
 
     data = sample(16)
-    data["stability"] = [{"qid": f"q{n}", "best": [f"p{n}"], "share": n / count} for n in range(count)]
+    data["stability"] = [
+        {
+            "qid": f"q{n}", "best": [f"p{n}"], "share": n / count, "fragility": 1, "exact": True, "set": [f"p{n}"],
+            "also": [], "passages": [{"passage": f"p{n}", "p": 1.0}],
+        }
+        for n in range(count)
+    ]  # fmt: skip
     moment: dict[str, Any] = {"campaign": campaign, "revision": 0, "seconds": 1, "rests_until": at}
     parts = take_apart(data)
     result = Result.objects.create(**moment, software=SOFTWARE, computed_at=at, data=parts.data, figures={}, tops={})

@@ -32,15 +32,13 @@ from evaluation.files.preferences import Preference
 from evaluation.files.textfiles import counted
 from evaluation.judging.batch_tournaments import by_size
 from evaluation.judging.pooling import canonical
-from evaluation.statistics.agreement import error_rate, repeated_agreement
+from evaluation.statistics.agreement import ASSUMED, FEW, JudgingError, error_rate, judging_error, repeated_agreement
 from evaluation.statistics.certainty import SURE, Certainty, certainty, confidence_set
 from evaluation.statistics.fragility import Fragility, fragilities
 from evaluation.statistics.ranks import Board
 from evaluation.statistics.resampling import DRAWS
 
 REPEATED, OWN = "repeated", "own"
-FEW = 30  # comparisons of repeated judgments that say too little of the error rate
-ASSUMED = 0.3
 
 
 def add_certainty(commands: Any) -> None:
@@ -71,11 +69,12 @@ that a single one never varies. No judgment is ever left out.
 
 --json prints:
 
-  {{"draws", "seed", "error_rate", "level", "queries": [{{"query", "best": [...], "share", "fragility", "exact",
-   "set": [...], "passages": [{{"passage", "p"}}]}}],
+  {{"draws", "seed", "error_rate", "error_source", "level", "queries": [{{"query", "best": [...], "share",
+   "fragility", "exact", "set": [...], "passages": [{{"passage", "p"}}]}}],
    "runs": [{{"run", "mean", "interval": [low, high], "first_place", "middle_place", "last_place", "first"}}]}}
 
-`first` is the share of resamples in which the run is first. Passages are sorted by P(best).""",
+`error_source` is `given`, `repeated`, `assumed` or `own`. `first` is the share of resamples in which the run is first.
+Passages are sorted by P(best).""",
         [
             "python -m evaluation certainty --pools members.txt --judgments preferences.txt",
             "python -m evaluation certainty --error-rate 0.1 --judgments preferences.txt bm25.txt.gz dense.txt.gz",
@@ -111,7 +110,8 @@ that a single one never varies. No judgment is ever left out.
 
 def _certainty(options: argparse.Namespace) -> int:
     pools, preferences = read_pools(options.pools, options.preferences)
-    rate = _rate_of(preferences, options)
+    error = _error_of(preferences, options)
+    rate = None if error is None else error.rate
     runs = read_runs(options.files, options.k)
     if runs is None:
         return BAD
@@ -140,6 +140,7 @@ def _certainty(options: argparse.Namespace) -> int:
                 "draws": options.draws,
                 "seed": options.seed,
                 "error_rate": rate,
+                "error_source": OWN if error is None else error.source,
                 "level": options.level,
                 "queries": [
                     {
@@ -161,25 +162,31 @@ def _certainty(options: argparse.Namespace) -> int:
     return OK
 
 
-def _rate_of(preferences: list[Preference], options: argparse.Namespace) -> float | None:
+def _error_of(preferences: list[Preference], options: argparse.Namespace) -> JudgingError | None:
+    """None where each pair's judgments are drawn from its own."""
     if isinstance(options.error_rate, float):
-        return options.error_rate
-    repeated = repeated_agreement(preferences)
+        return judging_error(preferences, options.error_rate)
     if options.error_rate == OWN:
         times = Counter((row.query, *canonical(row.a, row.b)) for row in preferences)
         if once := sum(count == 1 for count in times.values()):
             tell(f"{once:,} of {counted(len(times), 'pair')} were judged once, and do not vary by their own.")
         return None
-    rate = None if repeated.raw is None else error_rate(repeated.raw)
-    if options.error_rate == REPEATED and rate is None:
-        reason = (
-            "no pair was judged twice" if repeated.raw is None else "repeated judgments agree less often than by chance"
-        )
-        raise BadInput(options.preferences, None, f"{reason}, so --error-rate needs a number.")
-    if rate is None or (options.error_rate is None and repeated.compared < FEW):
-        tell(f"Too few repeated judgments to take the error rate from them: it is assumed to be {ASSUMED}.")
-        return ASSUMED
-    return rate
+    if options.error_rate == REPEATED:
+        repeated = repeated_agreement(preferences)
+        rate = None if repeated.raw is None else error_rate(repeated.raw)
+        if rate is None:
+            reason = (
+                "no pair was judged twice"
+                if repeated.raw is None
+                else "repeated judgments agree less often than by chance"
+            )
+            raise BadInput(options.preferences, None, f"{reason}, so --error-rate needs a number.")
+        return JudgingError(rate, "repeated", repeated.compared)
+    error = judging_error(preferences)
+    if error.source == "assumed":
+        why = "Too few repeated judgments" if error.compared < FEW else "Repeated judgments agree too seldom"
+        tell(f"{why} to take the error rate from them: it is assumed to be {ASSUMED}.")
+    return error
 
 
 def _report(

@@ -77,6 +77,37 @@ def repeated_agreement(preferences: Iterable[Preference]) -> Agreement:
     return agreement(Vote(row.query, row.a, row.b, str(at), row.preferred) for at, row in enumerate(rows))
 
 
+Evidence = Literal["given", "repeated", "assumed"]
+FEW = 30  # comparisons of repeated judgments that say too little of the error rate
+ASSUMED = 0.3  # the error rate by which two people agree in 58% of the cases
+
+
+class JudgingError(NamedTuple):
+    """How often one judgment is wrong, 0 to 0.5, and how that is known.
+
+    `source`: somebody gave the rate; or it follows from how far repeated judgments agree, of which so many were
+    `compared`; or it is assumed.
+    """
+
+    rate: float
+    source: Evidence
+    compared: int
+
+
+def judging_error(preferences: Iterable[Preference], given: float | None = None) -> JudgingError:
+    """The rate that was given; else that by which two people would agree as often as repeated judgments do.
+
+    It is assumed where fewer than `FEW` repeated judgments can be compared, or they agree less often than by chance.
+    """
+    repeated = repeated_agreement(preferences)
+    if given is not None:
+        return JudgingError(given, "given", repeated.compared)
+    rate = error_rate(repeated.raw) if repeated.raw is not None and repeated.compared >= FEW else None
+    if rate is None:
+        return JudgingError(ASSUMED, "assumed", repeated.compared)
+    return JudgingError(rate, "repeated", repeated.compared)
+
+
 class SideBias(NamedTuple):
     """How often each side was preferred, the share of the left (None without any), and the exact binomial p, raw."""
 

@@ -14,7 +14,8 @@ from evaluation.judging.batch_tournaments import SizedPools, winners
 
 Integers = NDArray[np.int64]
 _MOST = 500_000  # ways of reversing that are tried for one pool
-_BATCH = 10_000
+_MOST_CELLS = 50_000_000  # of them, times the pairs of the pool: large pools try fewer ways
+_BATCH_CELLS = 2_000_000  # at once in memory
 
 
 class Fragility(NamedTuple):
@@ -42,6 +43,8 @@ class _Pool:
 
     def __init__(self, size: int, counts: Integers) -> None:
         self._size = size
+        self._most = min(_MOST, _MOST_CELLS // max(1, len(counts)))
+        self._batch = max(1, _BATCH_CELLS // max(1, len(counts)))
         pairs = list(combinations(range(size), 2))
         self._moves = [  # (number of the pair, halves that its first passage gains by a reversal, winner, loser)
             move for at, (a, b) in enumerate(pairs) for move in ((at, -2, a, b), (at, 2, b, a))
@@ -118,14 +121,14 @@ class _Pool:
             if changes:
                 return Fragility(count, True)
             tried += math.comb(sum(self._left), count)
-            if changes is None or tried > _MOST:
+            if changes is None or tried > self._most:
                 return Fragility(None, False)
         return Fragility(None, True)
 
     def _some_change(self, ways: Iterator[list[int]]) -> bool | None:
         """Whether one of these ways to make reversals changes the winners; None if there are too many to try."""
         tried = 0
-        while batch := [way for _, way in zip(range(_BATCH), ways, strict=False)]:
+        while batch := [way for _, way in zip(range(self._batch), ways, strict=False)]:
             halves = np.repeat(self._halves[:, None], len(batch), axis=1)
             for column, way in enumerate(batch):
                 for move in way:
@@ -135,7 +138,7 @@ class _Pool:
             if (won != self._best[:, None]).any():
                 return True
             tried += len(batch)
-            if tried >= _MOST:
+            if tried >= self._most:
                 return None
         return False
 

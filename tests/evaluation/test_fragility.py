@@ -83,7 +83,7 @@ def test_an_order_without_upsets_falls_with_the_judgment_of_its_first_two() -> N
 
 def test_too_many_ways_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fragility, "_MOST", 3)
-    monkeypatch.setattr(fragility, "_BATCH", 2)
+    monkeypatch.setattr(fragility, "_BATCH_CELLS", 2 * 28)
     # a beats everybody; among the others everybody wins as often as he loses.
     pool = "abcdefgh"
     ring = "bcdefgh"

@@ -49,6 +49,24 @@ def test_the_preference_qrels_are_the_tournaments_winners(judged: Campaign) -> N
     assert files["preference-qrels.tsv"].decode() == "q1\t0\tp1\t1\nq2\t0\tp4\t1\nq3\t0\tp7\t1\nq4\t0\tp9\t1\n"
 
 
+def test_graded_qrels_have_every_passage_of_the_pools_the_winners_on_top(judged: Campaign) -> None:
+    files = factories.exported(judged)
+    rows = [line.split() for line in files["graded-preference-qrels.txt"].decode().splitlines()]
+    best = {(row[0], row[2]) for row in map(str.split, files["preference-qrels.txt"].decode().splitlines())}
+    pools: dict[str, dict[str, int]] = {}
+    for query, _, passage, grade in rows:
+        pools.setdefault(query, {})[passage] = int(grade)
+    members = {pool.query.qid: {row.passage.pid for row in pool.candidates.all()} for pool in judged.pools.all()}
+    assert {query: {*own} for query, own in pools.items()} == members
+    for query, own in pools.items():
+        assert {passage for passage, grade in own.items() if grade == max(own.values())} == {
+            passage for of, passage in best if of == query
+        }
+        # The smaller id always wins, so grades fall along the ids.
+        assert [passage for passage, _ in sorted(own.items(), key=lambda row: -row[1])] == sorted(own)
+        assert sorted(own.values()) == list(range(1, len(own) + 1))
+
+
 def test_original_and_preference_qrels_stand_together_once_each(
     collection: object, alice: Worker, campaign: Campaign
 ) -> None:

@@ -20,7 +20,8 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
     after = dict(zip(names, (round(mean, 4) for mean in true), strict=True))
     original = sorted(names, key=lambda name: (-before[name], name))
     found: Json = {
-        "version": FORMAT, "error_rate": 0.1, "k": 10, "order": "score", "min_grade": 1,
+        "version": FORMAT, "error_rate": 0.1, "error_source": "given", "error_compared": 0,
+        "k": 10, "order": "score", "min_grade": 1,
         "overlap": 1, "seed": 1, "qrel_policy": "first",
         "outside": {
             "source": "Elsewhere, MRR@10",
@@ -70,8 +71,14 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
             }
             for place, name in enumerate(names, 1)
         ],
-        "stability": [{"qid": f"q{number}", "best": [f"p{number}"], "share": 0.97} for number in range(8)],
-        "resampled": {"answers": 8, "unsure": 0},
+        "stability": [
+            {
+                "qid": f"q{number}", "best": [f"p{number}"], "share": 0.97, "fragility": 1 + number, "exact": True,
+                "set": [f"p{number}"], "also": [], "passages": [{"passage": f"p{number}", "p": 1.0}],
+            }
+            for number in range(8)
+        ],
+        "resampled": {"answers": 8, "unsure": 0, "settled": 8, "fragile": 1},
         "apart": {},
         "agreement": {"pairs": 300, "raw": 0.8, "alpha": 0.6},
         "order_agreement": [

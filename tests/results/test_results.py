@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -217,7 +218,8 @@ def test_win_ratios_are_those_of_the_exported_files(demo: Campaign, printed: Run
 
 def test_places_and_best_known_answers_come_with_their_certainty(demo: Campaign, printed: Run) -> None:
     data = computed(demo)
-    assert data["error_rate"] == 0.1  # as every pair was judged once, and nothing is known of errors
+    # as every pair was judged once, and nothing is known of errors
+    assert (data["error_rate"], data["error_source"], data["error_compared"]) == (0.3, "assumed", 0)
     assert [one["run"] for one in data["ranks"]] == [row["run"] for row in data["leaderboard"]]
     assert sum(one["first"] for one in data["ranks"]) == pytest.approx(1)
     for one in data["ranks"]:
@@ -226,19 +228,50 @@ def test_places_and_best_known_answers_come_with_their_certainty(demo: Campaign,
     best = sorted(zip(qrels[::4], qrels[2::4], strict=True))
     answers = [(one["qid"], pid) for one in data["stability"] for pid in one["best"]]
     assert answers == best
-    assert all(0.3 < one["share"] < 1 for one in data["stability"])
+    assert all(0.05 < one["share"] < 1 for one in data["stability"])
     names = [row["run"] for row in data["leaderboard"]]
-    arguments = ["--preferences", "{files}/preferences.txt", "--error-rate", "0.1", "--seed", str(demo.seed)]
+    arguments = ["--preferences", "{files}/preferences.txt", "--seed", str(demo.seed)]
     found = printed(demo, "certainty", *arguments, runs=names)
     assert {one["qid"]: one["share"] for one in data["stability"]} == {
         one["query"]: one["share"] for one in found["queries"]
     }
+    assert (found["error_rate"], found["error_source"]) == (0.3, "assumed")
+    for ours, theirs in zip(data["stability"], found["queries"], strict=True):
+        for name in ("fragility", "exact", "set", "passages"):
+            assert ours[name] == theirs[name]
+    sizes = [len(one["set"]) for one in data["stability"]]
+    assert data["resampled"]["settled"] == sizes.count(1)
+    assert data["resampled"]["fragile"] == [one["fragility"] for one in data["stability"]].count(1) > 0
     assert [(one["low"], one["median"], one["high"], one["first"]) for one in data["ranks"]] == [
         (one["first_place"], one["middle_place"], one["last_place"], one["first"]) for one in found["runs"]
     ]
     Campaign.objects.update(method=Campaign.Method.MOST_WINS, revision=demo.revision + 1)
     demo.refresh_from_db()
     assert (computed(demo)["ranks"], computed(demo)["stability"]) == (None, None)
+
+
+def test_judgments_that_are_repeated_say_how_often_one_is_wrong(collection: Any, printed: Run) -> None:
+    campaign = factories.campaign(collection, "thrice", overlap=5, pairs_per_hit=7)
+    for name, side in zip(("One", "Two", "Three", "Four", "Five"), "aaaab", strict=True):
+        factories.do(factories.worker(campaign, name), campaign, prefer=side)
+    data = computed(campaign)
+    # Of the ten ways to take two of five judgments of each of 7 pairs, six agree.
+    rate = (1 - (2 * 0.6 - 1) ** 0.5) / 2
+    assert (data["error_rate"], data["error_source"]) == (pytest.approx(rate), "repeated")
+    assert data["error_compared"] == 70
+    found = printed(
+        campaign, "certainty", "--preferences", "{files}/preferences.txt", "--seed", str(campaign.seed), runs=[]
+    )
+    assert (found["error_rate"], found["error_source"]) == (data["error_rate"], "repeated")
+    assert {one["query"]: one["passages"] for one in found["queries"]} == {
+        one["qid"]: one["passages"] for one in data["stability"]
+    }
+    Campaign.objects.update(error_rate=Decimal("0.05"), revision=campaign.revision + 1)
+    campaign.refresh_from_db()
+    surer = computed(campaign)
+    assert (surer["error_rate"], surer["error_source"]) == (0.05, "given")
+    for one, before in zip(surer["stability"], data["stability"], strict=True):
+        assert one["share"] > before["share"]
 
 
 # --- in step, and once

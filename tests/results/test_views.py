@@ -244,7 +244,7 @@ def test_the_change_comes_first_then_the_leaderboard_and_then_sentences(research
         "The rank correlation of the two orders is 0.56 by Kendall's tau",
         "39 of 39 test pairs were passed (100 %).",
         "There are only 27 queries.",
-        "Every pair was judged once",
+        "Too few pairs were judged several times",
         "Neighbours",
         "Pairwise comparison of runs",
     ]
@@ -344,6 +344,27 @@ def test_the_least_certain_queries_come_first_and_lead_to_their_pages(researcher
     assert shown.rows[-1][2].text == f"{100 * max(one['share'] for one in stability):.1f} %"
     pool = demo.pools.get(query__qid=shown.rows[0][0].text)
     assert shown.rows[0][0].address == reverse("results:query", args=[demo.pk, pool.pk])
+
+
+def test_confidence_sets_are_on_the_page_in_the_file_and_as_qrels(researcher: Client, demo: Campaign) -> None:
+    stability = {one["qid"]: one for one in Result.objects.get(campaign=demo).data["stability"]}
+    files = researcher.get(address("file", demo, "stability", "csv")).getvalue().decode()
+    rows = list(csv.DictReader(io.StringIO(files)))
+    assert {row["query"]: row["set"].split(", ") for row in rows} == {qid: one["set"] for qid, one in stability.items()}
+    for row in rows:
+        own = stability[row["query"]]
+        assert (row["fragility"], row["exact"], row["size"]) == (str(own["fragility"]), "true", str(len(own["set"])))
+        assert row["chances"].split(", ")[0] == "{passage} {p:.3f}".format(**own["passages"][0])
+    qrels = researcher.get(reverse("results:confidence_sets", args=[demo.pk])).getvalue().decode().splitlines()
+    assert qrels == sorted(qrels)
+    for qid, one in stability.items():
+        assert {line.split()[2] for line in qrels if line.split()[0] == qid} == {*one["set"], *one["also"]}
+    assert researcher.get(reverse("results:confidence_sets", args=[demo.pk]))["Content-Disposition"].startswith(
+        "attach"
+    )
+    assert "Confidence sets as qrels" in text_of(researcher, address("results", demo))
+    archive = zipfile.ZipFile(io.BytesIO(researcher.get(reverse("results:report", args=[demo.pk])).getvalue()))
+    assert archive.read("data/confidence-sets.txt").decode().splitlines() == qrels
 
 
 def test_csv_has_every_row_with_full_precision(researcher: Client, demo: Campaign) -> None:
@@ -515,6 +536,10 @@ def test_a_query_says_why_it_came_out_as_it_did(researcher: Client, demo: Campai
     assert "Replayed with the judgments between these 3 only: 1 win is the most, for passage 1" in said
     assert "First in bm25-lead, char-ngrams, dirichlet, fusion, minilm." in said
     assert "the outcome stays the same in" in said
+    (own,) = [one for one in Result.objects.get(campaign=demo).data["stability"] if one["qid"] == "218836"]
+    assert f"has {len(own['set'])} passages. Reversing one judgment would be enough to change the outcome." in said
+    assert said.count("in the confidence set") == len(own["set"])
+    assert own["fragility"] == 1 and said.count("P(best)") == 4
 
 
 def test_a_query_says_no_certainty_of_answers_that_the_results_do_not_have(researcher: Client, demo: Campaign) -> None:
@@ -551,9 +576,9 @@ def test_the_settings_of_results_can_be_changed_and_have_them_computed_again(
     member: Client, judged: Campaign, client: Client
 ) -> None:
     where, before = address("settings", judged), Result.objects.get(campaign=judged).data
-    assert before["error_rate"] == 0.1
+    assert before["error_rate"] == 0.3
     assert before["compare"]["k"] == 10
-    assert "Leave it empty to assume 10%." in text_of(member, where)
+    assert "where there are too few of these, 30% are assumed." in text_of(member, where)
     usual = {"error_rate": "", "compare_depth": "10", "comparisons": "all", "rank_by": "esl-wsr"}
     for wrong in ({"error_rate": "51"}, {"compare_depth": "101"}, {"comparisons": "some"}, {"rank_by": "ap"}):
         assert member.post(where, usual | wrong).status_code == 400
@@ -567,6 +592,7 @@ def test_the_settings_of_results_can_be_changed_and_have_them_computed_again(
     refreshing.result_refresh(campaign=judged)
     after = Result.objects.get(campaign=judged).data
     assert after["error_rate"] == 0.343
+    assert "each is wrong in 34.3 % of the cases" in text_of(client, address("results", judged))
     assert (after["compare"]["k"], after["compare_original"]["k"], after["k"]) == (1, 1, 10)
     assert after["leaderboard"] == before["leaderboard"]
     least = [min(answer["share"] for answer in data["stability"]) for data in (after, before)]
