@@ -666,6 +666,9 @@ class Reason(serializers.Serializer[Any]):
         "judgments": 52,
         "left_share": 0.49,
         "median_seconds": 14.2,
+        "agreement": 0.81,
+        "correct_share": 0.88,
+        "unguessed_share": 0.74,
         "barred": False,
     }
 )
@@ -679,6 +682,11 @@ class WorkerShape(serializers.Serializer[Any]):
     judgments = serializers.IntegerField()
     left_share = serializers.FloatField(allow_null=True, help_text="How often the left side was preferred.")
     median_seconds = serializers.FloatField(allow_null=True, help_text="Of one comparison.")
+    agreement = serializers.FloatField(
+        allow_null=True, help_text="The share of others' judgments of the same pairs that are theirs."
+    )
+    correct_share = serializers.FloatField(allow_null=True, help_text="How often they are right, by Dawid–Skene.")
+    unguessed_share = serializers.FloatField(allow_null=True, help_text="Their judgments that are no guesses, by MACE.")
     barred = serializers.BooleanField()
 
 

@@ -129,6 +129,8 @@ WORKER_SORTS: dict[str, Sort] = {
     "side": F("seen_left_share"),
     "tests": F("seen_pass_share"),
     "agreement": F("seen_agreement"),
+    "correct": F("seen_correct_share"),
+    "unguessed": F("seen_unguessed_share"),
     "status": "barred_at",
 }
 

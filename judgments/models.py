@@ -357,6 +357,8 @@ class WorkerSummary(Summarized):
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="worker_summaries")
     worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="summaries")
+    correct_share = models.FloatField(null=True, help_text=_("How often they are right, by Dawid–Skene."))
+    unguessed_share = models.FloatField(null=True, help_text=_("Judgments that are no guesses, by MACE."))
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["worker", "campaign"], name="worker_summary_once")]

@@ -28,7 +28,8 @@ ASSIGNMENT_COLUMNS = (
     "taken",
     "ended",
 )
-WORKER_COLUMNS = ("worker", "barred", "assignments", "accepted", "excluded", *SEEN, "flags")
+MODELLED = ("correct_share", "unguessed_share")
+WORKER_COLUMNS = ("worker", "barred", "assignments", "accepted", "excluded", *SEEN, *MODELLED, "flags")
 
 
 def assignment_lines(campaign: Campaign, assignments: QuerySet[Assignment]) -> Iterator[str]:
@@ -53,7 +54,8 @@ def worker_lines(campaign: Campaign, workers: QuerySet[Worker]) -> Iterator[str]
         for row in judgment_selectors.worker_rows(campaign, batch):
             about = (pseudonym(campaign, row.worker.pk), "yes" if row.worker.barred_at else "no")
             counts = (row.assignments, row.accepted, row.excluded)
-            yield writer.writerow([*about, *counts, *_seen(row.seen), ", ".join(row.flags)])
+            modelled = [getattr(row.seen, name) for name in MODELLED]
+            yield writer.writerow([*about, *counts, *_seen(row.seen), *modelled, ", ".join(row.flags)])
 
 
 def _seen(summary: Summarized) -> list[object]:

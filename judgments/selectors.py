@@ -806,7 +806,16 @@ def workers_across_campaigns(user: User) -> QuerySet[Worker]:
     )
 
 
-SEEN = ("median_seconds", "left_share", "pairs", "pass_share", "compared", "agreement")
+SEEN = (
+    "median_seconds",
+    "left_share",
+    "pairs",
+    "pass_share",
+    "compared",
+    "agreement",
+    "correct_share",
+    "unguessed_share",
+)
 
 
 class WorkerRow(NamedTuple):

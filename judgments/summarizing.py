@@ -3,7 +3,7 @@
 A job counts a campaign's whole work at once, and stores it by assignment, by worker, by pair and for the campaign.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from time import perf_counter
 from typing import Any
@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from core.locks import alone
 from core.snapshot import one_moment
+from evaluation.statistics.reliability import Cast, reliabilities
 from judgments import selectors as judgment_selectors
 from judgments.models import AssignmentSummary, CampaignSummary, Disagreement, Judgment, Summarized, WorkerSummary
 from pools.models import Campaign
@@ -24,6 +25,7 @@ REST_FACTOR = 10
 BATCH = 2_000
 FIELDS = ("pairs", "median_seconds", "left_share", "tests", "passed", "compared", "agreed")
 SHARES = ("pass_share", "agreement")
+MODELLED = ("correct_share", "unguessed_share")
 # What others said on a pair is what was accepted on it, less the worker's own: nobody judges a pair twice.
 _COUNTED = f"""
 WITH newest AS MATERIALIZED ({judgment_selectors.NEWEST}), said AS (
@@ -40,6 +42,15 @@ SELECT assignment_id, worker_id, count(*) FILTER (WHERE NOT is_test),
   count(*) FILTER (WHERE is_test), count(*) FILTER (WHERE is_test AND prefers_a),
   coalesce(sum(others) FILTER (WHERE NOT is_test), 0)::int, coalesce(sum(same) FILTER (WHERE NOT is_test), 0)::int
 FROM judged GROUP BY GROUPING SETS ((assignment_id, worker_id), (worker_id), ())
+"""  # noqa: S608
+
+
+# The newest judgments of pairs that several workers judged, excluded work too: a model tells what it is worth.
+_SHARED = f"""
+SELECT pair_id, worker_id, prefers_a, is_left FROM (
+  SELECT newest.*, count(*) OVER (PARTITION BY pair_id) AS judged FROM ({judgment_selectors.NEWEST}) newest
+  WHERE verdict IN ('accepted', 'excluded') AND NOT is_test) shared
+WHERE judged > 1 ORDER BY pair_id, worker_id
 """  # noqa: S608
 
 
@@ -85,13 +96,20 @@ def campaign_summarize(*, campaign: Campaign) -> bool:
             with connection.cursor() as cursor:
                 cursor.execute(_COUNTED, {"campaign": campaign.pk, "workers": None})
                 rows = cursor.fetchall()
+                cursor.execute(_SHARED, {"campaign": campaign.pk, "workers": None})
+                shared = cursor.fetchall()
                 cursor.execute(_DISAGREEING, {"campaign": campaign.pk})
                 disagreeing = {pair: (for_a, for_b) for pair, for_a, for_b in cursor.fetchall()}
         whole = next(_values(row) for row in rows if row[0] is None and row[1] is None)
         with transaction.atomic():
             _store(AssignmentSummary, "assignment_id", {}, {row[0]: _values(row) for row in rows if row[0] is not None})
-            workers = {row[1]: _values(row) for row in rows if row[0] is None and row[1] is not None}
-            _store(WorkerSummary, "worker_id", {"campaign_id": campaign.pk}, workers)
+            modelled = _modelled(shared)
+            workers = {
+                row[1]: _values(row) | modelled.get(row[1], dict.fromkeys(MODELLED))
+                for row in rows
+                if row[0] is None and row[1] is not None
+            }
+            _store(WorkerSummary, "worker_id", {"campaign_id": campaign.pk}, workers, MODELLED)
             _store_disagreements(campaign, disagreeing)
             CampaignSummary.objects.update_or_create(
                 campaign=campaign,
@@ -114,6 +132,18 @@ def _values(row: Iterable[Any]) -> dict[str, Any]:
     return values
 
 
+def _modelled(shared: Iterable[tuple[int, int, bool, bool]]) -> dict[int, dict[str, Any]]:
+    """By worker, what the models say of those who judged a pair that others judged, too."""
+    cast = []
+    for pair, worker, prefers_a, is_left in shared:
+        left, right = "ab" if prefers_a == is_left else "ba"
+        cast.append(Cast(str(pair), left, right, str(worker), "a" if prefers_a else "b"))
+    return {
+        int(worker): {"correct_share": found.correct, "unguessed_share": found.unguessed}
+        for worker, found in reliabilities(cast).items()
+    }
+
+
 def _store_disagreements(campaign: Campaign, wanted: dict[int, tuple[int, int]]) -> None:
     """Write down what differs from what is stored."""
     rows = Disagreement.objects.filter(campaign=campaign).values_list("pair", "for_a", "for_b")
@@ -129,12 +159,19 @@ def _store_disagreements(campaign: Campaign, wanted: dict[int, tuple[int, int]])
     )
 
 
-def _store(model: type[Summarized], key: str, common: dict[str, Any], wanted: dict[int, dict[str, Any]]) -> None:
-    """Write down what differs from what is stored."""
+def _store(
+    model: type[Summarized],
+    key: str,
+    common: dict[str, Any],
+    wanted: dict[int, dict[str, Any]],
+    more: Sequence[str] = (),
+) -> None:
+    """Write down what differs from what is stored. `more`: which fields this model has beside those of all."""
+    fields = [*FIELDS, *SHARES, *more]
     stored = model._default_manager.filter(**{f"{key}__in": list(wanted)}, **common)
-    before = {row.pop(key): row for row in stored.values(key, *FIELDS, *SHARES)}
+    before = {row.pop(key): row for row in stored.values(key, *fields)}
     changed = [model(**{key: pk}, **common, **values) for pk, values in wanted.items() if before.get(pk) != values]
     unique = [key.removesuffix("_id"), *(name.removesuffix("_id") for name in common)]
     model._default_manager.bulk_create(
-        changed, batch_size=BATCH, update_conflicts=True, unique_fields=unique, update_fields=[*FIELDS, *SHARES]
+        changed, batch_size=BATCH, update_conflicts=True, unique_fields=unique, update_fields=fields
     )

@@ -113,6 +113,9 @@ def worker_shapes(campaign: Campaign, workers: list[Worker]) -> list[dict[str, A
             "judgments": row.seen.pairs + row.seen.tests,
             "left_share": row.seen.left_share,
             "median_seconds": row.seen.median_seconds,
+            "agreement": row.seen.agreement,
+            "correct_share": row.seen.correct_share,
+            "unguessed_share": row.seen.unguessed_share,
             "barred": row.worker.barred_at is not None,
         }
         for row in rows

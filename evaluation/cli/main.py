@@ -33,6 +33,7 @@ from evaluation.cli.seal import add_seal, add_unseal
 from evaluation.cli.strengths import add_strengths
 from evaluation.cli.upkeep import add_upkeep
 from evaluation.cli.wins import add_wins
+from evaluation.cli.workers import add_workers
 from evaluation.errors import BadInput
 
 
@@ -91,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     add_leaderboard(commands)
     add_certainty(commands)
     add_strengths(commands)
+    add_workers(commands)
     add_champion(commands)
     add_challenge(commands)
     add_upkeep(commands)

@@ -1,8 +1,9 @@
 """Judgments that were made elsewhere, with whoever made them: lines, and what other tools export.
 
-Formats are told by content: lines `query a b preferred worker time` (prefj's log is the first four columns), Mechanical
-Turk's results (CSV; answers in columns, or crowd-form's in one of JSON), Label Studio's exports of Pairwise (JSON,
-JSON-MIN, CSV or TSV), Potato's output and exports of pairwise and radio schemes (JSON lines, CSV or TSV).
+Formats are told by content: lines `query a b preferred worker time` (prefj's log is the first four columns), the
+judgments.tsv of a campaign's exports, Mechanical Turk's results (CSV; answers in columns, or crowd-form's in one of
+JSON), Label Studio's exports of Pairwise (JSON, JSON-MIN, CSV or TSV), Potato's output and exports of pairwise and
+radio schemes (JSON lines, CSV or TSV).
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from evaluation.files.textfiles import ID_BYTES, Source, TextFile, columns, coun
 
 JSON_BYTES = 200 << 20  # of a file that has to be in memory at once
 COLUMNS = ("query", "a", "b", "preferred", "worker", "time")
+
+# By these, the first line of the judgments.tsv of a campaign's exports is known.
+_EXPORTED = frozenset({"worker", "kind", "query", "a", "b", "left", "preferred", "made_at", "accepted", "superseded"})
 
 # What tools and people call what a judgment holds.
 _QUERY = ("query_id", "qid", "topic_id", "topic", "query")
@@ -83,6 +87,8 @@ def read_judgments(source: Source, *, name: str | None = None) -> Judgments:
         return _potato_json(every, file.name)
     header = _header(first)
     lower = [column.strip().lower() for column in header]
+    if set(header) >= _EXPORTED:
+        return _exported(every, file.name)
     if {"hitid", "assignmentid", "workerid"} <= set(lower):
         return _mturk(every, file.name)
     if {"annotation_id", "annotator", "lead_time"} <= set(lower):
@@ -121,6 +127,27 @@ def _plain(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
             yield _checked(Made(line, query, a, b, preferred, worker, at), name)
 
     return Judgments("query a b preferred", made())
+
+
+def _exported(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
+    def made() -> Iterator[Made]:
+        for line, row in _records(rows, name):
+            if row["kind"] == "test":
+                judgments.leave_out("of test pairs")
+            elif row["superseded"] == "true":
+                judgments.leave_out("that their worker changed later")
+            elif row["accepted"] != "true":
+                judgments.leave_out("that do not count")
+            else:
+                a, b = row["a"], row["b"]
+                if row["left"] == b:
+                    a, b = b, a
+                at = _time(row["made_at"], name, line)
+                yield _checked(Made(line, row["query"], a, b, row["preferred"], row["worker"], at), name)
+
+    judgments = Judgments("a campaign's judgments.tsv", iter(()))
+    judgments.made = made()
+    return judgments
 
 
 # --- Mechanical Turk

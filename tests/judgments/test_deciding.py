@@ -14,10 +14,11 @@ from django.utils import timezone
 
 from core.errors import BadRequest, NotNow
 from core.models import User
+from evaluation.statistics.reliability import Cast, reliabilities
 from judgments import deciding, summarizing
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
-from judgments.models import Acceptance, AssignmentSummary, BulkDecision, Decision, WorkerSummary
+from judgments.models import Acceptance, AssignmentSummary, BulkDecision, Decision, Judgment, WorkerSummary
 from platforms import messaging
 from platforms.models import Message, Operation, Payment, Publication
 from pools.models import Campaign, Collection
@@ -73,6 +74,25 @@ def test_work_is_counted_by_assignment_worker_and_campaign_once_for_all_who_look
         assert (seen.median_seconds, seen.pass_share) == (9.0, 1.0)
         assert WorkerSummary.objects.get(campaign=twice, worker=work.worker).agreement == pytest.approx(4 / 7)
     assert (twice.summary.compared, twice.summary.agreed) == (14, 8)
+
+
+def test_models_tell_how_far_workers_are_relied_on_excluded_ones_too(
+    twice: Campaign, works: list[Assignment], rita: User
+) -> None:
+    judgment_services.assignment_exclude(assignment=works[1], why="Careless.", by=rita, at=timezone.now())
+    judgment_jobs.summarize()
+    judged = Judgment.objects.filter(assignment__in=works, item__pair__isnull=False).order_by("pk")
+    cast = {}
+    for one in judged.select_related("item", "assignment"):
+        left, right = ("a", "b") if one.item.a_left else ("b", "a")
+        preferred = left if one.preferred == "left" else right
+        cast[one.item_id] = Cast(str(one.item.pair_id), left, right, str(one.assignment.worker_id), preferred)
+    expected = reliabilities(cast.values())
+    assert len(expected) == 2
+    for work in works:
+        seen = WorkerSummary.objects.get(campaign=twice, worker=work.worker)
+        one = expected[str(work.worker_id)]
+        assert (one.pairs, seen.correct_share, seen.unguessed_share) == (7, one.correct, one.unguessed)
 
 
 def test_excluding_work_changes_what_others_agree_with(twice: Campaign, works: list[Assignment], rita: User) -> None:

@@ -1,0 +1,172 @@
+"""How far each worker can be relied on, told by where workers judged the same pairs: Dawid–Skene, and MACE.
+
+Dawid and Skene (1979) with one number for each worker, how often they are right, whichever passage is better. MACE
+(Hovy, Berg-Kirkpatrick, Vaswani and Hovy, NAACL 2013): a worker answers, or guesses with a habit of their own; here
+the habit is a side. Both are fitted by expectation maximization, MACE's with its variational step and priors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.judging.pooling import canonical
+
+# What is believed of a worker before anything is seen: so many right answers, and so many wrong ones.
+BELIEVED = (2.0, 1.0)
+_ANSWERS, _HABIT = 0.5, 10.0  # MACE's priors
+_ROUNDS, _ENOUGH = 500, 1e-6
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+class Cast(NamedTuple):
+    """A worker's judgment of a pair: `preferred` is a or b. `a` was shown left, as far as anybody knows."""
+
+    query: str
+    a: str
+    b: str
+    worker: str
+    preferred: str
+
+
+class Reliability(NamedTuple):
+    """One worker, over the `pairs` that others judged, too; the models' numbers are None where there are none.
+
+    `agreement`: the share of the others' judgments of these pairs that are the worker's. `correct`: how often they are
+    right by Dawid–Skene, 0.5 for who answers by chance. `unguessed`: the share of their judgments that are no
+    guesses, by MACE.
+    """
+
+    pairs: int
+    agreement: float | None
+    correct: float | None
+    unguessed: float | None
+
+
+class _Votes(NamedTuple):
+    """One row for each judgment of a pair that several workers judged."""
+
+    pair: Whole
+    worker: Whole
+    second: Whole  # 1 where the second passage in canonical order is preferred
+    side: Whole  # 1 where it is the one shown right
+    pairs: int
+    workers: int
+
+
+def reliabilities(judgments: Iterable[Cast], *, believed: tuple[float, float] = BELIEVED) -> dict[str, Reliability]:
+    """By worker, sorted. Of a worker who judged a pair more than once, the last judgment counts.
+
+    The order of workers and pairs does not matter. Numbers are rounded to six places.
+    """
+    newest: dict[tuple[str, str, str], dict[str, tuple[int, int]]] = {}
+    workers: dict[str, int] = {}
+    for query, a, b, worker, preferred in judgments:
+        pair = canonical(a, b)
+        newest.setdefault((query, *pair), {})[worker] = (pair.index(preferred), int(preferred == b))
+        workers[worker] = 0
+    names = sorted(workers)
+    votes = _votes({pair: cast for pair, cast in newest.items() if len(cast) > 1}, names)
+    if not votes.pairs:
+        return {name: Reliability(0, None, None, None) for name in names}
+    judged = _sums(votes.worker, np.ones(len(votes.worker)), votes.workers)
+    agreed, compared = _agreed(votes)
+    right, answers = _dawid_skene(votes, believed), _mace(votes)
+    return {
+        name: Reliability(
+            int(judged[at]),
+            *(round(float(value), 6) for value in (agreed[at] / compared[at], right[at], answers[at])),
+        )
+        if judged[at]
+        else Reliability(0, None, None, None)
+        for at, name in enumerate(names)
+    }
+
+
+def _votes(cast: dict[tuple[str, str, str], dict[str, tuple[int, int]]], names: list[str]) -> _Votes:
+    index = {name: at for at, name in enumerate(names)}
+    rows = [
+        (at, index[worker], *vote)
+        for at, pair in enumerate(sorted(cast))
+        for worker, vote in sorted(cast[pair].items())
+    ]
+    columns = np.array(rows, np.int64).reshape(-1, 4).T
+    return _Votes(columns[0], columns[1], columns[2], columns[3], len(cast), len(names))
+
+
+def _sums(keys: Whole, values: Floats, size: int) -> Floats:
+    return np.bincount(keys, weights=values, minlength=size).astype(np.float64)
+
+
+def _seconds(votes: _Votes) -> tuple[Floats, Floats]:
+    """For each pair, how many of its judgments are for the second passage, and how many there are."""
+    ones = np.ones(len(votes.pair))
+    return _sums(votes.pair, votes.second * ones, votes.pairs), _sums(votes.pair, ones, votes.pairs)
+
+
+def _agreed(votes: _Votes) -> tuple[Floats, Floats]:
+    """For each worker, how many judgments of others on the same pairs are the same, and how many there are."""
+    second, every = _seconds(votes)
+    same = np.where(votes.second == 1, second[votes.pair], (every - second)[votes.pair]) - 1
+    return _sums(votes.worker, same, votes.workers), _sums(votes.worker, every[votes.pair] - 1, votes.workers)
+
+
+def _chances(votes: _Votes, if_second: Floats, if_first: Floats) -> Floats:
+    """P(the second passage is the better one) of each pair, from the logarithms of how likely each judgment is if it
+    is, and if it is not.
+    """
+    odds = _sums(votes.pair, if_second - if_first, votes.pairs)
+    return np.asarray(1 / (1 + np.exp(-np.clip(odds, -700, 700))))
+
+
+def _dawid_skene(votes: _Votes, believed: tuple[float, float]) -> Floats:
+    """P(right) of each worker."""
+    second, every = _seconds(votes)
+    chance = second / every
+    judged = _sums(votes.worker, np.ones(len(votes.worker)), votes.workers)
+    right = np.full(votes.workers, 0.5)
+    for _ in range(_ROUNDS):
+        before = right
+        own = np.where(votes.second == 1, chance[votes.pair], 1 - chance[votes.pair])
+        right = (_sums(votes.worker, own, votes.workers) + believed[0]) / np.maximum(judged + sum(believed), 1e-12)
+        sure = np.clip(right, 1e-12, 1 - 1e-12)[votes.worker]
+        yes, no = np.log(sure), np.log1p(-sure)
+        chance = _chances(votes, np.where(votes.second == 1, yes, no), np.where(votes.second == 1, no, yes))
+        if np.abs(right - before).max() < _ENOUGH:
+            break
+    return right
+
+
+def _mace(votes: _Votes) -> Floats:
+    """The share of each worker's judgments that are no guesses."""
+    from scipy.special import digamma
+
+    second, every = _seconds(votes)
+    chance = second / every
+    judged = _sums(votes.worker, np.ones(len(votes.worker)), votes.workers)
+    answered = np.full(len(votes.worker), 0.5)  # P(no guess) of each judgment, were its passage the better one
+    share = np.full(votes.workers, 0.5)
+    for _ in range(_ROUNDS):
+        before = share
+        known = np.where(votes.second == 1, chance[votes.pair], 1 - chance[votes.pair]) * answered
+        answers = _sums(votes.worker, known, votes.workers)
+        right_side = _sums(votes.worker, (1 - known) * votes.side, votes.workers)
+        guesses = judged - answers
+        share = (answers + _ANSWERS) / (judged + 2 * _ANSWERS)
+        total = digamma(judged + 2 * _ANSWERS)
+        knows, guessed = (np.exp(digamma(count + _ANSWERS) - total) for count in (answers, guesses))
+        sides = np.stack([guesses - right_side, right_side])
+        habit = np.exp(digamma(sides + _HABIT) - digamma(guesses + 2 * _HABIT))
+        guess = guessed[votes.worker] * habit[votes.side, votes.worker]
+        hit = knows[votes.worker] + guess
+        answered = knows[votes.worker] / hit
+        yes, no = np.log(hit), np.log(guess)
+        chance = _chances(votes, np.where(votes.second == 1, yes, no), np.where(votes.second == 1, no, yes))
+        if np.abs(share - before).max() < _ENOUGH:
+            break
+    return share

@@ -1,0 +1,157 @@
+"""How far workers can be relied on: against crowd-kit's numbers, and what must hold whatever they judged."""
+
+import json
+import random
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from evaluation.cli.main import main
+from evaluation.statistics.reliability import Cast, reliabilities
+
+# How often each of them is right, in truth; one always takes the left side.
+TRUTH = {f"w{at:02}": share for at, share in enumerate([0.95, 0.9, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5, 0.5])}
+LEFT = "left"
+# By crowd-kit 1.4.2 on `crowd()`, each item once more with its labels exchanged: OneCoinDawidSkene(tol=1e-12).
+CROWD_KITS_SKILLS = {
+    "left": 0.5288887, "w00": 0.9999991, "w01": 0.9141557, "w02": 0.8968162, "w03": 0.8352769, "w04": 0.8040237,
+    "w05": 0.6593801, "w06": 0.7482031, "w07": 0.5533558, "w08": 0.4750813, "w09": 0.5536224,
+}  # fmt: skip
+# The same crowd without the sides, workers in order: MACE(n_restarts=30, n_iter=1000), P(no guess).
+CROWD_KITS_MACE = {
+    "left": 0.064247, "w00": 0.988601, "w01": 0.835982, "w02": 0.811565, "w03": 0.666825, "w04": 0.598146,
+    "w05": 0.335595, "w06": 0.502328, "w07": 0.13331, "w08": 0.009723, "w09": 0.121529,
+}  # fmt: skip
+
+
+@cache
+def crowd() -> tuple[Cast, ...]:
+    """400 pairs, three judgments each."""
+    chance = random.Random(5)
+    names = sorted([*TRUTH, LEFT])
+    cast = []
+    for number in range(400):
+        better, worse = ("p1", "p2") if chance.random() < 0.5 else ("p2", "p1")
+        for worker in chance.sample(names, 3):
+            left, right = ("p1", "p2") if chance.random() < 0.5 else ("p2", "p1")
+            preferred = left
+            if worker != LEFT:
+                preferred = better if chance.random() < TRUTH[worker] else worse
+            cast.append(Cast(f"q{number}", left, right, worker, preferred))
+    return tuple(cast)
+
+
+def test_without_a_belief_it_is_crowd_kits_dawid_skene() -> None:
+    found = {worker: one.correct for worker, one in reliabilities(crowd(), believed=(0, 0)).items()}
+    assert found == pytest.approx(CROWD_KITS_SKILLS, abs=1e-3)
+
+
+def test_mace_is_crowd_kits_but_for_how_it_is_told() -> None:
+    sideless = [one._replace(a="p1", b="p2") for one in crowd()]
+    for worker, one in reliabilities(sideless).items():
+        # What is told is a mean with MACE's own prior in it; crowd-kit tells the share of exponentials of digamma.
+        share = (one.unguessed * (one.pairs + 1) - 0.5) / one.pairs  # type: ignore[operator]
+        assert share == pytest.approx(CROWD_KITS_MACE[worker], abs=1e-3), worker
+
+
+def test_who_always_takes_one_side_guesses_and_sides_are_needed_to_see_it() -> None:
+    found = reliabilities(crowd())
+    assert found[LEFT].unguessed == min(one.unguessed for one in found.values())  # type: ignore[type-var]
+    assert found[LEFT].unguessed < 0.01  # type: ignore[operator]
+    assert found["w00"].unguessed > 0.95  # type: ignore[operator]
+
+
+def test_careful_workers_come_out_near_what_they_are() -> None:
+    found = reliabilities(crowd())
+    for worker, truth in TRUTH.items():
+        assert found[worker].correct == pytest.approx(truth, abs=0.12), worker
+
+
+def test_neither_order_nor_which_passage_is_called_a_matters() -> None:
+    shuffled = list(crowd())
+    random.Random(1).shuffle(shuffled)
+    assert reliabilities(shuffled) == reliabilities(crowd())
+    turned = {"p1": "x", "p2": "b"}  # so the second passage becomes the first in canonical order
+    renamed = [Cast(one.query, turned[one.a], turned[one.b], one.worker, turned[one.preferred]) for one in crowd()]
+    for worker, one in reliabilities(renamed).items():
+        assert one == pytest.approx(reliabilities(crowd())[worker], abs=1e-5)
+
+
+def test_agreement_is_counted_by_hand_and_the_last_judgment_counts() -> None:
+    cast = [
+        *(Cast("q", "a", "b", worker, preferred) for worker, preferred in zip("xyzx", "bbaa", strict=True)),
+        Cast("r", "b", "a", "x", "b"), Cast("r", "a", "b", "y", "a"), Cast("alone", "a", "b", "w", "a"),
+    ]  # fmt: skip
+    found = reliabilities(cast)
+    # On q: x a, y b, z a; on r: x b, y a.
+    assert [found[worker][:2] for worker in "xyz"] == [(2, pytest.approx(1 / 3)), (2, 0), (1, 0.5)]
+    assert found["w"] == (0, None, None, None)
+
+
+def test_without_pairs_that_several_judged_nothing_is_known() -> None:
+    assert reliabilities([]) == {}
+    assert reliabilities([Cast("q", "a", "b", "x", "a")]) == {"x": (0, None, None, None)}
+
+
+# --- the command
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Lines of judgments; the last without a worker."""
+    path = tmp_path / "judgments.txt"
+    path.write_text("q a b a ann\nq a b b bob\nr c d c ann\nr c d c bob\ns x y x\n")
+    return path
+
+
+def test_the_command_tells_the_same(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["workers", "--judgments", str(file), "--json"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == "1 judgment without a worker left out.\n"
+    told = json.loads(printed.out)
+    assert (told["judgments"], told["left_out"]) == (4, {"without a worker": 1})
+    cast = [
+        Cast("q", "a", "b", "ann", "a"), Cast("q", "a", "b", "bob", "b"), Cast("r", "c", "d", "ann", "c"),
+        Cast("r", "c", "d", "bob", "c"),
+    ]  # fmt: skip
+    assert told["workers"] == {worker: one._asdict() for worker, one in reliabilities(cast).items()}
+    assert main(["workers", "--judgments", str(file)]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert rows[0] == ["worker", "pairs", "agreement", "correct", "unguessed"]
+    assert [row[:3] for row in rows[1:]] == [["ann", "2", "0.500"], ["bob", "2", "0.500"]]
+
+
+def test_a_campaigns_own_file_is_read_without_what_does_not_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = "judgment worker hit assignment position kind query a b left preferred shown_at made_at seconds verdict accepted superseded"  # noqa: E501
+    rows = [
+        "1 w-1 1 1 1 pair q a b b a T T 1.0 accepted true false",
+        "2 w-2 2 2 1 pair q a b a a T T 1.0 accepted true false",
+        "3 w-2 2 2 2 test t a b a a T T 1.0 accepted false false",
+        "4 w-2 2 2 3 pair r c d c d T T 1.0 accepted false true",
+        "5 w-3 3 3 1 pair q a b a b T T 1.0 excluded false false",
+    ]
+    path = tmp_path / "judgments.tsv"
+    lines = (line.replace(" ", "\t").replace("T", "2026-11-01T10:00:00+00:00") for line in [head, *rows])
+    path.write_text("".join(f"{line}\n" for line in lines))
+    assert main(["workers", "--judgments", str(path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {worker: one["agreement"] for worker, one in told["workers"].items()} == {"w-1": 1.0, "w-2": 1.0}
+    assert told["left_out"] == {"of test pairs": 1, "that their worker changed later": 1, "that do not count": 1}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("q a b a\n", "no judgment of a known worker (1 without a worker left out)."),
+        ("q a b c ann\n", "line 1"),
+        ("q a a a ann\n", "line 1"),
+    ],
+)
+def test_bad_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, message: str) -> None:
+    path = tmp_path / "bad.txt"
+    path.write_text(content)
+    assert main(["workers", "--judgments", str(path)]) == 1
+    assert message in capsys.readouterr().err
