@@ -25,6 +25,7 @@ from evaluation.statistics.contributions import contributions
 from evaluation.statistics.correlation import kendall_tau
 from evaluation.statistics.fragility import fragilities
 from evaluation.statistics.leaderboards import (
+    Leaderboard,
     RunScore,
     agree_outside,
     common_queries,
@@ -34,7 +35,8 @@ from evaluation.statistics.leaderboards import (
 )
 from evaluation.statistics.measured import Measured, measured, pair_tests
 from evaluation.statistics.ranks import Board, Ranks
-from evaluation.statistics.resampling import t_intervals_of
+from evaluation.statistics.resampling import DRAWS, t_intervals_of
+from evaluation.statistics.reversals import SHARE, SURVIVES, Reversals, reverse_judgments
 from evaluation.statistics.significance import sign_test
 from evaluation.statistics.winning import Wins, perfect_top, win_ratios
 from judgments.selectors import derived_from
@@ -98,7 +100,7 @@ def compute(inputs: Inputs) -> Json:
 
 _NO_CERTAINTY: Json = {
     "error_rate": None, "error_source": None, "error_compared": None, "ranks": None, "stability": None,
-    "resampled": None,
+    "resampled": None, "reversed": None,
 }  # fmt: skip
 _NO_SCORES: Json = {
     "leaderboard": [], "outside": None, "unreadable": [], "perfect": None, "queries_all": None,
@@ -200,6 +202,8 @@ def _scores(
         board, brought, qrels_once, pools, judgments,
         method=cast(Method, campaign.method), policy=cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade,
     )  # fmt: skip
+    certain = _certainty(inputs, board, pools, judgments, queries, runs, scores, seed)
+    with_judges = {row["run"]: row["interval"] for row in certain["ranks"] or ()}
     return {
         "leaderboard": [
             {
@@ -210,6 +214,7 @@ def _scores(
                 "original_all": on_all[run],
                 "original": _score_columns(scores.original[run]),
                 "preference": _score_columns(scores.preference[run]),
+                "with_judges": with_judges.get(run),
                 "place_original": scores.original[run].place,
                 "place_preference": scores.preference[run].place,
             }
@@ -262,7 +267,7 @@ def _scores(
         ],
         "triples": intransitive_triples(row for row in inputs.preferences if row.query not in inputs.waiting)._asdict(),
         "measures": _measures(inputs, preference, queries, runs),
-        **_certainty(inputs, board, pools, judgments, runs, seed),
+        **certain,
     }
 
 
@@ -430,7 +435,9 @@ def _certainty(
     board: Board,
     pools: Mapping[str, tuple[str, ...]],
     counted: Sequence[Preference],
+    queries: Sequence[str],
     runs: Sequence[str],
+    scores: Leaderboard,
     seed: int,
 ) -> Json:
     """How certain ranks and best known answers are; only known for the tournament. What varies is what workers judged,
@@ -448,8 +455,9 @@ def _certainty(
         pools, judgments, board=board, error_rate=error.rate, seed=seed, counted=counted, allow_incomplete=is_imported
     )
     played = {query: pools[query] for query in found.answers}
-    groups = by_size(played, (row for row in counted if row.query in played))
-    fragile = {query: fragility for group in groups for query, fragility in fragilities(group).items()}
+    own = [row for row in counted if row.query in played]
+    fragile = {query: fragility for group in by_size(played, own) for query, fragility in fragilities(group).items()}
+    turned = reverse_judgments(played, own, board=board, queries=queries, seed=seed)
     judged = {row.query for row in judgments}
     stability: list[Json] = []
     for query, shares in found.answers.items():
@@ -466,6 +474,7 @@ def _certainty(
                 "exact": fragile[query].exact,
                 "set": likely,
                 "also": sorted(twin for twin, own in inputs.stands_for.get(query, {}).items() if own in likely),
+                "survives": turned.answers[query],
                 "passages": [{"passage": passage, "p": p} for passage, p in chances.items()],
             }
         )
@@ -480,6 +489,7 @@ def _certainty(
                 "median": ranks.middle_place,
                 "high": ranks.last_place,
                 "first": ranks.first,
+                "interval": ranks.centred,
             }
             for ranks in sorted(found.runs, key=lambda ranks: runs.index(ranks.run))
         ],
@@ -490,6 +500,35 @@ def _certainty(
             "settled": sum(len(answer["set"]) == 1 for answer in stability),
             "fragile": sum(answer["fragility"] == 1 for answer in stability),
         },
+        "reversed": _reversed(turned, board, runs, scores),
+    }
+
+
+def _reversed(turned: Reversals, board: Board, runs: Sequence[str], scores: Leaderboard) -> Json:
+    """Which conclusions survive if some judgments are reversed: the first run, each two neighbours on the preference
+    qrels, those that changed order against the original ones, and the best known answers.
+    """
+    at = {run: number for number, run in enumerate(board.runs)}
+    means = {run: score.mean for run, score in scores.preference.items()}
+    rows: list[Json] = []
+    if turned.means is not None and len(runs) > 1:
+        rows.append({"kind": "first", "upper": runs[0], "lower": None, "share": turned.first(at[runs[0]])})
+        pairs = [("order", *pair) for pair in pairwise(runs)]
+        pairs += [("changed", two.lower, two.upper) for two in scores.neighbours if two.changed]
+        rows += [
+            {"kind": kind, "upper": upper, "lower": lower, "share": turned.above(at[upper], at[lower])}
+            for kind, upper, lower in pairs
+            if means[upper] > means[lower]
+        ]
+    answers = turned.answers.values()
+    return {
+        "share": SHARE,
+        "draws": DRAWS,
+        "survives": SURVIVES,
+        "conclusions": rows,
+        "answers": len(answers),
+        "answers_survive": sum(share >= SURVIVES for share in answers),
+        "answers_share": sum(answers) / len(answers) if answers else None,
     }
 
 

@@ -410,6 +410,36 @@ def _certainty(data: Data) -> Iterator[str]:
                 "Reversing a single judgment would change the best known answers of %(count)s queries.",
                 fragile,
             ) % {"count": f"{fragile:,}"}
+    if data["reversed"]:
+        yield from _reversed(data["reversed"])
+
+
+def _reversed(found: Data) -> Iterator[str]:
+    """What would survive if some judgments were reversed."""
+    rows, share = found["conclusions"], percent(found["share"])
+    first = next((row for row in rows if row["kind"] == "first"), None)
+    if first is not None:
+        yield _(
+            "If %(share)s of the judgments were reversed, %(run)s would still be first in %(holds)s of the cases."
+        ) % {
+            "share": share,
+            "run": first["upper"],
+            "holds": percent(first["share"]),
+        }
+    orders = [row for row in rows if row["kind"] == "order"]
+    if orders:
+        kept = sum(row["share"] >= found["survives"] for row in orders)
+        yield ngettext(
+            "Of the %(all)s pair of neighbours on the leaderboard, the order of %(kept)s would survive that.",
+            "Of the %(all)s pairs of neighbours on the leaderboard, the order of %(kept)s would survive that.",
+            len(orders),
+        ) % {"kept": f"{kept:,}", "all": f"{len(orders):,}"}
+    if found["answers"]:
+        yield ngettext(
+            "The best known answers of %(kept)s query of %(all)s would survive it.",
+            "The best known answers of %(kept)s queries of %(all)s would survive it.",
+            found["answers_survive"],
+        ) % {"kept": f"{found['answers_survive']:,}", "all": f"{found['answers']:,}"}
 
 
 def _verdicts(data: Data) -> Iterator[str]:

@@ -131,6 +131,7 @@ def _leaderboard(data: Data) -> Table:
         Column("original_t", _("95% before, by t"), "interval", folded=True),
         Column("preference_bootstrap", _("95%, bootstrap"), "interval", folded=True),
         Column("original_bootstrap", _("95% before, bootstrap"), "interval", folded=True),
+        Column("with_judges", _("95%, queries and judges"), "interval", folded=True),
     ]
     outside = data["outside"]
     at = next(number for number, column in enumerate(columns) if column.key == "preference_t")
@@ -145,21 +146,21 @@ def _leaderboard(data: Data) -> Table:
         row = [
             *(entry["place_preference"], entry["run"], after["mean"] - before["mean"], after["mean"], before["mean"]),
             *(entry["place_original"], entry["original_all"], entry["pooled"]),
-            *(after["t"], before["t"], after["bootstrap"], before["bootstrap"]),
+            *(after["t"], before["t"], after["bootstrap"], before["bootstrap"], entry["with_judges"]),
         ]
         row[at:at] = [entry["outside"], entry["outside_rank"]] if outside else []
         rows.append(row)
     perfect, certain = data["perfect"]["preference"], [1.0, 1.0]
     foot = [
         None, perfect_name(), perfect["mean"] - 1, perfect["mean"], 1.0, None, 1.0, None,
-        perfect["t"], certain, perfect["bootstrap"], certain,
+        perfect["t"], certain, perfect["bootstrap"], certain, None,
     ]  # fmt: skip
     foot[at:at] = [None, None] if outside else []
     about = _(
         "Mean RR@%(k)d over the %(answered)s queries that have preference qrels: on these, and before, on the "
         "original qrels; beside it, on all %(all)s queries with original qrels. Intervals are over queries: Student's "
-        "t, and bootstrap percentiles. The pools were made of "
-        "the runs marked as pooled; the others are only scored. The perfect ranking returns the original qrel first."
+        "t, and bootstrap percentiles; the last one resamples the judgments too. The pools were made of the "
+        "runs marked as pooled; the others are only scored. The perfect ranking returns the original qrel first."
     ) % {"k": data["k"], "answered": f"{data['compare']['queries']:,}", "all": f"{data['queries_all']:,}"}
     if outside:
         about += " " + _("The source of the outside scores is: %(source)s.") % {"source": outside["source"]}
@@ -267,6 +268,36 @@ def _ranks(data: Data) -> Table:
         "and worst are the ends of the rank's 95% interval."
     ) + _by_rate(data)
     return Table("ranks", _("How certain the ranks are"), about, columns, rows)
+
+
+def _reversed(data: Data) -> Table:
+    found = data["reversed"]
+    columns = [
+        Column("conclusion", _("Conclusion"), "text"),
+        Column("upper", _("Run"), "name"),
+        Column("lower", _("Other run"), "name"),
+        Column("share", _("Holds"), "share"),
+        Column("survives", _("Survives"), "yes"),
+    ]
+    kinds = {
+        "first": _("first on the leaderboard"),
+        "order": _("above the next run"),
+        "changed": _("now above the run that was next above it"),
+    }
+    rows = [
+        [kinds[row["kind"]], row["upper"], row["lower"], row["share"], row["share"] >= found["survives"]]
+        for row in found["conclusions"]
+    ]
+    about = _(
+        "Which conclusions would survive if %(share)s of the judgments were reversed: each judgment is reversed with "
+        "this chance, %(draws)s times, and every tournament is played again. A conclusion survives that holds in "
+        "%(survives)s of the draws or more. Queries are not resampled here."
+    ) % {
+        "share": f"{100 * found['share']:g}\N{NO-BREAK SPACE}%",
+        "draws": f"{found['draws']:,}",
+        "survives": f"{100 * found['survives']:g}\N{NO-BREAK SPACE}%",
+    }
+    return Table("reversed", _("If some judgments were reversed"), about, columns, rows, per_run=("upper", "lower"))
 
 
 def _by_rate(data: Data) -> str:
@@ -756,6 +787,7 @@ def _stability(data: Data) -> Table:
         Column("best", _("Best known answers"), "text"),
         Column("share", _("Stays"), "share"),
         Column("fragility", _("Fragility"), "count"),
+        Column("survives", _("Survives reversals"), "share"),
         Column("size", _("Size of the set"), "count"),
         Column("set", _("Confidence set"), "text"),
         Column("exact", _("Fragility is exact"), "yes", folded=True),
@@ -764,7 +796,8 @@ def _stability(data: Data) -> Table:
     least = sorted(data["stability"], key=lambda entry: (entry["share"], entry["qid"]))
     rows = [
         [
-            entry["qid"], ", ".join(entry["best"]), entry["share"], entry["fragility"], len(entry["set"]),
+            entry["qid"], ", ".join(entry["best"]), entry["share"], entry["fragility"], entry["survives"],
+            len(entry["set"]),
             ", ".join(entry["set"]), entry["exact"],
             ", ".join(f"{one['passage']} {one['p']:.3f}" for one in entry["passages"]),
         ]
@@ -773,7 +806,8 @@ def _stability(data: Data) -> Table:
     about = _(
         "In what share of the resamples of the judgments each best known answer stays among the best; for "
         "several answers, the lowest share. Fragility is the fewest judgments whose reversal changes the best known "
-        "answers; it is empty where no reversal does. P(best) is the share of resamples in which a passage is the best "
+        "answers; it is empty where no reversal does. They survive reversals in this share of the draws in which "
+        "5% of the judgments are reversed. P(best) is the share of resamples in which a passage is the best "
         "known answer, and the confidence set has the fewest passages whose P(best) adds up to 90%. The least certain "
         "come first: if you judge any again, start with these."
     ) + _by_rate(data)
@@ -798,6 +832,7 @@ _TABLES: dict[str, tuple[Callable[[Data], object], Callable[[Data], Table]]] = {
     "measures": (lambda data: data.get("measures"), _measures),
     "measure-tests": (lambda data: (data.get("measures") or {}).get("tests"), _measure_tests),
     "ranks": (lambda data: data["ranks"], _ranks),
+    "reversed": (lambda data: data["reversed"] and data["reversed"]["conclusions"], _reversed),
     "champion-split": (lambda data: data["champion"] and data["champion"]["split"], _champion_split),
     "challenging-runs": (lambda data: data["challengers"], _challenging_runs),
     "challengers": (lambda data: data["challengers"], _challengers),

@@ -44,7 +44,7 @@ TALL = 15  # rows, beyond which a table scrolls on its own beneath its head
 PARTS: tuple[tuple[str, Promise, tuple[str, ...], tuple[str, ...]], ...] = (
     ("change", gettext_lazy("Leaderboard"), ("leaderboard", "measures"), ("slopes", "ranks")),
     (
-        "certainty", gettext_lazy("Certainty"), ("ranks", "neighbours", "measure-tests"),
+        "certainty", gettext_lazy("Certainty"), ("ranks", "reversed", "neighbours", "measure-tests"),
         ("scatter", "scatter-outside", "intervals-original", "intervals-preference"),
     ),
     ("check", gettext_lazy("Champion check"), ("champion", "champion-split", "champion-slices"), ("champion",)),

@@ -541,8 +541,8 @@ def make(count: int) -> World:
     data = sample(16)
     data["stability"] = [
         {
-            "qid": f"q{n}", "best": [f"p{n}"], "share": n / count, "fragility": 1, "exact": True, "set": [f"p{n}"],
-            "also": [], "passages": [{"passage": f"p{n}", "p": 1.0}],
+            "qid": f"q{n}", "best": [f"p{n}"], "share": n / count, "survives": 1.0, "fragility": 1, "exact": True,
+            "set": [f"p{n}"], "also": [], "passages": [{"passage": f"p{n}", "p": 1.0}],
         }
         for n in range(count)
     ]  # fmt: skip

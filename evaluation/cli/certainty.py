@@ -71,10 +71,12 @@ that a single one never varies. No judgment is ever left out.
 
   {{"draws", "seed", "error_rate", "error_source", "level", "queries": [{{"query", "best": [...], "share",
    "fragility", "exact", "set": [...], "passages": [{{"passage", "p"}}]}}],
-   "runs": [{{"run", "mean", "interval": [low, high], "first_place", "middle_place", "last_place", "first"}}]}}
+   "runs": [{{"run", "mean", "interval": [low, high], "first_place", "middle_place", "last_place", "first",
+   "centred": [low, high]}}]}}
 
 `error_source` is `given`, `repeated`, `assumed` or `own`. `first` is the share of resamples in which the run is first.
-Passages are sorted by P(best).""",
+`centred` is the interval moved so that its middle is the mean as judged: judgments drawn again are noisier, which pulls
+all means one way. Passages are sorted by P(best).""",
         [
             "python -m evaluation certainty --pools members.txt --judgments preferences.txt",
             "python -m evaluation certainty --error-rate 0.1 --judgments preferences.txt bm25.txt.gz dense.txt.gz",

@@ -7,7 +7,7 @@ its first passage. Pairs of a pool are those of `combinations(range(size), 2)`, 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -80,11 +80,20 @@ class SizedPools:
         the pair's own share and a half: so far that a single judgment is turned round by the error rate. The more
         judgments a pair has, the more its own share counts.
         """
+        return self._play(lambda kind: _law(kind, error_rate), draws, random)
+
+    def reversed(self, share: float, draws: int, random: np.random.Generator) -> Iterator[tuple[slice, Bools]]:
+        """The same where each judgment is reversed with a chance of `share`, independently; ties stay."""
+        return self._play(lambda kind: _reversed_law(kind, share), draws, random)
+
+    def _play(
+        self, law: Callable[[list[int]], dict[int, float]], draws: int, random: np.random.Generator
+    ) -> Iterator[tuple[slice, Bools]]:
         step = max(1, _BATCH // (draws * max(1, self.counts.shape[1])))
         for start in range(0, len(self.pools), step):
             part = slice(start, min(start + step, len(self.pools)))
             counts = self.counts[part].swapaxes(0, 1)
-            halves = _draw(counts, error_rate, draws, random)
+            halves = _draw(counts, law, draws, random)
             totals = np.repeat(2 * counts.sum(axis=2), draws, axis=1)
             won = winners(self.size, halves.reshape(len(counts), -1), totals) if self.size > 1 else None
             shape = (self.size, part.stop - part.start, draws)
@@ -117,13 +126,15 @@ def by_size(pools: Mapping[str, Collection[str]], preferences: Iterable[Preferen
     return [SizedPools(size, own, counts[size]) for size, own in sorted(sizes.items())]
 
 
-def _draw(counts: Integers, error_rate: float | None, draws: int, random: np.random.Generator) -> Integers:
+def _draw(
+    counts: Integers, law_of: Callable[[list[int]], dict[int, float]], draws: int, random: np.random.Generator
+) -> Integers:
     """Half wins of the first of each pair, [pairs x pools x draws], from counts [pairs x pools x 3].
 
     One number is drawn for each pair; which half wins it stands for is read off their distribution.
     """
     kinds, which = np.unique(counts.reshape(-1, 3), axis=0, return_inverse=True)
-    laws = [_law(kind, error_rate) for kind in kinds.tolist()]
+    laws = [law_of(kind) for kind in kinds.tolist()]
     most = max((len(law) for law in laws), default=1)
     values, bounds = np.zeros((len(laws), most), np.int32), np.full((len(laws), most), _CHANCES, np.int64)
     for law, own, bound in zip(laws, values, bounds, strict=True):
@@ -153,6 +164,18 @@ def _law(kind: list[int], error_rate: float | None) -> dict[int, float]:
         unseen = error_rate / max(1 - 2 * error_rate, 1e-9)
         share = (first + unseen) / (first + second + 2 * unseen) if first + second else 0.0
         steps = [(1 - share, 0.0, share)] * (first + second) + [(0.0, 1.0, 0.0)] * ties
+    return _added(steps)
+
+
+def _reversed_law(kind: list[int], share: float) -> dict[int, float]:
+    """The same where each judgment that is no tie is reversed by a chance."""
+    first, second, ties = kind
+    kept, turned = (share, 0.0, 1 - share), (1 - share, 0.0, share)
+    return _added([kept] * first + [turned] * second + [(0.0, 1.0, 0.0)] * ties)
+
+
+def _added(steps: Sequence[tuple[float, float, float]]) -> dict[int, float]:
+    """The chances of each sum of half wins, where each step is 0, 1 or 2 by these chances."""
     chances = np.ones(1)
     for step in steps:
         chances = np.convolve(chances, step)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,8 @@ class RunOrder(NamedTuple):
 
     `mean`: as judged. `interval`: percentiles of its mean RR over resamples. `first_place`, `last_place`: the same of
     its place, from 1; `middle_place`: the median. `first`: the share of resamples in which it is first, shared where
-    several are.
+    several are. `centred`: the interval, moved so that the median of the resamples is the mean as judged; judgments
+    drawn again are noisier, which pulls all means one way.
     """
 
     run: str
@@ -32,6 +33,7 @@ class RunOrder(NamedTuple):
     middle_place: int
     last_place: int
     first: float
+    centred: Interval
 
 
 class Certainty(NamedTuple):
@@ -92,7 +94,8 @@ def certainty(
     if board is not None:
         if not best:
             raise ValueError("no pool gives qrels")
-        standing = _Standing(board, sorted(best), draws, of_queries)
+        weights = np.concatenate(list(query_weights(len(best), draws, of_queries)))
+        standing = Standing(board, sorted(best), weights)
     answers: dict[str, dict[str, float]] = {}
     chances: dict[str, dict[str, float]] = {}
     for group in sized:
@@ -116,14 +119,17 @@ def certainty(
     )
 
 
-class _Standing:
-    """Sums of the runs' RR over resamples of queries, group after group of pools of one size."""
+class Standing:
+    """Sums of the runs' RR over resamples, group after group of pools of one size.
 
-    def __init__(self, board: Board, queries: list[str], draws: int, random: np.random.Generator) -> None:
+    `weights` [draws x queries]: how often each query counts in each resample.
+    """
+
+    def __init__(self, board: Board, queries: list[str], weights: NDArray[Any]) -> None:
         self._board = board
-        self._weights = np.concatenate(list(query_weights(len(queries), draws, random)))
+        self._weights = weights
         self._column = {query: at for at, query in enumerate(queries)}
-        self._sums = np.zeros((draws, len(board.runs)))
+        self._sums = np.zeros((len(weights), len(board.runs)))
         self._point = np.zeros(len(board.runs))
 
     def enter(self, group: SizedPools, best: Mapping[str, Collection[str]]) -> None:
@@ -153,22 +159,32 @@ class _Standing:
         )
         self._sums += chosen @ np.concatenate([values.reshape(size * pools, -1), best])
 
+    def means(self) -> Floats:
+        """The runs' mean RR in each resample, [runs x draws]."""
+        # Equal sums may differ in their last digits, by the order that they were added in.
+        means: Floats = (self._sums / self._weights.sum(axis=1)[:, None]).T.round(12)
+        return means
+
     def orders(self, confidence: float) -> list[RunOrder]:
         """The runs, in the board's order."""
-        queries = len(self._column)
-        means, point = self._sums.T / queries, self._point / queries
-        # Equal sums may differ in their last digits, by the order that they were added in.
-        means = means.round(12)
+        means, point = self.means(), self._point / len(self._column)
         places = 1 + (means[None, :, :] > means[:, None, :]).sum(axis=1)
         leads = places == 1
         first = (leads / leads.sum(axis=0)).mean(axis=1)
         tails = [(1 - confidence) / 2, (1 + confidence) / 2]
         bounds = np.quantile(means, tails, axis=1).T
+        centred = np.clip(bounds + (point - np.median(means, axis=1))[:, None], 0, 1)
         between = np.quantile(places, [tails[0], 0.5, tails[1]], axis=1, method="inverted_cdf").T
         return [
-            RunOrder(run, mean, Interval(*own), int(low), int(middle), int(high), share)
-            for run, mean, own, (low, middle, high), share in zip(
-                self._board.runs, point.tolist(), bounds.tolist(), between, first.tolist(), strict=True
+            RunOrder(run, mean, Interval(*own), int(low), int(middle), int(high), share, Interval(*moved))
+            for run, mean, own, (low, middle, high), share, moved in zip(
+                self._board.runs,
+                point.tolist(),
+                bounds.tolist(),
+                between,
+                first.tolist(),
+                centred.tolist(),
+                strict=True,
             )
         ]
 

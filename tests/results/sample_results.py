@@ -36,6 +36,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
                 "original_all": before[name],
                 "original": _standing(before[name]), "preference": _standing(after[name]),
                 "place_original": original.index(name) + 1, "place_preference": place,
+                "with_judges": [after[name] - 0.04, after[name] + 0.04],
             }
             for place, name in enumerate(names, 1)
         ],
@@ -68,17 +69,29 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
             {
                 "run": name, "low": max(1, place - draw.randint(0, 4)), "high": min(runs, place + draw.randint(0, 4)),
                 "median": place, "first": round(0.7 * 0.35 ** (place - 1), 4),
+                "interval": [after[name] - 0.04, after[name] + 0.04],
             }
             for place, name in enumerate(names, 1)
         ],
         "stability": [
             {
-                "qid": f"q{number}", "best": [f"p{number}"], "share": 0.97, "fragility": 1 + number, "exact": True,
+                "qid": f"q{number}", "best": [f"p{number}"], "share": 0.97, "survives": 0.99,
+                "fragility": 1 + number, "exact": True,
                 "set": [f"p{number}"], "also": [], "passages": [{"passage": f"p{number}", "p": 1.0}],
             }
             for number in range(8)
         ],
         "resampled": {"answers": 8, "unsure": 0, "settled": 8, "fragile": 1},
+        "reversed": {
+            "share": 0.05, "draws": 1000, "survives": 0.95, "answers": 8, "answers_survive": 8, "answers_share": 0.99,
+            "conclusions": [
+                {"kind": "first", "upper": names[0], "lower": None, "share": 0.97},
+                *(
+                    {"kind": "order", "upper": upper, "lower": lower, "share": 0.5 + 0.4 * draw.random()}
+                    for upper, lower in pairwise(names)
+                ),
+            ] if runs > 1 else [],
+        },
         "apart": {},
         "agreement": {"pairs": 300, "raw": 0.8, "alpha": 0.6},
         "order_agreement": [

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +249,39 @@ def test_places_and_best_known_answers_come_with_their_certainty(demo: Campaign,
     Campaign.objects.update(method=Campaign.Method.MOST_WINS, revision=demo.revision + 1)
     demo.refresh_from_db()
     assert (computed(demo)["ranks"], computed(demo)["stability"]) == (None, None)
+
+
+def test_results_say_what_would_survive_if_judgments_were_reversed(demo: Campaign) -> None:
+    data = computed(demo)
+    found, names = data["reversed"], [row["run"] for row in data["leaderboard"]]
+    means = {row["run"]: row["preference"]["mean"] for row in data["leaderboard"]}
+    assert (found["share"], found["answers"]) == (0.05, 27)
+    rows = {(row["kind"], row["upper"], row["lower"]): row["share"] for row in found["conclusions"]}
+    assert [key for key in rows if key[0] == "first"] == [("first", names[0], None)]
+    assert [key[1:] for key in rows if key[0] == "order"] == [
+        (upper, lower) for upper, lower in pairwise(names) if means[upper] > means[lower]
+    ]
+    assert {key[1:] for key in rows if key[0] == "changed"} == {
+        (pair["lower"], pair["upper"]) for pair in data["neighbours"] if pair["changed"]
+    }
+    # Whoever is further ahead stays ahead more often, and whoever is first is ahead of the second.
+    orders = {key[1:]: share for key, share in rows.items() if key[0] == "order"}
+    widest = max(orders, key=lambda pair: means[pair[0]] - means[pair[1]])
+    assert orders[widest] == max(orders.values()) > 0.9
+    assert 0.1 < rows["first", names[0], None] <= rows["order", names[0], names[1]] + 0.05
+    kept = [one["survives"] for one in data["stability"]]
+    assert found["answers_survive"] == sum(share >= 0.95 for share in kept)
+    assert min(kept) < 0.9 < max(kept)
+    for one in data["stability"]:
+        pairs = len(one["passages"]) * (len(one["passages"]) - 1) // 2
+        assert one["survives"] >= 0.95**pairs - 0.06  # at least where no judgment is reversed
+        assert one["survives"] > one["share"] - 0.03  # resamples err at 30%
+    for row in data["leaderboard"]:
+        low, high = row["with_judges"]
+        assert 0 <= low <= row["preference"]["mean"] <= high <= 1
+        assert high - low > 0.05
+    said = " ".join(sentence for finding in findings(data) for sentence in finding.sentences)
+    assert f"{names[0]} would still be first in" in said and "of 27 would survive it." in said
 
 
 def test_judgments_that_are_repeated_say_how_often_one_is_wrong(collection: Any, printed: Run) -> None:
