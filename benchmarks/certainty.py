@@ -28,7 +28,7 @@ from evaluation.files.preferences import Preference
 from evaluation.judging.batch_tournaments import SizedPools, by_size
 from evaluation.statistics.certainty import certainty
 from evaluation.statistics.fragility import fragilities
-from evaluation.statistics.ranks import Board
+from evaluation.statistics.ranks import Board, reciprocals
 from evaluation.statistics.resampling import DRAWS, query_weights
 
 RATIO = 1 / 3
@@ -126,7 +126,7 @@ def _first_by_multinomials(pools: dict[str, tuple[str, ...]], judgments: list[Pr
     column = {query: at for at, query in enumerate(sorted(pools))}
     means = np.zeros((RUNS, DRAWS))
     for group in by_size(pools, judgments):
-        values = board.reciprocals(group.pools)
+        values = reciprocals(board.k)[board.places(group.pools)]
         columns = np.array([column[query] for query in group.pools])
         for start, won in _resampled(group, random):
             part = slice(start, start + len(won))

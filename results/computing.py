@@ -35,7 +35,7 @@ from evaluation.statistics.leaderboards import (
 )
 from evaluation.statistics.measured import Measured, measured, pair_tests
 from evaluation.statistics.ranks import Board, Ranks
-from evaluation.statistics.resampling import DRAWS, t_intervals_of
+from evaluation.statistics.resampling import DRAWS
 from evaluation.statistics.reversals import SHARE, SURVIVES, Reversals, reverse_judgments
 from evaluation.statistics.significance import sign_test
 from evaluation.statistics.winning import Wins, perfect_top, win_ratios
@@ -291,7 +291,7 @@ def _measures(inputs: Inputs, preference: Qrels, queries: tuple[str, ...], runs:
     for one, own, alone in zip(asked, graded, plain, strict=True):
         both = original, best = before[own].only(queries), after[alone].only(queries)
         means = [scores.means() for scores in both]
-        intervals = [dict(zip(scores.runs, t_intervals_of(scores.values), strict=True)) for scores in both]
+        intervals = [dict(zip(scores.runs, scores.t_intervals(), strict=True)) for scores in both]
         for row in rows:
             run = row["run"]
             row["scores"].append(
@@ -319,10 +319,14 @@ def _measured_once(inputs: Inputs, preference: Qrels, measures: Sequence[Measure
                 listed.append("" if passage in seen else passage)
                 seen.add(passage)
         values.append(scorer.score_lists(lists, measures))
+    shared = np.array([scorer.shared(run) for run in inputs.runs.values()])
     return {
-        measure: Measured(measure, tuple(inputs.runs), scorer.queries, np.array([own[number] for own in values]))
+        measure: Measured(
+            measure, tuple(inputs.runs), scorer.queries, np.array([own[number] for own in values]),
+            shared if measure.kind == "Compat" else None,
+        )
         for number, measure in enumerate(measures)
-    }
+    }  # fmt: skip
 
 
 def _measure_tests(name: str, original: Measured, best: Measured, order: Sequence[str]) -> list[Json]:

@@ -17,6 +17,7 @@ from evaluation.cli.common import (
     alpha,
     cutoff,
     is_same_file,
+    measure_name,
     positive,
     print_json,
     read_pools,
@@ -32,10 +33,11 @@ from evaluation.files.preferences import Preference
 from evaluation.files.textfiles import counted
 from evaluation.judging.batch_tournaments import by_size
 from evaluation.judging.pooling import canonical
+from evaluation.measures.named import Measure
 from evaluation.statistics.agreement import ASSUMED, FEW, JudgingError, error_rate, judging_error, repeated_agreement
-from evaluation.statistics.certainty import SURE, Certainty, certainty, confidence_set
+from evaluation.statistics.certainty import KINDS, SURE, Certainty, certainty, confidence_set
 from evaluation.statistics.fragility import Fragility, fragilities
-from evaluation.statistics.ranks import Board
+from evaluation.statistics.ranks import K_MOST, Board
 from evaluation.statistics.resampling import DRAWS
 
 REPEATED, OWN = "repeated", "own"
@@ -58,7 +60,8 @@ def add_certainty(commands: Any) -> None:
   fragility       the fewest judgments whose reversal changes the best known answers; `-` where no reversal does (ties
                   are not reversed), with a ~ where there were too many ways to try all: one fewer might do
 
-With runs, queries are drawn again too, and each run's rank on the preference qrels is told with its 95% interval.
+With runs, queries are drawn again too, and each run's rank on the preference qrels is told with its 95% interval: by
+RR@k, or by another --measure of which each best known answer tells what it adds ({", ".join(KINDS[1:])}).
 
 Judgments vary by --error-rate, the chance by which one judgment is wrong: a single judgment is turned round by that
 chance; of several of a pair, as many are drawn again from their own, mixed with the opposite as far as the rate says.
@@ -69,7 +72,7 @@ that a single one never varies. No judgment is ever left out.
 
 --json prints:
 
-  {{"draws", "seed", "error_rate", "error_source", "level", "queries": [{{"query", "best": [...], "share",
+  {{"measure", "draws", "seed", "error_rate", "error_source", "level", "queries": [{{"query", "best": [...], "share",
    "fragility", "exact", "set": [...], "passages": [{{"passage", "p"}}]}}],
    "runs": [{{"run", "mean", "interval": [low, high], "first_place", "middle_place", "last_place", "first",
    "centred": [low, high]}}]}}
@@ -101,6 +104,9 @@ all means one way. Passages are sorted by P(best).""",
     command.add_argument("--sets", metavar="FILE", help="write the confidence sets there as TREC qrels of grade 1")
     command.add_argument("--level", metavar="P", type=alpha, default=SURE, help=f"of the sets; default: {SURE}")
     command.add_argument("--k", metavar="N", type=cutoff, default=10, help="of RR@k; default: 10")
+    command.add_argument(
+        "--measure", metavar="NAME", type=measure_name, help="as in `score`; RR@k is the same as --k. Default: RR@10"
+    )
     command.add_argument("--order", choices=ORDERS, default="score", help=ORDER_HELP)
     command.add_argument(
         "--allow-incomplete", action="store_true", help="play pools with pairs that nobody judged, as in `qrels`"
@@ -111,6 +117,7 @@ all means one way. Passages are sorted by P(best).""",
 
 
 def _certainty(options: argparse.Namespace) -> int:
+    measure = _measure(options)
     pools, preferences = read_pools(options.pools, options.preferences)
     error = _error_of(preferences, options)
     rate = None if error is None else error.rate
@@ -119,8 +126,8 @@ def _certainty(options: argparse.Namespace) -> int:
         return BAD
     try:
         certain = certainty(
-            pools, preferences, board=Board(runs, options.k, options.order) if runs else None, error_rate=rate,
-            draws=options.draws, seed=options.seed, allow_incomplete=options.allow_incomplete,
+            pools, preferences, board=Board(runs, options.k, options.order) if runs else None, measure=measure,
+            error_rate=rate, draws=options.draws, seed=options.seed, allow_incomplete=options.allow_incomplete,
         )  # fmt: skip
     except ValueError:
         message = "every pool has pairs that nobody judged, so none gives qrels; --allow-incomplete would play them."
@@ -139,6 +146,7 @@ def _certainty(options: argparse.Namespace) -> int:
     if options.json:
         print_json(
             {
+                "measure": str(measure),
                 "draws": options.draws,
                 "seed": options.seed,
                 "error_rate": rate,
@@ -160,8 +168,19 @@ def _certainty(options: argparse.Namespace) -> int:
             }
         )
     else:
-        print("\n".join(_report(certain, fragile, rate, options)))
+        print("\n".join(_report(certain, fragile, rate, measure, options)))
     return OK
+
+
+def _measure(options: argparse.Namespace) -> Measure:
+    asked: Measure = options.measure or Measure("RR", options.k)
+    if asked.kind not in KINDS or asked.cutoff is None or asked.cutoff > K_MOST or asked.rel != 1:
+        options.command.error(
+            f"--measure {asked} where {', '.join(KINDS[:-1])} or {KINDS[-1]} is needed, with a cutoff up to {K_MOST:,} "
+            "and without rel: every best known answer is relevant"
+        )
+    options.k = asked.cutoff
+    return asked
 
 
 def _error_of(preferences: list[Preference], options: argparse.Namespace) -> JudgingError | None:
@@ -192,7 +211,11 @@ def _error_of(preferences: list[Preference], options: argparse.Namespace) -> Jud
 
 
 def _report(
-    certain: Certainty, fragile: Mapping[str, Fragility], rate: float | None, options: argparse.Namespace
+    certain: Certainty,
+    fragile: Mapping[str, Fragility],
+    rate: float | None,
+    measure: Measure,
+    options: argparse.Namespace,
 ) -> Iterator[str]:
     how = "each pair's from its own" if rate is None else f"each wrong in {rate:.1%} of the cases"
     yield f"{counted(options.draws, 'resample')} of the judgments, {how}. The least certain come first."
@@ -206,7 +229,7 @@ def _report(
     yield from table(rows, left=2)
     if certain.runs:
         yield ""
-        yield "With queries drawn again too: mean RR, and ranks with their 95% intervals."
+        yield f"With queries drawn again too: mean {measure}, and ranks with their 95% intervals."
         head = ["run", "mean", "95%", "best rank", "median", "worst rank", "first"]
         yield from table(
             [

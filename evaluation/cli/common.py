@@ -214,6 +214,20 @@ def measure_name(text: str) -> Measure:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def take_measure(options: argparse.Namespace) -> Measure | None:
+    """The measure of --measure where it is not RR@k: that is what --k and --min-grade say, and becomes them."""
+    measure: Measure | None = options.measure
+    if measure is None or not measure.is_reciprocal:
+        return measure
+    assert measure.cutoff is not None
+    options.measure = None
+    options.k = measure.cutoff
+    options.min_grade = measure.rel if measure.rel != 1 else options.min_grade
+    if options.k > K_MOST:
+        options.command.error(f"--measure {measure} where k is at most {K_MOST:,}")
+    return None
+
+
 POOLS_HELP = (
     "the pools: lines `query passage`, such as `pool --members` writes, or pairs (query a b), such as `pool --pairs` "
     "writes. By pairs, a query's pool is the passages that they name (a pool of one has no pair, so it is not there, "

@@ -23,6 +23,7 @@ from evaluation.cli.common import (
     read_judged,
     read_runs,
     table,
+    take_measure,
     tell,
     tell_left_out,
     tell_short_lists,
@@ -43,7 +44,7 @@ from evaluation.statistics.comparing import (
     compare,
 )
 from evaluation.statistics.measured import Measured, PairTest, measured, pair_tests
-from evaluation.statistics.ranks import K_MOST, Ranks, ranks_of
+from evaluation.statistics.ranks import Ranks, ranks_of
 
 _TESTS = "a|b|delta|WRS|WRS ties|WSR|t|correlation".split("|")
 _OUTCOMES = "a|b|neither|only a|only b|p|both|ESL a|ESL b|WSR|t|RR a|RR b|WSR|t".split("|")
@@ -135,13 +136,9 @@ different runs, "significance" if only one of them is significant.""",
 def _compare(options: argparse.Namespace) -> int:
     needs_two_runs(options)
     _keep_inputs(options)
-    if options.measure is not None and options.measure.is_reciprocal:
-        options.k = options.measure.cutoff
-        options.min_grade = options.measure.rel if options.measure.rel != 1 else options.min_grade
-        if options.k > K_MOST:
-            options.command.error(f"--measure {options.measure} where k is at most {K_MOST:,}")
-    elif options.measure is not None:
-        return _compare_by(options.measure, options)
+    measure = take_measure(options)
+    if measure is not None:
+        return _compare_by(measure, options)
     qrels = read_judged(options.qrels, options.min_grade)
     runs = read_runs(options.files, options.k)
     if runs is None:
@@ -195,6 +192,7 @@ def _compare_by(measure: Measure, options: argparse.Namespace) -> int:
                 "family": len(tests),
                 "threshold": threshold,
                 "means": means,
+                **({} if scores.counts is None else {"shared": scores.counted()}),
                 "pairs": [test._asdict() for test in tests],
             }
         )
@@ -214,7 +212,12 @@ def _report_by(
     yield f"{measure} over {queries}: {counted(len(means), 'run')}, {pairs}."
     yield f"p-values are raw. A star marks signed ranks with p < {threshold:.3g}, over {pairs} (Bonferroni)."
     yield ""
-    yield from table([["run", f"mean {measure}"], *([run, f"{mean:.4f}"] for run, mean in means.items())])
+    counted_of = scores.counted()
+    more = [] if scores.counts is None else ["queries"]
+    rows = [[run, f"{mean:.4f}", *([f"{counted_of[run]:,}"] if more else [])] for run, mean in means.items()]
+    yield from table([["run", f"mean {measure}", *more], *rows])
+    if more:
+        yield "A mean is over the queries with a relevant passage that the run has, a test over those of both runs."
     if not tests:
         return
     yield ""

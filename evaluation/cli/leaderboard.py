@@ -6,15 +6,18 @@ import argparse
 import math
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from evaluation.cli.common import (
     BAD,
     OK,
     POOLS_HELP,
+    WHOLE,
     add_command,
     add_comparing_options,
     add_seed,
+    measure_name,
     p_shown,
     positive,
     print_json,
@@ -22,6 +25,7 @@ from evaluation.cli.common import (
     read_pools,
     read_runs,
     table,
+    take_measure,
     tell,
     tell_left_out,
     tell_short_lists,
@@ -33,8 +37,9 @@ from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Qrels
 from evaluation.files.textfiles import counted
 from evaluation.judging.tournament import METHODS
+from evaluation.measures.named import Measure
 from evaluation.statistics.consistency import TOP, OrderAgreement, order_agreement
-from evaluation.statistics.contributions import Contribution, contributions
+from evaluation.statistics.contributions import Contribution, Scoring, contributions
 from evaluation.statistics.correlation import kendall_tau
 from evaluation.statistics.leaderboards import (
     Agreement,
@@ -44,9 +49,12 @@ from evaluation.statistics.leaderboards import (
     agree_outside,
     common_queries,
     leaderboard,
+    leaderboard_by,
     pairings,
+    perfect_by,
     perfect_finds,
 )
+from evaluation.statistics.measured import MeasuredBoard
 from evaluation.statistics.ranks import Board, ranks_of
 from evaluation.statistics.resampling import DRAWS
 from evaluation.statistics.winning import PERFECT
@@ -61,10 +69,11 @@ def add_leaderboard(commands: Any) -> None:
         "tell what preference qrels do to the order of runs",
         """Scores runs on the original and on the preference qrels, over the queries that both name, and tells:
 
-  runs         mean RR@k and rank on both, with 95% intervals over queries: Student's t, and bootstrap percentiles
+  runs         mean RR@k, or of --measure, and rank on both, with 95% intervals over queries: Student's t, and bootstrap
+               percentiles
   perfect      what the ranking that returns the first original qrel of each query scores on the preference qrels; it is
-               the first row of the table
-  all queries  mean RR@k on the original qrels over all their queries, and Kendall's tau of the two orders
+               the first row of the table. By a measure other than RR@k, it returns all of them, higher grades first
+  all queries  the mean on the original qrels over all their queries, and Kendall's tau of the two orders
   tau, tau_ap  how far the two orders agree: Kendall's tau-b, and AP correlation, where the top weighs more and the
                original order is the reference
   neighbours   runs that follow each other on the original qrels: did they change ranks, and is the difference on the
@@ -78,10 +87,19 @@ With --preferences also:
                first (`mean_without`, `place_without`): is its rank owed to what it brought into the pools? `mean` and
                `place` are on qrels derived from the whole pools, so over the queries that have judgments
 
+A measure's least grade, as in P(rel=2)@10, is of the original qrels: every preference qrel is relevant. By Compat, a
+mean is over the queries with a relevant passage that the run has, which `shared` counts.
+
 --json prints all of this as one object.""",
-        ["python -m evaluation leaderboard --qrels qrels.txt --preference-qrels preference-qrels.txt runs/*"],
+        [
+            "python -m evaluation leaderboard --qrels qrels.txt --preference-qrels preference-qrels.txt runs/*",
+            "python -m evaluation leaderboard --measure P@10 --qrels qrels.txt --preference-qrels winners.txt runs/*",
+        ],
     )
     add_comparing_options(command, 10)
+    command.add_argument(
+        "--measure", metavar="NAME", type=measure_name, help="as in `score`; RR@k is the same as --k. Default: RR@10"
+    )
     command.add_argument("--preference-qrels", metavar="FILE", required=True, help="qrels that preferences gave")
     command.add_argument("--preferences", metavar="FILE", help="the judgments (query a b preferred)")
     command.add_argument("--pools", metavar="PAIRS.tsv", help=POOLS_HELP)
@@ -107,6 +125,7 @@ With --preferences also:
 
 
 def _leaderboard(options: argparse.Namespace) -> int:
+    measure = take_measure(options)
     original = read_judged(options.qrels, options.min_grade)
     preference = read_judged(options.preference_qrels, 1)
     queries = common_queries(original, preference)
@@ -114,20 +133,13 @@ def _leaderboard(options: argparse.Namespace) -> int:
         raise BadInput(options.preference_qrels, None, f"names no query that {options.qrels} names.")
     pools, preferences = read_pools(options.pools, options.preferences) if options.preferences else ({}, [])
     outside = read_outside(options.outside, name=options.outside) if options.outside else {}
-    runs = read_runs(options.files, options.k)
+    depth = options.k if measure is None else measure.depth or WHOLE
+    runs = read_runs(options.files, max(depth, TOP) if options.preferences else depth)
     if runs is None:
         return BAD
     pooled = _pooled(runs, options)
-    everything = ranks_of(runs, original, options.k, options.order, options.min_grade).means()
-    board = Board(runs, options.k, options.order)
-    found = leaderboard(
-        board.ranks(original, options.min_grade).only(queries),
-        board.ranks(preference).only(queries),
-        perfect_finds(original, preference, queries, options.min_grade),
-        alpha=options.alpha,
-        seed=options.seed,
-        draws=options.draws,
-    )
+    scored = _scored(runs, original, preference, queries, options)
+    found, everything, board = scored.board, scored.everything, scored.scoring
     won, own, ordered = None, None, None
     if options.preferences:
         won = {
@@ -138,7 +150,8 @@ def _leaderboard(options: argparse.Namespace) -> int:
         ordered = order_agreement({name: run.top(options.order, TOP) for name, run in runs.items()}, preferences)
         own = _contributions(board, tops, original, pools, preferences, options)
     tell_left_out(runs, original)
-    tell_short_lists(runs, options.k)
+    if found.k is not None:
+        tell_short_lists(runs, found.k)
     _tell_uncommon(original, preference, options)
     _tell_foreign(outside, runs, options)
     whole = Whole(
@@ -152,6 +165,7 @@ def _leaderboard(options: argparse.Namespace) -> int:
                 "seed": options.seed,
                 "draws": options.draws,
                 **found.as_dict(),
+                **({} if scored.shared is None else {"shared": scored.shared}),
                 "pairings": won and {name: pairing.as_dict() for name, pairing in won.items()},
                 "own": own and [contribution.as_dict() for contribution in own],
                 "pool_runs": list(pooled),
@@ -171,6 +185,45 @@ def _leaderboard(options: argparse.Namespace) -> int:
     else:
         print("\n".join(_report(found, won, own, ordered, whole, outside)))
     return OK
+
+
+class Scored(NamedTuple):
+    """The board; the runs' means over `everything` that the original qrels ask; what scores them with other qrels; and
+    by Compat how many of the common queries are `shared` by qrels and run, by run, on both qrels.
+    """
+
+    board: Leaderboard
+    everything: dict[str, float]
+    scoring: Scoring
+    shared: dict[str, dict[str, int]] | None
+
+
+def _scored(
+    runs: dict[str, RunArtifact],
+    original: Qrels,
+    preference: Qrels,
+    queries: tuple[str, ...],
+    options: argparse.Namespace,
+) -> Scored:
+    least, drawing = options.min_grade, {"alpha": options.alpha, "seed": options.seed, "draws": options.draws}
+    measure: Measure | None = options.measure
+    if measure is None:
+        everything = ranks_of(runs, original, options.k, options.order, least).means()
+        board = Board(runs, options.k, options.order)
+        ranks = board.ranks(original, least).only(queries), board.ranks(preference).only(queries)
+        perfect = perfect_finds(original, preference, queries, least)
+        return Scored(leaderboard(*ranks, perfect, **drawing), everything, board, None)
+    graded = measure._replace(rel=least) if measure.rel == 1 else measure
+    plain = MeasuredBoard(runs, measure._replace(rel=1), options.order)
+    before = MeasuredBoard(runs, graded, options.order).scores(original)
+    both = before.only(queries), plain.scores(preference).only(queries)
+    ideal = perfect_by(original, preference, (graded, measure._replace(rel=1)), queries, graded.rel)
+    found = replace(leaderboard_by(*both, ideal, **drawing), measure=str(measure))
+    shared = None
+    if both[0].counts is not None:
+        counted_of = [scores.counted() for scores in both]
+        shared = {run: {"original": counted_of[0][run], "preference": counted_of[1][run]} for run in runs}
+    return Scored(found, before.means(), plain, shared)
 
 
 class Whole(NamedTuple):
@@ -206,7 +259,7 @@ def _tell_foreign(outside: dict[str, Outside], runs: dict[str, RunArtifact], opt
 
 
 def _contributions(
-    board: Board,
+    board: Scoring,
     tops: dict[str, Any],
     qrels: Qrels,
     pools: dict[str, set[str]],
@@ -243,7 +296,7 @@ def _report(
 ) -> Iterator[str]:
     ordered_by = "outside" if outside else "original"
     queries = counted(board.queries, "query", "queries")
-    yield f"RR@{board.k} over {queries}, by {ordered_by} score."
+    yield f"{board.measure} over {queries}, by {ordered_by} score."
     qrels = sum(size * count for size, count in whole.sizes.items())
     yield f"{counted(qrels, 'preference qrel')} for {queries}: {_by_size(whole.sizes)}."
     yield ""
@@ -251,11 +304,11 @@ def _report(
     if outside:
         order.sort(key=lambda run: -outside[run].score if run in outside else math.inf)
     head = ["run", "original", "95% by t", "bootstrap", "rank", "preference", "95% by t", "bootstrap", "rank"]
-    perfect = [PERFECT, "1.0000", "-", "-", "-", *_score_columns(board.perfect_score)[:-1], "-"]
+    perfect = [PERFECT, f"{board.perfect_original:.4f}", "-", "-", "-", *_score_columns(board.perfect_score)[:-1], "-"]
     rows = [[run, *_score_columns(board.original[run]), *_score_columns(board.preference[run])] for run in order]
     rows = [head, perfect, *rows]
     if board.queries != whole.queries:
-        rows = [[row[0], cell, *row[1:]] for row, cell in zip(rows, _whole_column(whole, order), strict=True)]
+        rows = [[row[0], cell, *row[1:]] for row, cell in zip(rows, _whole_column(whole, order, board), strict=True)]
     if outside:
         rows = [[row[0], *cells, *row[1:]] for row, cells in zip(rows, _outside_columns(outside, order), strict=True)]
     yield from table(rows)
@@ -304,8 +357,9 @@ def _by_size(sizes: Counter[int]) -> str:
     return ", ".join([*parts, "where a deadlock left several equally good"] if max(sizes) > 1 else parts)
 
 
-def _whole_column(whole: Whole, order: list[str]) -> list[str]:
-    return ["all queries", "1.0000", *(f"{whole.means[run]:.4f}" for run in order)]
+def _whole_column(whole: Whole, order: list[str], board: Leaderboard) -> list[str]:
+    perfect = "1.0000" if board.measure.startswith("RR@") else "-"
+    return ["all queries", perfect, *(f"{whole.means[run]:.4f}" for run in order)]
 
 
 def _outside_columns(outside: dict[str, Outside], order: list[str]) -> list[list[str]]:

@@ -11,16 +11,18 @@ from numpy.typing import NDArray
 from evaluation.files.preferences import Preference
 from evaluation.judging.batch_tournaments import Bools, SizedPools, by_size
 from evaluation.judging.tournament import derive
+from evaluation.measures.named import Measure
 from evaluation.statistics.ranks import Board
 from evaluation.statistics.resampling import CONFIDENCE, DRAWS, Interval, query_weights
 
 Floats = NDArray[np.float64]
+_SEVERAL = 4096  # deadlocks at a time
 
 
 class RunOrder(NamedTuple):
     """Where a run may truly stand on the preference qrels.
 
-    `mean`: as judged. `interval`: percentiles of its mean RR over resamples. `first_place`, `last_place`: the same of
+    `mean`: as judged. `interval`: percentiles of its mean over resamples. `first_place`, `last_place`: the same of
     its place, from 1; `middle_place`: the median. `first`: the share of resamples in which it is first, shared where
     several are. `centred`: the interval, moved so that the median of the resamples is the mean as judged; judgments
     drawn again are noisier, which pulls all means one way.
@@ -49,6 +51,36 @@ class Certainty(NamedTuple):
 
 
 SURE = 0.9  # of a confidence set
+# Measures of which one best known answer tells what it adds, wherever the others are.
+KINDS = ("RR", "Success", "P", "R", "nDCG")
+
+
+class _Worth:
+    """What best known answers, all of one grade, are worth to a run by a measure."""
+
+    def __init__(self, measure: Measure) -> None:
+        if measure.kind not in KINDS or measure.cutoff is None or measure.rel != 1:
+            raise ValueError(f"measure {measure} where one of {', '.join(KINDS)} is needed, with a cutoff, without rel")
+        ranks = np.arange(1, measure.cutoff + 1)
+        discounts = 1 / np.log2(ranks + 1)
+        at = {
+            "RR": 1 / ranks, "Success": np.ones(len(ranks)), "P": np.full(len(ranks), 1 / measure.cutoff),
+            "R": np.ones(len(ranks)), "nDCG": discounts,
+        }  # fmt: skip
+        self.of_rank = np.concatenate([[0.0], at[measure.kind]])  # [k + 1], with 0 for not within k
+        self._kind = measure.kind
+        self._ideal = np.cumsum(discounts)
+
+    def together(self, values: Floats, counts: NDArray[np.int64]) -> Floats:
+        """Of so many answers: values [passages x ... x runs], 0 for what is no answer, and counts [...]."""
+        if self._kind in ("RR", "Success"):
+            return np.asarray(values.max(axis=0))
+        most = {
+            "P": np.ones(counts.shape),
+            "R": counts.astype(np.float64),
+            "nDCG": self._ideal[np.minimum(counts, len(self._ideal)) - 1],
+        }
+        return np.asarray(values.sum(axis=0) / most[self._kind][..., None])
 
 
 def confidence_set(chances: Mapping[str, float], level: float = SURE) -> list[str]:
@@ -63,6 +95,7 @@ def certainty(
     preferences: Iterable[Preference],
     *,
     board: Board | None = None,
+    measure: Measure | None = None,
     error_rate: float | None = None,
     draws: int = DRAWS,
     seed: int = 0,
@@ -70,7 +103,8 @@ def certainty(
     allow_incomplete: bool = False,
     counted: Iterable[Preference] | None = None,
 ) -> Certainty:
-    """Over resamples of the judgments and, for the runs of a board, of the queries too.
+    """Over resamples of the judgments and, for the runs of a board, of the queries too. Runs are scored by RR@k of the
+    board, or by another measure of `KINDS` with its cutoff.
 
     The answers are those of the judgments, or of `counted`: the same with what was decided on adjudicated pairs. What
     is drawn again is what people judged.
@@ -83,8 +117,10 @@ def certainty(
     Pools that `derive` refuses are left out. Judgments drawn again are noisier than those that were made, so means may
     shift against `mean`; places are what to read. The same seed gives the same, whatever the order of the input, and
     the same answers with a board and without. Raises ValueError where there is a board and no pool gives qrels, or
-    where the error rate is not 0 to 1/2.
+    where the error rate is not 0 to 1/2, or where the measure is another or has another cutoff.
     """
+    if board is not None and measure is not None and measure.cutoff != board.k:
+        raise ValueError(f"measure {measure} where the board has k {board.k}")
     if error_rate is not None and not 0 <= error_rate <= 0.5:
         raise ValueError(f"error rate {error_rate} where 0 to 0.5 is needed")
     judgments = list(preferences)
@@ -95,7 +131,7 @@ def certainty(
         if not best:
             raise ValueError("no pool gives qrels")
         weights = np.concatenate(list(query_weights(len(best), draws, of_queries)))
-        standing = Standing(board, sorted(best), weights)
+        standing = Standing(board, sorted(best), weights, measure)
     answers: dict[str, dict[str, float]] = {}
     chances: dict[str, dict[str, float]] = {}
     for group in sized:
@@ -120,13 +156,15 @@ def certainty(
 
 
 class Standing:
-    """Sums of the runs' RR over resamples, group after group of pools of one size.
+    """Sums of the runs' scores over resamples, group after group of pools of one size.
 
-    `weights` [draws x queries]: how often each query counts in each resample.
+    `weights` [draws x queries]: how often each query counts in each resample. The measure is one of `KINDS` with the
+    cutoff of the board, or RR at that.
     """
 
-    def __init__(self, board: Board, queries: list[str], weights: NDArray[Any]) -> None:
+    def __init__(self, board: Board, queries: list[str], weights: NDArray[Any], measure: Measure | None = None) -> None:
         self._board = board
+        self._worth = _Worth(measure or Measure("RR", board.k))
         self._weights = weights
         self._column = {query: at for at, query in enumerate(queries)}
         self._sums = np.zeros((len(weights), len(board.runs)))
@@ -135,9 +173,11 @@ class Standing:
     def enter(self, group: SizedPools, best: Mapping[str, Collection[str]]) -> None:
         """Take up the pools of one size: what each of their passages is worth to each run."""
         self._columns = np.array([self._column[query] for query in group.pools])
-        self._values = np.ascontiguousarray(self._board.reciprocals(group.pools).transpose(1, 2, 0))
+        places = self._board.places(group.pools).transpose(1, 2, 0)
+        self._values = np.ascontiguousarray(self._worth.of_rank[places])
         kept = np.array([[passage in best[query] for passage in pool] for query, pool in group.pools.items()])
-        self._point += (self._values * kept[..., None]).max(axis=1).sum(axis=0)
+        own = (self._values * kept[..., None]).transpose(1, 0, 2)
+        self._point += self._worth.together(own, kept.sum(axis=1)).sum(axis=0)
 
     def add(self, part: slice, won: Bools) -> None:
         """Add these pools, [size x pools x draws], to the sums."""
@@ -147,11 +187,9 @@ class Standing:
         size, pools, draws = won.shape
         # A winner's place in the list of all passages; several winners have a place of their own at its end.
         places = won.argmax(axis=0) + size * np.arange(pools)[:, None]
-        row, draw = np.nonzero(won.sum(axis=0) > 1)
-        several = won[:, row, draw].T
-        best = np.zeros((len(row), values.shape[2]))
-        for passage in range(size):
-            np.maximum(best, values[row, passage] * several[:, passage, None], out=best)
+        counts = won.sum(axis=0)
+        row, draw = np.nonzero(counts > 1)
+        best = self._several(values, won, row, draw, counts[row, draw])
         places[row, draw] = size * pools + np.arange(len(row))
         chosen = sparse.csr_array(
             (weights.ravel(), places.T.ravel(), np.arange(0, draws * pools + 1, pools)),
@@ -160,10 +198,21 @@ class Standing:
         self._sums += chosen @ np.concatenate([values.reshape(size * pools, -1), best])
 
     def means(self) -> Floats:
-        """The runs' mean RR in each resample, [runs x draws]."""
+        """The runs' means in each resample, [runs x draws]."""
         # Equal sums may differ in their last digits, by the order that they were added in.
         means: Floats = (self._sums / self._weights.sum(axis=1)[:, None]).T.round(12)
         return means
+
+    def _several(
+        self, values: Floats, won: Bools, row: NDArray[np.int64], draw: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> Floats:
+        """[several x runs]: what several winners of a pool in a draw are worth; part by part, to bound memory."""
+        best = np.zeros((len(row), values.shape[2]))
+        for start in range(0, len(row), _SEVERAL):
+            own = slice(start, start + _SEVERAL)
+            of_them = values[row[own]].transpose(1, 0, 2) * won[:, row[own], draw[own]][..., None]
+            best[own] = self._worth.together(of_them, counts[own])
+        return best
 
     def orders(self, confidence: float) -> list[RunOrder]:
         """The runs, in the board's order."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Policy, Qrels
 from evaluation.judging.pooling import Tops
 from evaluation.judging.tournament import Method, derive
 from evaluation.statistics.leaderboards import places
-from evaluation.statistics.ranks import Board
 
 
 class Contribution(NamedTuple):
@@ -35,8 +34,19 @@ class Contribution(NamedTuple):
         return self._asdict()
 
 
+class Scoring(Protocol):
+    """Runs that any qrels can be scored on."""
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """Their names."""
+
+    def means(self, qrels: Qrels) -> dict[str, float]:
+        """The mean of each, over all queries of the qrels."""
+
+
 def contributions(
-    board: Board,
+    board: Scoring,
     tops: Mapping[str, Tops],
     qrels: Qrels,
     pools: Mapping[str, Collection[str]],
@@ -112,6 +122,6 @@ def _by_query(qrels: Iterable[tuple[str, str]]) -> dict[str, Sequence[str]]:
     return dict(winners)
 
 
-def _means(board: Board, winners: Mapping[str, Sequence[str]]) -> list[float]:
+def _means(board: Scoring, winners: Mapping[str, Sequence[str]]) -> list[float]:
     grades = {query: dict.fromkeys(passages, 1) for query, passages in winners.items()}
-    return list(board.ranks(Qrels(grades)).means().values())
+    return list(board.means(Qrels(grades)).values())

@@ -12,10 +12,12 @@ import numpy as np
 from evaluation.files.about_runs import Outside
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Qrels
+from evaluation.measures.named import Measure, Scorer
 from evaluation.statistics.correlation import kendall_tau, tau_ap
 from evaluation.statistics.joint_ranks import Differences, joint_histograms
+from evaluation.statistics.measured import Measured, pair_tests
 from evaluation.statistics.ranks import Ranks
-from evaluation.statistics.resampling import CONFIDENCE, DRAWS, Interval, bootstrap_intervals, t_intervals
+from evaluation.statistics.resampling import CONFIDENCE, DRAWS, Interval, bootstrap_intervals_of, t_intervals_of
 from evaluation.statistics.significance import signed_ranks
 from evaluation.statistics.winning import PERFECT, perfect_top
 
@@ -32,7 +34,7 @@ class RunScore(NamedTuple):
 class Neighbours(NamedTuple):
     """Two runs that follow each other on the original qrels: `upper` before `lower`.
 
-    The deltas are the mean RR of `upper` less that of `lower`, the p-values those of WSR, raw. `changed`: `upper` is
+    The deltas are the mean of `upper` less that of `lower`, the p-values those of WSR, raw. `changed`: `upper` is
     above on the original and below on the preference qrels. `significant`: the preference p is below the threshold.
     """
 
@@ -50,17 +52,21 @@ class Neighbours(NamedTuple):
 class Leaderboard:
     """Runs on original and on preference qrels, over the queries that both name.
 
-    `original` and `preference`: scores by run, in the order given. `perfect`: the mean RR, on the preference qrels,
-    of the ranking that returns the original qrel first; `perfect_score`: with its intervals, and the place that it
-    would have among the runs. `tau`, `tau_ap`: between the two orders, the original being the
-    reference; None for less than two runs, `tau` also where all tie. `threshold`: alpha over the neighbours.
+    `measure`: by its name, `k`: its cutoff, if any. `original` and `preference`: scores by run, in the order given.
+    `perfect`: the mean, on the preference qrels, of the ranking that returns the original qrel first, which has
+    `perfect_original` on these; `perfect_score`: with its intervals, and the place that it would have among the runs.
+    By a measure other than RR@k, the perfect ranking returns all original qrels, higher grades first. `tau`, `tau_ap`:
+    between the two orders, the original being the reference; None for less than two runs, `tau` also where all tie.
+    `threshold`: alpha over the neighbours.
     """
 
-    k: int
+    measure: str
+    k: int | None
     queries: int
     original: dict[str, RunScore]
     preference: dict[str, RunScore]
     perfect: float
+    perfect_original: float
     perfect_score: RunScore
     tau: float | None
     tau_ap: float | None
@@ -71,6 +77,7 @@ class Leaderboard:
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         return {
+            "measure": self.measure,
             "k": self.k,
             "queries": self.queries,
             "runs": {
@@ -78,7 +85,10 @@ class Leaderboard:
                 for run, score in self.original.items()
             },
             "perfect": self.perfect,
-            "perfect_ranking": {"original": {"mean": 1.0}, "preference": self.perfect_score._asdict()},
+            "perfect_ranking": {
+                "original": {"mean": self.perfect_original},
+                "preference": self.perfect_score._asdict(),
+            },
             "tau": self.tau,
             "tau_ap": self.tau_ap,
             "alpha": self.alpha,
@@ -104,20 +114,55 @@ def leaderboard(
     """
     if original.runs != preference.runs or original.queries != preference.queries or original.k != preference.k:
         raise ValueError("two boards of other runs, queries or k")
-    boards = [_score_runs(ranks, seed, draws, confidence) for ranks in (original, preference)]
-    ranks = Ranks(original.k, (PERFECT,), original.queries, np.array([perfect], np.int64))
-    ((_, ideal),) = _score_runs(ranks, seed, draws, confidence).items()
+    ideal = Ranks(original.k, (PERFECT,), original.queries, np.array([perfect], np.int64))
+    named = f"RR@{original.k}", original.k, 1.0
+    return _leaderboard(named, original, preference, ideal, alpha, (seed, draws, confidence))
+
+
+def leaderboard_by(
+    original: Measured,
+    preference: Measured,
+    perfect: tuple[Measured, Measured],
+    *,
+    alpha: float = 0.05,
+    seed: int = 0,
+    draws: int = DRAWS,
+    confidence: float = CONFIDENCE,
+) -> Leaderboard:
+    """By any measure: from the scores of the same runs on both qrels, over the same queries, and `perfect_by` of these.
+
+    Raises ValueError where there is no query, or runs or queries differ.
+    """
+    if original.runs != preference.runs or original.queries != preference.queries:
+        raise ValueError("two boards of other runs or queries")
+    measure, (before, after) = original.measure, perfect
+    named = str(measure), measure.cutoff, before.means()[PERFECT]
+    return _leaderboard(named, original, preference, after, alpha, (seed, draws, confidence))
+
+
+def _leaderboard(
+    named: tuple[str, int | None, float],
+    original: Ranks | Measured,
+    preference: Ranks | Measured,
+    perfect: Ranks | Measured,
+    alpha: float,
+    drawing: tuple[int, int, float],
+) -> Leaderboard:
+    boards = [_score_runs(scores, *drawing) for scores in (original, preference)]
+    ((_, ideal),) = _score_runs(perfect, *drawing).items()
     ideal = ideal._replace(place=1 + sum(score.mean > ideal.mean for score in boards[1].values()))
     means = [[score.mean for score in board.values()] for board in boards]
     order = sorted(range(len(original.runs)), key=lambda run: -means[0][run])
     neighbours = list(pairwise(order))
     threshold = alpha / max(1, len(neighbours))
     return Leaderboard(
-        k=original.k,
+        measure=named[0],
+        k=named[1],
         queries=len(original.queries),
         original=boards[0],
         preference=boards[1],
         perfect=ideal.mean,
+        perfect_original=named[2],
         perfect_score=ideal,
         tau=kendall_tau(*means),
         tau_ap=tau_ap(*means),
@@ -131,6 +176,28 @@ def perfect_finds(original: Qrels, preference: Qrels, queries: Collection[str], 
     """Of each query, whether its first original qrel is a preference qrel: all that the perfect ranking finds."""
     best, top = preference.relevant("all"), perfect_top(original, min_grade)
     return [top.get(query, ("",))[0] in best.get(query, ()) for query in queries]
+
+
+def perfect_by(
+    original: Qrels, preference: Qrels, measures: tuple[Measure, Measure], queries: Sequence[str], min_grade: int = 1
+) -> tuple[Measured, Measured]:
+    """What the ranking of all original qrels, higher grades first and then in file order, scores on the original and on
+    the preference qrels, by the measure that each is scored by.
+    """
+    lists = {
+        query: sorted(passages, key=original.grades[query].__getitem__, reverse=True)
+        for query, passages in original.relevant("all", min_grade).items()
+    }
+    found = []
+    for qrels, measure in zip((original, preference), measures, strict=True):
+        scorer = Scorer(qrels)
+        counts = None
+        if measure.kind == "Compat":
+            relevant = qrels.relevant("all")
+            counts = np.array([[bool(lists.get(query)) and bool(relevant.get(query)) for query in scorer.queries]])
+        scores = Measured(measure, (PERFECT,), scorer.queries, scorer.score_lists(lists, [measure]), counts)
+        found.append(scores.only(queries))
+    return found[0], found[1]
 
 
 class Agreement(NamedTuple):
@@ -147,7 +214,7 @@ class Agreement(NamedTuple):
 def agree_outside(board: Leaderboard, everywhere: Mapping[str, float], outside: Mapping[str, Outside]) -> Agreement:
     """How far the runs' scores elsewhere order them as the board does: of the runs that have one.
 
-    `everywhere`: mean RR by run on the original qrels, over all of their queries.
+    `everywhere`: the mean by run on the original qrels, over all of their queries.
     """
     runs = [run for run in board.original if run in outside]
     scores = [outside[run].score for run in runs]
@@ -196,18 +263,23 @@ def places(means: Sequence[float]) -> list[int]:
     return [1 + sum(other > mean for other in means) for mean in means]
 
 
-def _score_runs(ranks: Ranks, seed: int, draws: int, confidence: float) -> dict[str, RunScore]:
-    means = ranks.means()
-    by_t = t_intervals(ranks, confidence)
-    by_bootstrap = bootstrap_intervals(ranks, seed=seed, draws=draws, confidence=confidence)
+def _score_runs(scores: Ranks | Measured, seed: int, draws: int, confidence: float) -> dict[str, RunScore]:
+    means = scores.means()
+    values, counts = (scores.reciprocals(), None) if isinstance(scores, Ranks) else (scores.values, scores.counts)
+    by_t = t_intervals_of(values, confidence, counts)
+    by_bootstrap = bootstrap_intervals_of(values, seed=seed, draws=draws, confidence=confidence, counts=counts)
     rows = zip(means.items(), places(list(means.values())), by_t, by_bootstrap, strict=True)
     return {run: RunScore(mean, place, t, bootstrap) for (run, mean), place, t, bootstrap in rows}
 
 
 def _neighbours(
-    original: Ranks, preference: Ranks, means: list[list[float]], pairs: list[tuple[int, int]], threshold: float
+    original: Ranks | Measured,
+    preference: Ranks | Measured,
+    means: list[list[float]],
+    pairs: list[tuple[int, int]],
+    threshold: float,
 ) -> Iterator[Neighbours]:
-    before, after = (signed_rank_tests(ranks, pairs) for ranks in (original, preference))
+    before, after = (_tests(scores, pairs) for scores in (original, preference))
     for (upper, lower), was, now in zip(pairs, before, after, strict=True):
         old, new = (own[upper] - own[lower] for own in means)
         yield Neighbours(
@@ -230,6 +302,13 @@ class RankTest(NamedTuple):
 
     p: float
     better: float
+
+
+def _tests(scores: Ranks | Measured, pairs: list[tuple[int, int]]) -> list[RankTest]:
+    if isinstance(scores, Ranks):
+        return signed_rank_tests(scores, pairs)
+    tests = pair_tests(scores, [(scores.runs[upper], scores.runs[lower]) for upper, lower in pairs])
+    return [RankTest(1.0 if test.wsr is None else test.wsr, -test.direction) for test in tests]
 
 
 def signed_rank_tests(ranks: Ranks, pairs: list[tuple[int, int]]) -> list[RankTest]:

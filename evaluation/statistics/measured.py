@@ -18,45 +18,92 @@ from evaluation.files.qrels import Qrels
 from evaluation.measures.means import exact_mean
 from evaluation.measures.named import Measure, Scorer
 from evaluation.statistics.joint_ranks import Tally
+from evaluation.statistics.resampling import CONFIDENCE, Interval, t_intervals_of
 from evaluation.statistics.significance import paired_t, sign_test, signed_ranks
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 _PLACES = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What runs score by one measure: `values` [runs x queries], 0 to 1."""
+    """What runs score by one measure: `values` [runs x queries], 0 to 1.
+
+    `counts`, of the same shape: which queries count for a run; None where all do. By Compat, those with a relevant
+    passage that the run has.
+    """
 
     measure: Measure
     runs: tuple[str, ...]
     queries: tuple[str, ...]
     values: Floats
+    counts: Bools | None = None
 
     def only(self, queries: Sequence[str]) -> Measured:
         """The same for some of the queries, in the order given."""
         at = {query: column for column, query in enumerate(self.queries)}
-        return Measured(self.measure, self.runs, tuple(queries), self.values[:, [at[query] for query in queries]])
+        columns = [at[query] for query in queries]
+        counts = None if self.counts is None else self.counts[:, columns]
+        return Measured(self.measure, self.runs, tuple(queries), self.values[:, columns], counts)
 
     def means(self) -> dict[str, float]:
-        """The mean of each run. Raises ValueError if there are no queries."""
-        return {run: float(exact_mean(own)) for run, own in zip(self.runs, self.values, strict=True)}
+        """The mean of each run; 0 where no query counts for it. Raises ValueError if there are no queries at all."""
+        if self.counts is None:
+            return {run: float(exact_mean(own)) for run, own in zip(self.runs, self.values, strict=True)}
+        if not self.queries:
+            raise ValueError("a mean over no queries")
+        rows = zip(self.runs, self.values, self.counts, strict=True)
+        return {run: float(exact_mean(own[counts])) if counts.any() else 0.0 for run, own, counts in rows}
+
+    def counted(self) -> dict[str, int]:
+        """How many queries count for each run."""
+        if self.counts is None:
+            return dict.fromkeys(self.runs, len(self.queries))
+        return dict(zip(self.runs, self.counts.sum(axis=1).tolist(), strict=True))
+
+    def t_intervals(self, confidence: float = CONFIDENCE) -> list[Interval | None]:
+        """Of the means, by run."""
+        return t_intervals_of(self.values, confidence, self.counts)
 
 
 def measured(
     runs: Mapping[str, RunArtifact], qrels: Qrels, measures: Sequence[Measure], order: Order
 ) -> dict[Measure, Measured]:
-    """Score runs by measures: by measure, over all queries of the qrels. A query that a run lacks scores 0.
+    """Score runs by measures: by measure, over all queries of the qrels. A query that a run lacks scores 0; by Compat,
+    it does not count.
 
     Raises ValueError if an artifact keeps less than a measure looks at.
     """
     scorer = Scorer(qrels)
     values = np.array([scorer.score(run, measures, order) for run in runs.values()], np.float64)
     values = values.reshape(len(runs), len(measures), len(scorer.queries))
+    shared = None
+    if any(measure.kind == "Compat" for measure in measures):
+        shared = np.array([scorer.shared(run) for run in runs.values()], np.bool_).reshape(len(runs), -1)
     return {
-        measure: Measured(measure, tuple(runs), scorer.queries, values[:, number])
+        measure: Measured(
+            measure, tuple(runs), scorer.queries, values[:, number], shared if measure.kind == "Compat" else None
+        )
         for number, measure in enumerate(measures)
     }
+
+
+class MeasuredBoard:
+    """Runs that any qrels can be scored on by one measure."""
+
+    def __init__(self, runs: Mapping[str, RunArtifact], measure: Measure, order: Order) -> None:
+        self.runs = tuple(runs)
+        self._artifacts = runs
+        self._measure, self._order = measure, order
+
+    def scores(self, qrels: Qrels) -> Measured:
+        """Over all queries of the qrels. Raises ValueError as `measured` does."""
+        return measured(self._artifacts, qrels, [self._measure], self._order)[self._measure]
+
+    def means(self, qrels: Qrels) -> dict[str, float]:
+        """The mean of each run."""
+        return self.scores(qrels).means()
 
 
 class PairTest(NamedTuple):
@@ -79,9 +126,19 @@ class PairTest(NamedTuple):
 
 
 def pair_tests(scores: Measured, pairs: Iterable[tuple[str, str]]) -> list[PairTest]:
-    """Test pairs of runs, in the order given, over all queries. Raises KeyError for an unknown run."""
+    """Test pairs of runs, in the order given, over the queries that count for both.
+
+    Raises KeyError for an unknown run.
+    """
     row = {run: at for at, run in enumerate(scores.runs)}
-    return [_pair_test(a, b, scores.values[row[a]], scores.values[row[b]]) for a, b in pairs]
+    tests = []
+    for a, b in pairs:
+        ours, theirs = scores.values[row[a]], scores.values[row[b]]
+        if scores.counts is not None:
+            both = scores.counts[row[a]] & scores.counts[row[b]]
+            ours, theirs = ours[both], theirs[both]
+        tests.append(_pair_test(a, b, ours, theirs))
+    return tests
 
 
 def _pair_test(a: str, b: str, ours: Floats, theirs: Floats) -> PairTest:

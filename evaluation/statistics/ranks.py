@@ -156,6 +156,10 @@ class Board:
         places[places > self.k] = 0
         return Ranks(self.k, self.runs, tuple(relevant), places)
 
+    def means(self, qrels: Qrels) -> dict[str, float]:
+        """Mean RR@k of each run, over all queries of the qrels."""
+        return self.ranks(qrels).means()
+
     def with_twins(self, stands_for: Mapping[str, Mapping[str, str]]) -> Board:
         """The same where passages of a query count as others of it that stand for them, given by query and id."""
         board = copy(self)
@@ -173,11 +177,11 @@ class Board:
                     board._passages[:, row][listed == numbers[twin]] = numbers[passage]
         return board
 
-    def reciprocals(self, pools: Mapping[str, Sequence[str]]) -> NDArray[np.float64]:
-        """[runs x queries x passages]: RR@k of each passage of pools that are all of one size."""
+    def places(self, pools: Mapping[str, Sequence[str]]) -> NDArray[np.int64]:
+        """[runs x queries x passages]: the rank of each passage of pools that are all of one size, 0 if below k."""
         size = len(next(iter(pools.values())))
         alone = [{query: {pool[place]: 1} for query, pool in pools.items()} for place in range(size)]
-        return np.stack([self.ranks(Qrels(grades)).reciprocals() for grades in alone], axis=-1)
+        return np.stack([self.ranks(Qrels(grades)).places for grades in alone], axis=-1)
 
 
 def _check(k: int) -> None:

@@ -1,4 +1,4 @@
-"""Confidence intervals of mean RR over queries, by t and by bootstrap."""
+"""Confidence intervals of means over queries, by t and by bootstrap."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from evaluation.statistics.ranks import Ranks
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 CONFIDENCE = 0.95
 DRAWS = 1000
 _BATCH = 1 << 20  # weights at a time
@@ -28,8 +29,14 @@ def t_intervals(ranks: Ranks, confidence: float = CONFIDENCE) -> list[Interval |
     return t_intervals_of(ranks.reciprocals(), confidence)
 
 
-def t_intervals_of(values: Floats, confidence: float = CONFIDENCE) -> list[Interval | None]:
-    """Student's t-interval of the mean of each row of scores [runs x queries]; None for less than two queries."""
+def t_intervals_of(
+    values: Floats, confidence: float = CONFIDENCE, counts: Bools | None = None
+) -> list[Interval | None]:
+    """Student's t-interval of the mean of each row of scores [runs x queries]; None for less than two queries. With
+    `counts`, of the same shape, over the queries that count for the run.
+    """
+    if counts is not None:
+        return [t_intervals_of(own[None, has], confidence)[0] for own, has in zip(values, counts, strict=True)]
     n = values.shape[1]
     if n < 2:
         return [None] * len(values)
@@ -44,9 +51,27 @@ def bootstrap_intervals(
     ranks: Ranks, *, seed: int = 0, draws: int = DRAWS, confidence: float = CONFIDENCE
 ) -> list[Interval]:
     """Percentile intervals of the mean RR of each run over resampled queries. The same seed gives the same."""
-    values = ranks.reciprocals().T
-    n = len(ranks.queries)
-    means = np.concatenate([weights @ values / n for weights in query_weights(n, draws, np.random.default_rng(seed))])
+    return bootstrap_intervals_of(ranks.reciprocals(), seed=seed, draws=draws, confidence=confidence)
+
+
+def bootstrap_intervals_of(
+    values: Floats,
+    *,
+    seed: int = 0,
+    draws: int = DRAWS,
+    confidence: float = CONFIDENCE,
+    counts: Bools | None = None,
+) -> list[Interval]:
+    """The same of scores [runs x queries]. With `counts`, of the same shape, a mean is over the queries that count for
+    the run, and 0 where none of them is drawn.
+    """
+    n = values.shape[1]
+    drawn = query_weights(n, draws, np.random.default_rng(seed))
+    if counts is None:
+        means = np.concatenate([weights @ values.T / n for weights in drawn])
+    else:
+        own, held = (values * counts).T, counts.astype(np.float64).T
+        means = np.concatenate([weights @ own / np.maximum(1, weights @ held) for weights in drawn])
     tail = (1 - confidence) / 2
     bounds = np.quantile(means, [tail, 1 - tail], axis=0)
     return [Interval(float(low), float(high)) for low, high in bounds.T]

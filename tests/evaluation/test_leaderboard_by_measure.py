@@ -1,0 +1,178 @@
+"""Leaderboards and certainty by measures other than RR@k: the numbers that `score` gives, and the queries of Compat."""
+
+import json
+import random
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluation.cli.main import main
+from evaluation.files.preferences import Preference
+from evaluation.files.qrels import Qrels
+from evaluation.measures.named import per_query, read_measure
+from evaluation.statistics.certainty import certainty
+from evaluation.statistics.ranks import Board
+from tests.evaluation.test_named_measures import artifact
+
+Json = dict[str, Any]
+MEASURES = ("nDCG@3", "P@2", "R@3", "AP", "Success@1", "Judged@3", "Compat", "Compat(p=0.8)@3", "nDCG")
+QUERIES = ("q1", "q2", "q3", "q4")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    """Two qrels, two runs of which one lacks q3, and judgments in which q4 ends in a deadlock."""
+    (tmp_path / "qrels.txt").write_text("q1 0 a 1\nq1 0 b 3\nq2 0 c 1\nq3 0 a 2\nq4 0 d 1\nq5 0 a 1\n")
+    runs = {
+        "red": {"q1": "abcd", "q2": "cab", "q3": "bda", "q4": "dcb", "q5": "ab"},
+        "blue": {"q1": "cbda", "q2": "abdc", "q4": "bcd", "q5": "ba"},
+    }
+    for name, lists in runs.items():
+        lines = (f"{query} Q0 {pid} {at} {9 - at} {name}" for query, own in lists.items() for at, pid in enumerate(own))
+        (tmp_path / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines))
+    beats = ["q1 a b a", "q1 a c c", "q1 b c c", "q2 c a a", "q3 a d d", "q4 b c b", "q4 c d c", "q4 b d d"]
+    (tmp_path / "preferences.txt").write_text("".join(f"{line}\n" for line in beats))
+    (tmp_path / "winners.txt").write_text("q1 0 c 1\nq2 0 a 1\nq3 0 d 1\nq4 0 b 1\nq4 0 c 1\nq4 0 d 1\n")
+    return {path.stem: str(path) for path in tmp_path.glob("*.txt")}
+
+
+@pytest.fixture
+def good(capsys: pytest.CaptureFixture[str]) -> Callable[..., Json]:
+    """What a command prints that must end well."""
+
+    def run(*words: str) -> Json:
+        assert main(list(words)) == 0, capsys.readouterr().err
+        printed: Json = json.loads(capsys.readouterr().out)
+        return printed
+
+    return run
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_means_are_those_of_score_over_the_common_queries(
+    files: dict[str, str], good: Callable[..., Json], name: str
+) -> None:
+    words = ["leaderboard", "--measure", name, "--qrels", files["qrels"], "--preference-qrels", files["winners"]]
+    found = good(*words, "--preferences", files["preferences"], "--json", files["red"], files["blue"])
+    assert (found["measure"], found["queries"]) == (str(read_measure(name)), 4)
+    for side, qrels in (("original", files["qrels"]), ("preference", files["winners"])):
+        scores = good("score", "--qrels", qrels, "--measure", name, "--per-query", files["red"], files["blue"])["runs"]
+        for run, own in scores.items():
+            values = [value for query, value in own["queries"].items() if query in QUERIES]
+            assert found["runs"][run][side]["mean"] == pytest.approx(sum(values) / len(values), abs=1e-9), (side, run)
+            if name.startswith("Compat"):
+                assert found["shared"][run][side] == len(values) == (4 if run == "red" else 3)
+            else:
+                assert len(values) == 4
+    everywhere = good("score", "--qrels", files["qrels"], "--measure", name, files["red"], files["blue"])["runs"]
+    assert found["all_queries"]["means"] == pytest.approx({run: own["mean"] for run, own in everywhere.items()})
+    own = {one["run"]: one["mean"] for one in found["own"]}
+    assert own == pytest.approx({run: found["runs"][run]["preference"]["mean"] for run in own})
+    assert ("shared" in found) is name.startswith("Compat")
+
+
+def test_rr_by_its_name_is_what_k_says(files: dict[str, str], good: Callable[..., Json]) -> None:
+    words = ["leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["winners"], "--json"]
+    by_name = good(*words, "--measure", "RR@3", files["red"], files["blue"])
+    assert by_name == good(*words, "--k", "3", files["red"], files["blue"])
+    assert (by_name["measure"], by_name["k"]) == ("RR@3", 3)
+    graded = good(*words, "--measure", "RR(rel=2)@3", files["red"], files["blue"])
+    assert graded == good(*words, "--k", "3", "--min-grade", "2", files["red"], files["blue"])
+
+
+@pytest.mark.parametrize(
+    ("name", "original", "preference"),
+    [
+        ("nDCG@3", 1.0, (0 + 0 + 0 + 1 / (1 + 1 / 1.5849625007 + 0.5)) / 4),  # d alone, of three, for q4
+        ("P@2", (1 + 0.5 + 0.5 + 0.5) / 4, 0.5 / 4),
+        ("Judged@3", 1.0, (0 / 2 + 0 + 0 + 1) / 4),
+    ],
+)
+def test_the_perfect_ranking_returns_all_original_qrels(
+    files: dict[str, str], good: Callable[..., Json], name: str, original: float, preference: float
+) -> None:
+    words = ["leaderboard", "--measure", name, "--qrels", files["qrels"], "--preference-qrels", files["winners"]]
+    found = good(*words, "--json", files["red"], files["blue"])
+    assert found["perfect_ranking"]["original"]["mean"] == pytest.approx(original)
+    assert found["perfect"] == found["perfect_ranking"]["preference"]["mean"] == pytest.approx(preference)
+
+
+def test_the_order_of_judged_pairs_is_read_further_down_than_the_measure(
+    files: dict[str, str], good: Callable[..., Json]
+) -> None:
+    words = ["leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["winners"], "--json"]
+    words += ["--preferences", files["preferences"], files["red"], files["blue"]]
+    short, long = good(*words, "--k", "1"), good(*words, "--k", "10")
+    assert short["order_agreement"] == long["order_agreement"]
+    assert sum(one["both"] for one in short["order_agreement"]) > 0
+
+
+def test_a_least_grade_is_of_the_original_qrels(files: dict[str, str], good: Callable[..., Json]) -> None:
+    words = ["leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["winners"], "--json"]
+    graded, plain = (good(*words, "--measure", name, files["red"], files["blue"]) for name in ("P(rel=2)@3", "P@3"))
+    for run in ("red", "blue"):
+        assert graded["runs"][run]["preference"] == plain["runs"][run]["preference"]
+        assert graded["runs"][run]["original"]["mean"] < plain["runs"][run]["original"]["mean"]
+    assert graded["measure"] == "P(rel=2)@3"
+
+
+def test_comparing_by_compat_is_over_what_runs_and_qrels_have(files: dict[str, str], good: Callable[..., Json]) -> None:
+    words = ["--qrels", files["qrels"], "--measure", "Compat", files["red"], files["blue"]]
+    found, scores = good("compare", "--json", *words), good("score", "--per-query", *words)["runs"]
+    assert found["means"] == pytest.approx({run: own["mean"] for run, own in scores.items()})
+    assert found["shared"] == {"red": 5, "blue": 4}
+    (test,) = found["pairs"]
+    assert test["higher"] + test["lower"] + test["equal"] == 4
+    both = [query for query in scores["blue"]["queries"] if query in scores["red"]["queries"]]
+    apart = [scores["blue"]["queries"][query] - scores["red"]["queries"][query] for query in both]
+    assert test["delta"] == pytest.approx(sum(apart) / 4)
+
+
+# --- certainty
+
+
+@pytest.mark.parametrize("name", ["RR@10", "nDCG@3", "P@2", "R@3", "Success@1", "nDCG(dcg='exp-log2')@2"])
+def test_without_error_means_are_those_of_the_winners_deadlocks_included(
+    files: dict[str, str], good: Callable[..., Json], name: str
+) -> None:
+    words = ["certainty", "--measure", name, "--error-rate", "0", "--judgments", files["preferences"], "--draws", "50"]
+    found = good(*words, "--json", files["red"], files["blue"])
+    scores = good("score", "--qrels", files["winners"], "--measure", name, files["red"], files["blue"])["runs"]
+    assert found["measure"] == str(read_measure(name))
+    assert {one["run"]: one["mean"] for one in found["runs"]} == pytest.approx(
+        {run: own["mean"] for run, own in scores.items()}
+    )
+
+
+@pytest.mark.parametrize("name", ["nDCG@4", "R@2", "P@3", "RR@5"])
+def test_resamples_are_worth_what_the_measure_says_of_their_winners(name: str) -> None:
+    chance, measure = random.Random(4), read_measure(name)
+    pools = {f"q{number}": set("abcde"[: 3 + number % 3]) for number in range(12)}
+    judged = [
+        Preference(query, a, b, chance.choice((a, b, None)))
+        for query, pool in pools.items()
+        for a, b in combinations(sorted(pool), 2)
+    ]
+    lists = {query: chance.sample("abcdefgh", 6) for query in pools}
+    run = artifact({query: {pid: 9.0 - at for at, pid in enumerate(own)} for query, own in lists.items()})
+    assert measure.cutoff is not None
+    board = Board({"run": run}, measure.cutoff, "score")
+    (told,) = certainty(pools, judged, board=board, measure=measure, error_rate=0, draws=200, seed=1).runs
+    answers = certainty(pools, judged, error_rate=0, draws=2, seed=1).answers
+    winners = Qrels({query: dict.fromkeys(best, 1) for query, best in answers.items()})
+    assert max(map(len, winners.grades.values())) > 1
+    values = per_query(run, winners, measure, "score")
+    assert told.mean == pytest.approx(values.mean())
+    assert told.interval.low < values.mean() < told.interval.high
+
+
+@pytest.mark.parametrize("name", ["Compat", "AP@10", "nDCG", "P(rel=2)@3", "Judged@10"])
+def test_measures_that_answers_do_not_add_up_to_are_refused(
+    files: dict[str, str], capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["certainty", "--measure", name, "--judgments", files["preferences"], files["red"]])
+    assert "RR, Success, P, R or nDCG is needed, with a cutoff up to 1,000" in capsys.readouterr().err
