@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from api.shapes import FILE, Key, example
+from leaderboards import teams
 from leaderboards.boards import NUMBERS
 from leaderboards.metadata import FIELDS
 from leaderboards.models import (
@@ -14,12 +15,14 @@ from leaderboards.models import (
     DevScoring,
     MetadataRequest,
     Opening,
+    OrderCheck,
     PolicyVersion,
     Season,
     SeasonFile,
     SpotCheck,
     SubmissionMessage,
     Team,
+    TeamInvitation,
     Upkeep,
     UpkeepRound,
 )
@@ -86,6 +89,40 @@ class SpotCheckNote(serializers.Serializer[Any]):
     """What a look at an entry found."""
 
     note = serializers.CharField(max_length=2000)
+
+
+class OrderLine(serializers.Serializer[Any]):
+    """An entry in a check of the order: its mean with the 95% interval, and its ranks on resampled queries."""
+
+    id = serializers.CharField(help_text="Of the entry on the public page.")
+    mean = serializers.FloatField()
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+    band = serializers.IntegerField(help_text="Entries of one band do not differ significantly from its first.")
+    rank_low = serializers.IntegerField()
+    rank_high = serializers.IntegerField()
+    first = serializers.FloatField(help_text="The share of samples in which it is the best.")
+
+
+_CHECKED = {
+    "part": "dev", "made_at": _WHEN, "is_public": True, "queries": 43, "draws": 1000, "seed": 20261101,
+    "entries": [
+        {"id": "5f0c1d2e3a4b5c6d", "mean": 0.412, "low": 0.33, "high": 0.49, "band": 1, "rank_low": 1, "rank_high": 3,
+         "first": 0.61}
+    ],
+}  # fmt: skip
+
+
+@example(_CHECKED)
+class OrderCheckShape(serializers.ModelSerializer[OrderCheck]):
+    """How sure the order of a season was when it was checked, the best mean first."""
+
+    is_public = serializers.BooleanField(help_text="Whether everybody sees it; else organizers alone.")
+    entries = OrderLine(many=True)
+
+    class Meta:
+        model = OrderCheck
+        fields = ["part", "made_at", "is_public", "queries", "draws", "seed", "entries"]
 
 
 _NUMBERS: dict[str, Any] = {name: value for name, value in NUMBERS.items() if name != "alike_threshold"}
@@ -194,6 +231,39 @@ class NewTeam(serializers.Serializer[Any]):
     organization = serializers.CharField(max_length=100)
     group = serializers.CharField(max_length=100)
     contributors = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
+
+
+@example(
+    {
+        "id": 12, "team": "IR", "email": "anna@example.org", "made_at": _WHEN, "expires_at": _WHEN,
+        "link": "https://judge.example.org/boards/invited/eyJ…/",
+    }
+)  # fmt: skip
+class TeamInvitationShape(serializers.ModelSerializer[TeamInvitation]):
+    """An offer to take part in a leaderboard, which its link takes once."""
+
+    team = serializers.CharField(
+        source="team.public_id", default=None, allow_null=True, help_text="Null: whoever takes it founds a team."
+    )
+    link = serializers.SerializerMethodField(
+        help_text="Hand it over: whoever opens it first takes part. Null where somebody asked for it, who gets it by "
+        "mail, and in an answer that is repeated for its Idempotency-Key."
+    )
+
+    class Meta:
+        model = TeamInvitation
+        fields = ["id", "team", "email", "made_at", "expires_at", "link"]
+
+    def get_link(self, invitation: TeamInvitation) -> str | None:
+        """As the page shows it."""
+        return teams.invitation_address(invitation) if invitation.invited_by_id else None
+
+
+@example({"email": "anna@example.org"})
+class NewTeamInvitation(serializers.Serializer[Any]):
+    """Whom to invite."""
+
+    email = serializers.EmailField(max_length=254, default="", allow_blank=True)
 
 
 @example({"reason": "I met them"})

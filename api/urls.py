@@ -40,10 +40,27 @@ routes = [
     path(
         "boards/<slug:slug>/seasons/<int:number>/publish-qrels/", organizing.SeasonQrels.as_view(), name="season_qrels"
     ),
+    path("boards/<slug:slug>/seasons/<int:number>/order/", organizing.SeasonOrder.as_view(), name="season_order"),
     path("boards/<slug:slug>/spot-checks/", organizing.SpotChecks.as_view(), name="spot_checks"),
     path("boards/<slug:slug>/spot-checks/<int:number>/", organizing.SpotCheckDo.as_view(), name="spot_check_do"),
     path("boards/<slug:slug>/keys/", organizing.Keys.as_view(), name="board_keys"),
     path("boards/<slug:slug>/teams/", organizing.Teams.as_view(), name="teams"),
+    path("boards/<slug:slug>/invitations/", organizing.BoardInvitations.as_view(), name="board_invitations"),
+    path(
+        "boards/<slug:slug>/invitations/<int:number>/",
+        organizing.BoardInvitationOne.as_view(),
+        name="board_invitation",
+    ),
+    path(
+        "boards/<slug:slug>/teams/<slug:key>/invitations/",
+        organizing.TeamInvitations.as_view(),
+        name="team_invitations",
+    ),
+    path(
+        "boards/<slug:slug>/teams/<slug:key>/invitations/<int:number>/",
+        organizing.TeamInvitationOne.as_view(),
+        name="team_invitation",
+    ),
     path("boards/<slug:slug>/teams/<slug:key>/confirm/", organizing.TeamConfirm.as_view(), name="team_confirm"),
     path("boards/<slug:slug>/teams/<slug:key>/merge/", organizing.TeamMerge.as_view(), name="team_merge"),
     path("boards/<slug:slug>/teams/<slug:key>/exempt/", organizing.TeamExempt.as_view(), name="team_exempt"),

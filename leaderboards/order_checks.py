@@ -16,7 +16,7 @@ from core.errors import NotNow
 from core.models import User
 from core.sealing import SealedOtherwise
 from evaluation.boards.bands import bands, mean_intervals, resampled_ranks
-from leaderboards import artifacts, events
+from leaderboards import artifacts, events, selectors
 from leaderboards.models import Opening, OrderCheck, Part, PolicyVersion, Score, Season, Submission
 
 DRAWS = 1000
@@ -159,6 +159,28 @@ def _lines(table: np.ndarray, submissions: Sequence[Submission], seed: int) -> l
     for line in lines:
         del line["before"]
     return lines
+
+
+def shown_checks(season: Season, at: datetime) -> dict[str, list[OrderCheck]]:
+    """By part, eval first: the checks that everybody may see now, newest first; nothing of a part without any."""
+    parts = [Part.EVAL, Part.DEV] if is_open(season, at) else [Part.DEV]
+    checks = {str(part): checks_of(season, part, public=True) for part in parts}
+    return {part: own for part, own in checks.items() if own}
+
+
+def checks_for(organizer: User, season: Season, at: datetime) -> dict[str, list[OrderCheck]]:
+    """By part, eval first: the checks that an organizer may see, newest first; who takes part sees what everybody sees.
+
+    That somebody sees scores that nobody was shown is written down.
+    """
+    if selectors.submissions_of(organizer, season.board).exists():
+        return shown_checks(season, at)
+    checks = {str(part): checks_of(season, part, public=False) for part in (Part.EVAL, Part.DEV)}
+    if checks[Part.EVAL]:
+        ids = [row["id"] for row in checks[Part.EVAL][0].entries]
+        for row in season.submissions.filter(public_id__in=ids, release__is_shown=False):
+            events.scores_seen(submission=row, by=organizer, at=at)
+    return {part: own for part, own in checks.items() if own}
 
 
 def lines_of(check: OrderCheck, before: OrderCheck | None = None) -> list[Line]:

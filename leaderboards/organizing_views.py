@@ -20,7 +20,7 @@ from core.lists import Listing, render_lists
 from core.roles import Right, require
 from evaluation.errors import BadInput
 from leaderboards import boards as board_services
-from leaderboards import events, exporting, jobs, metadata, order_checks, publishing, selectors, spot_checks, teams
+from leaderboards import exporting, jobs, metadata, order_checks, publishing, selectors, spot_checks, teams
 from leaderboards.forms import (
     AddressForm,
     BoardEditForm,
@@ -216,27 +216,20 @@ def order(request: Request, board_slug: str) -> HttpResponseBase:
         messages.success(request, _("The order is being checked. Load the page again in a minute."))
         return see_other("leaderboards:order", board.slug)
     takes_part = selectors.submissions_of(request.user, board).exists()
-    shown = [(season, _checks_shown(request, season, at, takes_part)) for season in seasons]
+    shown = [(season, _checks_shown(request, season, at)) for season in seasons]
     context = {"board": board, "seasons": shown, "takes_part": takes_part}
     return render(request, "leaderboards/order.html", context)
 
 
-def _checks_shown(request: Request, season: Season, at: datetime, takes_part: bool) -> list[dict[str, Any]]:
-    """The last check of each part, and those before it. That somebody sees scores that nobody was shown is noted."""
+def _checks_shown(request: Request, season: Season, at: datetime) -> list[dict[str, Any]]:
+    """The last check of each part, and those before it."""
     found = []
-    for part in (Part.EVAL, Part.DEV):
-        is_hidden = part == Part.EVAL and takes_part and not order_checks.is_open(season, at)
-        checks = order_checks.checks_of(season, part, public=takes_part)
-        if checks and not is_hidden:
-            lines = order_checks.lines_of(checks[0], checks[1] if len(checks) > 1 else None)
-            listed = season.submissions.filter(public_id__in=[one.id for one in lines]).select_related("release")
-            runs = {row.public_id: row for row in listed}
-            if part == Part.EVAL:
-                for run in listed.filter(release__is_shown=False):
-                    events.scores_seen(submission=run, by=request.user, at=at)
-            rows = [(runs[line.id], line) for line in lines if line.id in runs]
-            past = [order_checks.summary(one) for one in checks]
-            found.append({"part": part, "check": checks[0], "rows": rows, "past": past})
+    for part, checks in order_checks.checks_for(request.user, season, at).items():
+        lines = order_checks.lines_of(checks[0], checks[1] if len(checks) > 1 else None)
+        runs = {row.public_id: row for row in season.submissions.filter(public_id__in=[one.id for one in lines])}
+        rows = [(runs[line.id], line) for line in lines if line.id in runs]
+        past = [order_checks.summary(one) for one in checks]
+        found.append({"part": Part(part), "check": checks[0], "rows": rows, "past": past})
     return found
 
 

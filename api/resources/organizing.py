@@ -16,14 +16,26 @@ from rest_framework.response import Response
 from api import board_shapes
 from api import organizing_shapes as shapes
 from api.frame import Endpoint, Pages, checked, operation, user_of
-from api.resources.campaigns import soon
+from api.resources.campaigns import ask_now, soon
 from api.resources.leaderboards import own_submission, submission_of
+from api.shapes import AskedFor
 from core.errors import NotYours, Refused
 from core.roles import Right, require
 from evaluation.errors import BadInput
-from leaderboards import boards, events, jobs, metadata, publishing, selectors, spot_checks, submitting, teams
+from leaderboards import (
+    boards,
+    events,
+    jobs,
+    metadata,
+    order_checks,
+    publishing,
+    selectors,
+    spot_checks,
+    submitting,
+    teams,
+)
 from leaderboards.boards import NUMBERS
-from leaderboards.models import Board, MetadataRequest, Season, SeasonFile, Submission, Team
+from leaderboards.models import Board, MetadataRequest, Season, SeasonFile, Submission, Team, TeamInvitation
 from pools.receiving import MEGABYTE
 
 TAGS = ["Leaderboards"]
@@ -162,6 +174,23 @@ class SeasonClose(_Season):
         )
 
 
+class SeasonOrder(_Season):
+    """How sure the order of a season is."""
+
+    @operation("season_order", answer=shapes.OrderCheckShape(many=True), right=Right.MAINTAIN, tags=TAGS)
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        """The last check of the order on eval and on dev. Who takes part sees what everybody sees."""
+        found = order_checks.checks_for(user_of(request), self.season(slug, number), timezone.now())
+        return Response(shapes.OrderCheckShape([checks[0] for checks in found.values()], many=True).data)
+
+    @operation("season_order_check", answer=AskedFor, status=202, right=Right.MAINTAIN, tags=TAGS)
+    def post(self, request: Request, slug: str, number: int) -> Response:
+        """Have the order checked now. Each month, it is checked anyway."""
+        season = self.season(slug, number)
+        order_checks.require_enough(season, timezone.now())
+        return ask_now(request, jobs.check_orders, season.pk, user_of(request).pk)
+
+
 class SeasonQrels(_Season):
     """Publishing the eval qrels of a season."""
 
@@ -243,6 +272,113 @@ class Teams(Endpoint):
             board=board, by=user_of(request), at=timezone.now(), **checked(shapes.NewTeam, request)
         )  # fmt: skip
         return Response(shapes.TeamShape(team).data, status=201)
+
+
+class _Invitations(Endpoint):
+    """The open invitations to a board, or to a team of it."""
+
+    pagination_class = Pages
+
+    def listed(self, of: Board | Team) -> Response:
+        """Those that can still be accepted, newest first."""
+        found = teams.open_invitations(timezone.now()).filter(**_of(of)).select_related("team").order_by("-pk")
+        return self.page_of(found, shapes.TeamInvitationShape)
+
+    def invited(self, board: Board, team: Team | None) -> Response:
+        """One more, whose link the answer has. Nothing is mailed."""
+        sent = checked(shapes.NewTeamInvitation, self.request)
+        invitation = teams.invitation_add(
+            board=board, team=team, email=sent["email"], by=user_of(self.request), at=timezone.now()
+        )
+        content = shapes.TeamInvitationShape(invitation).data
+        response = Response(content, status=201)
+        response.kept = content | {"link": None}  # type: ignore[attr-defined]  # what api.answers stores
+        return response
+
+    def revoked(self, of: Board | Team, number: int) -> Response:
+        """Raises NotYours."""
+        invitation = TeamInvitation.objects.filter(pk=number, **_of(of)).first()
+        if invitation is None:
+            raise NotYours(_("There is no such invitation."))
+        teams.invitation_revoke(invitation=invitation, at=timezone.now())
+        return Response(status=204)
+
+
+def _of(of: Board | Team) -> dict[str, Any]:
+    return {"team": of} if isinstance(of, Team) else {"board": of, "team": None}
+
+
+class BoardInvitations(_Invitations):
+    """Who is invited to a leaderboard."""
+
+    @operation("board_invitations", answer=shapes.TeamInvitationShape(many=True), right=Right.MAINTAIN, tags=TAGS)
+    def get(self, request: Request, slug: str) -> Response:
+        """The open invitations to take part with a team of one's own."""
+        return self.listed(_board(self, slug))
+
+    @operation(
+        "board_invite",
+        takes=shapes.NewTeamInvitation,
+        answer=shapes.TeamInvitationShape,
+        status=201,
+        right=Right.MAINTAIN,
+        tags=TAGS,
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Invite somebody to take part. Nothing is mailed: hand over the link of the answer."""
+        return self.invited(_board(self, slug), None)
+
+
+class BoardInvitationOne(_Invitations):
+    """One invitation to a leaderboard."""
+
+    @operation("board_invitation_revoke", status=204, right=Right.MAINTAIN, tags=TAGS)
+    def delete(self, request: Request, slug: str, number: int) -> Response:
+        """Take an invitation back. Its link no longer works."""
+        return self.revoked(_board(self, slug), number)
+
+
+class _OwnTeam(_Invitations):
+    """A team that the caller is in."""
+
+    def own(self, slug: str, key: str) -> tuple[Board, Team]:
+        """Raises NotYours."""
+        user = user_of(self.request)
+        board = selectors.board_seen(user, slug)
+        team = selectors.teams_of(user, board).filter(public_id=key).first()
+        if team is None:
+            raise NotYours(_("There is no such team, or you are not in it."))
+        return board, team
+
+
+class TeamInvitations(_OwnTeam):
+    """Who is invited to a team."""
+
+    @operation("team_invitations", answer=shapes.TeamInvitationShape(many=True), right=Right.MAINTAIN, tags=TAGS)
+    def get(self, request: Request, slug: str, key: str) -> Response:
+        """The open invitations to a team of yours."""
+        return self.listed(self.own(slug, key)[1])
+
+    @operation(
+        "team_invite",
+        takes=shapes.NewTeamInvitation,
+        answer=shapes.TeamInvitationShape,
+        status=201,
+        right=Right.MAINTAIN,
+        tags=TAGS,
+    )
+    def post(self, request: Request, slug: str, key: str) -> Response:
+        """Invite somebody to a team of yours. Nothing is mailed: hand over the link of the answer."""
+        return self.invited(*self.own(slug, key))
+
+
+class TeamInvitationOne(_OwnTeam):
+    """One invitation to a team."""
+
+    @operation("team_invitation_revoke", status=204, right=Right.MAINTAIN, tags=TAGS)
+    def delete(self, request: Request, slug: str, key: str, number: int) -> Response:
+        """Take an invitation back. Its link no longer works."""
+        return self.revoked(self.own(slug, key)[1], number)
 
 
 class _Team(Endpoint):

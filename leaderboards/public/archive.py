@@ -19,9 +19,11 @@ from django.core.files import File
 from django.core.files.storage import default_storage
 from django.template.loader import render_to_string
 
+from evaluation.boards.checking import COSTS
+from leaderboards import order_checks
 from leaderboards.models import Season, SeasonFile
 from leaderboards.public import board_page, figures, versions
-from leaderboards.public.data import board_json, content, entries_csv, scores_text
+from leaderboards.public.data import COST_NAMES, board_json, content, entries_csv, scores_text
 from leaderboards.public.reading import Published, dev_groups
 
 STYLES = ("css/tokens.css", "css/components.css", "css/boards.css", "img/mark.svg")
@@ -40,8 +42,9 @@ scores-eval.txt    the same on the hidden queries
 looks.csv          how many answers of the release rule were shown, by month
 policy/            each version of the policy
 versions/          each version of the preference qrels: those of dev, what changed and why, and the order on it
-season-*/          queries and qrels; those of eval once the organizers publish them
-figures/           scores over time, dev against eval, and their gap
+season-*/          queries and qrels; those of eval once the organizers publish them. order-*.csv: how sure the order
+                   is, by its last check; order-checks.csv: the checks in numbers
+figures/           scores over time, dev against eval, their gap, and eval scores against costs
 SHA256SUMS         of all other files: sha256sum --check SHA256SUMS
 
 Under an embargo, an entry is Anonymous here, too, and goes by a random id that stays when it is revealed.
@@ -149,12 +152,14 @@ def _small_files(board: Published) -> Iterator[tuple[str, bytes]]:
         yield f"policy/{policy.number}.txt", f"From {policy.begins_at:%Y-%m-%d} on\n\n{policy.text}\n".encode()
     yield from _versions(board)
     for season in board.seasons:
+        yield from _order_checks(board, season)
+    for season in board.seasons:
         entries = board.of_season(season.name)
         drawings = {
             "over-time": figures.over_time(entries),
             "dev-eval": figures.dev_against_eval(entries),
             "gaps": figures.gaps(entries),
-        }
+        } | {f"eval-{cost}": figures.against_cost(entries, cost, COST_NAMES[cost]) for cost in COSTS}
         for name, drawing in drawings.items():
             if drawing:
                 yield f"figures/season-{season.number}-{name}.svg", drawing.encode()
@@ -185,6 +190,26 @@ def _versions(board: Published) -> Iterator[tuple[str, bytes]]:
             for own in order.placed
         ]  # fmt: skip
         yield f"{folder}/order.csv", _csv(["season", "rank", "rank_before", "id", "run", "dev", "eval"], rows)
+
+
+def _order_checks(board: Published, season: Season) -> Iterator[tuple[str, bytes]]:
+    """How sure the order of a season is, as far as everybody may see it."""
+    past = []
+    for part, checks in order_checks.shown_checks(season, board.at).items():
+        rows = [
+            [line.id, entry.run_id, line.band, *line[1:4], *line[5:8]]
+            for line in order_checks.lines_of(checks[0])
+            if (entry := board.entry(line.id)) is not None
+        ]
+        head = ["id", "run", "band", "mean", "low", "high", "rank_low", "rank_high", "first"]
+        yield f"season-{season.number}/order-{part}.csv", _csv(head, rows)
+        past += [
+            [part, one.check.made_at.isoformat(), one.check.queries, one.check.draws, one.check.seed, *one[1:]]
+            for one in map(order_checks.summary, checks)
+        ]
+    if past:
+        head = ["part", "checked", "queries", "draws", "seed", "entries", "bands", "mean_ranks", "most_first"]
+        yield f"season-{season.number}/order-checks.csv", _csv(head, past)
 
 
 def _groups(board: Published) -> bytes:

@@ -23,7 +23,7 @@ from core.roles import Right, may
 from evaluation.boards.checking import COSTS
 from evaluation.boards.packages import BoardTerms
 from leaderboards import order_checks
-from leaderboards.models import Board, Part
+from leaderboards.models import Board
 from leaderboards.public import archive, figures
 from leaderboards.public.comparing import best_before, compare_dev
 from leaderboards.public.data import COST_NAMES, ON, cost_lines, cost_text, entry_data
@@ -158,13 +158,10 @@ def order(request: HttpRequest, shown: Published) -> HttpResponse:
     season = season or next(iter(shown.seasons), None)
     sections = []
     if season is not None:
-        shows_eval = order_checks.is_open(season, shown.at)
-        for part in [Part.EVAL, Part.DEV] if shows_eval else [Part.DEV]:
-            checks = order_checks.checks_of(season, part, public=True)
-            if checks:
-                lines = order_checks.lines_of(checks[0], checks[1] if len(checks) > 1 else None)
-                rows = [(entry, line) for line in lines if (entry := shown.entry(line.id)) is not None]
-                sections.append((part, checks[0], rows, [order_checks.summary(one) for one in checks]))
+        for part, checks in order_checks.shown_checks(season, shown.at).items():
+            lines = order_checks.lines_of(checks[0], checks[1] if len(checks) > 1 else None)
+            rows = [(entry, line) for line in lines if (entry := shown.entry(line.id)) is not None]
+            sections.append((part, checks[0], rows, [order_checks.summary(one) for one in checks]))
     context = {
         "board": shown.board, "seasons": names, "season": season, "sections": sections,
         "hides_eval": season is not None and not order_checks.is_open(season, shown.at),

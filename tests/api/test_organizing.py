@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
 from django.utils import timezone
 
 from core.models import Lab, User
-from leaderboards import jobs
+from leaderboards import jobs, teams
 from leaderboards.models import Board, Decision, DevScoring, PolicyVersion, Submission, Team, UpkeepRound
 from leaderboards.upkeep import jobs as upkeep_jobs
 from leaderboards.upkeep import rounds as upkeep_rounds
@@ -271,3 +272,31 @@ def test_spot_checks_are_listed_and_made(board: Board, olga: User, paul: User, w
     changed = program.patch(f"boards/{board.slug}/settings/", {"spot_checks": 0})
     assert changed.json()["spot_checks"] == 0
     assert program.patch(f"boards/{board.slug}/settings/", {"spot_checks": 51}).status_code == 400
+
+
+def test_people_are_invited_to_a_board_and_to_a_team_by_links(board: Board, olga: User, paul: User) -> None:
+    program, address = Program(olga), f"boards/{board.slug}/invitations/"
+    made = program.post(address, {"email": "anna@example.org"})
+    assert made.status_code == 201, made.text
+    assert made.json()["team"] is None and "/invited/" in made.json()["link"]
+    assert Client().get(made.json()["link"]).status_code == 200
+    asked = teams.invitation_add(board=board, team=None, email="zoe@example.org", by=None, at=timezone.now())
+    listed = {one["id"]: one for one in program.get(address).json()["results"]}
+    assert listed[asked.pk]["link"] is None and listed[made.json()["id"]]["link"] == made.json()["link"]
+    assert program.post(address, {"email": "nobody"}).status_code == 400
+    assert program.delete(f"{address}{made.json()['id']}/").status_code == 204
+    assert Client().get(made.json()["link"]).status_code == 404
+    assert program.delete(f"{address}99999/").status_code == 404
+    assert Program(paul).get(address).status_code in (403, 404)
+
+    team = taking_part.team(board, paul)
+    member, of_team = Program(paul), f"boards/{board.slug}/teams/{team.public_id}/invitations/"
+    invited = member.post(of_team, {}).json()
+    assert (invited["team"], invited["email"]) == (team.public_id, "")
+    assert [one["id"] for one in member.get(of_team).json()["results"]] == [invited["id"]]
+    assert invited["id"] not in {one["id"] for one in program.get(address).json()["results"]}
+    assert program.get(of_team).status_code == 404, "organizers are not in the team"
+    assert program.delete(f"{address}{invited['id']}/").status_code == 404
+    assert member.delete(f"{of_team}{asked.pk}/").status_code == 404
+    assert member.delete(f"{of_team}{invited['id']}/").status_code == 204
+    assert member.get(of_team).json()["results"] == []

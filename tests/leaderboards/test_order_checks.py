@@ -1,5 +1,8 @@
 """How sure the order of a board is: what a check keeps, who sees it, and when it is due."""
 
+import csv
+import io
+import zipfile
 from datetime import date, timedelta
 from typing import Any
 
@@ -13,6 +16,7 @@ from core.models import User
 from leaderboards import jobs, order_checks
 from leaderboards.models import Board, OrderCheck, PolicyVersion, Score, Season, Submission
 from pools.models import Collection
+from tests.api.conftest import Program
 from tests.leaderboards.public_boards import NOW, entry, public_board
 from tests.leaderboards.test_pages import browser as log_in
 
@@ -176,3 +180,63 @@ def test_a_check_is_asked_for_by_a_button_and_refused_where_it_makes_no_sense(
     few = client.post(reverse("leaderboards:order", args=["empty"]), {"season": other.seasons.get().pk})
     assert few.status_code == 409 and "There are fewer yet" in few.text
     assert len(asked) == 2
+
+
+def zipped(client: Client, board: Board) -> dict[str, str]:
+    """The texts of the zip."""
+    packed = zipfile.ZipFile(io.BytesIO(client.get(reverse("boards:everything", args=[board.slug])).getvalue()))
+    return {name: packed.read(name).decode() for name in packed.namelist() if name.endswith((".csv", ".svg", ".txt"))}
+
+
+def test_the_zip_has_the_checks_that_everybody_may_see(board: Board, season: Season, client: Client) -> None:
+    assert not [name for name in zipped(client, board) if "order-" in name]
+    order_checks.order_check(season=season, at=NOW - timedelta(days=31))
+    secret = scored(board, "late", GOOD, embargo_until=date(2100, 1, 1), description="Secret")
+    order_checks.order_check(season=season, at=NOW)
+    files = zipped(client, board)
+    rows = list(csv.DictReader(io.StringIO(files["season-1/order-eval.csv"])))
+    check = order_checks.checks_of(season, "eval", public=True)[0]
+    assert [row["id"] for row in rows] == [line.id for line in order_checks.lines_of(check)]
+    assert float(rows[0]["mean"]) == pytest.approx(0.875) and float(rows[0]["low"]) < 0.875 < float(rows[0]["high"])
+    assert {row["rank_low"] for row in rows} == {"1", "4"}
+    past = list(csv.DictReader(io.StringIO(files["season-1/order-checks.csv"])))
+    assert [(row["part"], row["entries"]) for row in past] == [("eval", "4"), ("eval", "3"), ("dev", "4"), ("dev", "3")]
+    assert secret.run_id not in "".join(files.values())
+
+
+def test_under_a_ladder_the_zip_says_nothing_of_eval(collection: Collection, client: Client) -> None:
+    board = public_board(collection)
+    order_checks.order_check(season=filled(board), at=NOW)
+    files = zipped(client, board)
+    assert "season-1/order-dev.csv" in files and "season-1/order-eval.csv" not in files
+    assert "eval" not in files["season-1/order-checks.csv"]
+
+
+def test_programs_of_organizers_read_checks_and_ask_for_them(
+    collection: Collection,
+    olga: User,
+    paul: User,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    board = public_board(collection)
+    season = filled(board)
+    hidden = scored(board, "hidden", FAIR, gains=False, reference=board.submissions.get(run_id="20260205-good"))
+    asked: list[tuple[int, ...]] = []
+    monkeypatch.setattr(jobs.check_orders, "delay", lambda *keys: asked.append(keys))
+    program, address = Program(olga), f"boards/{board.slug}/seasons/{season.number}/order/"
+    assert program.get(address).json() == []
+    with django_capture_on_commit_callbacks(execute=True):
+        assert program.post(address, {}).status_code == 202
+    jobs.check_orders(*asked[0])
+    found = {one["part"]: one for one in program.get(address).json()}
+    assert [found[part]["is_public"] for part in ("eval", "dev")] == [False, True]
+    assert [line["band"] for line in found["eval"]["entries"]] == [1, 1, 1, 2]
+    assert hidden.openings.get(what="scores").by == olga
+    assert program.post(address, {}).status_code == 409
+    assert Program(paul).get(address).status_code == 404
+    assert program.get(f"boards/{board.slug}/seasons/9/order/").status_code == 404
+    team = board.submissions.get(run_id="20260205-good").team
+    assert team is not None
+    team.members.create(user=olga, joined_at=NOW)
+    assert [one["part"] for one in program.get(address).json()] == ["dev"]

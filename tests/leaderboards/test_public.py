@@ -237,6 +237,7 @@ def test_costs_are_columns_sorted_and_filtered_by_number_and_drawn(board: Board,
     for odd in ("show=odd&most=1", "show=parameters&most=-1", "show=parameters&most=nan", "most=1"):
         assert len(told(odd)) == 10, odd
     lines = csv.DictReader(io.StringIO(zipped(board, client, "entries.csv")))
+    assert "dear" in zipped(board, client, "figures/season-1-eval-parameters.svg")
     assert {row["parameters"] for row in lines} == {"", "66000000", "110000000", "11000000000"}
 
     page = client.get(f"{address('costs', board)}?cost=parameters").content.decode()
