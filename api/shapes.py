@@ -1,5 +1,6 @@
 """What the API shows and takes, as JSON: one class for each shape, with an example that the documentation shows."""
 
+from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -8,11 +9,13 @@ from rest_framework import serializers
 
 from api.models import Delivery, Event, Scope, Token, Webhook
 from core.models import Lab
+from evaluation.statistics.asking import JUDGMENTS, WANTED
 from judgments.models import Decision, StoredFile
 from platforms.models import PUBLISHED_TO, Payment, Publication
 from pools.forms import LABELS
 from pools.models import Campaign, Collection, Job, QrelsVersion, Run
 from pools.services import READING
+from results.asking import USUAL
 from tasks.models import Assignment, TestPair
 
 SETTINGS = [name for name in LABELS if name not in ("name", "base_version")]
@@ -503,6 +506,44 @@ class BillShape(serializers.Serializer[Any]):
     lines = BillLine(many=True)
     minutes_per_assignment = serializers.IntegerField(allow_null=True, help_text="Expected; null without texts.")
     dollars_per_hour = Money(allow_null=True, help_text="What the reward is then worth.")
+
+
+@example({"budget": "40.00", "judgments": 3, "wanted": 1})
+class Wish(serializers.Serializer[Any]):
+    """A budget in dollars, how many judgments each pair of a confidence set is to have, and how many passages a set."""
+
+    budget = serializers.DecimalField(max_digits=8, decimal_places=2, min_value=Decimal("0.01"), default=USUAL)
+    judgments = serializers.ChoiceField(choices=JUDGMENTS, default=JUDGMENTS[0])
+    wanted = serializers.ChoiceField(choices=WANTED, default=WANTED[0])
+
+
+@example({"budget": "40.00", "judgments": 3, "wanted": 1, "seen": 120})
+class NewAsking(Wish):
+    """An offer to take."""
+
+    seen = serializers.IntegerField(help_text="That of the offer.")
+
+
+@example(
+    {
+        "budget": "40.00", "judgments": 3, "wanted": 1, "queries": 44, "hits": 18, "total": "39.60", "settled": 31.2,
+        "open": 210, "asked": 0, "seen": 120, "obstacle": "",
+    }
+)  # fmt: skip
+class FurtherShape(serializers.Serializer[Any]):
+    """What a budget would buy, or has bought."""
+
+    budget = Money()
+    judgments = serializers.IntegerField()
+    wanted = serializers.IntegerField()
+    queries = serializers.IntegerField(help_text="Queries that are asked about.")
+    hits = serializers.IntegerField(help_text="New HITs.")
+    total = Money()
+    settled = serializers.FloatField(help_text="Queries that are expected to be settled then.")
+    open = serializers.IntegerField(help_text="Queries with larger confidence sets than wanted.")
+    asked = serializers.IntegerField(help_text="Queries that wait for judgments that were asked for before.")
+    seen = serializers.IntegerField(help_text="Send it back to take the offer.")
+    obstacle = serializers.CharField(help_text="Why nothing can be asked now; empty if it can.")
 
 
 @example({"obstacles": ["Confirm at least 3 test pairs."]})

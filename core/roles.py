@@ -278,6 +278,8 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "results:plan": R.SEE,
     "results:report": R.SEE,
     "results:confidence_sets": R.SEE,
+    "results:ask": (R.SEE, R.SPEND),
+    "results:offer": R.SEE,
     "results:table": R.SEE,
     "results:file": R.SEE,
     "results:figure": R.SEE,

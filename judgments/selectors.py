@@ -53,7 +53,7 @@ from platforms.models import Payment, Publication, Submission, listed_reward
 from pools.models import Campaign, Candidate, Collection, ImportedPreference, Pair, Pool, Query
 from pools.reuse import known_preferences
 from pools.selectors import base_answers, twins_of
-from tasks.models import Assignment, Platform, TestPair, Worker
+from tasks.models import Assignment, Item, Platform, TestPair, Worker
 
 # What the export files hold. A new one makes all of them again.
 FORMAT = 8
@@ -1014,11 +1014,21 @@ def unanswered_positions(assignment: Assignment) -> list[int]:
     return list(items.order_by("position").values_list("position", flat=True))
 
 
+def slots_of(pair_ids: Iterable[int]) -> dict[int, int]:
+    """How many judgments each of these pairs takes: what the campaign asks, or more where one of its HITs does."""
+    asked = Coalesce("hit__wanted", "hit__campaign__overlap")
+    items = Item.objects.filter(pair__in=list(pair_ids)).order_by()
+    return dict(items.values("pair").annotate(most=Max(asked)).values_list("pair", "most"))
+
+
 def overfull_pairs(campaign: Campaign) -> int:
     """Pairs with more accepted judgments than slots: the database forbids any."""
     return (
         Pair.objects.filter(pool__campaign=campaign)
-        .annotate(slots=Count("acceptances"))
-        .filter(slots__gt=F("pool__campaign__overlap"))
+        .annotate(
+            slots=Count("acceptances", distinct=True),
+            most=Max(Coalesce("items__hit__wanted", "pool__campaign__overlap")),
+        )
+        .filter(slots__gt=F("most"))
         .count()
     )

@@ -407,7 +407,8 @@ def pairs_fill(pair_ids: list[int]) -> None:
     """Fill free slots of these pairs with judgments that wait for one, first finished first; set aside those that have
     enough reports; and recount the HITs.
 
-    A pair takes at most `overlap` judgments, and one of each worker; what finds no slot stays stored, unused.
+    A pair takes at most as many judgments as one of its HITs wants, and one of each worker; what finds no slot stays
+    stored, unused.
     """
     hit_ids = _lock_hits(pair_ids)
     taken: dict[int, set[int]] = {pk: set() for pk in pair_ids}
@@ -415,10 +416,12 @@ def pairs_fill(pair_ids: list[int]) -> None:
     for pair_id, slot, worker_id in Acceptance.objects.filter(pair__in=pair_ids).values_list("pair", "slot", "worker"):
         taken[pair_id].add(slot)
         by_worker.add((pair_id, worker_id))
-    overlap = Campaign.objects.filter(pools__pairs__in=pair_ids[:1]).values_list("overlap", flat=True).first() or 0
+    slots = judgment_selectors.slots_of(pair_ids)
     filled = []
     for waiting in judgment_selectors.waiting_for(pair_ids):
-        free = next((slot for slot in range(1, overlap + 1) if slot not in taken[waiting.pair_id]), None)
+        free = next(
+            (slot for slot in range(1, slots.get(waiting.pair_id, 0) + 1) if slot not in taken[waiting.pair_id]), None
+        )
         if free is None or (waiting.pair_id, waiting.worker_id) in by_worker:
             continue
         taken[waiting.pair_id].add(free)

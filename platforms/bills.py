@@ -1,7 +1,7 @@
 """What a campaign costs: one bill, the same number wherever it is shown. All amounts are dollars in whole cents."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
 from typing import NamedTuple
 
@@ -75,7 +75,13 @@ def campaign_bill(publication: Publication, *, pairs: int | None = None, overlap
     campaign = publication.campaign
     asked = campaign.pair_count - reused_pairs(campaign) if pairs is None else pairs
     hits = -(-asked // campaign.pairs_per_hit)
-    return _bill(publication, [(overlap or campaign.overlap, hits)])
+    return hits_bill(publication, [(overlap or campaign.overlap, hits)])
+
+
+def further_bill(publication: Publication, pairs: Mapping[int, int]) -> Bill:
+    """The bill for more judgments: of how many pairs so many are asked, by how many are asked of each."""
+    per_hit = publication.campaign.pairs_per_hit
+    return hits_bill(publication, [(needed, -(-count // per_hit)) for needed, count in sorted(pairs.items())])
 
 
 def remaining_bill(publication: Publication, *, held: bool = False) -> Bill:
@@ -90,10 +96,10 @@ def remaining_bill(publication: Publication, *, held: bool = False) -> Bill:
     groups: Counter[int] = Counter()
     for needed, is_held, count in waiting.annotate(Count("id")):
         groups[campaign.overlap if is_held else needed] += count
-    return _bill(publication, sorted(groups.items(), reverse=True))
+    return hits_bill(publication, sorted(groups.items(), reverse=True))
 
 
-def _bill(publication: Publication, hits: Iterable[tuple[int, int]]) -> Bill:
+def hits_bill(publication: Publication, hits: Iterable[tuple[int, int]]) -> Bill:
     """The bill for HITs, as `(assignments of each, how many such HITs)`."""
     campaign = publication.campaign
     groups = [group for group in hits if group[1]]

@@ -484,6 +484,12 @@ class Campaign(models.Model):
     reused_pair_count = models.PositiveIntegerField(
         default=0, editable=False, help_text=_("Pairs that nobody is asked about: set when the campaign is packed.")
     )
+    further_judgments = models.PositiveIntegerField(
+        default=0,
+        db_default=0,
+        editable=False,
+        help_text=_("How many judgments were asked for beyond the design, where answers were not certain."),
+    )
     pool_histogram = models.JSONField(
         default=dict, editable=False, help_text=_("How many pools there are of each size; sizes as text.")
     )

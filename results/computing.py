@@ -18,6 +18,7 @@ from evaluation.judging.pooling import ChampionQrel, pool_sizes
 from evaluation.judging.tournament import Derived, Method, derive
 from evaluation.measures.named import Measure, Scorer, read_measures
 from evaluation.statistics.agreement import agreement, judging_error
+from evaluation.statistics.asking import settling_prospects
 from evaluation.statistics.certainty import SURE, certainty, confidence_set
 from evaluation.statistics.champion import champion_outcomes
 from evaluation.statistics.consistency import TOP, intransitive_triples, order_agreement
@@ -462,13 +463,14 @@ def _certainty(
     own = [row for row in counted if row.query in played]
     fragile = {query: fragility for group in by_size(played, own) for query, fragility in fragilities(group).items()}
     turned = reverse_judgments(played, own, board=board, queries=queries, seed=seed)
+    sets = {query: confidence_set(chances) for query, chances in found.chances.items()}
+    prospects = {} if is_imported else settling_prospects(played, judgments, sets, error_rate=error.rate, seed=seed)
     judged = {row.query for row in judgments}
     stability: list[Json] = []
     for query, shares in found.answers.items():
         if query not in judged:
             continue
-        chances = found.chances[query]
-        likely = confidence_set(chances)
+        chances, likely = found.chances[query], sets[query]
         stability.append(
             {
                 "qid": query,
@@ -479,6 +481,7 @@ def _certainty(
                 "set": likely,
                 "also": sorted(twin for twin, own in inputs.stands_for.get(query, {}).items() if own in likely),
                 "survives": turned.answers[query],
+                "further": {number: prospect._asdict() for number, prospect in prospects.get(query, {}).items()},
                 "passages": [{"passage": passage, "p": p} for passage, p in chances.items()],
             }
         )

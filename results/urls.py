@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from results import machine_views, version_views, views
+from results import asking_views, machine_views, version_views, views
 
 app_name = "results"
 VERSION = "collections/<int:pk>/versions/<int:number>"
@@ -13,6 +13,8 @@ urlpatterns = [
     path("campaigns/<int:pk>/results/settings/", views.settings, name="settings"),
     path("campaigns/<int:pk>/results/status/", views.status, name="status"),
     path("campaigns/<int:pk>/results/plan/", views.plan, name="plan"),
+    path("campaigns/<int:pk>/results/ask/", asking_views.ask, name="ask"),
+    path("campaigns/<int:pk>/results/ask/offer/", asking_views.offer, name="offer"),
     path("campaigns/<int:pk>/results/version/", version_views.version_new, name="version_new"),
     path("campaigns/<int:pk>/results/version/<int:request_pk>/", version_views.version_asked, name="version_asked"),
     path("campaigns/<int:pk>/results/report.zip", views.report, name="report"),

@@ -206,6 +206,11 @@ class Hit(models.Model):
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="hits")
     number = models.PositiveIntegerField()
     needed = models.PositiveSmallIntegerField()
+    wanted = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        help_text=_("How many judgments each of its pairs is to have in all, where more are asked than the campaign."),
+    )
     is_held = models.BooleanField(
         default=False, db_default=False, help_text=_("Whether it is held back until the campaign's pilot has ended.")
     )

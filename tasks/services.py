@@ -2,15 +2,15 @@
 
 import hashlib
 import hmac
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Max
+from django.db.models import F, Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -29,8 +29,8 @@ from tasks import campaign_alarms
 from tasks import selectors as task_selectors
 from tasks.default_texts import default_consent
 from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
-from tasks.packing import MOST_LAYOUTS, lay_out, pack
-from tasks.pilots import held_back, pilot_numbers
+from tasks.packing import MOST_LAYOUTS, PackedItem, lay_out, pack
+from tasks.pilots import LIVE, held_back, pilot_numbers
 from tasks.practice import standing_of
 from tasks.test_file import read_test_pairs
 
@@ -343,17 +343,8 @@ def campaign_pack(*, campaign_id: int, report: Report | None = None) -> bool:
     )
     step, layouts = _("Storing the items of the HITs"), min(campaign.overlap, MOST_LAYOUTS)
     items = layouts * sum(map(len, hits))
-    copy_rows(
-        Item,
-        ["hit", "layout", "position", "pair", "test", "a_left"],
-        (
-            (pk, layout, position, item.pair, item.test, item.a_left)
-            for number, (pk, hit) in enumerate(zip(ids, hits, strict=True), start=1)
-            for layout, shown in enumerate(lay_out(hit, layouts, seed=f"{campaign.seed} {number}"))
-            for position, item in enumerate(shown, start=1)
-        ),
-        lambda copied: report(step, copied, items, "rows"),
-    )
+    packed = enumerate(zip(ids, hits, strict=True), start=1)
+    _items_copy(campaign, packed, layouts, lambda copied: report(step, copied, items, "rows"))
     campaign.state = Campaign.State.OPEN
     campaign.save(update_fields=["state"])
     return True
@@ -528,6 +519,75 @@ def _closed_reason(worker: Worker, campaign: Campaign) -> str:
     return ""
 
 
+class Further(NamedTuple):
+    """Pairs, by query, that each lack `needed` judgments of the `wanted` that they are to have."""
+
+    needed: int
+    wanted: int
+    pairs_by_query: Sequence[Sequence[int]]
+
+
+@transaction.atomic
+def hits_add(*, campaign: Campaign, groups: Iterable[Further], after: int) -> int:
+    """Ask for more judgments of pairs than the campaign's design does: pack them into new HITs. How many judgments.
+
+    `after` is the number of the last HIT as somebody saw it: NotNow where others were added since, so that pressing a
+    button twice asks once, and unless the campaign is open or paused.
+    """
+    campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+    if campaign.state not in LIVE:
+        raise NotNow(_("This cannot be done now, because the campaign is “%(state)s”.") % {"state": campaign.state})
+    last = campaign.hits.aggregate(last=Max("number"))["last"] or 0
+    if last != after:
+        raise NotNow(_("More judgments have been asked for in the meantime. Look at the new offer first."))
+    tests, judgments = task_selectors.passages_of_tests(campaign), 0
+    for group in groups:
+        hits = pack(
+            group.pairs_by_query,
+            list(tests),
+            passages=tests,
+            seed=campaign.seed + last,
+            pairs_per_hit=campaign.pairs_per_hit,
+            tests_per_hit=campaign.tests_per_hit,
+        )
+        ids, layouts = next_ids(Hit, len(hits)), min(group.needed, MOST_LAYOUTS)
+        copy_rows(
+            Hit,
+            ["id", "campaign", "number", "needed", "wanted", "is_held"],
+            (
+                (pk, campaign.pk, number, group.needed, group.wanted, False)
+                for number, pk in enumerate(ids, start=last + 1)
+            ),
+        )
+        _items_copy(campaign, enumerate(zip(ids, hits, strict=True), start=last + 1), layouts)
+        last += len(hits)
+        judgments += group.needed * sum(map(len, group.pairs_by_query))
+    if judgments:
+        Campaign.objects.filter(pk=campaign.pk).update(further_judgments=F("further_judgments") + judgments)
+        pool_services.campaign_reopen(campaign_id=campaign.pk)
+    return judgments
+
+
+def _items_copy(
+    campaign: Campaign,
+    hits: Iterable[tuple[int, tuple[int, Sequence[PackedItem]]]],
+    layouts: int,
+    copied: Callable[[int], None] | None = None,
+) -> None:
+    """Store the items of HITs, given as (number, (key, items))."""
+    copy_rows(
+        Item,
+        ["hit", "layout", "position", "pair", "test", "a_left"],
+        (
+            (pk, layout, position, item.pair, item.test, item.a_left)
+            for number, (pk, hit) in hits
+            for layout, shown in enumerate(lay_out(hit, layouts, seed=f"{campaign.seed} {number}"))
+            for position, item in enumerate(shown, start=1)
+        ),
+        copied,
+    )
+
+
 def nothing_left_reason(campaign: Campaign) -> str:
     """Why no HIT is left for a worker who may take one."""
     if Hit.objects.filter(campaign=campaign, needed__gt=0).exists():
@@ -579,7 +639,7 @@ def hits_recount(*, hit_ids: Iterable[int], counted_in: str) -> None:
             f"""
             UPDATE tasks_hit hit
             SET needed = CASE WHEN hit.is_held OR campaign.origin IS NOT NULL THEN 0
-              ELSE greatest(0, campaign.overlap - filled.fewest - (
+              ELSE greatest(0, coalesce(hit.wanted, campaign.overlap) - filled.fewest - (
                 SELECT count(*) FROM tasks_assignment held WHERE held.hit_id = hit.id AND held.verdict = 'held')) END
             FROM pools_campaign campaign, (
               SELECT hit_id, min(slots) AS fewest FROM (

@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -22,12 +22,17 @@ from judgments.downloads import TYPES, file_response
 from judgments.models import StoredFile
 from pools import selectors as pool_selectors
 from pools.models import Collection, QrelsVersion
+from results import asking, tables
 from results import jobs as result_jobs
 from results import selectors as result_selectors
-from results import tables
 from results import versions as version_services
 from results.sentences import findings
 
+WISH = [
+    OpenApiParameter("budget", OpenApiTypes.DECIMAL, description="Dollars; 40 if it is not given."),
+    OpenApiParameter("judgments", OpenApiTypes.INT, description="Of each pair of a set: 3, 5 or 7; 3 if not given."),
+    OpenApiParameter("wanted", OpenApiTypes.INT, description="Passages of a set, at most: 1, 2 or 3; 1 if not given."),
+]
 FILE = OpenApiResponse(OpenApiTypes.BINARY, description="The file.")
 
 
@@ -93,6 +98,28 @@ class Compute(Endpoint):
         """Have the results computed now. They are also computed by themselves, soon after something has changed."""
         transaction.on_commit(soon(result_jobs.compute_results, self.campaign(pk).pk))
         return Response({"asked_for": True}, status=202)
+
+
+class Further(Endpoint):
+    """More judgments where answers are not certain."""
+
+    @operation("further_offer", answer=shapes.FurtherShape, parameters=WISH, tags=["Results"])
+    def get(self, request: Request, pk: int) -> Response:
+        """What a budget would buy: more judgments for the queries whose confidence sets are larger than wanted, most
+        certainty for a judgment first; the bill, and how many queries are expected to be settled."""
+        wish = shapes.Wish(data=request.query_params)
+        wish.is_valid(raise_exception=True)
+        return self._answer(asking.offer_for(self.campaign(pk), **wish.validated_data))
+
+    @operation("further_ask", takes=shapes.NewAsking, answer=shapes.FurtherShape, right=Right.SPEND, tags=["Results"])
+    def post(self, request: Request, pk: int) -> Response:
+        """Ask for the judgments of an offer: new HITs, which are published as others are. `seen` is the offer's, so
+        that asking twice asks once."""
+        return self._answer(asking.further_ask(campaign=self.campaign(pk), **checked(shapes.NewAsking, request)))
+
+    def _answer(self, offer: asking.Offer) -> Response:
+        content = offer._asdict() | {"queries": len(offer.queries), "hits": offer.bill.hits, "total": offer.bill.total}
+        return Response(shapes.FurtherShape(content).data)
 
 
 class Table(Endpoint):

@@ -77,7 +77,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
             {
                 "qid": f"q{number}", "best": [f"p{number}"], "share": 0.97, "survives": 0.99,
                 "fragility": 1 + number, "exact": True,
-                "set": [f"p{number}"], "also": [], "passages": [{"passage": f"p{number}", "p": 1.0}],
+                "set": [f"p{number}"], "also": [], "further": {}, "passages": [{"passage": f"p{number}", "p": 1.0}],
             }
             for number in range(8)
         ],

@@ -1,0 +1,157 @@
+"""Asking where it helps: more judgments for queries whose confidence sets are larger than wanted, within a budget."""
+
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from django.db import transaction
+from django.db.models import Count, Max
+from django.utils.translation import gettext as _
+
+from core.errors import Refused
+from core.money import dollars
+from evaluation.judging.pooling import canonical
+from evaluation.statistics.asking import JUDGMENTS, WANTED
+from judgments import services as judgment_services
+from platforms.bills import Bill, further_bill, hits_bill
+from platforms.publishing import publication_likely
+from pools.models import Campaign, Pair
+from results import selectors as result_selectors
+from tasks import services as task_services
+from tasks.models import Hit
+from tasks.pilots import LIVE, held_back
+from tasks.services import Further
+
+USUAL = Decimal(40)  # dollars, of an offer that nobody has said a budget for
+
+
+class Offer(NamedTuple):
+    """What a budget would buy: `queries` to be asked about, most certainty for a judgment first, the bill, and how many
+    of them are expected to be settled then: their confidence sets have `wanted` passages at the most.
+
+    `judgments`: how many each pair of their sets then has. `open`: all queries with larger sets. `asked`: queries that
+    wait for judgments that were asked for before; they are not offered. `seen`: the number of the last HIT. `obstacle`:
+    why nothing can be asked now; empty if it can.
+    """
+
+    budget: Decimal
+    judgments: int
+    wanted: int
+    queries: Sequence[str]
+    bill: Bill
+    settled: float
+    open: int
+    asked: int
+    seen: int
+    obstacle: str
+
+
+def offer_for(campaign: Campaign, *, budget: Decimal = USUAL, judgments: int, wanted: int = 1) -> Offer:
+    """What to ask within a budget of so many dollars, by the stored results."""
+    data, publication = result_selectors.table_data(campaign, "stability"), publication_likely(campaign)
+    waiting = _waiting(campaign)
+    rows = [row for row in (data or {}).get("stability") or () if len(row["set"]) > wanted]
+    worth = sorted(filter(None, (_worth(row, judgments, wanted) for row in rows if row["qid"] not in waiting)))
+    spent, chosen = Counter[int](), list[_Worth]()
+    for one in worth:
+        if further_bill(publication, spent + Counter(one.lacking)).total > budget:
+            break
+        spent += Counter(one.lacking)
+        chosen.append(one)
+    last = campaign.hits.aggregate(last=Max("number"))["last"] or 0
+    return Offer(
+        budget=budget,
+        judgments=judgments,
+        wanted=wanted,
+        queries=[one.query for one in chosen],
+        bill=further_bill(publication, spent),
+        settled=sum(one.chance for one in chosen),
+        open=len(rows),
+        asked=len(waiting),
+        seen=last,
+        obstacle=_obstacle(campaign, data),
+    )
+
+
+@transaction.atomic
+def further_ask(*, campaign: Campaign, budget: Decimal, judgments: int, wanted: int, seen: int) -> Offer:
+    """Ask for the judgments of an offer: new HITs with the pairs of the chosen queries' confidence sets.
+
+    A pair is asked about until it has so many judgments, each by another worker; judgments that were made already and
+    found no slot are used first. `seen` is that of the offer that somebody saw. Raises NotNow where more HITs were
+    added since, and Refused where nothing can be asked, or the budget buys nothing.
+    """
+    offer = offer_for(campaign, budget=budget, judgments=judgments, wanted=wanted)
+    if offer.obstacle:
+        raise Refused(offer.obstacle)
+    if not offer.queries:
+        raise Refused(_("This budget buys no judgments that are expected to settle a query."))
+    data = result_selectors.table_data(campaign, "stability") or {}
+    sets = {row["qid"]: row["set"] for row in data["stability"] if row["qid"] in offer.queries}
+    groups = _groups(campaign, sets, judgments)
+    hits = [(own.needed, -(-sum(map(len, own.pairs_by_query)) // campaign.pairs_per_hit)) for own in groups]
+    if (cost := hits_bill(publication_likely(campaign), hits).total) > budget:
+        raise Refused(_("These judgments cost %(cost)s, which is more than the budget.") % {"cost": dollars(cost)})
+    if task_services.hits_add(campaign=campaign, groups=groups, after=seen):
+        judgment_services.pairs_fill([pk for group in groups for own in group.pairs_by_query for pk in own])
+    return offer
+
+
+class _Worth(NamedTuple):
+    """A query in the order of asking: sorts by its chance for a judgment, then by id."""
+
+    rank: float
+    query: str
+    lacking: dict[int, int]
+    chance: float
+
+
+def _worth(row: dict[str, Any], judgments: int, wanted: int) -> _Worth | None:
+    prospect = row["further"].get(str(judgments))
+    if prospect is None:
+        return None
+    lacking = {int(needed): count for needed, count in prospect["lacking"].items()}
+    chance, asked = prospect["chances"][WANTED.index(wanted)], sum(needed * count for needed, count in lacking.items())
+    return _Worth(-chance / asked, row["qid"], lacking, chance) if asked and chance else None
+
+
+def _waiting(campaign: Campaign) -> set[str]:
+    """Queries with pairs of which more judgments were asked for and have not been made."""
+    asked = Hit.objects.filter(campaign=campaign, wanted__isnull=False, needed__gt=0, items__pair__isnull=False)
+    return set(asked.values_list("items__pair__pool__query__qid", flat=True).distinct())
+
+
+def _groups(campaign: Campaign, sets: dict[str, list[str]], judgments: int) -> list[Further]:
+    """The pairs of these sets, by how many judgments they lack and are to have of the campaign's own workers."""
+    named = {(query, *canonical(a, b)) for query, own in sets.items() for a, b in combinations(own, 2)}
+    rows = (
+        Pair.objects.filter(pool__campaign=campaign, pool__query__qid__in=sets, is_set_aside=False)
+        .annotate(slots=Count("acceptances"))
+        .values_list("pk", "pool__query__qid", "a__pid", "b__pid", "is_reused", "slots")
+        .order_by("pool__query__qid", "a__pid", "b__pid")
+    )
+    found: dict[tuple[int, int], dict[str, list[int]]] = {}
+    for pk, query, a, b, is_reused, slots in rows:
+        wanted = judgments - (campaign.overlap if is_reused else 0)
+        if (query, a, b) in named and slots < wanted:
+            found.setdefault((wanted - slots, wanted), {}).setdefault(query, []).append(pk)
+    return [Further(*key, list(own.values())) for key, own in sorted(found.items())]
+
+
+def _obstacle(campaign: Campaign, data: dict[str, Any] | None) -> str:
+    if campaign.is_imported:
+        return _("These judgments were made elsewhere: nobody can judge in this campaign.")
+    if campaign.state not in LIVE:
+        return _("The campaign is not open. Open it again to ask for more judgments.")
+    if held_back(campaign):
+        return _("The pilot has not ended. Launch the rest first.")
+    if data is None or data["stability"] is None:
+        return _("There are no results that say how certain the best known answers are.")
+    return ""
+
+
+def numbers_of(campaign: Campaign) -> list[int]:
+    """The numbers of judgments of a pair that can be asked for: more than the campaign asks already."""
+    return [number for number in JUDGMENTS if number > campaign.overlap]

@@ -1,0 +1,92 @@
+"""The researcher's page about more judgments: where they would help, what they cost, and asking for them."""
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_GET, require_http_methods
+
+from core.http import Request, see_other
+from core.money import dollars
+from evaluation.statistics.asking import JUDGMENTS, WANTED
+from pools.models import Campaign
+from pools.views import campaign_of
+from results import asking
+
+
+class AskForm(forms.Form):
+    """A budget, and what it is for."""
+
+    budget = forms.DecimalField(
+        label=gettext_lazy("Budget, in dollars"), min_value=Decimal("0.01"), max_digits=8, decimal_places=2
+    )
+    judgments = forms.TypedChoiceField(label=gettext_lazy("Judgments of a pair, at most"), coerce=int)
+    wanted = forms.TypedChoiceField(
+        label=gettext_lazy("Passages of a confidence set, at most"),
+        coerce=int,
+        choices=[(number, str(number)) for number in WANTED],
+    )
+
+    def __init__(self, *args: Any, campaign: Campaign, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        numbers = asking.numbers_of(campaign) or JUDGMENTS[-1:]
+        self.usual = {"budget": asking.USUAL, "judgments": numbers[0], "wanted": WANTED[0]}
+        self.fields["judgments"].choices = [(number, str(number)) for number in numbers]  # type: ignore[attr-defined]
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def ask(request: Request, pk: int) -> HttpResponse:
+    """What a budget would settle, and asking for it."""
+    campaign = campaign_of(request, pk)
+    first = AskForm(campaign=campaign).usual
+    sent = request.POST if request.method == "POST" else request.GET if "budget" in request.GET else first
+    form = AskForm(sent, campaign=campaign)
+    if not form.is_valid():
+        return render(request, "results/ask.html", {"campaign": campaign, "form": form}, status=400)
+    if request.method == "POST":
+        seen = request.POST.get("seen", "")
+        asked = asking.further_ask(campaign=campaign, **form.cleaned_data, seen=int(seen) if seen.isdecimal() else -1)
+        text = ngettext(
+            "More judgments are asked for, on %(count)s query: up to %(cost)s.",
+            "More judgments are asked for, on %(count)s queries: up to %(cost)s.",
+            len(asked.queries),
+        )
+        messages.success(request, text % {"count": f"{len(asked.queries):,}", "cost": dollars(asked.bill.total)})
+        return see_other("results:ask", pk)
+    found = asking.offer_for(campaign, **form.cleaned_data)
+    context = {"campaign": campaign, "form": form, "offer": found, "says": says(found)}
+    return render(request, "results/ask.html", context)
+
+
+@login_required
+@require_GET
+def offer(request: Request, pk: int) -> HttpResponse:
+    """The usual offer in a sentence, for the campaign's page."""
+    campaign = campaign_of(request, pk)
+    judgments = next(iter(asking.numbers_of(campaign)), JUDGMENTS[-1])
+    found = asking.offer_for(campaign, judgments=judgments)
+    return render(request, "results/_offer.html", {"campaign": campaign, "offer": found, "says": says(found)})
+
+
+def says(found: asking.Offer) -> str:
+    """What an offer would settle, in a sentence; empty where it buys nothing."""
+    if found.obstacle or not found.queries:
+        return ""
+    settled = round(found.settled)
+    if not settled:
+        return _("Spend %(cost)s more: less than one more query would be settled.") % {
+            "cost": dollars(found.bill.total)
+        }
+    text = ngettext(
+        "Spend %(cost)s more: about %(count)s more query settled.",
+        "Spend %(cost)s more: about %(count)s more queries settled.",
+        settled,
+    )
+    return text % {"cost": dollars(found.bill.total), "count": f"{settled:,}"}

@@ -1,0 +1,62 @@
+"""What more judgments would settle: by what must hold, and by asking simulated people."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from evaluation.files.preferences import Preference
+from evaluation.statistics.asking import JUDGMENTS, settling_prospects
+from evaluation.statistics.certainty import certainty, confidence_set
+
+
+def judged(query: str, order: str, times: int = 1) -> list[Preference]:
+    return [Preference(query, a, b, a) for a, b in combinations(order, 2) for _ in range(times)]
+
+
+def test_only_pairs_of_the_set_are_asked_and_only_of_queries_that_are_open() -> None:
+    pools = {"p": "abcd", "q": "ab", "r": "ab"}
+    rows = [*judged("p", "abcd"), *judged("p", "ab"), *judged("q", "ab", 5), *judged("r", "ab")]
+    found = settling_prospects(pools, rows, {"p": ["a", "b", "c"], "q": ["a"], "r": ["a", "b"]}, error_rate=0.2)
+    assert list(found) == ["p", "r"] and list(found["p"]) == list(JUDGMENTS)
+    # a against b has two judgments, the other pairs of the set one, and those of d are not asked about.
+    lacking = {wanted: own.lacking for wanted, own in found["p"].items()}
+    assert lacking == {3: {1: 1, 2: 2}, 5: {3: 1, 4: 2}, 7: {5: 1, 6: 2}}
+    for prospect in found["p"].values():
+        assert prospect.chances == sorted(prospect.chances) and 0 <= prospect.chances[0] <= prospect.chances[-1] <= 1
+
+
+def test_more_judgments_settle_more_where_people_are_right_and_nothing_where_they_guess() -> None:
+    pools = {f"q{number:02}": "ab" for number in range(60)}
+    rows = [row for query in pools for row in judged(query, "ab")]
+    sets = dict.fromkeys(pools, "ab")
+
+    def settled(rate: float) -> list[float]:
+        found = settling_prospects(pools, rows, sets, error_rate=rate)
+        return [float(np.mean([found[query][wanted].chances[0] for query in pools])) for wanted in JUDGMENTS]
+
+    right = settled(0.2)
+    assert settled(0.1)[0] > right[0] > settled(0.35)[0] and min(right) > 0.4
+    assert max(settled(0.5)) < 0.05
+    assert settled(0.2) == right  # seeded
+
+
+@pytest.mark.parametrize("wanted", [3, 7])
+def test_as_many_queries_are_settled_as_was_expected(wanted: int) -> None:
+    """Simulated people who err at a known rate judge once; then the pairs of the sets are asked again."""
+    rate, random = 0.2, np.random.default_rng(5)
+    pools = {f"q{number:03}": "abc" for number in range(400)}
+
+    def ask(query: str, a: str, b: str) -> Preference:  # in the order of the alphabet, a is better
+        return Preference(query, a, b, a if random.random() > rate else b)
+
+    rows = [ask(query, a, b) for query, pool in pools.items() for a, b in combinations(pool, 2)]
+    sets = {query: confidence_set(own) for query, own in certainty(pools, rows, error_rate=rate).chances.items()}
+    found = settling_prospects(pools, rows, sets, error_rate=rate)
+    assert len(found) > 200
+    expected = sum(own[wanted].chances[0] for own in found.values())
+    pairs = [(query, *pair) for query in found for pair in combinations(sorted(sets[query]), 2)]
+    more = [ask(*pair) for pair in pairs for _ in range(wanted - 1)]
+    after = certainty(pools, [*rows, *more], error_rate=rate).chances
+    settled = sum(len(confidence_set(after[query])) == 1 for query in found)
+    assert expected == pytest.approx(settled, abs=0.12 * len(found))

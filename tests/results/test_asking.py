@@ -1,0 +1,185 @@
+"""Asking where it helps: what is offered, what is asked, and what it comes to."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.errors import NotNow, Refused
+from core.models import AuditEntry, User
+from judgments import selectors as judgment_selectors
+from judgments.models import Acceptance
+from platforms.bills import further_bill, remaining_bill
+from platforms.publishing import publication_unsaved, publication_write, unposted
+from pools.models import Campaign, Collection, Pair
+from results import asking, refreshing
+from results.finishing import campaigns_finish
+from results.models import Result
+from tasks import services as task_services
+from tasks.models import Hit
+from tests import factories
+from tests.api.conftest import Program
+
+WISH: dict[str, Any] = {"budget": Decimal(1000), "judgments": 3, "wanted": 1}
+
+
+@pytest.fixture
+def open_campaign(collection: Collection) -> Campaign:
+    """Seven pairs, each judged once, with results: no answer is certain."""
+    campaign = factories.campaign(collection, pairs_per_hit=4, tests_per_hit=2)
+    by = factories.worker(campaign, "Ann")
+    for _hit in range(2):
+        factories.do(by, campaign)
+    refreshing.result_refresh(campaign=campaign)
+    return campaign
+
+
+def take(campaign: Campaign, **wish: Any) -> asking.Offer:
+    wished = WISH | wish
+    seen = asking.offer_for(campaign, **wished).seen
+    return asking.further_ask(campaign=campaign, **wished, seen=seen)
+
+
+def test_an_offer_names_queries_with_larger_sets_and_its_bill_is_within_the_budget(
+    open_campaign: Campaign,
+) -> None:
+    stability = Result.objects.get().data["stability"]
+    larger = {row["qid"] for row in stability if len(row["set"]) > 1}
+    offer = asking.offer_for(open_campaign, **WISH)
+    assert offer.open == len(larger) > 1 and {*offer.queries} <= larger and offer.obstacle == ""
+    assert offer.settled == pytest.approx(
+        sum(row["further"]["3"]["chances"][0] for row in stability if row["qid"] in offer.queries)
+    )
+    pairs = sum(len(row["set"]) * (len(row["set"]) - 1) // 2 for row in stability if row["qid"] in offer.queries)
+    assert offer.bill.total == further_bill(publication_unsaved(open_campaign), {2: pairs}).total
+    assert offer.bill.assignments == 2 * -(-pairs // 4)
+    less = asking.offer_for(open_campaign, **WISH | {"budget": offer.bill.total - Decimal("0.01")})
+    assert less.bill.total < offer.bill.total and {*less.queries} < {*offer.queries}
+    nothing = asking.offer_for(open_campaign, **WISH | {"budget": Decimal("0.01")})
+    assert (nothing.queries, nothing.bill.total, nothing.settled) == ([], 0, 0)
+    assert not Hit.objects.filter(wanted__isnull=False).exists()
+
+
+def test_what_is_asked_is_judged_by_other_people_counts_and_makes_answers_surer(open_campaign: Campaign) -> None:
+    before = {row["qid"]: row for row in Result.objects.get().data["stability"]}
+    answers = judgment_selectors.derived(open_campaign).qrels
+    offer = take(open_campaign)
+    hits = Hit.objects.filter(wanted__isnull=False)
+    assert hits.count() == offer.bill.hits and {*hits.values_list("wanted", "needed")} == {(3, 2)}
+    assert remaining_bill(publication_unsaved(open_campaign)).total == offer.bill.total
+    asked = {*Pair.objects.filter(items__hit__wanted=3).values_list("pk", flat=True)}
+    # The answers stay while the judgments are made.
+    assert judgment_selectors.derived(open_campaign).qrels == answers
+    ann = open_campaign.assignments.earliest("id").worker
+    with pytest.raises(task_services.NoWork):
+        factories.take(ann, open_campaign)
+    for name in ("Ben", "Cat"):
+        by = factories.worker(open_campaign, name)
+        for _hit in range(offer.bill.hits):
+            factories.do(by, open_campaign)
+    with pytest.raises(task_services.NoWork):
+        factories.take(factories.worker(open_campaign, "Dan"), open_campaign)
+    for pair in Pair.objects.filter(pool__campaign=open_campaign):
+        workers = [*Acceptance.objects.filter(pair=pair).values_list("worker", flat=True)]
+        assert len(workers) == len({*workers}) == (3 if pair.pk in asked else 1)
+    assert judgment_selectors.overfull_pairs(open_campaign) == 0
+    refreshing.result_refresh(campaign=open_campaign)
+    after = {row["qid"]: row for row in Result.objects.get().data["stability"]}
+    for query in offer.queries:
+        assert after[query]["best"] == before[query]["best"]  # everybody prefers the same
+        assert after[query]["share"] > before[query]["share"]
+        assert len(after[query]["set"]) < len(before[query]["set"])
+    assert not {*asking.offer_for(open_campaign, **WISH).queries} & {
+        query for query in offer.queries if len(after[query]["set"]) == 1
+    }
+
+
+def test_pressing_twice_asks_once_and_what_is_asked_is_not_offered_again(open_campaign: Campaign) -> None:
+    seen = asking.offer_for(open_campaign, **WISH).seen
+    first = asking.further_ask(campaign=open_campaign, **WISH, seen=seen)
+    count = Hit.objects.count()
+    with pytest.raises((NotNow, Refused)):
+        asking.further_ask(campaign=open_campaign, **WISH, seen=seen)
+    assert Hit.objects.count() == count
+    again = asking.offer_for(open_campaign, **WISH)
+    assert again.asked == len(first.queries) and not {*again.queries} & {*first.queries}
+
+
+def test_a_stale_page_asks_for_nothing(open_campaign: Campaign) -> None:
+    offer = asking.offer_for(open_campaign, **WISH)
+    with pytest.raises(NotNow, match="in the meantime"):
+        asking.further_ask(campaign=open_campaign, **WISH, seen=offer.seen - 1)
+    assert not Hit.objects.filter(wanted__isnull=False).exists()
+
+
+def test_excluded_work_on_what_was_asked_is_redone_and_a_finished_campaign_reopens(
+    open_campaign: Campaign,
+) -> None:
+    campaigns_finish(at=timezone.now())
+    take(open_campaign)
+    open_campaign.refresh_from_db()
+    assert not open_campaign.is_finished and open_campaign.further_judgments > 0
+    careless = factories.worker(open_campaign, "Ben")
+    hit = factories.do(careless, open_campaign, fail_tests=True).hit
+    hit.refresh_from_db()
+    assert (hit.wanted, hit.needed) == (3, 2)
+    publication = publication_write(campaign=open_campaign, platform="marketplace")
+    assert hit.number in {*unposted(publication).values_list("number", flat=True)}
+
+
+def test_nothing_is_asked_of_a_closed_campaign_or_of_imported_judgments(open_campaign: Campaign) -> None:
+    Campaign.objects.update(state=Campaign.State.CLOSED)
+    open_campaign.refresh_from_db()
+    assert "Open it again" in asking.offer_for(open_campaign, **WISH).obstacle
+    with pytest.raises(Refused, match="Open it again"):
+        asking.further_ask(campaign=open_campaign, **WISH, seen=2)
+
+
+def test_the_page_shows_the_bill_first_and_asks_once(client: Client, open_campaign: Campaign) -> None:
+    rita = User.objects.get(username="rita")
+    client.force_login(rita)
+    where = reverse("results:ask", args=[open_campaign.pk])
+    sentence = client.get(reverse("results:offer", args=[open_campaign.pk])).text
+    assert "more:" in sentence and where in sentence
+    assert (
+        reverse("results:offer", args=[open_campaign.pk])
+        in client.get(reverse("judgments:campaign", args=[open_campaign.pk])).text
+    )
+    shown = client.get(where, {"budget": "1000", "judgments": "3", "wanted": "1"})
+    offer = shown.context["offer"]
+    assert f"up to ${offer.bill.total}" in shown.text and "The bill" in shown.text
+    sent = {"budget": "1000", "judgments": "3", "wanted": "1", "seen": str(offer.seen)}
+    assert client.post(where, sent | {"judgments": "4"}).status_code == 400
+    assert not Hit.objects.filter(wanted__isnull=False).exists()
+    said = client.post(where, sent, follow=True).text
+    assert "More judgments are asked for" in said and "asked for before" in said
+    count = Hit.objects.count()
+    client.post(where, sent)
+    assert Hit.objects.count() == count
+    entries = AuditEntry.objects.filter(subject="pools_campaign", actor_kind="person", actor_id=rita.pk)
+    assert [entry for entry in entries if "further_judgments" in entry.changes]
+
+
+def test_a_program_and_the_command_line_get_the_same_offer(
+    open_campaign: Campaign, rita: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, address = Program(rita), f"campaigns/{open_campaign.pk}/results/further/"
+    offer = program.get(address + "?budget=1000").json()
+    ours = asking.offer_for(open_campaign, **WISH)
+    assert (offer["queries"], offer["total"], offer["hits"]) == (
+        len(ours.queries), f"{ours.bill.total:.2f}", ours.bill.hits,
+    )  # fmt: skip
+    assert program.get(address + "?wanted=9").status_code == 400
+    call_command("ask_further", open_campaign.name, "--budget", "1000")
+    said = capsys.readouterr().out
+    assert f"{ours.bill.hits} HITs, up to ${ours.bill.total}" in said and "Nothing was asked" in said
+    assert not Hit.objects.filter(wanted__isnull=False).exists()
+    answer = program.post(address, {"budget": "1000", "seen": offer["seen"]})
+    assert answer.json()["hits"] == Hit.objects.filter(wanted=3).count() == ours.bill.hits
+    assert program.post(address, {"budget": "1000", "seen": offer["seen"]}).status_code == 409
+    with pytest.raises(Exception, match=r"This budget buys no"):
+        call_command("ask_further", open_campaign.name, "--ask")
