@@ -4,7 +4,8 @@ A campaign of the largest design's pools, a tenth of its queries, 16 runs, three
 same: shares of resamples in which each best known answer stays, and where the runs stand. The peer draws answers and
 ranks one after the other, a multinomial for every pair and resample, and plays every tournament as a square table.
 Times are of CPU. What `python -m evaluation certainty` does for a query, by an error rate and with fragility, is judged
-against the same peer.
+against the same peer. So is what results do for all queries of the design, each pair judged once: certainty, fragility,
+reversals, and what more judgments would settle; there the peer's time is taken times ten.
 
     python -m benchmarks.certainty            judged: exits with 1 if the limit is broken
     python -m benchmarks.certainty --small    a quick look at whether it still runs; times are not judged
@@ -26,12 +27,15 @@ from benchmarks.packing import PAIRS, QUERIES, sizes
 from evaluation.files.artifact import RunArtifact
 from evaluation.files.preferences import Preference
 from evaluation.judging.batch_tournaments import SizedPools, by_size
-from evaluation.statistics.certainty import certainty
+from evaluation.statistics.asking import settling_prospects
+from evaluation.statistics.certainty import certainty, confidence_set
 from evaluation.statistics.fragility import fragilities
 from evaluation.statistics.ranks import Board, reciprocals
 from evaluation.statistics.resampling import DRAWS, query_weights
+from evaluation.statistics.reversals import reverse_judgments
 
 RATIO = 1 / 3
+ALL_RATIO = 0.48  # of all queries; about 20 s, where the peer takes 42 for them
 RUNS = 16
 DEPTH = 10
 OVERLAP = 3
@@ -71,6 +75,9 @@ def main() -> int:
     fragile = [found for group in by_size(pools, judgments) for found in fragilities(group).values()]
     by_rate = time.process_time() - by_rate
     assert all(found.exact for found in fragile)
+    whole = QUERIES // (share if small else 1)
+    every = {f"q{query:04}": tuple(f"p{at:02}" for at in range(size)) for query, size in enumerate(_all_sizes(whole))}
+    all_at_once = _results_of(every, random)
     started = time.process_time()
     answers, first = _answers_by_multinomials(pools, judgments), _first_by_multinomials(pools, judgments, board)
     one_by_one = time.process_time() - started
@@ -78,15 +85,46 @@ def main() -> int:
     apart = [abs(share - answers[query][best]) for query, own in ours.answers.items() for best, share in own.items()]
     apart += [abs(run.first - share) for run, share in zip(ours.runs, first, strict=True)]
     assert max(apart) < 0.12, max(apart)
-    ratios = {"certainty at once": at_once / one_by_one, "by an error rate, and fragility": by_rate / one_by_one}
+    ratios = {
+        "certainty at once": (at_once / one_by_one, RATIO),
+        "by an error rate, and fragility": (by_rate / one_by_one, RATIO),
+        "of all queries, with reversals and what more judgments settle": (
+            all_at_once / one_by_one * len(pools) / whole,
+            ALL_RATIO,
+        ),
+    }
     print(
         f"{len(pools):,} pools, {len(judgments):,} judgments, {DRAWS:,} resamples: {at_once:.2f} s at once "
-        f"({by_rate:.2f} s by an error rate, with fragility), {one_by_one:.2f} s by multinomials"
+        f"({by_rate:.2f} s by an error rate, with fragility), {one_by_one:.2f} s by multinomials; "
+        f"{all_at_once:.2f} s for the results of {whole:,} pools"
     )
-    for what, ratio in ratios.items():
-        verdict = "not judged" if small else "PASS" if ratio <= RATIO else "FAIL"
-        print(f"{verdict:<10}  {what}, time against multinomials: {ratio:.4f} (limit {RATIO:.4f})")
-    return int(not small and max(ratios.values()) > RATIO)
+    for what, (ratio, limit) in ratios.items():
+        verdict = "not judged" if small else "PASS" if ratio <= limit else "FAIL"
+        print(f"{verdict:<10}  {what}, time against multinomials: {ratio:.4f} (limit {limit:.4f})")
+    return int(not small and any(ratio > limit for ratio, limit in ratios.values()))
+
+
+def _all_sizes(queries: int) -> list[int]:
+    return sizes(queries, PAIRS * queries // QUERIES)
+
+
+def _results_of(pools: dict[str, tuple[str, ...]], random: np.random.Generator) -> float:
+    """The time that results take for the certainty of these pools, each pair judged once."""
+    judgments = [
+        Preference(query, a, b, a if random.random() < RIGHT else b)
+        for query, pool in pools.items()
+        for a, b in combinations(pool, 2)
+    ]
+    board = Board({"run": _run(pools, random)}, DEPTH, "score")
+    started = time.process_time()
+    chances = certainty(pools, judgments, board=board, error_rate=1 - RIGHT).chances
+    fragile = [found for group in by_size(pools, judgments) for found in fragilities(group).values()]
+    turned = reverse_judgments(pools, judgments, board=board, queries=list(pools))
+    sets = {query: confidence_set(own) for query, own in chances.items()}
+    prospects = settling_prospects(pools, judgments, sets, error_rate=1 - RIGHT)
+    seconds = time.process_time() - started
+    assert len(fragile) == len(turned.answers) == len(pools) >= len(prospects)
+    return seconds
 
 
 def _run(pools: dict[str, tuple[str, ...]], random: np.random.Generator) -> RunArtifact:
