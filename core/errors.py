@@ -5,14 +5,19 @@ They are raised by services and turned into pages and API answers in one place (
 
 
 class Refused(Exception):
-    """Something that was asked for is not possible. The text is shown as it is."""
+    """Something that was asked for is not possible. The text is shown as it is, beside the `field` that it is about."""
 
     status = 409
     title = "That is not possible"
+    field: str | None = None
     # Where to go from here, as address and words for it.
     way_out: tuple[str, str] | None = None
     # The address of the platform in whose frame this is said.
     framed_by: str | None = None
+
+    def __init__(self, *words: object, field: str | None = None) -> None:
+        super().__init__(*words)
+        self.field = field
 
 
 class NotYours(Refused):

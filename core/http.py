@@ -21,7 +21,16 @@ def see_other(name: str, *arguments: object, fragment: str = "") -> HttpResponse
     return response
 
 
+def focus_error(form: forms.BaseForm) -> None:
+    """Have the browser begin at the first field of a form that something is wrong with."""
+    for name in form.fields:
+        if name in form.errors:
+            form.fields[name].widget.attrs["autofocus"] = True
+            return
+
+
 def refuse_in(form: forms.BaseForm, error: Refused) -> int:
-    """Show a refusal in the form, and return the status to answer with."""
-    form.add_error(None, str(error))
+    """Show a refusal in the form, beside the field that it is about, and return the status to answer with."""
+    form.add_error(error.field if error.field in form.fields else None, str(error))
+    focus_error(form)
     return error.status

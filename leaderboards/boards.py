@@ -86,9 +86,11 @@ def board_create(
     if collection.lab_id != lab.pk:
         raise Refused(_("The collection belongs to another lab."))
     if Board.objects.filter(slug=slug).exists():
-        raise Refused(_("There is a leaderboard with the address “%(slug)s”. Choose another.") % {"slug": slug})
+        raise Refused(
+            _("There is a leaderboard with the address “%(slug)s”. Choose another.") % {"slug": slug}, field="slug"
+        )
     if Board.objects.filter(lab=lab, name=name).exists():
-        raise Refused(_("The lab has a leaderboard of this name. Choose another."))
+        raise Refused(_("The lab has a leaderboard of this name. Choose another."), field="name")
     board = Board.objects.create(
         lab=lab,
         collection=collection,
@@ -114,16 +116,16 @@ def measures_read(names: Sequence[str], hits: int) -> list[str]:
         measures = [read_measure(name) for name in names if name.strip()]
     except ValueError as error:
         said = str(error)
-        raise Refused(f"{said[:1].upper()}{said[1:]}.") from error
+        raise Refused(f"{said[:1].upper()}{said[1:]}.", field="measures") from error
     if not measures:
-        raise Refused(_("Name at least one measure, such as RR@10."))
+        raise Refused(_("Name at least one measure, such as RR@10."), field="measures")
     if measures[0].kind == "Judged":
         said = _("%(measure)s cannot come first: it tells how much was judged, and the first orders the entries.")
-        raise Refused(said % {"measure": measures[0]})
+        raise Refused(said % {"measure": measures[0]}, field="measures")
     deep = [str(measure) for measure in measures if measure.cutoff is not None and measure.cutoff > hits]
     if deep:
         said = _("%(measure)s needs more passages of a query than the %(hits)s that the board takes.")
-        raise Refused(said % {"measure": deep[0], "hits": hits})
+        raise Refused(said % {"measure": deep[0], "hits": hits}, field="measures")
     return list(dict.fromkeys(map(str, measures)))
 
 
@@ -138,9 +140,11 @@ def board_change(*, board: Board, **fields: Any) -> Board:
     unknown = fields.keys() - {"name", "about", "is_public", "season_months", "publishes_qrels", "spot_checks"}
     assert not unknown, unknown
     if fields.get("is_public") and not board.seasons.exists():
-        raise Refused(_("A leaderboard needs a season with its queries before everybody can see it."))
+        raise Refused(
+            _("A leaderboard needs a season with its queries before everybody can see it."), field="is_public"
+        )
     if Board.objects.filter(lab=board.lab_id, name=fields.get("name", "")).exclude(pk=board.pk).exists():
-        raise Refused(_("The lab has a leaderboard of this name. Choose another."))
+        raise Refused(_("The lab has a leaderboard of this name. Choose another."), field="name")
     for field, value in fields.items():
         setattr(board, field, value)
     board.save(update_fields=list(fields))
@@ -155,12 +159,16 @@ def policy_add(
     Board.objects.select_for_update(of=("self",), no_key=True).get(pk=board.pk)
     newest = board.policies.order_by("-number").first()
     if begins_at < at:
-        raise Refused(_("A policy begins now or later: nobody is judged by one that they could not read."))
+        raise Refused(
+            _("A policy begins now or later: nobody is judged by one that they could not read."), field="begins"
+        )
     if newest is not None and begins_at < newest.begins_at:
         said = _("Version %(number)s begins on %(day)s: the next one begins then or later.")
-        raise Refused(said % {"number": newest.number, "day": f"{newest.begins_at:%d %b %Y, %H:%M} UTC"})
+        raise Refused(
+            said % {"number": newest.number, "day": f"{newest.begins_at:%d %b %Y, %H:%M} UTC"}, field="begins"
+        )
     if newest is not None and not why.strip():
-        raise Refused(_("Say what changed, and why: it is shown with the policy."))
+        raise Refused(_("Say what changed, and why: it is shown with the policy."), field="why")
     return PolicyVersion.objects.create(
         board=board,
         number=newest.number + 1 if newest else 1,
@@ -225,12 +233,12 @@ def season_add(
     if missing:
         raise Refused(_("A season needs %(files)s too.") % {"files": ", ".join(missing)})
     if board.seasons.filter(name=name).exists():
-        raise Refused(_("The leaderboard has a season of this name. Choose another."))
+        raise Refused(_("The leaderboard has a season of this name. Choose another."), field="name")
     before = None
     if in_turn:
         before, opens_at = _turn(board, files, at)
     if closes_at is not None and closes_at <= opens_at:
-        raise Refused(_("A season closes after it opens."))
+        raise Refused(_("A season closes after it opens."), field="closes")
     counts = {part: _counts(part, *files[part]) for part in files}
     for half in ("dev", "eval"):
         _check_fit(half, files)
@@ -269,7 +277,7 @@ def _turn(board: Board, files: Mapping[str, tuple[str, bytes]], at: datetime) ->
             said = _(
                 "%(count)s of its eval queries are in the season %(season)s, too. In turn, a season needs new ones."
             )
-            raise Refused(said % {"count": len(known), "season": other})
+            raise Refused(said % {"count": len(known), "season": other}, field=str(Part.EVAL_QUERIES))
     return season, max(due, at)
 
 
@@ -285,7 +293,9 @@ def _check_unpublished(board: Board, files: Mapping[str, tuple[str, bytes]]) -> 
                 "%(count)s of its eval queries were asked in the season %(season)s, whose eval qrels are public; "
                 "the first is “%(query)s”. Take them out: their answers can be looked up."
             )
-            raise Refused(said % {"count": len(known), "season": other, "query": min(known)})
+            raise Refused(
+                said % {"count": len(known), "season": other, "query": min(known)}, field=str(Part.EVAL_QUERIES)
+            )
 
 
 def _check_no_dev(board: Board, files: Mapping[str, tuple[str, bytes]]) -> None:
@@ -297,14 +307,16 @@ def _check_no_dev(board: Board, files: Mapping[str, tuple[str, bytes]]) -> None:
             "%(count)s of its eval queries are in %(file)s, too, the first is “%(query)s”. Dev qrels are public, so an "
             "eval query cannot be a dev query."
         )
-        raise Refused(said % {"count": len(known), "file": name, "query": min(known)})
+        raise Refused(said % {"count": len(known), "file": name, "query": min(known)}, field=str(Part.EVAL_QUERIES))
     for other in board.seasons.order_by("number"):
         if known := ids & _queries_of(other, Part.DEV_QUERIES):
             said = _(
                 "%(count)s of its eval queries are dev queries of the season %(season)s, whose qrels are public; the "
                 "first is “%(query)s”. Take them out: their answers can be looked up."
             )
-            raise Refused(said % {"count": len(known), "season": other, "query": min(known)})
+            raise Refused(
+                said % {"count": len(known), "season": other, "query": min(known)}, field=str(Part.EVAL_QUERIES)
+            )
 
 
 def _new_eval_queries(files: Mapping[str, tuple[str, bytes]]) -> set[str]:

@@ -15,6 +15,7 @@ from core.models import User
 from core.roles import Right, labs_of
 from evaluation.boards.checking import HARDWARE_LENGTH, check_metadata, id_problem, plain_cost
 from evaluation.boards.packages import Burnt, refuse_burnt
+from evaluation.errors import BadInput
 from leaderboards.boards import NUMBERS, POLICY_TEXT, measures_read
 from leaderboards.metadata import FIELDS, WORDS
 from leaderboards.models import Board, MetadataRequest, PolicyVersion, Season, SeasonFile, Submission, Team
@@ -395,6 +396,7 @@ class BoardForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
             "order": gettext_lazy("Order of a run"),
         }
         help_texts = {"slug": gettext_lazy("Letters, digits, - and _: the end of its public address.")}
+        error_messages = {"slug": {"unique": gettext_lazy("There is a leaderboard at this address. Choose another.")}}
 
     def __init__(self, *args: Any, user: User, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -519,6 +521,11 @@ class SeasonForm(forms.Form):
     def closes_at(self) -> datetime | None:
         """When it closes, if that is known."""
         return _midnight(self.cleaned_data["closes"])
+
+    def refuse_file(self, error: BadInput) -> None:
+        """Show what is wrong with a file beside it."""
+        fields = [part for part in SeasonFile.Part.values if (file := self.files.get(part)) and file.name == error.name]
+        self.add_error(fields[0] if len(fields) == 1 else None, str(error))
 
     def contents(self) -> dict[str, tuple[str, bytes]]:
         """By part, the names and contents of its files."""

@@ -15,7 +15,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from core.errors import BadRequest, NotYours, Refused
-from core.http import Request, refuse_in, see_other
+from core.http import Request, focus_error, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.roles import Right, require
 from evaluation.errors import BadInput
@@ -86,6 +86,7 @@ def _form_page(
     board: Board | None = None,
     lead: str = "",
 ) -> HttpResponse:
+    focus_error(form)
     context = {"form": form, "title": title, "button": button, "board": board, "lead": lead}
     return render(request, "leaderboards/form.html", context, status=status)
 
@@ -191,7 +192,7 @@ def _season_checked(request: Request, board: Board) -> HttpResponse:
             except Refused as error:
                 status = refuse_in(form, error)
             except BadInput as error:
-                form.add_error(None, str(error))
+                form.refuse_file(error)
             else:
                 messages.success(request, _("The season is there."))
                 return see_other("leaderboards:organize", board.slug, fragment="seasons")

@@ -27,13 +27,13 @@ def team_found(*, board: Board, organization: str, group: str, contributors: str
     Raises Refused for names that say nothing, or that another team of the lab has.
     """
     organization, group = " ".join(organization.split()), " ".join(group.split())
-    for text in (organization, group):
+    for field, text in (("organization", organization), ("group", group)):
         if is_anonymous(text):
             said = _("“%(text)s” says nothing: teams are identifiable. An entry can be anonymous under an embargo.")
-            raise Refused(said % {"text": text})
+            raise Refused(said % {"text": text}, field=field)
     same = Team.objects.filter(lab=board.lab_id, organization__iexact=organization, group__iexact=group)
     if same.exists():
-        raise Refused(_("There is a team of this name. Ask one of its members to invite you."))
+        raise Refused(_("There is a team of this name. Ask one of its members to invite you."), field="group")
     founded = Team.objects.filter(lab=board.lab_id, created_by=by, confirmed_at=None, merged_into=None).count()
     if founded >= UNCONFIRMED_OF_ONE:
         said = _("You have founded %(most)s teams that the organizers have not confirmed yet. Ask them to, first.")

@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,41 @@ def test_an_organizer_makes_a_board_with_season_policy_and_key_by_forms(collecti
     assert "Version 2" in page and "Our board" in page and "PRIVATE" not in page
 
 
-def _again(files: dict[str, SimpleUploadedFile]) -> dict[str, SimpleUploadedFile]:
+def test_what_is_wrong_stands_beside_its_field_and_the_page_begins_there(board: Board, olga: User) -> None:
+    client = browser(olga)
+
+    def wrong(page: str, field: str, data: dict[str, Any], *names: str) -> str:
+        """What stands beside a field that alone has an error, and is where the page begins."""
+        answer = client.post(address(page, *names), data)
+        form = answer.context["form"]
+        assert answer.status_code in (400, 409) and list(form.errors) == [field], (form.errors, field)
+        assert answer.text.count(" autofocus") == 1
+        assert re.search(rf'<[^>]*name="{field}"[^>]* autofocus', answer.text), field
+        return str(form.errors[field][0])
+
+    new = {"collection": board.collection_id, "measures": "RR@10", "hits": 10, "order": "rank", "name": "Another"}
+    assert "Choose another" in wrong("board_new", "slug", new | {"slug": board.slug})
+    assert "of this name" in wrong("board_new", "name", new | {"slug": "another", "name": board.name})
+    assert "cannot come first" in wrong("board_new", "measures", new | {"slug": "another", "measures": "Judged@10"})
+    taken = {"organization": "Example University", "group": "IR"}
+    client.post(address("team_new", board.slug), taken)
+    assert "a team of this name" in wrong("team_new", "group", taken, board.slug)
+    assert "says nothing" in wrong("team_new", "organization", taken | {"organization": "Anonymous"}, board.slug)
+    given = client.get(address("policy_new", board.slug)).context["form"].initial
+    initial = {name: "" if value is None else value for name, value in given.items()}
+    assert "Say what changed" in wrong("policy_new", "why", initial, board.slug)
+    past = initial | {"why": "More", "begins": "2020-01-01"}
+    assert "begins now or later" in wrong("policy_new", "begins", past, board.slug)
+    season = {"name": "Second", **_again(dict.fromkeys(taking_part.season_files()))}
+    damaged = season | {"dev_qrels": file("q.txt", "d1 0 p\n")}
+    assert wrong("season_new", "dev_qrels", damaged, board.slug).startswith("q.txt, line 1: ")
+    season = {"name": board.seasons.get().name, **_again(dict.fromkeys(taking_part.season_files()))}
+    assert "of this name" in wrong("season_new", "name", season, board.slug)
+    season = {"name": "Second", **_again(dict.fromkeys(taking_part.season_files())), "closes": "2020-01-01"}
+    assert "after it opens" in wrong("season_new", "closes", season, board.slug)
+
+
+def _again(files: Mapping[str, object]) -> dict[str, SimpleUploadedFile]:
     return {part: file(name, content) for part, (name, content) in taking_part.season_files().items() if part in files}
 
 
