@@ -324,7 +324,7 @@ def _exclude(assignment: Assignment, *, why: str, by: User | None, at: datetime)
 def _release(assignment: Assignment) -> list[int]:
     """Empty the slots that an assignment's judgments fill. Returns the keys of its pairs."""
     pair_ids = _pairs_of([assignment])
-    _lock_hits(pair_ids)
+    hits_lock(pair_ids)
     Acceptance.objects.filter(assignment=assignment).delete()
     return pair_ids
 
@@ -375,7 +375,7 @@ def _pairs_of(assignments: Iterable[Assignment]) -> list[int]:
     return list(Pair.objects.filter(items__hit__in=hits).order_by("id").values_list("id", flat=True).distinct())
 
 
-def _lock_hits(pair_ids: Iterable[int]) -> list[int]:
+def hits_lock(pair_ids: Iterable[int]) -> list[int]:
     """Lock every HIT that holds one of these pairs, always in the same order, and return their keys."""
     hits = Hit.objects.filter(id__in=Item.objects.filter(pair__in=list(pair_ids)).values("hit"))
     return list(hits.select_for_update().order_by("id").values_list("id", flat=True))
@@ -410,7 +410,7 @@ def pairs_fill(pair_ids: list[int]) -> None:
     A pair takes at most as many judgments as one of its HITs wants, and one of each worker; what finds no slot stays
     stored, unused.
     """
-    hit_ids = _lock_hits(pair_ids)
+    hit_ids = hits_lock(pair_ids)
     taken: dict[int, set[int]] = {pk: set() for pk in pair_ids}
     by_worker: set[tuple[int, int]] = set()
     for pair_id, slot, worker_id in Acceptance.objects.filter(pair__in=pair_ids).values_list("pair", "slot", "worker"):

@@ -94,8 +94,10 @@ def further_ask(*, campaign: Campaign, budget: Decimal, judgments: int, wanted: 
     hits = [(own.needed, -(-sum(map(len, own.pairs_by_query)) // campaign.pairs_per_hit)) for own in groups]
     if (cost := hits_bill(publication_likely(campaign), hits).total) > budget:
         raise Refused(_("These judgments cost %(cost)s, which is more than the budget.") % {"cost": dollars(cost)})
+    pairs = [pk for group in groups for own in group.pairs_by_query for pk in own]
+    judgment_services.hits_lock(pairs)  # before the campaign, in the order of the jobs that check work
     if task_services.hits_add(campaign=campaign, groups=groups, after=seen):
-        judgment_services.pairs_fill([pk for group in groups for own in group.pairs_by_query for pk in own])
+        judgment_services.pairs_fill(pairs)
     return offer
 
 
