@@ -89,16 +89,16 @@ def test_while_work_comes_in_files_rest_between_one_making_and_the_next(campaign
 
 def test_a_replaced_file_can_be_read_to_its_end_and_is_deleted_an_hour_later(campaign: Campaign, alice: Worker) -> None:
     judgment_jobs.make_exports()
-    before = current(campaign)
+    before, files = current(campaign), StoredFile.objects.count()
     factories.do(alice, campaign)
     judgment_jobs.make_exports(campaign.pk)
     assert stored_files.replaced_delete(at=timezone.now()) == 0
     assert default_storage.exists(before.file.name)
     later = timezone.now() + stored_files.GRACE + timedelta(minutes=1)
-    assert stored_files.replaced_delete(at=later) == 21
+    assert stored_files.replaced_delete(at=later) == files
     assert not default_storage.exists(before.file.name)
     assert default_storage.exists(current(campaign).file.name)
-    assert StoredFile.objects.count() == 21
+    assert StoredFile.objects.count() == files
 
 
 def test_what_a_killed_job_left_in_storage_is_deleted_a_day_later(
@@ -111,10 +111,11 @@ def test_what_a_killed_job_left_in_storage_is_deleted_a_day_later(
     with pytest.raises(SystemExit):
         refreshing.export_refresh(campaign=campaign)
     left = StoredFile.objects.get(name=QRELS)
+    files = StoredFile.objects.count()
     assert left.state == StoredFile.State.WRITING and default_storage.exists(left.file.name)
     assert judgment_selectors.stored_file(campaign, StoredFile.Kind.EXPORT, QRELS) is None
     assert stored_files.replaced_delete(at=timezone.now() + timedelta(hours=1)) == 0
-    assert stored_files.replaced_delete(at=timezone.now() + timedelta(hours=25)) == 21
+    assert stored_files.replaced_delete(at=timezone.now() + timedelta(hours=25)) == files
     assert not default_storage.exists(left.file.name)
 
 
