@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from results.figures.style import INK, PERFECT, PERFECT_NAME, ROW, RUN, THIN, counted, short_names
+from results.figures.style import PERFECT, PERFECT_NAME, ROW, RUN, counted, short_names
 
 if TYPE_CHECKING:
     from results.figures.canvas import Canvas
@@ -42,7 +42,7 @@ class Intervals:
 
     def draw(self, canvas: Canvas, data: dict[str, Any]) -> None:
         """A row a run, the perfect ranking below them and as a dashed line through all, means at the right."""
-        from results.figures.canvas import beside, rows
+        from results.figures.canvas import beside, interval, rows
 
         runs = sorted(data["leaderboard"], key=lambda run: run["place_original"])
         perfect = self.perfect(data)
@@ -67,7 +67,7 @@ class Intervals:
                 axes.plot(1, row, ">", transform=axes.get_yaxis_transform(), color=colour, markersize=6, clip_on=False)
                 continue
             if score["t"] is not None and None not in score["t"]:
-                axes.plot(score["t"], [row, row], "|-", color=INK, linewidth=1.1, markersize=6, markeredgewidth=THIN)
+                interval(axes, row, score["t"])
             axes.plot(score["mean"], row, marker, color=colour, markersize=5.5, zorder=2.1)
         axes.set_xlabel(f"Mean RR@{data['k']} on the {self.qrels} qrels, 95% intervals")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from results.figures.style import INK, ROW, RUN, THIN, counted, percent, short_names
+from results.figures.style import ROW, RUN, counted, percent, short_names
 
 if TYPE_CHECKING:
     from results.figures.canvas import Canvas
@@ -31,7 +31,7 @@ def description(data: dict[str, Any]) -> str:
 
 def draw(canvas: Canvas, data: dict[str, Any]) -> None:
     """A row per run: the interval of its rank with the median, and a bar for the probability of being first."""
-    from results.figures.canvas import beside, rows
+    from results.figures.canvas import beside, interval, rows
 
     ranks = data["ranks"]
     height = ROW * (len(ranks) + 0.4)
@@ -49,9 +49,7 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
     first.set_xticks([0, 1], ["0", "1"])
     first.set_xlabel("Probability of\nbeing first")
     for row, rank in enumerate(ranks):
-        axes.plot(
-            [rank["low"], rank["high"]], [row, row], "|-", color=INK, linewidth=1.1, markersize=6, markeredgewidth=THIN
-        )
+        interval(axes, row, (rank["low"], rank["high"]))
         axes.plot(rank["median"], row, "o", color=RUN, markersize=5.5, zorder=2.1)
         first.barh(row, rank["first"], height=0.62, color=RUN)
         beside(first, row, percent(rank["first"]))

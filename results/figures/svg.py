@@ -26,8 +26,8 @@ def for_pages(drawing: bytes, name: str, title: str, description: str) -> bytes:
     """The drawing as an `<svg>` element that holds nothing a page must not: no style, no id that another has.
 
     Styles become attributes, black becomes the colour of the text around it, fonts are the reader's own. Ids begin with
-    the figure's name; those that nothing refers to go. Positions are in tenths of a point, and what neighbours have in
-    common is said once: a page has many drawings.
+    letters of the figure's name; those that nothing refers to go. Positions are in tenths of a point, texts come after
+    shapes, and what neighbours have in common is said once: a page has many drawings.
     """
     root = ElementTree.fromstring(drawing)  # noqa: S314 - our own drawing, where names are escaped
     for child in list(root):
@@ -49,7 +49,6 @@ def for_pages(drawing: bytes, name: str, title: str, description: str) -> bytes:
         root.insert(place, caption)
     # The prefixes are one table for all of the process, which other libraries write to (qrcode: "svg").
     ElementTree.register_namespace("", _SVG)
-    ElementTree.register_namespace("xlink", _XLINK)
     written: bytes = ElementTree.tostring(root, encoding="utf-8")
     return written.replace(b" />", b"/>") + b"\n"
 
@@ -85,36 +84,45 @@ def _path(steps: str, places: int) -> str:
     for command, values in _STEP.findall(steps):
         numbers = _rounded(values, places).split()
         if command == "L" and numbers[0] == here[0]:
-            written.append(f"V{numbers[1]}")
+            written.append(_line("V", numbers[1], here[1], places))
         elif command == "L" and numbers[1] == here[1]:
-            written.append(f"H{numbers[0]}")
+            written.append(_line("H", numbers[0], here[0], places))
         else:
             written.append(command + " ".join(numbers))
         here = numbers[-2:] or here
     return "".join(written)
 
 
+def _line(command: str, to: str, here: str, places: int) -> str:
+    """A line along an axis, as the shorter of its end and its length."""
+    length = f"{round(float(to) - float(here), places) + 0:g}"
+    return min(command + to, command.lower() + length, key=len)
+
+
 def _slim(root: ElementTree.Element, name: str) -> None:
     """Leave out what shows nothing and what is said twice, and give short ids."""
     _flatten(root)
     shapes = {one.get("id"): one for one in root.iter() if "id" in one.attrib}
-    numbers = {key: f"{name}-{number}" for number, key in enumerate(shapes)}
+    prefix = "".join(part[:2] for part in name.split("-"))
+    numbers = {key: f"{prefix}-{number}" for number, key in enumerate(shapes)}
     for shape in shapes.values():
         shape.set("id", numbers[shape.get("id")])
     link = f"{{{_XLINK}}}href"
     for element in root.iter():
         if link in element.attrib:
-            key = element.attrib[link].removeprefix("#")
+            key = element.attrib.pop(link).removeprefix("#")
             for said in set(shapes[key].attrib).intersection(_SHARED):
                 element.attrib.pop(said, None)  # the shape's own counts
-            element.set(link, f"#{numbers[key]}")
+            element.set("href", f"#{numbers[key]}")
         if "clip-path" in element.attrib:
             found = _REFERENCE.fullmatch(element.attrib["clip-path"])
             assert found is not None
             element.set("clip-path", f"url(#{numbers[found[1]]})")
     _say_once(root, "font-size", "")
     _say_once(root, "text-anchor", "start")
+    _texts_last(root)
     _group(root)
+    _join(root)
 
 
 def _flatten(root: ElementTree.Element) -> None:
@@ -152,6 +160,32 @@ def _say_once(root: ElementTree.Element, key: str, usual: str) -> None:
     for text, value in zip(texts, values, strict=True):
         if value != most:
             text.set(key, value)
+
+
+def _texts_last(root: ElementTree.Element) -> None:
+    """Put texts after shapes, which no shape covers, so that neighbours have more in common."""
+    children = list(root)
+    for child in children:
+        root.remove(child)
+    root.extend(sorted(children, key=lambda child: child.tag == f"{{{_SVG}}}text"))
+
+
+def _join(parent: ElementTree.Element) -> None:
+    """Make one path of neighbouring paths that differ in nothing else."""
+    last: ElementTree.Element | None = None
+    for child in list(parent):
+        is_plain = child.tag == f"{{{_SVG}}}path" and "id" not in child.attrib
+        if is_plain and last is not None and _but_steps(child) == _but_steps(last):
+            last.set("d", last.attrib["d"] + child.attrib["d"])
+            parent.remove(child)
+            continue
+        last = child if is_plain else None
+        if child.tag == f"{{{_SVG}}}g":
+            _join(child)
+
+
+def _but_steps(path: ElementTree.Element) -> dict[str, str]:
+    return {key: value for key, value in path.attrib.items() if key != "d"}
 
 
 def _group(root: ElementTree.Element) -> None:

@@ -56,9 +56,12 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
     axes.tick_params(length=0, bottom=False, top=False, labeltop=True, labelbottom=False)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    for row in range(size):
-        for column in range(size):
-            _cell(axes, wins, row, column)
+    cells = [(row, column) for row in range(size) for column in range(size)]
+    for row, column in cells:
+        _number(axes, wins, row, column)
+    # Cells of the same shade are neighbours in the file, which makes it smaller.
+    for row, column in sorted(cells, key=lambda cell: _depth(wins, *cell)):
+        _shade(axes, wins, row, column)
     for column, total in enumerate(wins["row"]):
         axes.text(column, size, f"{total['beats']}", ha="center", va="center", size=_SMALL)
     threshold = wins["threshold"]
@@ -69,28 +72,39 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
     )
 
 
-def _cell(axes: Any, wins: dict[str, Any], row: int, column: int) -> None:
+def _number(axes: Any, wins: dict[str, Any], row: int, column: int) -> None:
+    ratio = None if row == column else _ratio(wins, column, row)
+    words = ("·" if row == column else "–") if ratio is None else f"{ratio * 100:.0f}"
+    weight = "bold" if ratio is not None and _significant(wins, row, column) else "normal"
+    _place(axes.text(column, row, words, ha="center", va="center", size=_SMALL, weight=weight))
+
+
+def _shade(axes: Any, wins: dict[str, Any], row: int, column: int) -> None:
     from matplotlib.patches import Rectangle
 
     ratio = None if row == column else _ratio(wins, column, row)
-    significant = ratio is not None and _significant(wins, row, column)
-    words = ("·" if row == column else "–") if ratio is None else f"{ratio * 100:.0f}"
-    cell = [
-        axes.text(column, row, words, ha="center", va="center", size=_SMALL, weight="bold" if significant else "normal")
-    ]
-    if ratio is not None:
-        shade, opacity = (RUN if ratio > 0.5 else PERFECT), _DEEPEST * abs(2 * ratio - 1)
-        corner = (column - 0.47, row - 0.47)
-        order = _ORDER[shade]
-        filled = Rectangle(corner, 0.94, 0.94, facecolor=shade, alpha=opacity, linewidth=0, zorder=order)
-        cell.append(axes.add_artist(filled))
-    if significant:
+    if ratio is None:
+        return
+    shade = RUN if ratio > 0.5 else PERFECT
+    corner, opacity = (column - 0.47, row - 0.47), _depth(wins, row, column)
+    filled = Rectangle(corner, 0.94, 0.94, facecolor=shade, alpha=opacity, linewidth=0, zorder=_ORDER[shade])
+    _place(axes.add_artist(filled))
+    if _significant(wins, row, column):
         corner = (column - 0.44, row - 0.44)
         frame = Rectangle(corner, 0.88, 0.88, fill=False, edgecolor=INK, linewidth=1.1, zorder=_ORDER[INK])
-        cell.append(axes.add_artist(frame))
-    for part in cell:
-        part.set_clip_on(False)
-        part.set_in_layout(False)  # all of it is within the axes: nothing to measure
+        _place(axes.add_artist(frame))
+
+
+def _place(part: Any) -> None:
+    """Leave it as it is: all of it is within the axes, so there is nothing to cut or to measure."""
+    part.set_clip_on(False)
+    part.set_in_layout(False)
+
+
+def _depth(wins: dict[str, Any], row: int, column: int) -> float:
+    """The opacity of a cell's shade, to the hundredths that a page's drawing has; 0 without meetings."""
+    ratio = None if row == column else _ratio(wins, column, row)
+    return 0.0 if ratio is None else round(_DEEPEST * abs(2 * ratio - 1), 2)
 
 
 def _ratio(wins: dict[str, Any], row: int, column: int) -> float | None:

@@ -100,7 +100,8 @@ def test_what_is_significant_is_bold_and_framed() -> None:
         figures.svg("win-ratios", data | {"wins": data["wins"] | {"p": [[p] * 3] * 3}}).decode() for p in (0.9, 1e-9)
     )
     assert marked.count('font-weight="700"') == 6 and plain.count('font-weight="700"') == 0
-    assert marked.count("<path") - plain.count("<path") == 6
+    drawn_shapes = [sum(d.count("M") for d in re.findall(r' d="([^"]+)"', drawing)) for drawing in (marked, plain)]
+    assert drawn_shapes[0] - drawn_shapes[1] == 6
 
 
 def test_runs_stand_in_the_order_of_the_original_leaderboard_on_both_interval_figures() -> None:
