@@ -19,7 +19,7 @@ PAIR_EXAMPLE = {
 
 @example(PAIR_EXAMPLE)
 class NewPracticePair(serializers.Serializer[Any]):
-    """A comparison whose better passage is known, and why it is better. Every run of white space is a space."""
+    """A comparison whose better passage is known, and why it is better. White space is reduced to single spaces."""
 
     question = serializers.CharField()
     better = serializers.CharField(help_text="The better passage.")
@@ -43,14 +43,14 @@ class PracticePairShape(NewPracticePair):
 
 
 class PracticeCounts(serializers.Serializer[Any]):
-    """How many workers are at which point, by the best that they reached."""
+    """How many workers got how far; each is counted once, at the furthest point reached."""
 
-    active = serializers.IntegerField(help_text="Who have not finished.")
-    done = serializers.IntegerField()
-    skipped = serializers.IntegerField()
-    passed = serializers.IntegerField(help_text="The check.")
-    failed_once = serializers.IntegerField(help_text="Who may try the check again.")
-    refused = serializers.IntegerField(help_text="Who failed the check for good.")
+    active = serializers.IntegerField(help_text="Workers who have not finished.")
+    done = serializers.IntegerField(help_text="Workers who finished the practice.")
+    skipped = serializers.IntegerField(help_text="Workers who skipped it.")
+    passed = serializers.IntegerField(help_text="Workers who passed the check.")
+    failed_once = serializers.IntegerField(help_text="Workers who failed the check once and may try again.")
+    refused = serializers.IntegerField(help_text="Workers who failed the check for the last time.")
 
 
 @example(
@@ -65,22 +65,22 @@ class PracticeCounts(serializers.Serializer[Any]):
     }
 )
 class PracticeShape(serializers.Serializer[Any]):
-    """What the workers of a campaign do before their first HIT, and how they did in it."""
+    """What a campaign's workers do before their first HIT, and how they did."""
 
     practice = serializers.ChoiceField(choices=Campaign.Practice.choices)
     practice_right = serializers.IntegerField(allow_null=True)
     needed = serializers.IntegerField(help_text="Right answers that pass the check; 0 where there is none.")
     pairs = serializers.IntegerField()
-    minutes = serializers.IntegerField(help_text="That practice takes, rounded up.")
+    minutes = serializers.IntegerField(help_text="How long practice takes, rounded up.")
     obstacles = serializers.ListField(
-        child=serializers.CharField(), help_text="What keeps the campaign from starting, a sentence each."
+        child=serializers.CharField(), help_text="What prevents the campaign from starting, one sentence each."
     )
     workers = PracticeCounts(allow_null=True, help_text="Null without practice.")
 
 
 @example({"practice": "check", "practice_right": 2})
 class PracticeChange(serializers.Serializer[Any]):
-    """What the workers of a draft are to do before their first HIT."""
+    """What a draft's workers will do before their first HIT."""
 
     practice = serializers.ChoiceField(choices=Campaign.Practice.choices, required=False)
     practice_right = serializers.IntegerField(
@@ -88,13 +88,13 @@ class PracticeChange(serializers.Serializer[Any]):
         max_value=MOST,
         required=False,
         allow_null=True,
-        help_text="How many right answers pass a comprehension check. Null: all. Without a check, it is dropped.",
+        help_text="How many right answers pass a comprehension check. Null: all. Ignored without a check.",
     )
 
 
 @example({"test_pair": 12, "why": "It says how long."})
 class TakenTestPair(serializers.Serializer[Any]):
-    """A confirmed test pair that is to be for practice, and why its better passage is better."""
+    """A confirmed test pair to use for practice, and why its better passage is better."""
 
     test_pair = Key()
     why = serializers.CharField()
