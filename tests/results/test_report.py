@@ -66,6 +66,17 @@ def reported(judged: Campaign) -> Files:
     return _reported
 
 
+def unpacked(archive: bytes) -> Files:
+    """The files of a zip."""
+    opened = zipfile.ZipFile(io.BytesIO(archive))
+    return {name: opened.read(name) for name in opened.namelist()}
+
+
+def differing(ours: Files, theirs: Files) -> list[str]:
+    """The names of the files that two reports do not have alike: to compare megabytes line by line takes minutes."""
+    return sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+
+
 @pytest.fixture
 def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes its time: these tests look at something else."""
@@ -188,12 +199,16 @@ def test_no_identity_leaves(judged: Campaign, reported: Files) -> None:
 
 
 def test_the_same_inputs_give_the_same_bytes(judged: Campaign, reported: Files) -> None:
-    first = stored_report(judged)
-    Result.objects.all().delete()
-    result_refresh(campaign=judged)
-    assert stored_report(judged) == first
+    made = []  # both here: what the world brings was drawn with the figures of other tests
+    for _ in range(2):
+        Result.objects.all().delete()
+        result_refresh(campaign=judged)
+        made.append(stored_report(judged))
+    first, again = made
+    assert differing(unpacked(again), unpacked(first)) == []
+    assert hashlib.sha256(again).digest() == hashlib.sha256(first).digest()
+    assert differing(unpacked(first), reported) == []
     archive = zipfile.ZipFile(io.BytesIO(first))
-    assert {name: archive.read(name) for name in archive.namelist()} == reported
     assert archive.namelist()[0] == "index.html" and archive.namelist()[-1] == "manifest.json"
 
 
@@ -212,7 +227,7 @@ def test_another_process_writes_the_same_bytes(
     )  # fmt: skip
     there = tmp_path / "there"
     written = {str(path.relative_to(there)): path.read_bytes() for path in there.rglob("*") if path.is_file()}
-    assert written == reported
+    assert differing(written, reported) == []
 
 
 # --- the command, and refusals
