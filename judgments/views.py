@@ -31,7 +31,7 @@ from judgments import services as judgment_services
 from judgments.downloads import file_response
 from judgments.models import Decision, StoredFile
 from judgments.review_views import assignments_listed, workers_listed
-from platforms.bills import campaign_bill
+from platforms.bills import campaign_bill, rounds_bills
 from platforms.consequences import offers_of, work_hours
 from platforms.models import Alarm, Publication
 from platforms.publishing import publication_likely
@@ -97,6 +97,8 @@ def campaign(request: Request, pk: int) -> HttpResponse:
             "offers": offers_of(campaign, context["asked"]),
             "hours": work_hours(context["bill"], pace),
         }
+        if in_rounds := rounds_bills(likely):
+            context |= {"in_rounds": in_rounds, "all_pairs": campaign_bill(likely, pairs=campaign.pair_count)}
     else:
         context |= _exports_context(campaign) | _progress_context(campaign, campaign.state)
     return render(request, "judgments/campaign.html", context)

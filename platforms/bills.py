@@ -9,6 +9,7 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from core.money import CENT
+from evaluation.judging.rounds import DESIGNS, estimate_pairs
 from platforms.models import Publication
 from platforms.registry import adapter_of
 from pools.models import Campaign
@@ -82,6 +83,35 @@ def further_bill(publication: Publication, pairs: Mapping[int, int]) -> Bill:
     """The bill for more judgments: of how many pairs so many are asked, by how many are asked of each."""
     per_hit = publication.campaign.pairs_per_hit
     return hits_bill(publication, [(needed, -(-count // per_hit)) for needed, count in sorted(pairs.items())])
+
+
+class RoundsBill(NamedTuple):
+    """What judging a campaign's pools in rounds is expected to ask: `pairs`, in `rounds` rounds with the final."""
+
+    design: str
+    pairs: int
+    rounds: int
+    bill: Bill
+
+
+def rounds_bills(publication: Publication) -> list[RoundsBill]:
+    """What the campaign would cost in rounds, by design, where one of its pools is too large for a full tournament.
+
+    Nothing is reused, so these compare with the bill for all pairs. Empty where the campaign does not ask all pairs.
+    """
+    campaign = publication.campaign
+    sizes = {int(size): count for size, count in campaign.pool_histogram.items()}
+    if campaign.design != Campaign.Design.ALL_PAIRS:
+        return []
+    bills = []
+    for name, settings in DESIGNS.items():
+        if all(map(settings.is_full, sizes)):
+            continue
+        expected = {size: estimate_pairs(size, settings) for size in sizes}
+        pairs = round(sum(count * expected[size][0] for size, count in sizes.items()))
+        rounds = max(number for _pairs, number in expected.values())
+        bills.append(RoundsBill(name, pairs, rounds, campaign_bill(publication, pairs=pairs)))
+    return bills
 
 
 def remaining_bill(publication: Publication, *, held: bool = False) -> Bill:

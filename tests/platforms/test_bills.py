@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from core.models import User
 from core.money import dollars
-from platforms.bills import Bill, campaign_bill, remaining_bill
+from platforms.bills import Bill, campaign_bill, remaining_bill, rounds_bills
 from platforms.models import Publication
 from platforms.mturk.endpoints import bonus_fee, reward_fee
 from platforms.publishing import publication_likely, publication_publish, publication_unsaved, publication_write
@@ -67,6 +67,45 @@ def test_a_researchers_own_fee_rate_counts_until_a_platform_is_chosen(campaign: 
     assert campaign_bill(publication_likely(campaign)).total == Decimal("8.00")
     publication_write(campaign=campaign)
     assert campaign_bill(publication_likely(campaign)).fees == Decimal("1.20")
+
+
+def test_pools_too_large_for_a_tournament_have_the_bills_of_rounds_beside_their_own(
+    collection: Collection, client: Client, rita: User
+) -> None:
+    draft = factories.campaign(collection, "deep", start=False, pairs_per_hit=10)
+    # Of 16 passages, seven partners each are 56 pairs. Of the 28 of the final among half of them, 7 in 15 were asked.
+    draft.pool_histogram, draft.pair_count = {"16": 10, "4": 5, "1": 3}, 10 * 120 + 5 * 6
+    draft.save(update_fields=["pool_histogram", "pair_count"])
+    likely = publication_likely(draft)
+    k7, k5 = rounds_bills(likely)
+    assert (k7.design, k7.pairs, k7.rounds) == ("K7F9", round(10 * (56 + 28 * 8 / 15) + 30), 2)
+    assert (k5.design, k5.pairs, k5.rounds) == ("K5F9", round(10 * (40 + 28 * 10 / 15) + 30), 2)
+    assert (k7.bill.hits, k5.bill.hits) == (74, 62)
+    assert adds_up(k7.bill) and k5.bill.total < k7.bill.total < campaign_bill(likely).total
+
+    client.force_login(rita)
+    page = client.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()
+    rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', page.partition('id="rounds"')[2])
+    cells = {name: re.findall(r">([^<>]+)</td>", cells) for name, cells in rows[:3]}
+    assert cells == {
+        "all pairs": ["1,230", "1", dollars(campaign_bill(likely).total)],
+        "K7F9": ["739", "2", dollars(k7.bill.total)],
+        "K5F9": ["617", "2", dollars(k5.bill.total)],
+    }
+
+
+def test_pools_in_which_rounds_save_nothing_have_no_bill_of_rounds(
+    collection: Collection, client: Client, rita: User
+) -> None:
+    draft = factories.campaign(collection, "shallow", start=False)
+    draft.pool_histogram = {"12": 1}
+    assert [row.design for row in rounds_bills(publication_unsaved(draft))] == ["K5F9"]
+    draft.pool_histogram = {"11": 1, "0": 2}
+    assert rounds_bills(publication_unsaved(draft)) == []
+    draft.pool_histogram, draft.design = {"30": 1}, Campaign.Design.CHAMPION_CHECK
+    assert rounds_bills(publication_unsaved(draft)) == []
+    client.force_login(rita)
+    assert 'id="rounds"' not in client.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()
 
 
 def test_the_draft_the_dry_run_the_plan_and_the_commands_say_the_same_to_the_cent(
