@@ -195,7 +195,9 @@ def _group(root: ElementTree.Element) -> None:
         root.remove(child)
     for shared, own in groupby(children, lambda child: tuple((key, child.get(key)) for key in _SHARED)):
         alike, said = list(own), {key: value for key, value in shared if value is not None}
-        if len(alike) == 1 or not said:
+        # The clip of a <use> would be moved with it, and cut all of it away: it is that of a group, even around one.
+        is_moved = alike[0].tag == f"{{{_SVG}}}use" and "clip-path" in said
+        if (len(alike) == 1 and not is_moved) or not said:
             root.extend(alike)
             continue
         group = ElementTree.SubElement(root, f"{{{_SVG}}}g", said)
