@@ -626,6 +626,28 @@ def test_what_organizers_decide_on_is_listed_a_page_at_a_time_and_nothing_is_cut
     assert all(one.first == teams_made[0] for one in alike)
 
 
+def test_what_waits_longer_than_promised_comes_first_for_organizers_and_is_a_number_for_everybody(
+    board: Board, team: Team, paul: User, olga: User
+) -> None:
+    at = timezone.now()
+    days = {"new": 13, "late": 15, "later": 20}
+    Submission.objects.bulk_create(
+        Submission(board=board, season=board.seasons.get(), team=team, policy=board.policies.get(), run_id=name,
+                   state="waiting", waiting_since=at - days[name] * DAY, arrived_at=at - DAY, package_sha256=name)
+        for name in days
+    )  # fmt: skip
+    page = browser(olga).get(address("organize", board.slug)).text
+    waiting = page.partition('id="waiting"')[2].partition("</table>")[0]
+    rows = waiting.partition("<tbody>")[2].split("</tr>")[:-1]
+    assert [next(name for name in days if f">{name}</a>" in row) for row in rows] == ["later", "late", "new"]
+    assert ["later than promised" in row for row in rows] == [True, True, False]
+    place = reverse("boards:board", args=[board.slug])
+    public = Client().get(place).text
+    assert "<dt>Waiting longer than promised<dd>2<" in public and "later</a>" not in public
+    Submission.objects.update(waiting_since=at)
+    assert "Waiting longer than promised" not in Client().get(place).text
+
+
 def test_invitations_that_nobody_accepted_are_forgotten_a_month_after_they_expired(
     board: Board, team: Team, paul: User, olga: User
 ) -> None:

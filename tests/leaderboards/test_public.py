@@ -539,6 +539,30 @@ def test_the_figures_draw_every_entry_and_the_best_so_far(board: Board, client: 
     assert figures.of_teams(entries) == [("IR, Example University", 5, 100.0)]
 
 
+@pytest.mark.parametrize(
+    ("grows", "said", "not_said"),
+    [
+        ("eval", "Eval scores rise faster than dev scores", "Dev scores rise faster"),
+        ("dev", "Dev scores rise faster than eval scores", "Eval scores rise faster"),
+        ("", "Eval less dev changes by", "rise faster than"),
+    ],
+)
+def test_the_page_over_time_raises_the_alarm_where_the_gap_grows(
+    collection: Collection, client: Client, grows: str, said: str, not_said: str
+) -> None:
+    board = public_board(collection, slug="gap", rule="plain")
+    for number in range(12):
+        wobble = number % 3
+        scores = {"dev": 300 + wobble, "eval": 300 - wobble}
+        if grows:
+            scores[grows] += 10 * number
+        told = {part: f"{score}/1000" for part, score in scores.items()}
+        entry(board, f"n{number}", on=OPENED.date() + timedelta(30 * number), dev=told["dev"], eval=told["eval"])
+    page = client.get(address("time", board)).text
+    assert said in page and not_said not in page
+    assert ('class="notice look"' in page) == bool(grows)
+
+
 def test_steps_trophies_the_line_and_the_best_before_go_by_arrival_alike(collection: Collection) -> None:
     board = public_board(collection, slug="order")
     day, hour = date(2026, 2, 5), timedelta(hours=1)
