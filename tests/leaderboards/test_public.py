@@ -190,7 +190,8 @@ def test_the_board_tells_participants_its_key_and_rules(board: Board, client: Cl
     answer = client.get(address("terms", board))
     terms = read_terms(answer.content, name="terms.json")
     assert (terms.board, terms.public_key, terms.hits, terms.order) == ("small", key.public_pem, 100, "rank")
-    assert key.fingerprint in client.get(address("policy", board)).content.decode()
+    policy = client.get(address("policy", board)).text
+    assert key.fingerprint in policy and f"run by {html.escape(board.lab.name)}." in policy
     assert b"PRIVATE" not in answer.content
 
 
