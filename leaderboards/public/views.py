@@ -100,6 +100,7 @@ def entry(request: HttpRequest, shown: Published, key: str) -> HttpResponseBase:
         "before": before, "outcome": None if before is None else compare_dev(shown, found, before),
         "costs": cost_lines(found), "added": added_run(shown, found), "groups": dev_groups(shown, found),
         "address": f"{settings.SITE_URL}{reverse('boards:entry', args=[shown.board.slug, found.id])}",
+        "policy": shown.board.submissions.filter(public_id=found.id).values_list("policy__number", flat=True).first(),
     }  # fmt: skip
     return render(request, "leaderboards/public/entry.html", context)
 

@@ -25,7 +25,7 @@ from django.utils import timezone
 from core.models import User
 from evaluation.boards.packages import read_terms
 from leaderboards.boards import key_make
-from leaderboards.models import Board, Season, SeasonFile, Submission
+from leaderboards.models import Board, PolicyVersion, Season, SeasonFile, Submission
 from leaderboards.public import archive, figures
 from leaderboards.public.comparing import best_before, compare_dev
 from leaderboards.public.numbers import steps
@@ -86,6 +86,21 @@ def test_the_page_has_ranks_trophies_ties_and_what_gains_nothing_after_what_it_r
     assert "no gain over 20260205-red" in found[1][3]
     assert ["Withdrawn"] in found and "withdrawn on 2026-10-31" in found[-1][3]
     assert b"<b>red" not in page.content
+
+
+def test_an_entry_names_the_version_of_the_policy_that_its_team_accepted(board: Board, client: Client) -> None:
+    first = entry(board, "early", on=date(2026, 7, 6), eval="0.34")
+    PolicyVersion.objects.create(
+        board=board, number=7, text="Be fair.", begins_at=NOW, made_at=NOW, quota_runs=2, quota_days=30,
+        embargo_months=9, promised_days=14, alike_threshold="0.95", release_rule="plain",
+    )  # fmt: skip
+    later = entry(board, "later", on=date(2026, 7, 7), eval="0.33", policy=board.policies.get(number=7))
+    imported = entry(board, "old", on=date(2026, 1, 5), eval="0.3", origin="imported", package_sha256="", policy=None)
+    number = board.policies.earliest("number").number
+    for one, says in ((first, f"version {number}</a>"), (later, "version 7</a>")):
+        page = client.get(address("entry", board, one.public_id)).text
+        assert f'<a href="{address("policy", board)}">{says}, which its team accepted' in page
+    assert "which its team accepted" not in client.get(address("entry", board, imported.public_id)).text
 
 
 def test_the_script_in_the_docs_makes_the_same_page_byte_for_byte(board: Board, client: Client, tmp_path: Path) -> None:
