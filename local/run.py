@@ -22,7 +22,6 @@ FOLDER = Path(__file__).resolve().parent.parent
 TRIES = 20  # at the main job, where servers go away in the middle of it
 
 # The background jobs in the order in which work goes through them.
-# The background jobs in the order in which work goes through them.
 ROUND = (
     "platforms.jobs.publish",
     "platforms.jobs.sync",
