@@ -273,8 +273,9 @@ def _scores(
 
 
 def _measures(inputs: Inputs, preference: Qrels, queries: tuple[str, ...], runs: Sequence[str]) -> Json | None:
-    """What the runs score by the campaign's other measures, on both qrels over the queries that both name; and tests of
-    runs that follow each other on the original qrels. None without such measures.
+    """What the runs score by the campaign's other measures, on both qrels over the queries that both name, of which
+    `queries` count for the run; and tests of runs that follow each other on the original qrels. None without such
+    measures.
 
     All preference qrels are relevant, whatever the grade that a measure wants of the original ones.
     """
@@ -292,13 +293,14 @@ def _measures(inputs: Inputs, preference: Qrels, queries: tuple[str, ...], runs:
     for one, own, alone in zip(asked, graded, plain, strict=True):
         both = original, best = before[own].only(queries), after[alone].only(queries)
         means = [scores.means() for scores in both]
+        counted = [scores.counted() for scores in both]
         intervals = [dict(zip(scores.runs, scores.t_intervals(), strict=True)) for scores in both]
         for row in rows:
             run = row["run"]
             row["scores"].append(
                 {
-                    "original": {"mean": means[0][run], "t": intervals[0][run]},
-                    "preference": {"mean": means[1][run], "t": intervals[1][run]},
+                    "original": {"mean": means[0][run], "t": intervals[0][run], "queries": counted[0][run]},
+                    "preference": {"mean": means[1][run], "t": intervals[1][run], "queries": counted[1][run]},
                 }
             )
         if one.kind != "Judged":

@@ -22,7 +22,7 @@ from results.quality import Behaviour, behaviour
 log = logging.getLogger(__name__)
 
 # Of the stored data. A new one makes every stored result stale.
-FORMAT = 13
+FORMAT = 14
 # What computed results are: another version's are computed again.
 SOFTWARE = f"{VERSION}/{FORMAT}"
 K = 10

@@ -194,40 +194,30 @@ def _neighbours(data: Data) -> Table:
 def _measures(data: Data) -> Table:
     found = data["measures"]
     columns = [Column("run", _("Run"), "name")]
+    rows = [[row["run"]] for row in found["runs"]]
     for number, name in enumerate(found["names"], 1):
-        columns += [
-            Column(f"measure{number}", name, "score"),
-            Column(f"measure{number}_before", _("%(measure)s before") % {"measure": name}, "score"),
-            Column(f"measure{number}_t", _("%(measure)s, 95%% by t") % {"measure": name}, "interval", folded=True),
-            Column(
-                f"measure{number}_before_t",
-                _("%(measure)s before, 95%% by t") % {"measure": name},
-                "interval",
-                folded=True,
-            ),
-        ]
-    rows = [
-        [
-            row["run"],
-            *(
-                value
-                for scores in row["scores"]
-                for value in (
-                    scores["preference"]["mean"],
-                    scores["original"]["mean"],
-                    scores["preference"]["t"],
-                    scores["original"]["t"],
-                )
-            ),
-        ]
-        for row in found["runs"]
-    ]
+        own = [row["scores"][number - 1] for row in found["runs"]]
+        for side, key, named in (
+            ("preference", "", name),
+            ("original", "_before", _("%(measure)s before") % {"measure": name}),
+        ):
+            columns.append(Column(f"measure{number}{key}", named, "score"))
+            interval = _("%(measure)s, 95%% by t") % {"measure": named}
+            columns.append(Column(f"measure{number}{key}_t", interval, "interval", folded=True))
+            for row, scores in zip(rows, own, strict=True):
+                row += [scores[side]["mean"], scores[side]["t"]]
+            if name.startswith("Compat"):
+                columns.append(Column(f"measure{number}{key}_queries", _("its queries"), "count"))
+                for row, scores in zip(rows, own, strict=True):
+                    row.append(scores[side]["queries"])
     about = _(
         "Means over the %(answered)s queries that have preference qrels: on these, and before, on the original qrels. "
         "Passages that the qrels do not name count as not relevant; Judged is the share of a run's first passages that "
         "they name. Where it is small, as with preference qrels, nDCG, P and R say little about the rest of the list. "
         "To choose others, see “Other measures” in the settings of the results."
     ) % {"answered": f"{data['compare']['queries']:,}"}
+    if any(name.startswith("Compat") for name in found["names"]):
+        about += " " + _("By Compat, a mean is over the queries with a relevant passage that the run has.")
     return Table("measures", _("By other measures"), about, columns, rows)
 
 
@@ -251,6 +241,8 @@ def _measure_tests(data: Data) -> Table:
         "qrels. p-values are raw; significant is a signed-rank test below %(alpha)s over the number of neighbours by "
         "that measure (Bonferroni)."
     ) % {"alpha": f"{data['measures']['alpha']:g}"}
+    if any(name.startswith("Compat") for name in data["measures"]["names"]):
+        about += " " + _("By Compat, runs are compared on the queries that count for both.")
     return Table("measure-tests", _("Neighbours by other measures"), about, columns, rows, per_run=("upper", "lower"))
 
 

@@ -34,8 +34,9 @@ class RunScore(NamedTuple):
 class Neighbours(NamedTuple):
     """Two runs that follow each other on the original qrels: `upper` before `lower`.
 
-    The deltas are the mean of `upper` less that of `lower`, the p-values those of WSR, raw. `changed`: `upper` is
-    above on the original and below on the preference qrels. `significant`: the preference p is below the threshold.
+    The deltas are the mean of `upper` less that of `lower`, the p-values those of WSR, raw; both over the queries that
+    count for both runs. `changed`: by the deltas, `upper` is above on the original and below on the preference qrels.
+    `significant`: the preference p is below the threshold, and for the run of the higher mean.
     """
 
     upper: str
@@ -168,7 +169,7 @@ def _leaderboard(
         tau_ap=tau_ap(*means),
         alpha=alpha,
         threshold=threshold,
-        neighbours=tuple(_neighbours(original, preference, means, neighbours, threshold)),
+        neighbours=tuple(_neighbours(original, preference, neighbours, threshold)),
     )
 
 
@@ -275,13 +276,11 @@ def _score_runs(scores: Ranks | Measured, seed: int, draws: int, confidence: flo
 def _neighbours(
     original: Ranks | Measured,
     preference: Ranks | Measured,
-    means: list[list[float]],
     pairs: list[tuple[int, int]],
     threshold: float,
 ) -> Iterator[Neighbours]:
     before, after = (_tests(scores, pairs) for scores in (original, preference))
-    for (upper, lower), was, now in zip(pairs, before, after, strict=True):
-        old, new = (own[upper] - own[lower] for own in means)
+    for (upper, lower), (old, was), (new, now) in zip(pairs, before, after, strict=True):
         yield Neighbours(
             upper=original.runs[upper],
             lower=original.runs[lower],
@@ -304,11 +303,14 @@ class RankTest(NamedTuple):
     better: float
 
 
-def _tests(scores: Ranks | Measured, pairs: list[tuple[int, int]]) -> list[RankTest]:
+def _tests(scores: Ranks | Measured, pairs: list[tuple[int, int]]) -> list[tuple[float, RankTest]]:
+    """Of each pair, the first run's mean less the second's over the queries that count for both, and the test on them."""
     if isinstance(scores, Ranks):
-        return signed_rank_tests(scores, pairs)
-    tests = pair_tests(scores, [(scores.runs[upper], scores.runs[lower]) for upper, lower in pairs])
-    return [RankTest(1.0 if test.wsr is None else test.wsr, -test.direction) for test in tests]
+        means = list(scores.means().values())
+        deltas = [means[upper] - means[lower] for upper, lower in pairs]
+        return list(zip(deltas, signed_rank_tests(scores, pairs), strict=True))
+    tests = pair_tests(scores, [(scores.runs[lower], scores.runs[upper]) for upper, lower in pairs])
+    return [(test.delta, RankTest(1.0 if test.wsr is None else test.wsr, test.direction)) for test in tests]
 
 
 def signed_rank_tests(ranks: Ranks, pairs: list[tuple[int, int]]) -> list[RankTest]:

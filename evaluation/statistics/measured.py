@@ -107,10 +107,10 @@ class MeasuredBoard:
 
 
 class PairTest(NamedTuple):
-    """Run b against run a: `delta`, the mean of b less that of a; on how many queries b scores higher, lower and the
-    same; the exact sign test of higher against lower; p of Wilcoxon's signed ranks and of the paired t-test. A p of 1
-    may mean no difference at all; None where there is nothing to test. `direction`: 1 where the signed ranks are for b,
-    -1 where for a; they may favour the run of the lower mean.
+    """Run b against run a, over the queries that count for both: `delta`, the mean of b less that of a; on how many
+    queries b scores higher, lower and the same; the exact sign test of higher against lower; p of Wilcoxon's signed
+    ranks and of the paired t-test. A p of 1 may mean no difference at all; None where there is nothing to test.
+    `direction`: 1 where the signed ranks are for b, -1 where for a; they may favour the run of the lower mean.
     """
 
     a: str
@@ -155,7 +155,7 @@ def _pair_test(a: str, b: str, ours: Floats, theirs: Floats) -> PairTest:
         signed = signed_ranks(tally)
         tests = [sign_test([above.sum()], [below.sum()]), signed.p, paired_t(tally)]
     sign, wsr, t = (None if np.isnan(p[0]) else float(p[0]) for p in tests)
-    delta = float(theirs.mean() - ours.mean()) if len(ours) else 0.0
+    delta = float(exact_mean(theirs) - exact_mean(ours)) if len(ours) else 0.0
     return PairTest(
         a, b, delta, int(above.sum()), int(below.sum()), int(equal), sign, wsr, t, float(signed.direction[0])
     )

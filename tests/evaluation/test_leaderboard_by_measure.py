@@ -131,6 +131,19 @@ def test_comparing_by_compat_is_over_what_runs_and_qrels_have(files: dict[str, s
     assert test["delta"] == pytest.approx(sum(apart) / 4)
 
 
+def test_neighbours_by_compat_are_compared_as_compare_does(files: dict[str, str], good: Callable[..., Json]) -> None:
+    """Blue lacks q3, where red is at its worst: the delta leaves it out, although red's mean has it."""
+    words = ["--measure", "Compat", "--json", files["red"], files["blue"]]
+    board = good("leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["winners"], *words)
+    (neighbours,) = board["neighbours"]
+    means = {run: own["preference"]["mean"] for run, own in board["runs"].items()}
+    (test,) = good("compare", "--qrels", files["winners"], *words)["pairs"]
+    sign = 1 if neighbours["upper"] == test["b"] else -1
+    assert neighbours["preference_delta"] == pytest.approx(sign * test["delta"])
+    assert neighbours["preference_delta"] != pytest.approx(means[neighbours["upper"]] - means[neighbours["lower"]])
+    assert neighbours["preference_p"] == test["wsr"]
+
+
 # --- certainty
 
 

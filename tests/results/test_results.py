@@ -107,13 +107,31 @@ def test_scores_by_other_measures_are_those_of_the_exported_files(demo: Campaign
     for row, standing in zip(found["runs"], data["leaderboard"], strict=True):
         theirs = list(scored["runs"][row["run"]].values())
         assert [one["preference"]["mean"] for one in row["scores"]] == [one["mean"] for one in theirs]
-        assert row["scores"][3]["preference"] == {name: standing["preference"][name] for name in ("mean", "t")}
+        assert row["scores"][3]["preference"] == {
+            **{name: standing["preference"][name] for name in ("mean", "t")},
+            "queries": data["answered"],
+        }
     assert {row["measure"] for row in found["tests"]} == {"nDCG@10", "AP(rel=2)@100", "RR@10"}
     by_rr = [row for row in found["tests"] if row["measure"] == "RR@10"]
     assert [row["changed"] for row in by_rr] == [pair["changed"] for pair in data["neighbours"]]
     assert [row["significant"] for row in by_rr] == [pair["significant"] for pair in data["neighbours"]]
     assert [row["wsr"] for row in by_rr] == pytest.approx([pair["preference_p"] for pair in data["neighbours"]])
     assert len(by_rr) == 10
+
+
+def test_by_compat_the_table_says_how_many_queries_each_run_has(demo: Campaign, printed: Run) -> None:
+    campaign_read_results(campaign=demo, measures="Compat(p=0.9)@50, nDCG@10")
+    data = computed(demo)
+    scored = printed(demo, "score", "--qrels", "{files}/preference-qrels.txt", "--measure", "Compat(p=0.9)@50")
+    table, tests = (tables.table(data, name) for name in ("measures", "measure-tests"))
+    assert table is not None and tests is not None
+    keys = [column.key for column in table.columns]
+    assert [key for key in keys if key.endswith("_queries")] == ["measure1_queries", "measure1_before_queries"]
+    assert {row[0]: row[keys.index("measure1_queries")] for row in table.rows} == {
+        run: own["shared"] for run, own in scored["runs"].items()
+    }
+    assert "the queries with a relevant passage that the run has" in table.about
+    assert "on the queries that count for both" in tests.about
 
 
 def test_without_other_measures_there_are_none(demo: Campaign) -> None:
