@@ -40,6 +40,8 @@ log = logging.getLogger(__name__)
 
 CANDIDATES = 25  # passages with their texts on a page
 TALL = 15  # rows, beyond which a table scrolls on its own beneath its head
+# A folded table of more rows than the first shows only the second; its own page has the rest.
+FOLDED_LONGEST, FOLDED_SHORT = 15, 5
 # The tables of each part of the page, and the figures that stand before them.
 PARTS: tuple[tuple[str, Promise, tuple[str, ...], tuple[str, ...]], ...] = (
     ("change", gettext_lazy("Leaderboard"), ("leaderboard", "measures"), ("slopes", "ranks")),
@@ -127,12 +129,13 @@ def _section(request: Request, campaign: Campaign, data: dict[str, Any], name: s
     chosen = request.GET.get("sort", "") if request.GET.get("table") == name else ""
     table = _table_of(data, name)
     total = max(len(table.rows), *(data["apart"].get(part, 0) for part in apart.LISTS_OF.get(name, ())[:1]), 0)
-    is_cut, page = total > apart.LONGEST, reverse("results:table", args=[campaign.pk, name]).removeprefix(request.path)
+    longest, short = (apart.LONGEST, apart.SHORT) if name in OPEN else (FOLDED_LONGEST, FOLDED_SHORT)
+    is_cut = total > longest
     unfolded = table.is_folded and "intervals" in request.GET
     shown = table if unfolded else table.without_folded()
 
     def address(order: str) -> str:
-        return f"{page}?{urlencode({'sort': order})}" if is_cut else _address(request, name, table=name, sort=order)
+        return "" if is_cut else _address(request, name, table=name, sort=order)
 
     order = "" if is_cut else chosen
     shown = shown.sorted_by(order)
@@ -140,7 +143,7 @@ def _section(request: Request, campaign: Campaign, data: dict[str, Any], name: s
         "shown": Shown(
             shown,
             heads(shown, order, address),
-            _rows(campaign, shown, shown.rows[: apart.SHORT] if is_cut else shown.rows),
+            _rows(campaign, shown, shown.rows[:short] if is_cut else shown.rows),
             total,
         ),
         "is_open": name in OPEN or bool(order) or unfolded or "unfold" in request.GET,

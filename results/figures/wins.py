@@ -102,9 +102,9 @@ def _place(part: Any) -> None:
 
 
 def _depth(wins: dict[str, Any], row: int, column: int) -> float:
-    """The opacity of a cell's shade, to the hundredths that a page's drawing has; 0 without meetings."""
+    """The opacity of a cell's shade, in twentieths: cells of one opacity are one path; 0 without meetings."""
     ratio = None if row == column else _ratio(wins, column, row)
-    return 0.0 if ratio is None else round(_DEEPEST * abs(2 * ratio - 1), 2)
+    return 0.0 if ratio is None else round(20 * _DEEPEST * abs(2 * ratio - 1)) / 20
 
 
 def _ratio(wins: dict[str, Any], row: int, column: int) -> float | None:
