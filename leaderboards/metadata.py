@@ -13,10 +13,10 @@ from evaluation.boards.checking import (
     COSTS,
     HARDWARE,
     HARDWARE_LENGTH,
+    LINKS,
     check_metadata,
     is_anonymous,
     plain_cost,
-    tidy_link,
 )
 from evaluation.boards.packages import open_old_metadata
 from evaluation.boards.sealing import BadKey, NotOpened
@@ -128,9 +128,9 @@ def _tidy(name: str, text: str) -> str:
             said = _("%(name)s has %(count)d characters, where at most %(most)d are allowed.")
             raise Refused(said % {"name": name, "count": len(text), "most": HARDWARE_LENGTH})
         return text
-    if name in ("paper", "code"):
+    if name in LINKS:
         try:
-            return tidy_link(text)
+            return LINKS[name](text)
         except ValueError as error:
             raise Refused(f"{error}.") from error
     if is_anonymous(text):

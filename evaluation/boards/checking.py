@@ -9,7 +9,7 @@ import json
 import math
 import re
 from calendar import monthrange
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -49,13 +49,16 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)", re.ASCII)
 _COLON = re.compile(r"\s*:")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL, and halves of pairs: no database stores them as text
 _TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|[{}\[\]]')
+# A container image by its digest, as registries name it: [host[:port]/]path[:tag]@sha256:digest.
+_IMAGE = re.compile(
+    r"[a-z0-9][a-z0-9._-]*(:[0-9]{1,5}(?=/))?(/[a-z0-9][a-z0-9._-]*)*(:[\w.-]{1,128})?@sha256:[0-9a-f]{64}", re.ASCII
+)
 METADATA_BYTES = 64 << 10
 LINK_LENGTH = 500
 VARIANT_LENGTH = 60
 CANDIDATES_DEPTH = 100_000
 # The fields of metadata.json and how long they may be, in characters.
 TEXTS = {"team": 300, "model_description": 1000, "type": 40}
-LINKS = ("paper", "code")
 # What a run costs, by choice: numbers from 0 on, and on what they were measured.
 COSTS = ("parameters", "training_hours", "query_latency_ms", "index_gigabytes", "energy_kwh")
 HARDWARE = ("training_hardware", "query_hardware")
@@ -114,6 +117,21 @@ def tidy_link(text: str) -> str:
     if not re.fullmatch(r"[^\s\"'<>\\`{}|^]+", link) or "." not in host.strip(".") or not link.isprintable():
         raise ValueError(f"{quote_value(text)} is not a link")
     return link
+
+
+def tidy_code(text: str) -> str:
+    """A link as `tidy_link` has it, or a container image by its digest. Raises ValueError for anything else."""
+    image = text.strip()
+    if "@sha256:" not in image or "://" in image:
+        return tidy_link(text)
+    if not _IMAGE.fullmatch(image) or len(image) > LINK_LENGTH:
+        message = "where an image needs a name, @sha256: and 64 hexadecimal digits, such as example/ranker@sha256:0123…"
+        raise ValueError(f"{quote_value(text)} {message}")
+    return image
+
+
+# The fields of metadata.json that lead elsewhere, and what makes each tidy.
+LINKS = {"paper": tidy_link, "code": tidy_code}
 
 
 def is_anonymous(text: str) -> bool:
@@ -192,7 +210,7 @@ def check_metadata(
     reader = _FieldReader(fields, lines)
     team, description = reader.named("team"), reader.named("model_description")
     kind = _type(reader, types)
-    paper, code = (reader.link(name) for name in LINKS)
+    paper, code = (reader.link(name, tidy) for name, tidy in LINKS.items())
     until = _embargo(reader, arrived, embargo_months)
     variant_of = reader.text("variant_of", VARIANT_LENGTH)
     costs: dict[str, float | str] = {}
@@ -301,10 +319,10 @@ class _FieldReader:
             )
         return text
 
-    def link(self, name: str) -> str:
+    def link(self, name: str, tidy: Callable[[str], str]) -> str:
         text = self.text(name, LINK_LENGTH)
         try:
-            link = tidy_link(text)
+            link = tidy(text)
         except ValueError as error:
             self.error(name, f"{name}: {error}.")
             return ""

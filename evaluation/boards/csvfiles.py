@@ -14,7 +14,7 @@ from datetime import date
 from decimal import Decimal
 from typing import NamedTuple
 
-from evaluation.boards.checking import TYPES, tidy_link
+from evaluation.boards.checking import LINKS, TYPES, tidy_link
 from evaluation.boards.entries import Entry, Mark
 from evaluation.errors import BadInput
 from evaluation.files.runs import LineError
@@ -157,7 +157,7 @@ def _score(column: str, values: dict[str, str], line: int, name: str) -> Decimal
 def _link(column: str, values: dict[str, str], line: int, notes: list[LineError]) -> str:
     text = values.get(column, "")
     try:
-        link = tidy_link(text)
+        link = LINKS.get(column, tidy_link)(text)
     except ValueError:
         notes.append(LineError(line, f"{column} {quote_value(text)} is not a link: left out."))
         return ""

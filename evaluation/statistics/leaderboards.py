@@ -304,7 +304,7 @@ class RankTest(NamedTuple):
 
 
 def _tests(scores: Ranks | Measured, pairs: list[tuple[int, int]]) -> list[tuple[float, RankTest]]:
-    """Of each pair, the first run's mean less the second's over the queries that count for both, and the test on them."""
+    """Of each pair, the first run's mean less the second's, and the test: over the queries that count for both."""
     if isinstance(scores, Ranks):
         means = list(scores.means().values())
         deltas = [means[upper] - means[lower] for upper, lower in pairs]

@@ -90,7 +90,7 @@ def _row(board: dict[str, Any], entry: dict[str, str]) -> str:
     cells["description"] = f"<th><a href=e/{entry['id']}>{escape(entry['description'])}</a>{note}"
     for name, link in ((name, escape(entry[name])) for name in ("paper", "code") if entry[name]):
         quote = '"' * ("=" in link or " " in link)  # only where it needs them: there are many entries
-        cells[name] = f"<td><a href={quote}{link}{quote}>{name}</a>"
+        cells[name] = f"<td><a href={quote}{link}{quote}>{name}</a>" if "://" in link else "<td>image"
     return f"<tr>{''.join(cells[name] for name, _text in board['columns'])}"
 
 

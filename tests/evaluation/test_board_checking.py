@@ -22,6 +22,7 @@ from evaluation.boards.checking import (
     latest_embargo,
     outside_candidates,
     read_candidates,
+    tidy_code,
     tidy_link,
 )
 from evaluation.errors import BadInput
@@ -29,6 +30,7 @@ from evaluation.files.qrels import Entry, Qrels
 from evaluation.measures.means import exact_mean
 from evaluation.measures.named import per_query, read_measure
 
+DIGEST = "0123456789abcdef" * 4
 ARRIVED = date(2020, 11, 1)
 GOOD = {"team": "Ours", "model_description": "BM25", "paper": "", "code": "", "type": "full ranking"}
 
@@ -147,6 +149,8 @@ def test_metadata_written_are_metadata_read() -> None:
         ({"paper": "javascript:alert(1)"}, "4: paper: javascript:alert(1) where a link with http or https is needed."),
         ({"code": "ftp://example.org"}, "5: code: ftp://example.org where a link with http or https"),
         ({"code": "see the paper"}, "5: code: see the paper is not a link."),
+        ({"code": "example/ranker@sha256:0123"}, "5: code: example/ranker@sha256:0123 where an image needs a name,"),
+        ({"paper": f"example/ranker@sha256:{DIGEST}"}, "4: paper: example/ranker@sha256:"),
         ({"embargo_until": "soon"}, "7: embargo_until soon where a date yyyy/mm/dd is needed."),
         ({"embargo_until": "2021/02/30"}, "7: embargo_until 2021/02/30 where a date"),
         ({"parameters": -1}, "7: parameters is -1 where a number from 0 on is needed."),
@@ -206,6 +210,23 @@ def test_no_bytes_make_the_check_of_metadata_fail(content: bytes) -> None:
 )
 def test_links_get_https_where_the_scheme_lacks(text: str, link: str) -> None:
     assert tidy_link(text) == link
+
+
+@pytest.mark.parametrize(
+    "image", ["ranker", "example/ranker:1.0", "ghcr.io/example/a-b_c", "localhost:5000/ranker:latest", "example.org/r"]
+)
+def test_code_may_be_an_image_by_its_digest(image: str) -> None:
+    named = f"{image}@sha256:{DIGEST}"
+    told = check_metadata(metadata(code=named), arrived=ARRIVED).metadata
+    assert told is not None and told.code == tidy_code(f" {named} ") == named
+
+
+@pytest.mark.parametrize("start", ["", "-", "a b/", "A/", "<b>", "javascript:alert(1)//", 'x"'])
+def test_what_only_looks_like_an_image_is_refused(start: str) -> None:
+    with pytest.raises(ValueError, match="where an image needs a name"):
+        tidy_code(f"{start}{'' if start else '@'}@sha256:{DIGEST}")
+    with pytest.raises(ValueError, match="where an image needs a name"):
+        tidy_code(f"ranker@sha256:{DIGEST}0")
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,7 @@ def test_an_entry_names_the_version_of_the_policy_that_its_team_accepted(board: 
 
 def test_the_script_in_the_docs_makes_the_same_page_byte_for_byte(board: Board, client: Client, tmp_path: Path) -> None:
     entry(board, "dear", on=date(2026, 7, 6), eval="0.34", metadata={"parameters": 11_000_000_000.0})
+    entry(board, "boxed", on=date(2026, 7, 7), eval="0.32", code=f"ghcr.io/example/boxed@sha256:{'0a' * 32}")
     archive = tmp_path / "board.zip"
     archive.write_bytes(client.get(address("everything", board)).getvalue())
     with zipfile.ZipFile(archive) as opened:
@@ -127,6 +128,35 @@ def test_the_script_in_the_docs_makes_the_same_page_byte_for_byte(board: Board, 
             assert ran.stdout == page, query
     assert len(SCRIPT.read_text("utf-8").splitlines()) <= 100
     assert (tmp_path / "folder" / "index.html").read_bytes() == client.get(address("board", board)).content
+
+
+def test_code_that_is_an_image_is_named_and_leads_nowhere(board: Board, client: Client) -> None:
+    image = f"example/ranker@sha256:{'0a' * 32}"
+    boxed = entry(board, "boxed", on=date(2026, 7, 7), eval="0.32", code=image)
+    page, own = (client.get(address(*of)).text for of in (("board", board), ("entry", board, boxed.public_id)))
+    assert "<td>image" in page and "<td><a href=https://example.org/code>code</a>" in page
+    assert f'<span class="code">{image}</span>' in own
+    assert image not in re.findall(r"href=[\"']?([^\"'>]*)", page + own)
+
+
+def test_the_head_says_since_when_a_board_is_open_what_it_holds_and_when_it_last_changed(
+    board: Board, client: Client
+) -> None:
+    entry(board, "old", on=date(2026, 1, 2), dev="0.1", eval="0.1", origin="imported", package_sha256="", policy=None)
+    entry(board, "covert", on=date(2026, 7, 1), dev="0.1", eval="0.1", embargo_until=date(2026, 12, 2))
+    page = client.get(address("board", board)).text
+    facts = dict(re.findall(r"<dt>([^<]*)<dd>([^<]*)</div>", page))
+    assert facts["Open since"] == f"{OPENED:%Y-%m-%d}"
+    assert [facts[name] for name in ("Entries", "Imported", "Without runs", "Under embargo")] == ["7", "1", "1", "1"]
+    teams = {one.team for one in published(board, NOW).entries if not one.is_hidden and not one.withdrawn_on}
+    assert int(facts["Teams"]) == len(teams)
+    changes = [one.changed_at for one in published(board, NOW).entries]
+    assert facts["Last activity"] == f"{max(changes):%Y-%m-%d}"
+    # The best of each type, by the order of the page; organizers' baselines are none.
+    assert (facts["Best full ranking"], facts["Best reranking"]) == ("0.333", "0.333")
+    entry(board, "better", on=date(2026, 7, 8), dev="0.1", eval="0.4", type="reranking")
+    later = dict(re.findall(r"<dt>([^<]*)<dd>([^<]*)</div>", client.get(address("board", board)).text))
+    assert (later["Best full ranking"], later["Best reranking"]) == ("0.333", "0.400")
 
 
 def test_the_archive_is_complete_and_the_same_every_time(board: Board, client: Client) -> None:
