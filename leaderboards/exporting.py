@@ -21,6 +21,7 @@ from core.errors import BadRequest, NotNow
 from core.models import User
 from evaluation.files.artifact import Order
 from evaluation.files.qrels import read_qrels
+from evaluation.measures.named import read_measure
 from leaderboards import artifacts, events, selectors
 from leaderboards.models import Artifact, Board, Opening, Part, Score, Season, SeasonFile, Submission
 
@@ -54,7 +55,8 @@ def export_stream(submissions: Sequence[Submission]) -> Iterator[bytes]:
     """A zip of these runs of one board, piece by piece; never more than one run is in memory.
 
     runs.csv and scores.csv, metadata/ID.json, runs/ID-dev.txt and runs/ID-eval.txt (as TREC has them), and
-    queries/ID-PART-MEASURE.tsv with the score of each query.
+    queries/ID-PART-MEASURE.tsv with the score of each query, and by RR@k the rank of its first relevant passage, 0
+    without one.
 
     Raises core.sealing.SealedOtherwise where the site's key is another by now, and OSError where storage is away.
     """
@@ -143,8 +145,10 @@ def _by_query(score: Score, queries: Sequence[str]) -> Iterator[bytes]:
     assert values is not None
     # Of other qrels than the season has by now there is nothing to name the values by.
     names = queries if len(queries) == len(values) else [""] * len(values)
+    by_rank = read_measure(score.measure).is_reciprocal
     for query, value in zip(names, values.tolist(), strict=True):
-        yield f"{query}\t{value!r}\n".encode()
+        rank = f"\t{round(1 / value) if value else 0}" if by_rank else ""
+        yield f"{query}\t{value!r}{rank}\n".encode()
 
 
 def _queries(season: Season, part: str) -> tuple[str, ...]:

@@ -49,6 +49,9 @@ def test_an_export_has_runs_metadata_scores_and_queries_by_id_and_each_team_is_t
         values = [float(line.split("\t")[1]) for line in lines]
         assert sum(values) / len(values) == pytest.approx(score.value) and len(values) == score.query_count
         assert all(line.split("\t")[0] for line in lines)
+        ranks = [int(line.split("\t")[2]) for line in lines]
+        assert values == [1 / rank if rank else 0.0 for rank in ranks]
+        assert any(ranks)
     for part in ("dev", "eval"):
         run = [line.split() for line in files[f"runs/{red.run_id}-{part}.txt"].decode().splitlines()]
         assert run and all(len(line) == 6 and line[5] == red.run_id for line in run)
