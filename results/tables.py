@@ -207,7 +207,8 @@ def _measures(data: Data) -> Table:
             for row, scores in zip(rows, own, strict=True):
                 row += [scores[side]["mean"], scores[side]["t"]]
             if name.startswith("Compat"):
-                columns.append(Column(f"measure{number}{key}_queries", _("its queries"), "count"))
+                head = _("%(measure)s, queries") % {"measure": named}
+                columns.append(Column(f"measure{number}{key}_queries", head, "count"))
                 for row, scores in zip(rows, own, strict=True):
                     row.append(scores[side]["queries"])
     about = _(

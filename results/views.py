@@ -40,8 +40,9 @@ log = logging.getLogger(__name__)
 
 CANDIDATES = 25  # passages with their texts on a page
 TALL = 15  # rows, beyond which a table scrolls on its own beneath its head
-# A folded table of more rows than the first shows only the second; its own page has the rest.
-FOLDED_LONGEST, FOLDED_SHORT = 15, 5
+# These have more rows than there are runs. Of one with more rows than the first number, the second is shown.
+GROWING = frozenset({"pairs", "outcomes", "outcomes-original", "win-pairs", "reversed", "stability"})
+GROWING_LONGEST, GROWING_SHORT = 15, 5
 # The tables of each part of the page, and the figures that stand before them.
 PARTS: tuple[tuple[str, Promise, tuple[str, ...], tuple[str, ...]], ...] = (
     ("change", gettext_lazy("Leaderboard"), ("leaderboard", "measures"), ("slopes", "ranks")),
@@ -129,7 +130,7 @@ def _section(request: Request, campaign: Campaign, data: dict[str, Any], name: s
     chosen = request.GET.get("sort", "") if request.GET.get("table") == name else ""
     table = _table_of(data, name)
     total = max(len(table.rows), *(data["apart"].get(part, 0) for part in apart.LISTS_OF.get(name, ())[:1]), 0)
-    longest, short = (apart.LONGEST, apart.SHORT) if name in OPEN else (FOLDED_LONGEST, FOLDED_SHORT)
+    longest, short = (GROWING_LONGEST, GROWING_SHORT) if name in GROWING else (apart.LONGEST, apart.SHORT)
     is_cut = total > longest
     unfolded = table.is_folded and "intervals" in request.GET
     shown = table if unfolded else table.without_folded()

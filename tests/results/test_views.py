@@ -22,7 +22,7 @@ from judgments import services as judgment_services
 from pools.models import Campaign
 from pools.services import READING
 from results import jobs as result_jobs
-from results import planning, refreshing, tables
+from results import planning, refreshing, tables, views
 from results import selectors as result_selectors
 from results.computing import sum_up
 from results.models import Result
@@ -276,6 +276,17 @@ def test_long_lists_are_stored_apart_and_read_only_where_they_are_shown(research
     assert whole is not None
     report = zipfile.ZipFile(io.BytesIO(researcher.get(address("report", demo)).getvalue()))
     assert json.loads(report.read(next(name for name in report.namelist() if name.endswith("results.json")))) == whole
+
+
+def test_a_table_with_a_row_for_each_run_is_shown_whole_and_sorts_where_it_stands(
+    researcher: Client, demo: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "GROWING_LONGEST", 5)
+    text = researcher.get(address("results", demo)).content.decode()
+    for name, rows in (("How certain the ranks are", 11), ("Preferred top passages, pair by pair", 5)):
+        shown = text.partition(f'aria-label="Table: {name}"')[2].partition("</table>")[0]
+        assert shown.partition("<tbody>")[2].count("<tr>") == rows, name
+        assert ("<a " in shown.partition("</thead>")[0]) is (rows == 11), name
 
 
 def test_intervals_are_shown_when_asked_for_and_always_in_the_files(researcher: Client, demo: Campaign) -> None:
