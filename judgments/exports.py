@@ -27,6 +27,7 @@ from evaluation.judging.tournament import Derived, graded_levels
 from judgments import selectors as judgment_selectors
 from judgments.models import Judgment, Reuse
 from judgments.selectors import ReusedRow
+from judgments.weighing import weighed_pairs
 from pools import selectors as pool_selectors
 from pools.models import Campaign, QrelsVersion
 from tasks import selectors as task_selectors
@@ -35,9 +36,9 @@ SETTINGS = (
     "order", "depth", "min_grade", "qrel_policy", "design", "champion_qrel", "base_version", "selection", "query_list",
     "sample_size", "seed", "overlap", "reuse", "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker",
     "leaves_per_worker", "minutes_per_hit", "report_share", "reports_per_pair", "practice", "practice_right",
-    "practice_pairs", "exclusion", "partial", "method", "error_rate", "compare_depth", "comparisons", "baseline",
-    "compared_pairs", "teams_apart", "rank_by", "measures", "reward", "fee_rate", "redo_rate", "language", "title",
-    "question", "instructions",
+    "practice_pairs", "exclusion", "partial", "method", "weighing", "error_rate", "compare_depth", "comparisons",
+    "baseline", "compared_pairs", "teams_apart", "rank_by", "measures", "reward", "fee_rate", "redo_rate", "language",
+    "title", "question", "instructions",
 )  # fmt: skip
 JUDGMENT_COLUMNS = (
     "judgment", "worker", "hit", "assignment", "position", "kind", "query", "a", "b", "left", "preferred", "shown_at",
@@ -48,7 +49,8 @@ REPORT_COLUMNS = (
     "verdict", "set_aside",
 )  # fmt: skip
 PAIR_COLUMNS = ("query", "a", "b", "a_preferred", "b_preferred", "needed")
-ADJUDICATED = ("adjudicated",)  # one more column of pairs, in a campaign with adjudications
+# One more column of pairs in a campaign with adjudications, and one in a campaign whose judgments have weights.
+ADJUDICATED, WEIGHED = "adjudicated", "weighed"
 ADJUDICATION_COLUMNS = (
     "query", "a", "b", "choice", "a_preferred", "b_preferred", "by", "at", "note", "undone_by", "undone_at",
 )  # fmt: skip
@@ -58,8 +60,8 @@ REUSED_COLUMNS = (
 )  # fmt: skip
 # With texts, as the paper's authors released theirs: `category` is A or B for a champion check, `qrel` says which of
 # the two is an original qrel (a, b, both or nothing), `preferred` which the majority preferred (a, b, or nothing), or
-# what was decided on the pair if `adjudicated` says so (a, b or tie). `a_also` and `b_also` are other ids of the same
-# text.
+# what was decided on the pair if `adjudicated` says so (a, b or tie), or what `weighed` says. `a_also` and `b_also` are
+# other ids of the same text.
 JUDGED_COLUMNS = (
     "query", "query_text", "category", "qrel", "preferred", "a_preferred", "b_preferred", "a", "a_text", "b", "b_text",
     "a_also", "b_also",
@@ -118,6 +120,12 @@ class Source:
             (query, a, b): "tie" if better is None else "a" if better == a else "b"
             for (query, a, b), better in decided.items()
         }
+
+    @cached_property
+    def weighed(self) -> dict[tuple[str, str, str], str]:
+        """Which passage judgments weigh more for, a or b, by query and passages, where they disagree."""
+        weighed = weighed_pairs(self.campaign)
+        return {(query, a, b): "a" if better == a else "b" for (query, a, b), better in weighed.items()}
 
     @cached_property
     def votes(self) -> dict[tuple[str, str, str], list[int]]:
@@ -300,8 +308,8 @@ def _preferences(source: Source, preferences: Iterable[Preference]) -> Iterator[
 
 
 def _of_pairs(source: Source, columns: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns of a file of pairs. Files of campaigns without adjudications stay as they were."""
-    return columns + ADJUDICATED if source.decided else columns
+    """The columns of a file of pairs. Files of campaigns without adjudications or weights stay as they were."""
+    return (*columns, *_settled(source, ("", "", "")))
 
 
 def _pair_records(source: Source) -> Iterator[dict[str, Any]]:
@@ -311,7 +319,13 @@ def _pair_records(source: Source) -> Iterator[dict[str, Any]]:
                 continue
             for_a, for_b = source.votes.get((query, a, b), (0, 0))
             row = dict(zip(PAIR_COLUMNS, (query, a, b, for_a, for_b, source.campaign.slots_needed), strict=True))
-            yield row | ({"adjudicated": source.decided.get((query, a, b), "")} if source.decided else {})
+            yield row | _settled(source, (query, a, b))
+
+
+def _settled(source: Source, pair: tuple[str, str, str]) -> dict[str, str]:
+    """The columns of how a pair whose judgments disagree counts, as far as the campaign has them."""
+    columns = {ADJUDICATED: source.decided, WEIGHED: source.weighed}
+    return {name: found.get(pair, "") for name, found in columns.items() if found}
 
 
 def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
@@ -331,14 +345,16 @@ def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
         for row in rows:
             query, a, b = row["query"], row["a"], row["b"]
             of_qrels = [side for side, pid in (("a", a), ("b", b)) if (query, pid) in qrels]
-            difference, decided = row["a_preferred"] - row["b_preferred"], row.get("adjudicated", "")
+            difference = row["a_preferred"] - row["b_preferred"]
             majority = "a" if difference > 0 else "b" if difference else ""
+            settled = _settled(source, (query, a, b))
+            counts = settled.get(ADJUDICATED) or settled.get(WEIGHED) or majority
             yield {
                 "query": query,
                 "query_text": queries[query],
                 "category": source.categories.get((query, a, b), ""),
                 "qrel": "both" if len(of_qrels) > 1 else "".join(of_qrels),
-                "preferred": decided.replace("tie", "") if decided else majority,
+                "preferred": counts.replace("tie", ""),
                 "a_preferred": row["a_preferred"],
                 "b_preferred": row["b_preferred"],
                 "a": a,
@@ -347,7 +363,7 @@ def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
                 "b_text": passages[b],
                 "a_also": source.twins.get((query, a), []),
                 "b_also": source.twins.get((query, b), []),
-                **({"adjudicated": decided} if source.decided else {}),
+                **settled,
             }
 
 
@@ -471,6 +487,7 @@ def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
             "judgments": files["judgments.jsonl"].lines,
             "judgments accepted": sum(source.may_leave(*row[:3]) for row in source.preferences),
             **({"pairs adjudicated": len(source.decided)} if source.decided else {}),
+            **({"pairs weighed": len(source.weighed.keys() - source.decided.keys())} if source.weighed else {}),
             "qrels": {
                 "pools": derived.single + sum(derived.deadlocks.values()) + len(derived.incomplete),
                 "single": derived.single,

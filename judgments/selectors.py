@@ -49,6 +49,7 @@ from judgments.models import (
     Summarized,
     WorkerSummary,
 )
+from judgments.weighing import weighed_pairs
 from platforms.models import Payment, Publication, Submission, listed_reward
 from pools.models import Campaign, Candidate, Collection, ImportedPreference, Pair, Pool, Query
 from pools.reuse import known_preferences
@@ -56,7 +57,7 @@ from pools.selectors import base_answers, twins_of
 from tasks.models import Assignment, Item, Platform, TestPair, Worker
 
 # What the export files hold. A new one makes all of them again.
-FORMAT = 8
+FORMAT = 9
 SOFTWARE = f"{VERSION}/{FORMAT}"
 
 
@@ -200,10 +201,11 @@ def counted_preferences(
     campaign: Campaign, pool: Pool | None = None, accepted: Iterable[Preference] | None = None
 ) -> list[Preference]:
     """The tournament's whole input: every judgment that counts (or those on one pool), sorted; on an adjudicated pair
-    what was decided, as often as it has judgments. `accepted` are the judgments, where they have been read already.
+    what was decided, and on others whose judgments disagree what these weigh more for, if the campaign weighs them, as
+    often as the pair has judgments. `accepted` are the judgments, where they have been read already.
     """
     judged = accepted_preferences(campaign, pool) if accepted is None else accepted
-    return adjudicate(judged, decided_pairs(campaign, pool))
+    return adjudicate(judged, {**weighed_pairs(campaign, pool), **decided_pairs(campaign, pool)})
 
 
 def decided_pairs(campaign: Campaign, pool: Pool | None = None) -> dict[tuple[str, str, str], str | None]:

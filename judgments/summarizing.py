@@ -14,9 +14,10 @@ from django.utils import timezone
 
 from core.locks import alone
 from core.snapshot import one_moment
-from evaluation.statistics.reliability import Cast, reliabilities
+from evaluation.statistics.reliability import reliabilities
 from judgments import selectors as judgment_selectors
 from judgments.models import AssignmentSummary, CampaignSummary, Disagreement, Judgment, Summarized, WorkerSummary
+from judgments.weighing import cast_of
 from pools.models import Campaign
 from tasks.models import Assignment
 
@@ -134,13 +135,9 @@ def _values(row: Iterable[Any]) -> dict[str, Any]:
 
 def _modelled(shared: Iterable[tuple[int, int, bool, bool]]) -> dict[int, dict[str, Any]]:
     """By worker, what the models say of those who judged a pair that others judged, too."""
-    cast = []
-    for pair, worker, prefers_a, is_left in shared:
-        left, right = "ab" if prefers_a == is_left else "ba"
-        cast.append(Cast(str(pair), left, right, str(worker), "a" if prefers_a else "b"))
     return {
         int(worker): {"correct_share": found.correct, "unguessed_share": found.unguessed}
-        for worker, found in reliabilities(cast).items()
+        for worker, found in reliabilities(cast_of(shared)).items()
     }
 
 

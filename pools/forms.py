@@ -66,6 +66,7 @@ LABELS: dict[str, "_StrPromise"] = {
     "exclusion": gettext_lazy("A failed test pair excludes"),
     "partial": gettext_lazy("Use work that was left early"),
     "method": gettext_lazy("How winners are found"),
+    "weighing": gettext_lazy("How judgments weigh"),
     "error_rate": gettext_lazy("Wrong judgments"),
     "compare_depth": gettext_lazy("Compare runs down to rank"),
     "comparisons": gettext_lazy("Compare"),
@@ -83,6 +84,11 @@ LABELS: dict[str, "_StrPromise"] = {
     "instructions": gettext_lazy("Instructions"),
 }
 HELP: dict[str, "_StrPromise"] = {
+    "weighing": gettext_lazy(
+        "Where the judgments of a pair disagree, all of them count as those say that weigh more. How far a worker can "
+        "be relied on is told by the pairs that others judged, too: without several judgments of each pair, this "
+        "changes nothing. What a person decides comes first."
+    ),
     "error_rate": gettext_lazy(
         "How often one judgment is wrong. How certain ranks and best known answers are follows from it. Leave it empty "
         "to take it from how far people agree on pairs that were judged several times; where there are too few of "
@@ -528,7 +534,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         ),
         (
             gettext_lazy("Pool settings"),
-            ["order", "depth", "qrel_policy", "champion_qrel", "min_grade", "seed", "method"],
+            ["order", "depth", "qrel_policy", "champion_qrel", "min_grade", "seed", "method", "weighing"],
             True,
         ),
         (

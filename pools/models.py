@@ -301,6 +301,11 @@ class Campaign(models.Model):
         MOST_WINS = "most-wins", _("most wins")
         BRADLEY_TERRY = "bradley-terry", _("Bradley–Terry")
 
+    class Weighing(models.TextChoices):
+        SAME = "same", _("all the same")
+        DAWID_SKENE = "dawid-skene", _("by how often each worker is right (Dawid–Skene)")
+        MACE = "mace", _("by how rarely each worker guesses (MACE)")
+
     class Reuse(models.TextChoices):
         NOTHING = "nothing", _("none: ask about every pair")
         CAMPAIGNS = "campaigns", _("of the collection's campaigns that ask the same question")
@@ -409,6 +414,10 @@ class Campaign(models.Model):
     exclusion = models.CharField(max_length=10, choices=Exclusion, default=Exclusion.ASSIGNMENT)
     partial = models.CharField(max_length=10, choices=Partial, default=Partial.CHECKED)
     method = models.CharField(max_length=15, choices=Method, default=Method.TOURNAMENT)
+    weighing = models.CharField(
+        max_length=15, choices=Weighing, default=Weighing.SAME, db_default=Weighing.SAME,
+        help_text=_("What counts on a pair whose judgments disagree, unless a person decides."),
+    )  # fmt: skip
     reuse = models.CharField(max_length=10, choices=Reuse, default=Reuse.CAMPAIGNS)
 
     # how the results are read; this may change at any time (pools.services.campaign_read_results)

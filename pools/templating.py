@@ -23,7 +23,7 @@ KEPT = (
     *("order", "depth", "min_grade", "qrel_policy", "design", "champion_qrel", "selection", "sample_size", "seed"),
     *("overlap", "reuse", "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker", "leaves_per_worker"),
     *("minutes_per_hit", "report_share", "reports_per_pair", "practice", "practice_right", "practice_pairs"),
-    *("exclusion", "partial", "method"),
+    *("exclusion", "partial", "method", "weighing"),
     *("error_rate", "compare_depth", "comparisons", "teams_apart", "rank_by", "measures", "reward", "fee_rate"),
     "redo_rate",
     *("language", "title", "question", "instructions", *EXAMPLE),

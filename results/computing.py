@@ -147,6 +147,7 @@ def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
         "pairs": inputs.pairs,
         "judgments": len(inputs.preferences),
         "adjudicated": inputs.adjudicated,
+        "weighed": inputs.weighed,
         "best": {str(size): count for size, count in outcomes.items()},
         "changed": sum(
             not set(relevant[query]).intersection(passages) for query, passages in best.items() if relevant.get(query)

@@ -15,6 +15,7 @@ from evaluation.judging.equal_texts import StandsFor
 from evaluation.statistics.agreement import Vote
 from judgments import selectors as judgment_selectors
 from judgments.models import Acceptance
+from judgments.weighing import weighed_pairs
 from pools import selectors as pool_selectors
 from pools.models import Campaign
 from results.quality import Behaviour, behaviour
@@ -22,7 +23,7 @@ from results.quality import Behaviour, behaviour
 log = logging.getLogger(__name__)
 
 # Of the stored data. A new one makes every stored result stale.
-FORMAT = 14
+FORMAT = 15
 # What computed results are: another version's are computed again.
 SOFTWARE = f"{VERSION}/{FORMAT}"
 K = 10
@@ -35,11 +36,11 @@ class Inputs(NamedTuple):
     that are only scored. `imported` are their names in the order of import, `teams` those of runs that have one.
     `outside` is how they score elsewhere, by the measure of `outside_source`. `unreadable` are the names of others
     whose file is missing. `pools` are all pools by query. `waiting` are the queries that lack an accepted judgment.
-    `preferences` is every accepted judgment, on waiting queries too, and `counted` the same with adjudicated pairs, of
-    which there are so many, as they were decided; `votes` are the same with who judged, sorted,
-    where a pair is judged more than once. `pairs` are those that the design asks about. `stands_for`: by query and id,
-    the candidate that has the text of a passage with another id. `challenged` are the best known answers that are
-    challenged, by query; `challenges` those whose pairs have all their judgments.
+    `preferences` is every accepted judgment, on waiting queries too, and `counted` the same as it counts: on
+    `adjudicated` pairs as a person decided, and on `weighed` others as their judgments weigh. `votes` are the same with
+    who judged, sorted, where a pair is judged more than once. `pairs` are those that the design asks about.
+    `stands_for`: by query and id, the candidate that has the text of a passage with another id. `challenged` are the
+    best known answers that are challenged, by query; `challenges` those whose pairs have all their judgments.
     """
 
     campaign: Campaign
@@ -58,6 +59,7 @@ class Inputs(NamedTuple):
     preferences: Sequence[Preference]
     counted: Sequence[Preference]
     adjudicated: int
+    weighed: int
     votes: Sequence[Vote]
     behaviour: Behaviour
     stands_for: StandsFor
@@ -75,6 +77,7 @@ def inputs_of(campaign: Campaign) -> Inputs:
     runs, unreadable = _runs_of(campaign, pooled)
     outside = pool_selectors.outside_scores_of(campaign.collection)
     preferences = judgment_selectors.accepted_preferences(campaign)
+    decided = judgment_selectors.decided_pairs(campaign)
     by_import = campaign.collection.runs.order_by("imported_at", "id")
     return Inputs(
         campaign=campaign,
@@ -92,7 +95,8 @@ def inputs_of(campaign: Campaign) -> Inputs:
         pairs=campaign.pair_count,
         preferences=preferences,
         counted=judgment_selectors.counted_preferences(campaign, accepted=preferences),
-        adjudicated=len(judgment_selectors.decided_pairs(campaign)),
+        adjudicated=len(decided),
+        weighed=len(weighed_pairs(campaign).keys() - decided.keys()),
         votes=_votes(campaign) if campaign.overlap > 1 else [],
         behaviour=behaviour(campaign),
         stands_for=pool_selectors.twins_of(campaign),

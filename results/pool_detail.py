@@ -10,6 +10,7 @@ from evaluation.judging.tournament import Judged, most_wins
 from judgments import selectors as judgment_selectors
 from judgments.models import Adjudication, Judgment, Reuse
 from judgments.selectors import JudgmentRow
+from judgments.weighing import weighed_pairs
 from pools import selectors as pool_selectors
 from pools.models import Campaign, Pair, Passage, Pool, Qrel
 from results import selectors as result_selectors
@@ -42,7 +43,8 @@ class PairDetail:
     """A pair (the lower number first), its outcome, and every judgment behind it, oldest first.
 
     `for_a` and `for_b` count judgments. `adjudicated` is what a person decided, if that stands, and `better` the
-    passage that it prefers; it counts while judgments are for both.
+    passage that it prefers; it counts while judgments are for both. `heavier` is the passage for which the judgments
+    weigh more, where they disagree and the campaign weighs them.
     """
 
     pk: int
@@ -54,6 +56,7 @@ class PairDetail:
     reused: Sequence["ReusedDetail"]
     adjudicated: Adjudication | None
     better: CandidateDetail | None
+    heavier: CandidateDetail | None
 
 
 class ReusedDetail(NamedTuple):
@@ -198,6 +201,7 @@ def pool_detail(pool: Pool) -> PoolDetail:
         preferred = by_pid[str(reused.preference.preferred)]
         detail = ReusedDetail(reuses[reused.reuse_id], preferred, reused.made_at, reused.counts)
         before.setdefault((reused.a, reused.b), []).append(detail)
+    weighed = weighed_pairs(campaign, pool)
     details = []
     for *pids, pk in pairs:
         a, b = sorted((by_pid[pid] for pid in pids), key=lambda candidate: candidate.number)
@@ -205,7 +209,9 @@ def pool_detail(pool: Pool) -> PoolDetail:
         pair, decided = (pids[0], pids[1]), adjudicated.get(pk)
         own, older = behind.get(pair, []), before.get(pair, [])
         better = None if decided is None else dict(zip("ab", pair, strict=True)).get(decided.choice)
-        details.append(PairDetail(pk, a, b, for_a, for_b, own, older, decided, by_pid[better] if better else None))
+        heavier = weighed.get((pool.query.qid, *pair))
+        said = (by_pid[pid] if pid else None for pid in (better, heavier))
+        details.append(PairDetail(pk, a, b, for_a, for_b, own, older, decided, *said))
     details.sort(key=lambda pair: (pair.a.number, pair.b.number))
     filled = sum(pair.for_a + pair.for_b for pair in details)
     is_of_all = campaign.design != Campaign.Design.CHALLENGERS  # these play with judgments of other campaigns too

@@ -555,6 +555,14 @@ def _crowd(data: Data) -> Iterator[str]:
             "and certainty are about the workers' judgments alone.",
             data["adjudicated"],
         ) % {"count": f"{data['adjudicated']:,}"}
+    if data["weighed"]:
+        yield ngettext(
+            "%(count)s pair whose judgments disagreed counts as those say that weigh more, by how far each worker can "
+            "be relied on. Agreement and certainty are about the judgments as they were made.",
+            "%(count)s pairs whose judgments disagreed count as those say that weigh more, by how far each worker can "
+            "be relied on. Agreement and certainty are about the judgments as they were made.",
+            data["weighed"],
+        ) % {"count": f"{data['weighed']:,}"}
     triples = data["triples"]
     if triples and triples["triples"]:
         yield ngettext(

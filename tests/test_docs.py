@@ -207,7 +207,8 @@ def test_every_export_file_and_column_is_explained() -> None:
         *exports.PAIR_COLUMNS,
         *exports.JUDGMENT_COLUMNS,
         *exports.ADJUDICATION_COLUMNS,
-        *exports.ADJUDICATED,
+        exports.ADJUDICATED,
+        exports.WEIGHED,
     } <= spans
 
 

@@ -8,8 +8,11 @@ from typing import Any
 from evaluation.cli.common import OK, add_command, print_json, table, tell
 from evaluation.errors import BadInput
 from evaluation.files.judgments import read_judgments
+from evaluation.files.preferences import Preference
 from evaluation.files.textfiles import counted
-from evaluation.statistics.reliability import Cast, reliabilities
+from evaluation.judging.adjudication import adjudicate
+from evaluation.judging.pooling import canonical
+from evaluation.statistics.reliability import MODELS, Cast, Model, reliabilities, weigh, weights
 
 
 def add_workers(commands: Any) -> None:
@@ -25,18 +28,28 @@ others' judgments that are the same; how often the worker is right, by the model
 their judgments are no guesses, by MACE, to which somebody who always takes one side guesses. It needs no test pairs,
 and says nothing of who judged alone. --json prints
 
-  {"workers": {"<worker>": {"pairs", "agreement", "correct", "unguessed"}}, "judgments", "left_out": {"<why>": n}}""",
-        ["python -m evaluation workers --judgments judgments.tsv"],
+  {"workers": {"<worker>": {"pairs", "agreement", "correct", "unguessed"}}, "judgments", "left_out": {"<why>": n}}
+
+--weigh prints the judgments instead, as they count when workers weigh by one of the models: lines
+`query a b preferred`, sorted. On a pair whose judgments disagree, all of them say what they weigh more for; where they
+weigh the same, and on all other pairs, they stay as they are. A judgment without a worker weighs as that of somebody
+who judged nothing that others judged.""",
+        [
+            "python -m evaluation workers --judgments judgments.tsv",
+            "python -m evaluation workers --judgments judgments.tsv --weigh dawid-skene > counted-preferences.txt",
+        ],
     )
     command.add_argument("--judgments", metavar="FILE", required=True, help="the judgments, with workers")
-    command.add_argument("--json", action="store_true", help="print JSON")
+    printed = command.add_mutually_exclusive_group()
+    printed.add_argument("--json", action="store_true", help="print JSON")
+    printed.add_argument("--weigh", choices=MODELS, help="print the judgments as they count when workers weigh by it")
 
 
 def _workers(options: argparse.Namespace) -> int:
     judgments = read_judgments(options.judgments, name=options.judgments)
     cast = []
     for one in judgments.made:
-        if one.worker:
+        if one.worker or options.weigh:
             cast.append(Cast(one.query, one.a, one.b, one.worker, one.preferred))
         else:
             judgments.leave_out("without a worker")
@@ -45,6 +58,8 @@ def _workers(options: argparse.Namespace) -> int:
         raise BadInput(options.judgments, None, f"no judgment of a known worker{f' ({why} left out)' if why else ''}.")
     for reason, count in judgments.left_out.items():
         tell(f"{counted(count, 'judgment')} {reason} left out.")
+    if options.weigh:
+        return _weigh(cast, options.weigh)
     found = reliabilities(cast)
     if options.json:
         workers = {worker: told._asdict() for worker, told in found.items()}
@@ -55,4 +70,22 @@ def _workers(options: argparse.Namespace) -> int:
         shares = ("–" if share is None else f"{share:.3f}" for share in (told.agreement, told.correct, told.unguessed))
         rows.append((worker, f"{told.pairs:,}", *shares))
     print("\n".join(table(rows)))
+    return OK
+
+
+def _weigh(cast: list[Cast], model: Model) -> int:
+    by = weights(cast, model)
+    heavier = weigh(cast, by)
+    made = (Preference(one.query, *canonical(one.a, one.b), one.preferred) for one in cast)
+    for row in adjudicate(made, heavier):
+        print(row.query, row.a, row.b, row.preferred)
+    votes: dict[tuple[str, str, str], set[str]] = {}
+    for one in cast:
+        votes.setdefault((one.query, *canonical(one.a, one.b)), set()).add(one.preferred)
+    disagreeing = sum(len(said) > 1 for said in votes.values())
+    balanced = disagreeing - len(heavier)
+    tell(
+        f"{counted(disagreeing, 'pair')} with judgments that disagree"
+        + (f", {balanced:,} of them with the same weight on both sides, left as they are." if balanced else ".")
+    )
     return OK

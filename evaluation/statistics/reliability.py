@@ -7,8 +7,9 @@ the habit is a side. Both are fitted by expectation maximization, MACE's with it
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+import math
+from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,11 @@ from evaluation.judging.pooling import canonical
 BELIEVED = (2.0, 1.0)
 _ANSWERS, _HABIT = 0.5, 10.0  # MACE's priors
 _ROUNDS, _ENOUGH = 500, 1e-6
+_BALANCED = 1e-9
+
+Model = Literal["dawid-skene", "mace"]
+MODELS: tuple[Model, ...] = ("dawid-skene", "mace")
+UNKNOWN = ""  # the worker of a judgment of which nobody knows who made it
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -48,6 +54,23 @@ class Reliability(NamedTuple):
     unguessed: float | None
 
 
+class Weight(NamedTuple):
+    """What a worker's judgment says for the passage that it prefers, in log odds: above 0 for it, below 0 against it.
+
+    It depends on the side where that passage was shown where a worker's guesses favour a side.
+    """
+
+    left: float
+    right: float
+
+
+class _Answering(NamedTuple):
+    """MACE's workers: which share of their judgments are no guesses, and the weights of those for left and right."""
+
+    share: Floats
+    weights: tuple[Floats, Floats]
+
+
 class _Votes(NamedTuple):
     """One row for each judgment of a pair that several workers judged."""
 
@@ -64,19 +87,12 @@ def reliabilities(judgments: Iterable[Cast], *, believed: tuple[float, float] = 
 
     The order of workers and pairs does not matter. Numbers are rounded to six places.
     """
-    newest: dict[tuple[str, str, str], dict[str, tuple[int, int]]] = {}
-    workers: dict[str, int] = {}
-    for query, a, b, worker, preferred in judgments:
-        pair = canonical(a, b)
-        newest.setdefault((query, *pair), {})[worker] = (pair.index(preferred), int(preferred == b))
-        workers[worker] = 0
-    names = sorted(workers)
-    votes = _votes({pair: cast for pair, cast in newest.items() if len(cast) > 1}, names)
+    names, votes = _shared(judgments)
     if not votes.pairs:
         return {name: Reliability(0, None, None, None) for name in names}
     judged = _sums(votes.worker, np.ones(len(votes.worker)), votes.workers)
     agreed, compared = _agreed(votes)
-    right, answers = _dawid_skene(votes, believed), _mace(votes)
+    right, answers = _dawid_skene(votes, believed), _mace(votes).share
     return {
         name: Reliability(
             int(judged[at]),
@@ -86,6 +102,54 @@ def reliabilities(judgments: Iterable[Cast], *, believed: tuple[float, float] = 
         else Reliability(0, None, None, None)
         for at, name in enumerate(names)
     }
+
+
+def weights(judgments: Iterable[Cast], model: Model, *, believed: tuple[float, float] = BELIEVED) -> dict[str, Weight]:
+    """By worker, sorted, and of `UNKNOWN`: what is believed of somebody who judged nothing that others judged.
+
+    Judgments of unknown workers tell nothing of anybody. Of a worker who judged a pair more than once, the last
+    judgment counts. Numbers are rounded to six places.
+    """
+    names, votes = _shared([cast for cast in judgments if cast.worker != UNKNOWN], UNKNOWN)
+    if model == "dawid-skene":
+        right = np.clip(_dawid_skene(votes, believed), 1e-12, 1 - 1e-12)
+        left_odds = right_odds = np.log(right) - np.log1p(-right)
+    else:
+        left_odds, right_odds = _mace(votes).weights
+    return {
+        name: Weight(round(float(left_odds[at]), 6), round(float(right_odds[at]), 6)) for at, name in enumerate(names)
+    }
+
+
+def weigh(judgments: Iterable[Cast], by: Mapping[str, Weight]) -> dict[tuple[str, str, str], str]:
+    """The passage for which the judgments weigh more, by `(query, a, b)` in canonical order, sorted: of the pairs on
+    which judgments disagree. Pairs on which they weigh the same are left out.
+    """
+    said: dict[tuple[str, str, str], dict[str, list[float]]] = {}
+    for query, a, b, worker, preferred in judgments:
+        weight = by.get(worker, by[UNKNOWN])
+        votes = said.setdefault((query, *canonical(a, b)), {})
+        votes.setdefault(preferred, []).append(weight.left if preferred == a else weight.right)
+    found = {}
+    for pair, votes in sorted(said.items()):
+        if len(votes) == 2:
+            (one, for_one), (other, for_other) = votes.items()
+            difference = math.fsum(for_one) - math.fsum(for_other)
+            if abs(difference) > _BALANCED:
+                found[pair] = one if difference > 0 else other
+    return found
+
+
+def _shared(judgments: Iterable[Cast], *more: str) -> tuple[list[str], _Votes]:
+    """All workers, sorted, with `more`, and the votes on pairs that several of them judged."""
+    newest: dict[tuple[str, str, str], dict[str, tuple[int, int]]] = {}
+    workers = dict.fromkeys(more, 0)
+    for query, a, b, worker, preferred in judgments:
+        pair = canonical(a, b)
+        newest.setdefault((query, *pair), {})[worker] = (pair.index(preferred), int(preferred == b))
+        workers[worker] = 0
+    names = sorted(workers)
+    return names, _votes({pair: cast for pair, cast in newest.items() if len(cast) > 1}, names)
 
 
 def _votes(cast: dict[tuple[str, str, str], dict[str, tuple[int, int]]], names: list[str]) -> _Votes:
@@ -142,8 +206,8 @@ def _dawid_skene(votes: _Votes, believed: tuple[float, float]) -> Floats:
     return right
 
 
-def _mace(votes: _Votes) -> Floats:
-    """The share of each worker's judgments that are no guesses."""
+def _mace(votes: _Votes) -> _Answering:
+    """How each worker answers and guesses."""
     from scipy.special import digamma
 
     second, every = _seconds(votes)
@@ -169,4 +233,5 @@ def _mace(votes: _Votes) -> Floats:
         chance = _chances(votes, np.where(votes.second == 1, yes, no), np.where(votes.second == 1, no, yes))
         if np.abs(share - before).max() < _ENOUGH:
             break
-    return share
+    left, right = (np.log1p(knows / (guessed * side)) for side in habit)
+    return _Answering(share, (left, right))

@@ -2,13 +2,15 @@
 
 import json
 import random
+from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from evaluation.cli.main import main
-from evaluation.statistics.reliability import Cast, reliabilities
+from evaluation.statistics.reliability import MODELS, UNKNOWN, Cast, Model, Weight, reliabilities, weigh, weights
 
 # How often each of them is right, in truth; one always takes the left side.
 TRUTH = {f"w{at:02}": share for at, share in enumerate([0.95, 0.9, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5, 0.5])}
@@ -155,3 +157,83 @@ def test_bad_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str
     path.write_text(content)
     assert main(["workers", "--judgments", str(path)]) == 1
     assert message in capsys.readouterr().err
+
+
+def truth_of(cast: Iterable[Cast]) -> dict[tuple[str, str, str], str]:
+    """Which passage is the better one of each pair of `sided_crowd`: its query says so."""
+    return {(one.query, "p1", "p2"): one.query[:2] for one in cast}
+
+
+def sided_crowd() -> list[Cast]:
+    """300 pairs, each judged by two careful people and by three who always take the left side."""
+    chance, cast = random.Random(1), []
+    for number in range(300):
+        better, worse = chance.sample(["p1", "p2"], 2)
+        for at in range(5):
+            left, right = chance.sample(["p1", "p2"], 2)
+            preferred = left if at > 1 else better if chance.random() < 0.9 else worse
+            cast.append(Cast(f"{better} {number}", left, right, f"{'left' if at > 1 else 'careful'}{at}", preferred))
+    return cast
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_weights_find_the_better_passage_more_often_than_majorities_do(model: Model) -> None:
+    cast = sided_crowd()
+    truth, by = truth_of(cast), weights(cast, model)
+    heavier = weigh(cast, by)
+    votes = Counter((one.query, one.preferred) for one in cast)
+    majorities = {pair: max("p1", "p2", key=lambda passage, query=pair[0]: votes[query, passage]) for pair in heavier}
+    right = sum(truth[pair] == said for pair, said in heavier.items())
+    by_majority = sum(truth[pair] == said for pair, said in majorities.items())
+    assert len(heavier) > 200
+    assert right > 1.1 * by_majority
+    assert min(min(by[name]) for name in by if name.startswith("careful")) > 1
+    assert max(max(by[name]) for name in by if name.startswith("left")) < 0.3
+
+
+def test_by_mace_a_guess_on_the_usual_side_says_less_than_one_on_the_other() -> None:
+    by = weights(sided_crowd(), "mace")
+    for name in ("left2", "left3", "left4"):
+        assert by[name].left < by[name].right
+
+
+def test_pairs_on_which_all_agree_or_that_weigh_the_same_are_left_out() -> None:
+    by = {UNKNOWN: Weight(0.5, 0.5), "a": Weight(2.0, 1.0), "b": Weight(1.0, 2.0)}
+    cast = [
+        Cast("agreed", "x", "y", "a", "x"), Cast("agreed", "y", "x", "b", "x"),
+        Cast("even", "x", "y", "a", "y"), Cast("even", "x", "y", "b", "x"),
+        Cast("side", "x", "y", "a", "x"), Cast("side", "y", "x", "b", "y"),
+        Cast("unknown", "y", "x", "", "y"), Cast("unknown", "x", "y", "someone", "y"),
+        Cast("unknown", "x", "y", "a", "x"),
+    ]  # fmt: skip
+    assert weigh(cast, by) == {("side", "x", "y"): "x", ("unknown", "x", "y"): "x"}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_weights_do_not_depend_on_order_and_unknown_workers_tell_nothing(model: Model) -> None:
+    cast = sided_crowd()
+    by = weights(cast, model)
+    shuffled = [*random.Random(3).sample(cast, len(cast)), Cast("p1 0", "p1", "p2", UNKNOWN, "p2")]
+    assert weights(shuffled, model) == by
+    alone = weights([Cast("q", "x", "y", "w", "x")], model)
+    assert alone["w"] == alone[UNKNOWN] == by[UNKNOWN]
+    assert alone[UNKNOWN].left == alone[UNKNOWN].right > 0
+
+
+def test_the_command_prints_judgments_as_they_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cast = sided_crowd()
+    path = tmp_path / "judged.txt"
+    path.write_text(
+        "".join(f"{one.query.replace(' ', '-')} {one.a} {one.b} {one.preferred} {one.worker}\n" for one in cast)
+    )
+    assert main(["workers", "--judgments", str(path), "--weigh", "mace"]) == 0
+    out, err = capsys.readouterr()
+    lines = [line.split() for line in out.splitlines()]
+    heavier = weigh(cast, weights(cast, "mace"))
+    assert lines == sorted(lines)
+    assert len(lines) == len(cast)
+    for query, a, b, preferred in lines:
+        pair = (query.replace("-", " "), a, b)
+        assert preferred == heavier.get(pair, preferred)
+    assert {tuple(line[:3]) for line in lines} == {(one.query.replace(" ", "-"), "p1", "p2") for one in cast}
+    assert f"{len(heavier)} pairs with judgments that disagree." in err

@@ -29,6 +29,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
         },
         "queries": queries, "sampled_from": 4000,
         "answered": 480, "incomplete": 20, "preference_qrels": 572, "twins": 0, "unreadable": [], "adjudicated": 0,
+        "weighed": 0,
         "pairs": 4210, "judgments": 4210, "best": {"1": 434, "3": 46}, "changed": 300,
         "leaderboard": [
             {

@@ -1,0 +1,146 @@
+"""Weighing judgments: what counts on pairs whose judgments disagree, on pages, in exports and in results."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.models import Lab, User
+from evaluation.cli.main import main
+from judgments import adjudicating, summarizing
+from judgments import selectors as judgment_selectors
+from judgments import services as judgment_services
+from judgments.weighing import weighed_pairs
+from pools.models import Campaign, Pair, Pool
+from pools.selectors import version_answers
+from results.computing import compute
+from results.inputs import inputs_of
+from results.sentences import findings
+from results.versions import version_add
+from tests import factories
+
+QUERIES = 24
+
+
+@pytest.fixture
+def uneven(lab: Lab, tmp_path: Path) -> Campaign:
+    """24 queries with a pair each. Dee and Eve prefer the first passage of every pair; three others guess."""
+    tops = {
+        "red": {f"q{number:02}": [f"a{number:02}"] for number in range(QUERIES)},
+        "green": {f"q{number:02}": [f"b{number:02}"] for number in range(QUERIES)},
+    }
+    qrels = {qid: ranked[:1] for qid, ranked in tops["green"].items()}
+    collection = factories.collection(tmp_path, in_lab=lab, qrels=qrels, tops=tops, name="uneven")
+    made = factories.campaign(collection, "uneven", overlap=5, pairs_per_hit=8, tests_per_hit=2, weighing="dawid-skene")
+    chance = Random(7)
+    for name in ("Dee", "Eve", "Lou", "Lee", "Leo"):
+        by = factories.worker(made, name)
+        for _hit in range(QUERIES // 8):
+            assignment = factories.take(by, made)
+            for item in assignment.items.order_by("position"):
+                prefer = chance.choice("ab") if name.startswith("L") else "a"
+                factories.judge(assignment, only=[item.position], prefer=prefer)
+            judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+    summarizing.campaign_summarize(campaign=made)
+    return made
+
+
+def firsts(of: Campaign) -> int:
+    """Of how many queries the passage is the best known answer that the careful ones prefer."""
+    return sum(pid.startswith("a") for _qid, pid in judgment_selectors.derived(of).qrels)
+
+
+def weighing(of: Campaign, how: str) -> Campaign:
+    """The campaign, as if it had been made with this setting."""
+    Campaign.objects.filter(pk=of.pk).update(weighing=how)
+    return Campaign.objects.get(pk=of.pk)
+
+
+@pytest.mark.parametrize("model", ["dawid-skene", "mace"])
+def test_who_agrees_with_others_outweighs_a_majority_that_does_not(uneven: Campaign, model: str) -> None:
+    same = weighing(uneven, "same")
+    assert weighed_pairs(same) == {}
+    assert firsts(same) < QUERIES
+    weighed = weighing(uneven, model)
+    assert firsts(weighed) == QUERIES
+    outvoted = QUERIES - firsts(same)
+    assert len(weighed_pairs(weighed)) > outvoted > 0
+    for pool in Pool.objects.filter(campaign=weighed):
+        alone = judgment_selectors.derived(weighed, pool)
+        assert [pid[0] for _qid, pid in alone.qrels] == ["a"]
+        every = weighed_pairs(weighed).items()
+        assert weighed_pairs(weighed, pool) == {pair: pid for pair, pid in every if pair[0] == pool.query.qid}
+
+
+def test_weights_of_a_pool_follow_what_is_excluded(uneven: Campaign, rita: User) -> None:
+    pool = Pool.objects.filter(campaign=uneven, pairs__disagreement__isnull=False).order_by("pk").first()
+    assert pool is not None
+    before = weighed_pairs(uneven, pool)
+    assert before and weighed_pairs(uneven, pool) == before
+    for assignment in uneven.assignments.filter(worker__label__in=["Dee", "Eve"]):
+        judgment_services.assignment_exclude(assignment=assignment, why="gone", by=rita, at=timezone.now())
+    uneven.refresh_from_db()
+    every = weighed_pairs(uneven)
+    assert weighed_pairs(uneven, pool) == {pair: pid for pair, pid in every.items() if pair[0] == pool.query.qid}
+    cache.clear()
+    assert weighed_pairs(uneven, pool) == {pair: pid for pair, pid in every.items() if pair[0] == pool.query.qid}
+
+
+def test_what_a_person_decides_comes_first(uneven: Campaign, rita: User) -> None:
+    pair = Pair.objects.filter(pool__campaign=uneven, disagreement__isnull=False).order_by("pk").first()
+    assert pair is not None
+    adjudicating.pair_adjudicate(campaign=uneven, pair=pair, choice="b", seen=0, by=rita, at=timezone.now())
+    assert firsts(uneven) == QUERIES - 1
+
+
+def test_exports_results_and_the_command_tell_the_same(
+    uneven: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = factories.exported(uneven)
+    manifest = json.loads(files["manifest.json"])
+    heavier = weighed_pairs(uneven)
+    assert manifest["settings"]["weighing"] == "dawid-skene"
+    assert manifest["counts"]["pairs weighed"] == len(heavier)
+    for name in ("pairs.tsv", "judged-pairs.tsv"):
+        rows = list(csv.DictReader(io.StringIO(files[name].decode()), delimiter="\t"))
+        assert {(row["query"], row["a"], row["b"]): row["a" if row["weighed"] == "a" else "b"]
+                for row in rows if row["weighed"]} == heavier  # fmt: skip
+        if name == "judged-pairs.tsv":
+            assert {row["preferred"] for row in rows if row["weighed"]} == {"a"}
+    counted = tmp_path / "counted.txt"
+    counted.write_bytes(files["counted-preferences.txt"])
+    assert main(["qrels", str(counted)]) == 0
+    assert capsys.readouterr().out.encode() == files["preference-qrels.txt"]
+    judgments = tmp_path / "judgments.tsv"
+    judgments.write_bytes(files["judgments.tsv"])
+    assert main(["workers", "--judgments", str(judgments), "--weigh", "dawid-skene"]) == 0
+    assert capsys.readouterr().out.encode() == files["counted-preferences.txt"]
+
+    data = compute(inputs_of(uneven))
+    assert data["weighed"] == len(heavier)
+    said = " ".join(str(line) for finding in findings(data) for line in finding.sentences)
+    assert f"{len(heavier)} pairs whose judgments disagreed count as those say that weigh more" in said
+    version = version_add(campaign=uneven, by=None, why="First.", at=timezone.now())
+    assert {pids[0][0] for pids in version_answers(version).values()} == {"a"}
+
+
+def test_the_setting_is_asked_for_and_a_querys_page_says_what_weighs_more(
+    client: Client, uneven: Campaign, rita: User
+) -> None:
+    client.force_login(rita)
+    assert (
+        "by how often each worker is right (Dawid–Skene)"
+        in client.get(reverse("judgments:campaign", args=[uneven.pk])).text
+    )
+    pool = Pool.objects.filter(campaign=uneven, pairs__disagreement__isnull=False).order_by("pk").first()
+    assert pool is not None
+    assert "weighs more: passage 1" in client.get(reverse("results:query", args=[uneven.pk, pool.pk])).text
+    form = client.get(reverse("pools:campaign_new"), {"collection": uneven.collection_id}).text
+    assert 'name="weighing"' in form
