@@ -25,10 +25,11 @@ from django.utils.translation import gettext as _
 from core.sealing import SealedOtherwise, unseal
 from core.version import VERSION
 from evaluation.boards.alike import FUSION_THRESHOLD
+from evaluation.boards.entries import rounded
 from evaluation.boards.evaluating import Message
 from evaluation.files.artifact import RunArtifact
 from leaderboards import artifacts, events
-from leaderboards.models import Artifact, DevScoring, Opening, Score, Season, SeasonFile, Submission
+from leaderboards.models import Artifact, DevScoring, Opening, Part, Score, Season, SeasonFile, Submission
 from leaderboards.publishing import best_of, submission_publish
 from leaderboards.selectors import looks_of, root
 
@@ -393,7 +394,10 @@ def dev_scorings_waiting() -> list[int]:
 
 
 def dev_scoring_do(*, scoring_id: int, at: datetime, limits: Limits | None = None) -> bool:
-    """Score a dev run, unless another does. Whether it was claimed. Its file goes once it is done."""
+    """Score a dev run, or an imported entry's eval run, unless another does. Whether it was claimed.
+
+    Its file goes once it is done.
+    """
     ended = _clock(at)
     with transaction.atomic():
         rows = DevScoring.objects.select_for_update(skip_locked=True, of=("self",)).filter(pk=scoring_id)
@@ -408,8 +412,8 @@ def dev_scoring_do(*, scoring_id: int, at: datetime, limits: Limits | None = Non
             raise ProcessFailed(_("its process was killed each time"))
         with row.file.open("rb") as file:
             run = file.read()
-        values = _values(row.season) | {"kind": "dev", "name": row.name}
-        parts = [SeasonFile.Part.DEV_QUERIES.value, SeasonFile.Part.DEV_QRELS.value]
+        values = _values(row.season) | {"kind": row.part, "name": row.name}
+        parts = [f"{row.part}_queries", f"{row.part}_qrels"]
         answer = answer_of(Message(values, {"run": run, **_season_files(row.season, parts)}), limits or Limits())
     except (ProcessFailed, OSError) as error:
         row.state, row.diagnostics = DevScoring.State.FAILED, {"sentences": [str(error)]}
@@ -419,11 +423,24 @@ def dev_scoring_do(*, scoring_id: int, at: datetime, limits: Limits | None = Non
         row.diagnostics = {"sentences": done["sentences"]}
         row.scores = {score["measure"]: score["fraction"] for score in done["scores"]}
         if row.entry is not None and not done["refused"]:
-            _add_scores(row.entry, answer, ended())
+            row.diagnostics["sentences"].append(_beside_published(row.entry, row))
+            if row.part == Part.DEV:
+                _add_scores(row.entry, answer, ended())
     row.ended_at = ended()
     row.save(update_fields=["state", "diagnostics", "scores", "ended_at"])
     row.file.delete()
     return True
+
+
+def _beside_published(entry: Submission, row: DevScoring) -> str:
+    measure = row.season.board.ranking_measure
+    here = rounded(Fraction(row.scores[measure]))
+    said = {"measure": measure, "part": row.get_part_display(), "here": here}
+    score = entry.scores.filter(part=row.part, measure=measure, origin=Score.Origin.PUBLISHED).first()
+    if score is None:
+        return _("%(measure)s on %(part)s: %(here)s here; nothing was published.") % said
+    said["there"] = rounded(Fraction(score.fraction))
+    return _("%(measure)s on %(part)s: %(here)s here, %(there)s as published.") % said
 
 
 def _add_scores(entry: Submission, answer: Message, at: datetime) -> None:

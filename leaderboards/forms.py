@@ -58,6 +58,25 @@ class _Small(forms.FileField):
         return file
 
 
+class _PrivateKey(_Small):
+    """An organizer's RSA key for packages of the old scripts: its text."""
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(
+            label=gettext_lazy("Your RSA private key (PEM)"),
+            help_text=gettext_lazy("Used to open the two files, in memory, and not stored."),
+            **named,
+        )
+
+    def clean(self, data: Any, initial: Any = None) -> str:
+        """The key's text."""
+        content: bytes = super().clean(data, initial).read(PEM_BYTES)
+        try:
+            return content.decode("ascii")
+        except UnicodeDecodeError as error:
+            raise forms.ValidationError(_("This file is no key in PEM.")) from error
+
+
 class _Cost(forms.FloatField):
     """What a run costs, if somebody tells: a number from 0 on."""
 
@@ -263,6 +282,26 @@ class DevForm(forms.Form):
         season.initial = season.queryset.first()
 
 
+class OldRunsForm(forms.Form):
+    """The package of an imported entry, of the MS MARCO leaderboards' scripts: its runs are added."""
+
+    season = forms.ModelChoiceField(Season.objects.none(), label=gettext_lazy("Season"), empty_label=None)
+    tar = _Small(label=gettext_lazy("ID.tar.enc"), help_text=gettext_lazy("Its runs, encrypted."))
+    key = _Small(label=gettext_lazy("ID.key.bin.enc"), help_text=gettext_lazy("Its key, encrypted."))
+    private = _PrivateKey()
+
+    def __init__(self, *args: Any, board: Board, **named: Any) -> None:
+        super().__init__(*args, **named)
+        season = self.fields["season"]
+        assert isinstance(season, forms.ModelChoiceField)
+        season.queryset = open_seasons(board, timezone.now())
+        season.initial = season.queryset.first()
+
+    def pair(self) -> dict[str, bytes]:
+        """The two files by name."""
+        return {str(file.name): file.read() for file in (self.cleaned_data["tar"], self.cleaned_data["key"])}
+
+
 class MetadataForm(_CostsForm):
     """Other metadata of a submission."""
 
@@ -301,10 +340,7 @@ class OldMetadataForm(forms.Form):
             "As the package had it, from your archive: that the metadata open with it is the proof."
         ),
     )
-    private = _Small(
-        label=gettext_lazy("Your RSA private key (PEM)"),
-        help_text=gettext_lazy("Used to open the two files, in memory, and not stored."),
-    )
+    private = _PrivateKey()
     why = forms.CharField(
         label=gettext_lazy("Where the file comes from"), max_length=2000, widget=forms.Textarea(attrs={"rows": 2})
     )
@@ -312,14 +348,6 @@ class OldMetadataForm(forms.Form):
     def pair(self) -> dict[str, bytes]:
         """The two files by name."""
         return {str(file.name): file.read() for file in (self.cleaned_data["metadata"], self.cleaned_data["key"])}
-
-    def clean_private(self) -> str:
-        """The key's text."""
-        content: bytes = self.cleaned_data["private"].read(PEM_BYTES)
-        try:
-            return content.decode("ascii")
-        except UnicodeDecodeError as error:
-            raise forms.ValidationError(_("This file is no key in PEM.")) from error
 
 
 # --- what organizers set

@@ -762,6 +762,7 @@ class DevScoring(models.Model):
     """A run on the dev queries that a participant wants scored, at will: no entry comes of it.
 
     With an `entry`, an imported one, the organizers add its run: the scores become that entry's, beside the published.
+    Its run on the eval queries may be scored too, for the organizers' eyes.
     """
 
     class State(models.TextChoices):
@@ -771,6 +772,7 @@ class DevScoring(models.Model):
         FAILED = "failed", _("failed")
 
     season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="dev_scorings")
+    part = models.CharField(max_length=4, choices=Part, default=Part.DEV, db_default=Part.DEV)
     entry = models.ForeignKey(Submission, null=True, blank=True, on_delete=models.CASCADE, related_name="dev_scorings")
     asked_by = models.ForeignKey(PERSON, on_delete=models.CASCADE, related_name="dev_scorings")
     asked_at = models.DateTimeField()
@@ -785,6 +787,9 @@ class DevScoring(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["id"], condition=Q(state="waiting"), name="dev_scoring_waiting")]
+        constraints = [
+            models.CheckConstraint(condition=Q(part="dev") | Q(entry__isnull=False), name="eval_is_scored_of_an_entry")
+        ]
 
     def __str__(self) -> str:
         return self.name

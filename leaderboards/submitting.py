@@ -16,10 +16,10 @@ from django.utils.translation import ngettext
 from core.errors import NotNow, Refused
 from core.models import User
 from evaluation.boards.checking import check_metadata, id_problem
-from evaluation.boards.packages import Burnt, refuse_burnt
-from evaluation.boards.sealing import NotAPackage, read_label, seal
+from evaluation.boards.packages import Burnt, open_old_runs, refuse_burnt
+from evaluation.boards.sealing import BadKey, NotAPackage, NotOpened, read_label, seal
 from leaderboards import events
-from leaderboards.models import Board, BoardKey, DevScoring, PolicyVersion, Season, Submission, Team
+from leaderboards.models import Board, BoardKey, DevScoring, Opening, Part, PolicyVersion, Season, Submission, Team
 from leaderboards.selectors import family, open_seasons, organizes, quota_of
 
 State = Submission.State
@@ -281,16 +281,53 @@ def dev_scoring_ask(
     people, and NotNow for one that has its run.
     """
     if entry is not None:
-        if entry.origin != Submission.Origin.IMPORTED or entry.season_id != season.pk:
-            raise Refused(_("A run can be added to an imported entry of the same season alone."))
-        if not organizes(by, season.board):
-            raise Refused(_("Only the organizers can add a run to an imported entry."))
-        if entry.scores.filter(part="dev", origin="computed", version=None).exists():
-            raise NotNow(_("%(run)s has its dev run: its scores stay.") % {"run": entry.run_id})
+        _check_addable(entry, season, by)
+    return _ask(season, entry, Part.DEV, name, content, by, at)
+
+
+@transaction.atomic
+def old_runs_add(
+    *, season: Season, files: Mapping[str, bytes], private_pem: str, by: User, at: datetime
+) -> list[DevScoring]:
+    """Add the runs of a package of the old scripts to the imported entry of its id: both are scored, and compared with
+    what was published. The score on eval is for the organizers alone.
+
+    `files`: its `ID.tar.enc` and `ID.key.bin.enc`, by name. `private_pem`: the organizers' RSA key, which is used here
+    alone. Raises Refused where they do not open or the season has no such entry, and as `dev_scoring_ask` does.
+    """
+    try:
+        opened = open_old_runs(files, private_pem)
+    except (NotOpened, BadKey) as error:
+        raise Refused(f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
+    entry = season.submissions.filter(run_id__iexact=opened.run_id).first()
+    if entry is None:
+        said = _("This is the package of “%(run)s”, and the season has no entry of that id.")
+        raise Refused(said % {"run": opened.run_id})
+    _check_addable(entry, season, by)
+    why = _("Its package of the old scripts was read, to add its runs.")
+    events.opening_add(submission=entry, what=Opening.What.PACKAGE, why=why, by=by, at=at)
+    return [
+        _ask(season, entry, part, f"{opened.run_id}/{part}.txt.bz2", content, by, at)
+        for part, content in ((Part.DEV, opened.dev), (Part.EVAL, opened.eval))
+    ]
+
+
+def _check_addable(entry: Submission, season: Season, by: User) -> None:
+    if entry.origin != Submission.Origin.IMPORTED or entry.season_id != season.pk:
+        raise Refused(_("A run can be added to an imported entry of the same season alone."))
+    if not organizes(by, season.board):
+        raise Refused(_("Only the organizers can add a run to an imported entry."))
+    if entry.scores.filter(part="dev", origin="computed", version=None).exists():
+        raise NotNow(_("%(run)s has its dev run: its scores stay.") % {"run": entry.run_id})
+
+
+def _ask(
+    season: Season, entry: Submission | None, part: Part, name: str, content: bytes, by: User, at: datetime
+) -> DevScoring:
     User.objects.select_for_update(of=("self",), no_key=True).get(pk=by.pk)
     if by.dev_scorings.filter(state=DevScoring.State.WAITING).count() >= DEV_SCORINGS_OPEN:
         raise NotNow(_("Five of your runs wait to be scored. Send the next when one is done."))
-    row = DevScoring(season=season, entry=entry, asked_by=by, asked_at=at, name=name[-255:])
+    row = DevScoring(season=season, entry=entry, part=part, asked_by=by, asked_at=at, name=name[-255:])
     row.file.save("run", ContentFile(content), save=False)
     row.save()
     return row

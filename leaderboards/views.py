@@ -29,7 +29,7 @@ from core.models import User
 from core.people_views import invited_page
 from leaderboards import events, jobs, metadata, selectors, submitting, teams
 from leaderboards.boards import board_terms
-from leaderboards.forms import AddressForm, DevForm, MetadataForm, OldMetadataForm, SubmitForm, TeamForm
+from leaderboards.forms import AddressForm, DevForm, MetadataForm, OldMetadataForm, OldRunsForm, SubmitForm, TeamForm
 from leaderboards.models import Board, Submission, Team, TeamInvitation
 from pools.views import is_too_large, refuse_too_large
 
@@ -168,8 +168,25 @@ def dev(request: Request, board_slug: str) -> HttpResponse:
 
 @csrf_protect
 def _dev_checked(request: Request, board: Board) -> HttpResponse:
-    form, status = DevForm(board=board, user=request.user), 200
-    if request.method == "POST":
+    form, old, status = DevForm(board=board, user=request.user), _old_runs_form(request, board), 200
+    if request.method == "POST" and old is not None and "old" in request.POST:
+        status = 400
+        if old.is_valid():
+            try:
+                rows = submitting.old_runs_add(
+                    season=old.cleaned_data["season"],
+                    files=old.pair(),
+                    private_pem=old.cleaned_data["private"],
+                    by=request.user,
+                    at=timezone.now(),
+                )
+            except Refused as error:
+                status = refuse_in(old, error)
+            else:
+                for row in rows:
+                    start(jobs.score_dev, row.pk)
+                return see_other("leaderboards:dev", board.slug, fragment="scored")
+    elif request.method == "POST":
         form, status = DevForm(request.POST, request.FILES, board=board, user=request.user), 400
         if form.is_valid():
             file = form.cleaned_data["file"]
@@ -187,13 +204,29 @@ def _dev_checked(request: Request, board: Board) -> HttpResponse:
             else:
                 start(jobs.score_dev, row.pk)
                 return see_other("leaderboards:dev", board.slug, fragment="scored")
-    scorings = request.user.dev_scorings.filter(season__board=board).order_by("-pk")[:DEV_SHOWN]
+    scorings = request.user.dev_scorings.filter(season__board=board).select_related("entry").order_by("-pk")[:DEV_SHOWN]
     rows = [
         {"scoring": row, "scores": [(name, selectors.printed(score)) for name, score in row.scores.items()]}
         for row in scorings
     ]
-    context = {"board": board, "form": form, "rows": rows, "has_season": form.fields["season"].queryset.exists()}  # type: ignore[attr-defined]
+    context = {
+        "board": board,
+        "form": form,
+        "old": old,
+        "rows": rows,
+        "has_season": selectors.open_seasons(board, timezone.now()).exists(),
+    }
     return render(request, "leaderboards/dev.html", context, status=status)
+
+
+def _old_runs_form(request: Request, board: Board) -> OldRunsForm | None:
+    """The form that adds the runs of old packages, for organizers of a board with imported entries."""
+    imported = board.submissions.filter(origin=Submission.Origin.IMPORTED, state=Submission.State.PUBLISHED)
+    if not selectors.organizes(request.user, board) or not imported.exists():
+        return None
+    if request.method == "POST" and "old" in request.POST:
+        return OldRunsForm(request.POST, request.FILES, board=board, auto_id="old_%s")
+    return OldRunsForm(board=board, auto_id="old_%s")
 
 
 # --- teams

@@ -84,10 +84,11 @@ class _Refused(Exception):
 def evaluate(request: Message) -> Message:
     """Check and score what a request holds.
 
-    Values: `kind` "submission" (with `board`, `run_id`, `arrived` as yyyy-mm-dd, `embargo_months`, `types`) or "dev",
-    and `hits`, `order`, `fewer`, `measures`, and `kept`, how many passages of a query are handed back: no fewer than
-    the measures need. Blobs: `package` and `private_key`, or `run`; and the season's `dev_queries`, `dev_qrels`,
-    `eval_queries`, `eval_qrels`, and `dev_candidates`, `eval_candidates` and `dev_groups` if it has them.
+    Values: `kind` "submission" (with `board`, `run_id`, `arrived` as yyyy-mm-dd, `embargo_months`, `types`), or "dev"
+    or "eval" for one run, and `hits`, `order`, `fewer`, `measures`, and `kept`, how many passages of a query are handed
+    back: no fewer than the measures need. Blobs: `package` and `private_key`, or `run`; and the season's `dev_queries`,
+    `dev_qrels`, `eval_queries`, `eval_qrels`, as far as they are needed, and `dev_candidates`, `eval_candidates` and
+    `dev_groups` if it has them.
 
     The answer's values: `refused`, why it cannot be evaluated, or empty; `sentences`, what the check says;
     `diagnostics`; `metadata`; `scores`, each with `part`, `measure`, `fraction` (exact, as numerator/denominator),
@@ -101,7 +102,8 @@ def evaluate(request: Message) -> Message:
     if request.values["kind"] in ("alike", "fusion"):
         return _compare(request)
     try:
-        return _evaluate_dev(request) if request.values["kind"] == "dev" else _evaluate_submission(request)
+        is_whole = request.values["kind"] == "submission"
+        return _evaluate_submission(request) if is_whole else _evaluate_run(request, request.values["kind"])
     except (_Refused, NotOpened, BadInput) as error:
         said = str(error)
     except OSError as error:
@@ -111,22 +113,22 @@ def evaluate(request: Message) -> Message:
     return Message({"refused": said, "sentences": [said], "diagnostics": {}, "metadata": {}, "scores": []})
 
 
-def _evaluate_dev(request: Message) -> Message:
+def _evaluate_run(request: Message, part: str) -> Message:
     values, blobs = request
     found = check_file(
         io.BytesIO(blobs["run"]),
         name=values["name"],
-        queries=_queries(blobs, DEV),
+        queries=_queries(blobs, part),
         hits=values["hits"],
         order=values["order"],
         fewer=values["fewer"],
         kept=values["kept"],
     )
     sentences = list(found.sentences())
-    answer = {"diagnostics": {DEV: found.as_dict()}, "metadata": {}, "sentences": sentences}
+    answer = {"diagnostics": {part: found.as_dict()}, "metadata": {}, "sentences": sentences}
     if found.artifact is None:
         return Message(answer | {"refused": _errors(found), "scores": []})
-    scores, arrays = _scores(request, {DEV: found.artifact})
+    scores, arrays = _scores(request, {part: found.artifact})
     return Message(answer | {"refused": "", "scores": scores}, arrays)
 
 

@@ -189,6 +189,28 @@ def open_old_metadata(files: Mapping[str, bytes], private_pem: str) -> OldMetada
     return OldMetadata(run_id, _decrypt(parts["metadata"], _passphrase(parts["key"], private_pem), name))
 
 
+class OldRuns(NamedTuple):
+    """The runs of a package of the scripts, opened by themselves, compressed by bzip2."""
+
+    run_id: str
+    dev: bytes
+    eval: bytes
+
+
+def open_old_runs(files: Mapping[str, bytes], private_pem: str, *, size_most: int = sealing.SIZE_MOST) -> OldRuns:
+    """Open an `ID.tar.enc` in memory with the key of its package, `ID.key.bin.enc`: the two by name.
+
+    Raises as `open_old` does.
+    """
+    run_id, parts = _parts(files, ("key", "tar"), size_most)
+    content = _decrypt(parts["tar"], _passphrase(parts["key"], private_pem), f"{run_id}.tar.enc")
+    runs, _left_out = _unpack_tar(content, run_id, size_most)
+    for name in (DEV, EVAL):
+        if not runs.get(name):
+            raise WrongContents(f"the package has no {name}, or an empty one")
+    return OldRuns(run_id, runs[DEV], runs[EVAL])
+
+
 def open_old(files: Mapping[str, bytes], private_pem: str, *, size_most: int = sealing.SIZE_MOST) -> OldPackage:
     """Open a package of the scripts, in memory, with the organizers' RSA key.
 

@@ -1,12 +1,17 @@
 """The past of a board: both of MS MARCO's CSV files become entries."""
 
+import bz2
+import html
 import io
 import json
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
+from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -16,7 +21,7 @@ from core.models import Lab, User
 from evaluation.errors import BadInput
 from leaderboards import artifacts, jobs, submitting
 from leaderboards.importing import NotImported, board_import
-from leaderboards.models import Board
+from leaderboards.models import Board, DevScoring
 from leaderboards.public.reading import published
 from pools.models import Collection
 from tests import factories
@@ -201,3 +206,93 @@ def test_only_organizers_add_runs_and_only_to_imported_entries(collection: Colle
     with pytest.raises(Refused, match="imported entry of the same season"):
         submitting.dev_scoring_ask(season=other, name="a", content=b"x", by=olga, at=NOW, entry=row)
     assert not row.dev_scorings.exists()
+
+
+@pytest.fixture(scope="module")
+def old_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an RSA pair, made as the old scripts' page says."""
+    folder = tmp_path_factory.mktemp("keys")
+    openssl("genrsa", "-out", str(folder / "private.pem"), "2048")
+    openssl("rsa", "-in", str(folder / "private.pem"), "-pubout", "-out", str(folder / "public.pem"))
+    return folder
+
+
+def openssl(*words: str) -> None:
+    subprocess.run(["openssl", *words], check=True, capture_output=True)
+
+
+def old_package(folder: Path, keys: Path, run_id: str, runs: dict[str, str]) -> dict[str, bytes]:
+    """The two files of a package that have its runs, made by the scripts' own commands."""
+    (folder / run_id).mkdir()
+    for part, run in runs.items():
+        (folder / run_id / f"{part}.txt.bz2").write_bytes(bz2.compress(run.encode()))
+    subprocess.run(["tar", "cf", f"{run_id}.tar", f"{run_id}/"], cwd=folder, check=True)
+    key, tar = folder / f"{run_id}.key.bin", folder / f"{run_id}.tar"
+    openssl("rand", "-base64", "-out", str(key), "32")
+    openssl("rsautl", "-encrypt", "-inkey", str(keys / "public.pem"), "-pubin", "-in", str(key), "-out", f"{key}.enc")
+    openssl("enc", "-aes-256-cbc", "-salt", "-in", str(tar), "-out", f"{tar}.enc", "-pass", f"file:{key}", "-pbkdf2")
+    return {"tar": Path(f"{tar}.enc").read_bytes(), "key": Path(f"{key}.enc").read_bytes(), "burnt": key.read_bytes()}
+
+
+def sent(run_id: str, files: dict[str, bytes], keys: Path, season: int, **other: SimpleUploadedFile) -> dict[str, Any]:
+    """What the form of an old package sends."""
+    named = {
+        "tar": SimpleUploadedFile(f"{run_id}.tar.enc", files["tar"]),
+        "key": SimpleUploadedFile(f"{run_id}.key.bin.enc", files["key"]),
+        "private": SimpleUploadedFile("private.pem", (keys / "private.pem").read_bytes()),
+    }
+    return {"old": "1", "season": season, **named, **other}
+
+
+def test_an_old_package_adds_both_runs_to_the_imported_entry_and_eval_is_for_organizers(
+    collection: Collection, olga: User, client: Client, tmp_path: Path, old_keys: Path
+) -> None:
+    board = taking_part.make(collection, olga)
+    bring(board, f"{CSV}full ranking,0.700,0.500,\n")
+    row, season = board.submissions.get(), board.seasons.get()
+    runs = {"dev": taking_part.run(taking_part.DEV, 3), "eval": taking_part.run(taking_part.EVAL, 2)}
+    files = old_package(tmp_path, old_keys, "20200101-old", runs)
+    other = old_package(tmp_path, old_keys, "20200101-other--", runs)
+    page = reverse("leaderboards:dev", args=[board.slug])
+    client.force_login(factories.user("stranger"))
+    assert "ID.tar.enc" not in client.get(page).text
+    client.post(page, sent("20200101-old", files, old_keys, season.pk))
+    client.force_login(olga)
+    assert "ID.tar.enc" in client.get(page).text
+
+    def refused(run_id: str, given: dict[str, bytes], **instead: SimpleUploadedFile) -> str:
+        answer = client.post(page, sent(run_id, given, old_keys, season.pk, **instead))
+        assert answer.status_code in (400, 409) and "PRIVATE KEY" not in answer.text
+        return html.unescape(answer.text)
+
+    said = refused("20200101-other--", other)
+    assert "package of “20200101-other--”, and the season has no entry of that id" in said
+    assert "Files of several packages" in refused("20200101-old", files, key=SimpleUploadedFile(
+        "20200101-other--.key.bin.enc", other["key"]))  # fmt: skip
+    assert "was changed, or encrypted with another key" in refused("20200101-old", files | {"key": other["key"]})
+    assert "It is burnt" in refused("20200101-old", files, key=SimpleUploadedFile("20200101-old.key.bin", b"k"))
+    assert "no key in PEM" in refused("20200101-old", files, private=SimpleUploadedFile("p.pem", "ä".encode()))
+    assert "asked for" in refused("20200101-old", files, tar=SimpleUploadedFile("20200101-old.zip", files["tar"]))
+    assert not row.dev_scorings.exists() and not row.openings.exists()
+
+    assert client.post(page, sent("20200101-old", files, old_keys, season.pk)).status_code == 303
+    (opening,) = row.openings.all()
+    assert (opening.what, opening.by) == ("package", olga)
+    jobs.score_dev()
+    shown = client.get(page).text
+    assert "RR@10 on dev: 0.750 here, 0.700 as published." in shown
+    assert "RR@10 on eval: 0.500 here, 0.500 as published." in shown
+    (score,) = row.scores.filter(origin="computed")
+    assert (score.part, score.fraction) == ("dev", "3/4")
+    assert not any(name for scoring in row.dev_scorings.all() if (name := scoring.file.name))
+    client.logout()
+    entry = client.get(reverse("boards:entry", args=[board.slug, row.public_id])).text
+    assert "RR@10 0.750 here, +0.050 against" in entry and "0.500 here" not in entry
+    client.force_login(olga)
+    assert "has its dev run" in refused("20200101-old", files)
+
+
+def test_an_eval_run_is_scored_of_an_imported_entry_alone(collection: Collection, olga: User) -> None:
+    board = taking_part.make(collection, olga)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        DevScoring.objects.create(season=board.seasons.get(), part="eval", asked_by=olga, asked_at=NOW, name="x")
