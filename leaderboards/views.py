@@ -173,7 +173,7 @@ def _dev_checked(request: Request, board: Board) -> HttpResponse:
         status = 400
         if old.is_valid():
             try:
-                rows = submitting.old_runs_add(
+                asked = submitting.old_runs_add(
                     season=old.cleaned_data["season"],
                     files=old.pair(),
                     private_pem=old.cleaned_data["private"],
@@ -183,7 +183,7 @@ def _dev_checked(request: Request, board: Board) -> HttpResponse:
             except Refused as error:
                 status = refuse_in(old, error)
             else:
-                for row in rows:
+                for row in asked:
                     start(jobs.score_dev, row.pk)
                 return see_other("leaderboards:dev", board.slug, fragment="scored")
     elif request.method == "POST":
