@@ -17,13 +17,16 @@ LISTS: dict[str, tuple[str, ...]] = {
     "stability": ("stability",),
     "challengers": ("challengers", "rows"),
 }
-# The lists that a table is made of, by its name: its rows are those of the first.
+# What few readers need of the rows of a list, each stored with the row's `qid` in a list of their own.
+DETAILS: dict[str, tuple[str, ...]] = {"stability": ("passages", "further")}
+# The lists that a table, or whatever else, is made of, by its name: its rows are those of the first.
 LISTS_OF: dict[str, tuple[str, ...]] = {
     "pairs": ("pairs", "pairs-original"),
     "outcomes": ("pairs",),
     "outcomes-original": ("pairs-original",),
     "stability": ("stability",),
     "challengers": ("challengers",),
+    "asking": ("stability", "stability-details"),
 }
 
 
@@ -42,13 +45,19 @@ def take_apart(data: Json) -> Parts:
         if rows is not None and len(rows) > LONGEST:
             lists[name] = rows
             cut = _put(cut, place, _first(name, rows, data))
+            if details := DETAILS.get(name):
+                lists[name] = [{key: value for key, value in row.items() if key not in details} for row in rows]
+                lists[f"{name}-details"] = [{key: row[key] for key in ("qid", *details)} for row in rows]
     return Parts(cut | {"apart": {name: len(rows) for name, rows in lists.items()}}, lists)
 
 
 def put_together(data: Json, lists: Mapping[str, list[Json]]) -> Json:
     """The results with these lists whole again."""
-    for name, rows in lists.items():
-        data = _put(data, LISTS[name], rows)
+    for name, place in LISTS.items():
+        if (rows := lists.get(name)) is not None:
+            details = lists.get(f"{name}-details")
+            whole = rows if details is None else [row | more for row, more in zip(rows, details, strict=True)]
+            data = _put(data, place, whole)
     apart = {name: count for name, count in data["apart"].items() if name not in lists}
     return data | {"apart": apart}
 

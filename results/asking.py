@@ -50,7 +50,7 @@ class Offer(NamedTuple):
 
 def offer_for(campaign: Campaign, *, budget: Decimal = USUAL, judgments: int, wanted: int = 1) -> Offer:
     """What to ask within a budget of so many dollars, by the stored results."""
-    data, publication = result_selectors.table_data(campaign, "stability"), publication_likely(campaign)
+    data, publication = result_selectors.table_data(campaign, "asking"), publication_likely(campaign)
     waiting = _waiting(campaign)
     rows = [row for row in (data or {}).get("stability") or () if len(row["set"]) > wanted]
     worth = sorted(filter(None, (_worth(row, judgments, wanted) for row in rows if row["qid"] not in waiting)))

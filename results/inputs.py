@@ -23,7 +23,7 @@ from results.quality import Behaviour, behaviour
 log = logging.getLogger(__name__)
 
 # Of the stored data. A new one makes every stored result stale.
-FORMAT = 15
+FORMAT = 16
 # What computed results are: another version's are computed again.
 SOFTWARE = f"{VERSION}/{FORMAT}"
 K = 10

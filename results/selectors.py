@@ -46,7 +46,7 @@ def stored_data(campaign: Campaign) -> dict[str, Any] | None:
 
 
 def table_data(campaign: Campaign, name: str) -> dict[str, Any] | None:
-    """The stored results with all rows of one table; None before the first time."""
+    """The stored results with all rows of one of `apart.LISTS_OF`; None before the first time."""
     data = stored_data(campaign)
     wanted = [] if data is None else [part for part in apart.LISTS_OF.get(name, ()) if part in data["apart"]]
     return data if data is None or not wanted else apart.put_together(data, _lists(campaign, wanted))
@@ -108,12 +108,15 @@ def certainty_of(pool: Pool, best: Collection[str]) -> PoolCertainty | None:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT answer
+            SELECT answer || COALESCE(
+              jsonb_path_query_first(details.rows, '$[*] ? (@.qid == $qid)', own.qid), '{}')
             FROM results_result result
-              LEFT JOIN results_resultlist list ON list.result_id = result.id AND list.name = 'stability',
-              jsonb_path_query(
-                COALESCE(list.rows, data->'stability'), '$[*] ? (@.qid == $qid)', jsonb_build_object('qid', %s::text)
-              ) answer
+              CROSS JOIN LATERAL (SELECT jsonb_build_object('qid', %s::text)) own (qid)
+              LEFT JOIN results_resultlist list ON list.result_id = result.id AND list.name = 'stability'
+              LEFT JOIN results_resultlist details
+                ON details.result_id = result.id AND details.name = 'stability-details'
+              CROSS JOIN LATERAL jsonb_path_query(
+                COALESCE(list.rows, data->'stability'), '$[*] ? (@.qid == $qid)', own.qid) answer
             WHERE campaign_id = %s AND data @> %s::jsonb AND answer->'best' = %s::jsonb
             """,
             [pool.query.qid, pool.campaign_id, json.dumps({"version": FORMAT}), json.dumps(sorted(best))],

@@ -24,12 +24,16 @@ WORDS: tuple[Kind, ...] = ("name", "text", "query")
 
 
 class Column(NamedTuple):
-    """`key` names it in addresses and files, `label` on the page, which shows what is `folded` when asked for it."""
+    """`key` names it in addresses and files, `label` on the page, which shows what is `folded` when asked for it.
+
+    One that is `filed` is in the files alone.
+    """
 
     key: str
     label: str
     kind: Kind
     folded: bool = False
+    filed: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,9 +81,11 @@ class Table:
         """Whether it has columns that are shown when asked for."""
         return any(column.folded for column in self.columns)
 
-    def without_folded(self) -> "Table":
-        """Without the columns that are shown when asked for."""
-        kept = [number for number, column in enumerate(self.columns) if not column.folded]
+    def for_pages(self, *, unfolded: bool = True) -> "Table":
+        """Without the columns that are in files alone, and unless `unfolded`, without those shown when asked for."""
+        kept = [
+            number for number, column in enumerate(self.columns) if not column.filed and (unfolded or not column.folded)
+        ]
 
         def narrow(rows: Sequence[Sequence[Value]]) -> list[list[Value]]:
             return [[row[number] for number in kept] for row in rows]
@@ -333,12 +339,13 @@ def _pairs(data: Data) -> Table:
     compared = data["compare"]
     ranking = compared["rank_by"].replace("-", "_")
     before = {frozenset((pair["a"], pair["b"])): pair for pair in data["compare_original"]["pairs"]}
-    rows = []
+    rows, words = [], _verdict_words()
     for pair in compared["pairs"]:
         p, means = pair["p"], compared["means"]
         rows.append(
             [
-                *(pair["a"], pair["b"], verdict(pair), verdict(before.get(frozenset((pair["a"], pair["b"]))))),
+                *(pair["a"], pair["b"]),
+                *(_verdict(one, words) for one in (pair, before.get(frozenset((pair["a"], pair["b"]))))),
                 *(means[pair["a"]], means[pair["b"]], pair["delta"]),
                 *(p["wsr"], p["wrs"], p["wrs_tie_corrected"], p["t"]),
                 *(pair["outcomes"]["p"], pair["both"]["p"][ranking], _disagreement(pair)),
@@ -477,20 +484,27 @@ def _outcomes_on(data: Data, stored: str, name: str, title: str, qrels: str) -> 
     return Table(name, title, about, columns, rows, per_run=("a", "b"))
 
 
-def verdict(pair: Data | None) -> str | None:
+def _verdict_words() -> dict[str, str]:
+    """How verdicts are said: looked up once for a table, which has thousands of them."""
+    return {
+        "strict": _("%(run)s, strictly"),
+        "do_no_harm": _("%(run)s, by doing no harm"),
+        "trade_off": _("trade-off"),
+        "better": _("%(run)s, not significantly"),
+        "identical": _("identical"),
+        "neither": _("neither"),
+    }
+
+
+def _verdict(pair: Data | None, words: Mapping[str, str]) -> str | None:
     """What a comparison of two runs comes to, in words; None where they are not compared."""
     if pair is None:
         return None
-    strict, harmless = pair["verdict"]["strict"], pair["verdict"]["do_no_harm"]
-    if strict:
-        return _("%(run)s, strictly") % {"run": pair[strict]}
-    if harmless:
-        return _("%(run)s, by doing no harm") % {"run": pair[harmless]}
-    if pair["verdict"]["trade_off"]:
-        return _("trade-off")
-    if pair["verdict"]["better"]:
-        return _("%(run)s, not significantly") % {"run": pair[pair["verdict"]["better"]]}
-    return _("identical") if pair["identical"] else _("neither")
+    found = pair["verdict"]
+    for name in ("strict", "do_no_harm", "trade_off", "better"):
+        if found[name]:
+            return words[name] if name == "trade_off" else words[name] % {"run": pair[found[name]]}
+    return words["identical" if pair["identical"] else "neither"]
 
 
 def _win_totals(data: Data) -> Table:
@@ -784,7 +798,7 @@ def _stability(data: Data) -> Table:
         Column("size", _("Size of the set"), "count"),
         Column("set", _("Confidence set"), "text"),
         Column("exact", _("Fragility is exact"), "yes", folded=True),
-        Column("chances", _("P(best)"), "text", folded=True),
+        Column("chances", _("P(best)"), "text", filed=True),
     ]
     least = sorted(data["stability"], key=lambda entry: (entry["share"], entry["qid"]))
     rows = [
@@ -792,7 +806,7 @@ def _stability(data: Data) -> Table:
             entry["qid"], ", ".join(entry["best"]), entry["share"], entry["fragility"], entry["survives"],
             len(entry["set"]),
             ", ".join(entry["set"]), entry["exact"],
-            ", ".join(f"{one['passage']} {one['p']:.3f}" for one in entry["passages"]),
+            ", ".join(f"{one['passage']} {one['p']:.3f}" for one in entry.get("passages", ())),
         ]
         for entry in least
     ]  # fmt: skip
@@ -801,8 +815,8 @@ def _stability(data: Data) -> Table:
         "several answers, the lowest share. Fragility is the fewest judgments whose reversal changes the best known "
         "answers; it is empty where no reversal does. They survive reversals in this share of the draws in which "
         "5% of the judgments are reversed. P(best) is the share of resamples in which a passage is the best "
-        "known answer, and the confidence set has the fewest passages whose P(best) adds up to 90%. The least certain "
-        "come first: if you judge any again, start with these."
+        "known answer (in the files, of every passage), and the confidence set has the fewest passages whose P(best) "
+        "adds up to 90%. The least certain come first: if you judge any again, start with these."
     ) + _by_rate(data)
     return Table("stability", _("How certain the best known answers are"), about, columns, rows)
 

@@ -133,7 +133,7 @@ def _section(request: Request, campaign: Campaign, data: dict[str, Any], name: s
     longest, short = (GROWING_LONGEST, GROWING_SHORT) if name in GROWING else (apart.LONGEST, apart.SHORT)
     is_cut = total > longest
     unfolded = table.is_folded and "intervals" in request.GET
-    shown = table if unfolded else table.without_folded()
+    shown = table.for_pages(unfolded=unfolded)
 
     def address(order: str) -> str:
         return "" if is_cut else _address(request, name, table=name, sort=order)
@@ -223,7 +223,7 @@ def settings(request: Request, pk: int) -> HttpResponse:
 def table(request: Request, pk: int, name: str) -> HttpResponse:
     """One table as a whole: sorted, narrowed by words, page by page."""
     campaign = campaign_of(request, pk)
-    whole = _table_of(result_selectors.table_data(campaign, name), name)
+    whole = _table_of(result_selectors.table_data(campaign, name), name).for_pages()
     words, order = request.GET.get("words", "").strip(), request.GET.get("sort", "")
     chosen = (whole.only(words) if words else whole).sorted_by(order)
     listing = Listing(request, chosen.rows)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from django.conf import settings as site_settings
 from django.db import connection
+from django.db.models import F
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -21,8 +22,8 @@ from core.models import Lab, User
 from judgments import services as judgment_services
 from pools.models import Campaign
 from pools.services import READING
+from results import apart, asking, planning, refreshing, tables, views
 from results import jobs as result_jobs
-from results import planning, refreshing, tables, views
 from results import selectors as result_selectors
 from results.computing import sum_up
 from results.models import Result
@@ -276,6 +277,31 @@ def test_long_lists_are_stored_apart_and_read_only_where_they_are_shown(research
     assert whole is not None
     report = zipfile.ZipFile(io.BytesIO(researcher.get(address("report", demo)).getvalue()))
     assert json.loads(report.read(next(name for name in report.namelist() if name.endswith("results.json")))) == whole
+
+
+def test_what_few_read_of_many_answers_is_stored_apart_again(
+    researcher: Client, demo: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = result_selectors.whole_data(demo)
+    circle = demo.pools.get(query__qid="218836")
+    said = text_of(researcher, address("query", demo, circle.pk))
+    offer = asking.offer_for(demo, judgments=3)
+    Campaign.objects.filter(pk=demo.pk).update(revision=F("revision") + 1)
+    monkeypatch.setattr(apart, "LONGEST", 5)
+    refreshing.result_refresh(campaign=Campaign.objects.get(pk=demo.pk))
+    stored = {one.name: one.rows for one in Result.objects.get(campaign=demo).lists.all()}
+    assert len(stored["stability"]) == len(stored["stability-details"]) == 27
+    assert not {"passages", "further"} & stored["stability"][0].keys()
+    assert stored["stability-details"][0].keys() == {"qid", "passages", "further"}
+    assert result_selectors.whole_data(demo) == before
+    assert text_of(researcher, address("query", demo, circle.pk)).count("P(best)") == said.count("P(best)") == 4
+    assert asking.offer_for(demo, judgments=3) == offer
+    with CaptureQueriesContext(connection) as asked:
+        page = text_of(researcher, address("table", demo, "stability"))
+    assert "Confidence set" in page and not any("-details" in query["sql"] for query in asked)
+    content = researcher.get(address("file", demo, "stability", "csv")).getvalue().decode()
+    (row,) = [row for row in csv.DictReader(io.StringIO(content)) if row["query"] == "218836"]
+    assert len(row["chances"].split(", ")) == 4
 
 
 def test_a_table_with_a_row_for_each_run_is_shown_whole_and_sorts_where_it_stands(
