@@ -31,6 +31,7 @@ from leaderboards.forms import (
     policy_initial,
 )
 from leaderboards.models import Board, MetadataRequest, Part, Season, Submission, Team
+from leaderboards.public.numbers import gap_alarms
 from leaderboards.views import invitation_send, invitations_listed, start, submission_page
 from pools.views import is_too_large, refuse_too_large
 
@@ -72,6 +73,7 @@ def organize(request: Request, board_slug: str) -> HttpResponseBase:
         **invitations_listed(request, teams.open_invitations(at).filter(board=board, team=None)),
         "invite": AddressForm(),
         "may_change": selectors.organizes(request.user, board),
+        "gaps": gap_alarms(board, at),
         "now": at,
     }
     return render_lists(request, "leaderboards/organize.html", context)

@@ -1,21 +1,27 @@
 """Whether one entry is really better than another: on the dev queries, whose qrels everybody has.
 
-On the eval queries nothing but the printed scores is compared: more would tell of the hidden qrels.
+On the eval queries, more than the printed scores would tell of the hidden qrels: entries are compared on them only
+where the policy shows every score, or once the qrels are public.
 """
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import NamedTuple
 
 import numpy as np
+from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
 from evaluation.boards.bands import paired_p
 from leaderboards import artifacts
-from leaderboards.models import Part, Score
+from leaderboards.events import opening_add
+from leaderboards.models import Opening, Part, Score, Season
+from leaderboards.order_checks import is_open, scores_to_check
 from leaderboards.public.reading import Published, Shown, bests
 
 LEVEL = 0.05
+JOB = "leaderboards.public.comparing"
 
 
 class Outcome(NamedTuple):
@@ -39,7 +45,10 @@ def compare_dev(board: Published, one: Shown, other: Shown) -> Outcome | None:
     """The outcome on the dev queries; None where one of them has no run here, or they are of different seasons."""
     if one.season != other.season:
         return None
-    scores, others = _per_query(board, one), _per_query(board, other)
+    return _outcome(_per_query(board, one), _per_query(board, other))
+
+
+def _outcome(scores: NDArray[np.float64] | None, others: NDArray[np.float64] | None) -> Outcome | None:
     if scores is None or others is None or len(scores) != len(others) or not len(scores):
         return None
     differences = np.round(scores - others, 12)  # what is equal but for rounding is equal
@@ -50,6 +59,30 @@ def compare_dev(board: Published, one: Shown, other: Shown) -> Outcome | None:
         difference=float(differences.mean()),
         p=paired_p(scores, others),
     )
+
+
+def compare_eval(board: Published, one: Shown, other: Shown) -> Outcome | None:
+    """The outcome on the eval queries; None as on dev, and unless everybody may see it.
+
+    That is where every score is shown, now and when either came, or the season's eval qrels are public. That the scores
+    of each query were opened for it is written down, once for each entry.
+    """
+    if one.season != other.season or one.gains_nothing or other.gains_nothing:
+        return None
+    season = Season.objects.get(board=board.board, name=one.season)
+    allowed = scores_to_check(season, Part.EVAL, board.at) if is_open(season, board.at) else []
+    by_id = {score.submission.public_id: score for score in allowed}
+    if one.id not in by_id or other.id not in by_id:
+        return None
+    for score in (by_id[one.id], by_id[other.id]):
+        _write_down(score, board.at)
+    return _outcome(artifacts.per_query(by_id[one.id]), artifacts.per_query(by_id[other.id]))
+
+
+def _write_down(score: Score, at: datetime) -> None:
+    what, why = Opening.What.PER_QUERY, _("To compare it with other entries, as the policy allows everybody.")
+    if not Opening.objects.filter(submission=score.submission, what=what, job=JOB).exists():
+        opening_add(submission=score.submission, what=what, why=why, job=JOB, at=at)
 
 
 def best_before(board: Published, entry: Shown) -> Shown | None:

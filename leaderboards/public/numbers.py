@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
 from evaluation.boards.entries import Entry, Summary, rounded, summarize
 from evaluation.boards.gaps import Trend, gap_trend
-from leaderboards.models import Score, SeasonFile
+from leaderboards.models import Board, Score, SeasonFile
 from leaderboards.public.archive import public_files
-from leaderboards.public.reading import Published, Shown, bests
+from leaderboards.public.reading import Published, Shown, bests, published
 
 
 class Step(NamedTuple):
@@ -50,20 +51,43 @@ def added_run(board: Published, entry: Shown) -> Added | None:
 
 
 class Gaps(NamedTuple):
-    """How dev and eval go together, over the printed scores of entries that show both, and how their gap changes."""
+    """How dev and eval go together, over the printed scores of entries that show both, and how their gap changes.
+
+    `here` is over those scored here, None without any: the level of published eval scores is not compared with dev.
+    """
 
     summary: Summary
+    here: Summary | None
     trend: Trend | None
 
 
 def gap_numbers(entries: Sequence[Shown]) -> Gaps:
-    """The numbers beside the figures of dev and eval. No trend with less than three entries, or on one day."""
-    plain = [
-        Entry(key=entry.id, date=entry.day, dev=entry.dev, eval=entry.eval)
-        for entry in entries
-        if not entry.withdrawn_on
-    ]
-    return Gaps(summarize(plain), gap_trend(plain))
+    """The numbers beside the figures of dev and eval. No trend with less than three entries, or on one day.
+
+    The trend is over entries scored here, or over imported ones where the others have none: published eval scores may
+    be at another level, and a mixture of the two would change with time for that reason alone.
+    """
+    shown = [one for one in entries if not one.withdrawn_on]
+    here, imported = (_plain(one for one in shown if one.is_imported == imported) for imported in (False, True))
+    return Gaps(summarize(_plain(shown)), summarize(here) if here else None, gap_trend(here) or gap_trend(imported))
+
+
+def _plain(entries: Iterable[Shown]) -> list[Entry]:
+    return [Entry(key=entry.id, date=entry.day, dev=entry.dev, eval=entry.eval) for entry in entries]
+
+
+class Alarm(NamedTuple):
+    """A season in which the gap of dev and eval grows by more than chance explains."""
+
+    season: str
+    trend: Trend
+
+
+def gap_alarms(board: Board, at: datetime) -> list[Alarm]:
+    """The seasons of a board whose gap grows, newest first."""
+    shown = published(board, at)
+    trends = [(season.name, gap_numbers(shown.of_season(season.name)).trend) for season in shown.seasons]
+    return [Alarm(name, trend) for name, trend in trends if trend is not None and trend.alarm]
 
 
 class SetFacts(NamedTuple):

@@ -25,7 +25,7 @@ from evaluation.boards.packages import BoardTerms
 from leaderboards import order_checks
 from leaderboards.models import Board
 from leaderboards.public import archive, figures
-from leaderboards.public.comparing import best_before, compare_dev
+from leaderboards.public.comparing import best_before, compare_dev, compare_eval
 from leaderboards.public.data import COST_NAMES, ON, cost_lines, cost_text, entry_data
 from leaderboards.public.feeds import feed
 from leaderboards.public.numbers import added_run, collection_facts, gap_numbers, steps
@@ -98,6 +98,7 @@ def entry(request: HttpRequest, shown: Published, key: str) -> HttpResponseBase:
         "board": shown.board, "entry": found, "row": row, "note": row["note"], "season": found.season,
         "others": other_dev_scores(shown, found),
         "before": before, "outcome": None if before is None else compare_dev(shown, found, before),
+        "on_eval": None if before is None else compare_eval(shown, found, before),
         "costs": cost_lines(found), "added": added_run(shown, found), "groups": dev_groups(shown, found),
         "address": f"{settings.SITE_URL}{reverse('boards:entry', args=[shown.board.slug, found.id])}",
         "policy": shown.board.submissions.filter(public_id=found.id).values_list("policy__number", flat=True).first(),
@@ -184,7 +185,7 @@ class Side(NamedTuple):
 
 @of_board
 def compare(request: HttpRequest, shown: Published) -> HttpResponse:
-    """Two entries against each other: query by query on dev, by their printed scores on eval."""
+    """Two entries against each other: query by query on dev, and on eval where everybody may see it."""
     asked = [request.GET.get(name, "").strip()[:200] for name in ("a", "b")]
     found = [matching(shown, text) if text else shown.entries[at : at + 1] for at, text in enumerate(asked)]
     one, other = (entries[0] if len(entries) == 1 else None for entries in found)
@@ -198,6 +199,7 @@ def compare(request: HttpRequest, shown: Published) -> HttpResponse:
     context = {
         "board": shown.board, "are_two": len(shown.entries) > 1, "one": one, "other": other, "sides": sides,
         "outcome": compare_dev(shown, one, other) if one and other else None,
+        "on_eval": compare_eval(shown, one, other) if one and other else None,
         "groups": dev_groups(shown, one, other) if one and other and one.season == other.season else [],
     }  # fmt: skip
     return render(request, "leaderboards/public/compare.html", context)

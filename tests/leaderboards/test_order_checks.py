@@ -14,7 +14,8 @@ from django.utils import timezone
 
 from core.models import User
 from leaderboards import jobs, order_checks
-from leaderboards.models import Board, OrderCheck, PolicyVersion, Score, Season, Submission
+from leaderboards.boards import NUMBERS, policy_add
+from leaderboards.models import Board, Opening, OrderCheck, PolicyVersion, Score, Season, Submission
 from pools.models import Collection
 from tests.api.conftest import Program
 from tests.leaderboards.public_boards import NOW, entry, public_board
@@ -240,3 +241,62 @@ def test_programs_of_organizers_read_checks_and_ask_for_them(
     assert team is not None
     team.members.create(user=olga, joined_at=NOW)
     assert [one["part"] for one in program.get(address).json()] == ["dev"]
+
+
+def compared(board: Board, one: str, other: str) -> str:
+    """What anybody reads of two entries, by name."""
+    ids = [board.submissions.get(run_id__endswith=f"-{name}").public_id for name in (one, other)]
+    where = reverse("boards:compare", args=[board.slug])
+    return Client().get(where, {"a": ids[0], "b": ids[1]}).text
+
+
+def test_two_entries_are_compared_on_eval_where_every_score_is_shown_and_it_is_written_down_once(
+    board: Board, season: Season
+) -> None:
+    for _time in range(2):
+        text = compared(board, "good", "bad")
+        _before, _between, on_eval = text.partition("On the eval queries")
+        assert "<dt>First is better</dt><dd>40</dd>" in on_eval
+        assert "The difference on eval is significant at the 5% level." in on_eval
+    assert "The difference on eval is not significant" in compared(board, "good", "fair")
+    opened = {row.run_id.partition("-")[2]: row.openings.count() for row in board.submissions.all()}
+    assert opened == {"good": 1, "fair": 1, "bad": 1, "old": 0, "gone": 0}
+    assert "On the eval queries" not in compared(board, "good", "old")
+    assert "On the eval queries" not in compared(board, "good", "gone")
+
+
+def test_a_new_best_is_qualified_on_eval_where_every_score_is_shown(collection: Collection) -> None:
+    board = public_board(collection, rule="plain")
+    scored(board, "good", GOOD)
+    better = scored(board, "better", [1.0] * 40)
+    page = Client().get(reverse("boards:entry", args=[board.slug, better.public_id])).text
+    assert "On eval it is better on 10 queries, equal on 30 and worse on 0; the difference is significant" in page
+
+
+def test_under_a_ladder_nothing_but_printed_scores_is_told_of_eval(collection: Collection, olga: User) -> None:
+    board = public_board(collection, rule="plain")
+    scored(board, "good", GOOD)
+    scored(board, "bad", BAD)
+    policy = board.policies.get()
+
+    def rule(name: str) -> None:
+        kept = {field: getattr(policy, field) for field in NUMBERS if field != "release_rule"}
+        policy_add(
+            board=board,
+            text=policy.text,
+            numbers=kept | {"release_rule": name},
+            begins_at=NOW,
+            why="So.",
+            by=olga,
+            at=NOW,
+        )
+
+    rule("tested")
+    shown = compared(board, "good", "bad")
+    assert "On the dev queries" in shown
+    assert "On the eval queries" not in shown and "more would tell of the hidden qrels" in shown
+    assert not Opening.objects.exists()
+    scored(board, "late", [1.0] * 40)
+    rule("plain")
+    assert "On the eval queries" in compared(board, "good", "bad")
+    assert "On the eval queries" not in compared(board, "good", "late"), "what came under a Ladder stays under it"

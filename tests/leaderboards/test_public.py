@@ -28,7 +28,7 @@ from leaderboards.boards import key_make
 from leaderboards.models import Board, PolicyVersion, Season, SeasonFile, Submission
 from leaderboards.public import archive, figures
 from leaderboards.public.comparing import best_before, compare_dev
-from leaderboards.public.numbers import steps
+from leaderboards.public.numbers import gap_numbers, steps
 from leaderboards.public.reading import published
 from pools.models import Collection
 from tests.conftest import REPOSITORY
@@ -607,6 +607,39 @@ def test_the_page_over_time_raises_the_alarm_where_the_gap_grows(
     page = client.get(address("time", board)).text
     assert said in page and not_said not in page
     assert ('class="notice look"' in page) == bool(grows)
+
+
+def test_organizers_see_the_alarm_where_they_decide(collection: Collection, client: Client, rita: User) -> None:
+    board = public_board(collection, slug="gap", rule="plain")
+    client.force_login(rita)
+    organize = reverse("leaderboards:organize", args=[board.slug])
+    assert "rise faster than" not in client.get(organize).text
+    for number in range(12):
+        scores = {"dev": f"{300 + number % 3}/1000", "eval": f"{300 + 10 * number}/1000"}
+        entry(board, f"n{number}", on=OPENED.date() + timedelta(30 * number), **scores)
+    page = client.get(organize).text
+    assert "In the season First, eval scores rise faster than dev scores." in page
+    assert "season=First" in page
+
+
+def test_published_scores_of_another_level_make_no_alarm_and_no_mean(collection: Collection, client: Client) -> None:
+    """Eval scores that were lowered when they were published, and true ones since."""
+    board = public_board(collection, slug="gap", rule="plain")
+    for number in range(16):
+        wobble, is_old = number % 3, number < 8
+        dev, eval_ = f"{300 + wobble}/1000", f"{(200 if is_old else 300) - wobble}/1000"
+        more: dict[str, Any] = {"origin": "imported", "package_sha256": "", "policy": None} if is_old else {}
+        entry(board, f"n{number}", on=OPENED.date() + timedelta(30 * number), dev=dev, eval=eval_, **more)
+    numbers = gap_numbers(published(board, NOW).entries)
+    assert numbers.summary.both == 16 and numbers.here is not None and numbers.here.both == 8
+    assert numbers.trend is not None and (numbers.trend.entries, numbers.trend.alarm) == (8, "")
+    page = client.get(address("time", board)).text
+    assert "these are 8" in page and 'class="notice look"' not in page
+    assert "<dt>Mean of eval less dev, scored here</dt><dd>-0.0020</dd>" in page
+    board.submissions.exclude(origin="imported").update(state="withdrawn", withdrawn_at=NOW)
+    alone = gap_numbers(published(board, NOW).entries)
+    assert alone.here is None and alone.trend is not None and alone.trend.entries == 8
+    assert "Mean of eval less dev" not in client.get(address("time", board)).text
 
 
 def test_steps_trophies_the_line_and_the_best_before_go_by_arrival_alike(collection: Collection) -> None:
