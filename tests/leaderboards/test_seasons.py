@@ -1,5 +1,7 @@
 """Seasons that follow each other by themselves, and what becomes of their eval qrels."""
 
+import hashlib
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -132,3 +134,17 @@ def test_a_season_does_not_ask_eval_queries_that_are_dev_queries_of_it_or_of_ano
         with pytest.raises(BadInput, match=rf"4 queries that {part.removesuffix('_qrels')}-queries\.tsv does not have"):
             boards.season_add(files=files | {part: files[other]}, **how)  # type: ignore[arg-type]
     assert board.seasons.count() == 1
+
+
+def test_files_are_what_their_checksums_say_and_eval_qrels_are_none_of_them(
+    collection: Collection, client: Client
+) -> None:
+    board = taking_part.make(collection)
+    page = client.get(reverse("boards:files", args=[board.slug])).text
+    rows = re.findall(r'<a href="([^"]+)">([^<]+)</a>.*?<code>([0-9a-f]{64})</code>', page)
+    assert [name for _link, name, _sum in rows] == ["dev-qrels.txt", "dev-queries.tsv", "eval-queries.tsv"]
+    for link, _name, checksum in rows:
+        content = b"".join(client.get(link).streaming_content)  # type: ignore[attr-defined]
+        assert content and hashlib.sha256(content).hexdigest() == checksum
+    hidden = rows[0][0].replace("dev_qrels", "eval_qrels")
+    assert hidden != rows[0][0] and client.get(hidden).status_code == 404
