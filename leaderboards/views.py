@@ -27,10 +27,11 @@ from core.lists import Listing, render_lists
 from core.login import TooManyTries
 from core.models import User
 from core.people_views import invited_page
+from evaluation.files.metadata import flatten
 from leaderboards import events, jobs, metadata, selectors, submitting, teams
 from leaderboards.boards import board_terms
 from leaderboards.forms import AddressForm, DevForm, MetadataForm, OldMetadataForm, OldRunsForm, SubmitForm, TeamForm
-from leaderboards.models import Board, Submission, Team, TeamInvitation
+from leaderboards.models import Board, Part, Submission, Team, TeamInvitation
 from pools.views import is_too_large, refuse_too_large
 
 DEV_SHOWN = INVITATIONS_SHOWN = 20
@@ -393,6 +394,11 @@ def submission_page(
         "reference": _reference(request, found, is_organizer),
         "shown": selectors.printed(release.fraction) if release is not None and release.is_shown else "",
         "sentences": found.diagnostics.get("sentences", []),
+        "headers": [
+            (part, list(flatten(header)))
+            for part in Part.values
+            if (header := found.diagnostics.get("runs", {}).get(part, {}).get("metadata"))
+        ],
         "can_cancel": found.state in (States.RECEIVED, States.CHECKED),
         "can_withdraw": found.state in (States.WAITING, States.PUBLISHED),
         "form": form or MetadataForm(submission=found),

@@ -66,11 +66,11 @@ def run(relevant: Mapping[str, str], found: int, at_rank: int = 1) -> str:
     return "".join(lines)
 
 
-def package(board: Board, run_id: str, *, found: int = 2, key: str = "", **metadata: str) -> bytes:
-    """A sealed package; its run has as many answers in eval as in dev."""
+def package(board: Board, run_id: str, *, found: int = 2, key: str = "", header: str = "", **metadata: str) -> bytes:
+    """A sealed package; its run has as many answers in eval as in dev. `header` stands before its dev run."""
     files = {
         "metadata.json": json.dumps(METADATA | metadata).encode(),
-        "dev.txt.bz2": bz2.compress(run(DEV, found).encode()),
+        "dev.txt.bz2": bz2.compress(f"{header}{run(DEV, found)}".encode()),
         "eval.txt.bz2": bz2.compress(run(EVAL, found).encode()),
     }
     to = key or board.keys.get(retired_at=None).public_pem

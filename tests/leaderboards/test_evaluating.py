@@ -11,6 +11,8 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import transaction
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from core.errors import NotNow, Refused
@@ -61,6 +63,22 @@ def test_an_evaluation_scores_both_runs_and_keeps_their_tops_sealed(board: Board
     assert submission.description == taking_part.METADATA["model_description"]
     [opening] = submission.openings.all()
     assert (opening.what, opening.job, opening.by) == ("package", evaluating.JOB, None)
+
+
+def test_an_ir_metadata_header_is_kept_for_team_and_organizers_alone(
+    board: Board, team: Team, paul: User, olga: User, client: Client
+) -> None:
+    header = "# ir_metadata.start\n# platform:\n#   hardware:\n#     gpu: A100 <b>\n# ir_metadata.end\n"
+    submission = taking_part.published(board, team, paul, olga, found=3, header=header)
+    assert dict(submission.scores.values_list("part", "fraction")) == {"dev": "3/4", "eval": "3/4"}
+    page = reverse("leaderboards:submission", args=[submission.public_id])
+    for user in (paul, olga):
+        client.force_login(user)
+        text = client.get(page).text
+        assert "Metadata in the dev run" in text and "A100 &lt;b&gt;" in text and "the eval run" not in text
+    client.logout()
+    entry = client.get(reverse("boards:entry", args=[board.slug, submission.public_id]))
+    assert entry.status_code == 200 and "A100" not in entry.text
 
 
 def test_it_is_evaluated_once_however_many_try(board: Board, team: Team, paul: User) -> None:
