@@ -13,7 +13,7 @@ from evaluation.statistics.asking import JUDGMENTS, WANTED
 from judgments.models import Decision, StoredFile
 from platforms.models import PUBLISHED_TO, Payment, Publication
 from pools.forms import LABELS
-from pools.models import Campaign, Collection, Job, QrelsVersion, Run
+from pools.models import Campaign, Collection, Job, QrelsVersion, Round, Run
 from pools.services import READING
 from results.asking import USUAL
 from tasks.models import Assignment, TestPair
@@ -544,6 +544,25 @@ class FurtherShape(serializers.Serializer[Any]):
     asked = serializers.IntegerField(help_text="Queries that wait for judgments that were asked for before.")
     seen = serializers.IntegerField(help_text="Send it back to take the offer.")
     obstacle = serializers.CharField(help_text="Why nothing can be asked now; empty if it can.")
+
+
+@example(
+    {
+        "number": 2, "pools": 980, "passages": 14200, "pairs": 48100, "unsettled": 3, "hits": 4810,
+        "planned_at": "2026-11-02T09:00:00Z", "asked_at": "2026-11-02T09:00:00Z", "asked_by": None, "obstacle": "",
+    }
+)  # fmt: skip
+class RoundShape(serializers.ModelSerializer[Round]):
+    """A round of a campaign in rounds. It waits for a person while `asked_at` is null: `obstacle` says why."""
+
+    asked_by = serializers.CharField(source="asked_by.username", default=None, allow_null=True, read_only=True)
+
+    class Meta:
+        model = Round
+        fields = [
+            *("number", "pools", "passages", "pairs", "unsettled", "hits", "planned_at", "asked_at", "asked_by"),
+            "obstacle",
+        ]
 
 
 @example({"obstacles": ["Confirm at least 3 test pairs."]})

@@ -247,6 +247,8 @@ routes = [
     path(f"{CAMPAIGN}/results/further/", outcomes.Further.as_view(), name="further"),
     path(f"{CAMPAIGN}/results/compute/", outcomes.Compute.as_view(), name="compute"),
     path(f"{CAMPAIGN}/results/tables/<slug:name>/", outcomes.Table.as_view(), name="table"),
+    path(f"{CAMPAIGN}/rounds/", outcomes.Rounds.as_view(), name="rounds"),
+    path(f"{CAMPAIGN}/rounds/<int:number>/ask/", outcomes.RoundAsk.as_view(), name="round_ask"),
     path(f"{CAMPAIGN}/versions/", outcomes.NewVersion.as_view(), name="version_new"),
     re_path(r"^(?P<rest>[\s\S]*)\Z", Nowhere.as_view(), name="nowhere"),
 ]

@@ -139,12 +139,14 @@ def _last_jobs(campaign: "Campaign") -> int:
     from django.utils import timezone
 
     from judgments import erasing, refreshing, releasing
+    from tasks import services as task_services
 
     now = timezone.now()
     exported = _took("exports again", lambda: refreshing.export_refresh(campaign=campaign))
     bundled = _took("the release bundle", lambda: releasing.bundle_make(campaign=campaign, at=now))
     worker = erasing.campaign_workers(campaign).earliest("pk")
     planned = _took("the plan of an erasure", lambda: erasing.erasure_plan(worker, at=now))
+    task_services.campaign_move(campaign=campaign, to="closed")  # until then, its workers are needed
     seconds = _took("the erasure of its workers", lambda: erasing.campaign_erase(campaign=campaign, at=now))
     print(f"{seconds / WORKERS * 1000:.0f} ms of CPU for the erasure of a worker")
     return _judge_jobs([bundled, planned], exported)

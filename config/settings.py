@@ -250,6 +250,7 @@ CELERY_TASK_ROUTES = {
     "pools.jobs.*": {"queue": "compute"},
     "judgments.jobs.check": {"queue": "money"},  # what is paid waits for it
     "judgments.jobs.decide": {"queue": "default"},
+    "judgments.jobs.advance_rounds": {"queue": "default"},
     "judgments.jobs.watch": {"queue": "default"},
     "judgments.jobs.keep_periods": {"queue": "default"},
     "judgments.jobs.erase_campaign": {"queue": "default"},
@@ -292,6 +293,7 @@ CELERY_BEAT_SCHEDULE = {
     "check the test pairs of confirmed work": {"task": "judgments.jobs.check", "schedule": 60.0},
     "count what workers did": {"task": "judgments.jobs.summarize", "schedule": 20.0},
     "look for problems and mail them": {"task": "judgments.jobs.watch", "schedule": 300.0},
+    "plan and ask rounds": {"task": "judgments.jobs.advance_rounds", "schedule": 30.0},
     "carry out decisions on many": {"task": "judgments.jobs.decide", "schedule": 30.0},
     "make export files": {"task": "judgments.jobs.make_exports", "schedule": 60.0},
     "compute results": {"task": "results.jobs.compute_results", "schedule": 60.0},

@@ -206,6 +206,7 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "judgments:ethics_file": R.SEE,
     "judgments:pilot": R.SEE,
     "judgments:rest_launch": R.SPEND,
+    "judgments:round_ask": R.SPEND,
     "judgments:rest_repay": R.DESIGN,
     "tasks:tests": (R.SEE, R.DESIGN),
     "tasks:tests_suggest": R.DESIGN,

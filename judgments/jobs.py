@@ -18,6 +18,7 @@ from judgments import (
     erasing,
     refreshing,
     releasing,
+    rounds,
     stored_files,
     summarizing,
 )
@@ -101,6 +102,24 @@ def watch() -> str:
             return "no mail is set up"
         sent = sum(alarm_mails.episode_mail(episode=episode, at=at) for episode in alarm_mails.episodes_to_mail())
     return f"mails sent: {sent}"
+
+
+@shared_task
+def advance_rounds() -> str:
+    """Plan and ask the next rounds of campaigns in rounds. Safe to run many at once, and to be killed."""
+    kind, at, advanced = campaign_alarms.Kind.ROUND, timezone.now(), 0
+    resting = campaign_alarms.resting(kind=kind, at=at)
+    for campaign in rounds.campaigns_in_rounds().exclude(pk__in=resting):
+        with campaign_alarms.isolating(campaign_id=campaign.pk, kind=kind, words=_not_advanced):
+            advanced += rounds.rounds_advance(campaign=campaign, at=at)
+    return f"rounds planned: {advanced}"
+
+
+def _not_advanced(error: Exception) -> str:
+    return _(
+        "The next round could not be planned (%(error)s). Nothing is lost. It is tried again automatically; if it "
+        "persists, show this to the person who runs this site."
+    ) % {"error": campaign_alarms.in_words(error)}
 
 
 def _not_watched(error: Exception) -> str:

@@ -1,7 +1,7 @@
 """Reading judgments: what counts, who beat whom, and what each worker did."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
@@ -33,6 +33,7 @@ from evaluation.judging.adjudication import adjudicate
 from evaluation.judging.challengers import Challenge, settle_challenges
 from evaluation.judging.equal_texts import Merged, judge_merged
 from evaluation.judging.pooling import canonical
+from evaluation.judging.rounds import Status, replay
 from evaluation.judging.tournament import Derived, Method, derive
 from judgments.models import (
     Acceptance,
@@ -51,9 +52,10 @@ from judgments.models import (
 )
 from judgments.weighing import weighed_pairs
 from platforms.models import Payment, Publication, Submission, listed_reward
-from pools.models import Campaign, Candidate, Collection, ImportedPreference, Pair, Pool, Query
+from pools.models import Campaign, Candidate, Collection, ImportedPreference, Pair, Pool, Query, RoundPool
 from pools.reuse import known_preferences
 from pools.selectors import base_answers, twins_of
+from pools.services import round_settings
 from tasks.models import Assignment, Item, Platform, TestPair, Worker
 
 # What the export files hold. A new one makes all of them again.
@@ -362,6 +364,8 @@ def derived(campaign: Campaign, pool: Pool | None = None, preferences: Iterable[
     """
     if campaign.design == Campaign.Design.CHALLENGERS:
         return derived_from(challenges_of(campaign, pool, preferences), waiting_queries(campaign, pool))
+    if campaign.design == Campaign.Design.ROUNDS:
+        return derived_in_rounds(rounds_of(campaign, pool, preferences), waiting_queries(campaign, pool))
     pools = pools_of(campaign, pool)
     waiting = waiting_queries(campaign, pool)
     settled = {query: pids for query, pids in pools.items() if query not in waiting}
@@ -373,6 +377,40 @@ def derived(campaign: Campaign, pool: Pool | None = None, preferences: Iterable[
         allow_incomplete=campaign.is_imported,  # nobody will judge the pairs that are missing
     )
     return replace(outcome, incomplete=tuple(sorted(waiting.union(outcome.incomplete))))
+
+
+def rounds_of(
+    campaign: Campaign, pool: Pool | None = None, preferences: Iterable[Preference] | None = None
+) -> dict[str, Status]:
+    """How far the rounds of each query of a campaign in rounds have come (or of one pool's), by query id.
+
+    Who plays in a round that was planned stays as it was then. `preferences` are those of `counted_preferences`.
+    """
+    settings, pools = round_settings(campaign), pools_of(campaign, pool)
+    counted = counted_preferences(campaign, pool) if preferences is None else preferences
+    judged: dict[str, list[Preference]] = {query: [] for query in pools}
+    for row in counted:
+        judged[row.query].append(row)
+    planned = RoundPool.objects.filter(round__campaign=campaign).order_by("round__number")
+    if pool is not None:
+        planned = planned.filter(pool=pool)
+    begun = dict(planned.values_list("pool__query__qid", "begun"))  # the newest of each
+    return {
+        query: replay(query, pids, judged[query], settings, begun.get(query, [pids])) for query, pids in pools.items()
+    }
+
+
+def derived_in_rounds(rounds: Mapping[str, Status], waiting: Iterable[str]) -> Derived:
+    """The best known answers of the queries whose rounds are over, and whose pairs have all their judgments."""
+    waiting = set(waiting)
+    done = {query: status.winners for query, status in rounds.items() if status.is_done and query not in waiting}
+    sizes = Counter(map(len, done.values()))
+    return Derived(
+        qrels=tuple(sorted((query, pid) for query, winners in done.items() for pid in winners)),
+        single=sizes.pop(1, 0),
+        deadlocks=dict(sorted(sizes.items())),
+        incomplete=tuple(sorted(rounds.keys() - done.keys())),
+    )
 
 
 def challenges_of(

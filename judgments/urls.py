@@ -13,6 +13,7 @@ from judgments import (
     protection_views,
     report_views,
     review_views,
+    round_views,
     views,
     worker_views,
 )
@@ -39,6 +40,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/progress/", views.progress, name="progress"),
     path("campaigns/<int:pk>/ethics/", ethics_views.ethics, name="ethics"),
     path("campaigns/<int:pk>/ethics/summary.pdf", ethics_views.ethics_file, name="ethics_file"),
+    path("campaigns/<int:pk>/rounds/<int:number>/ask/", round_views.round_ask, name="round_ask"),
     path("campaigns/<int:pk>/pilot/", pilot_views.pilot, name="pilot"),
     path("campaigns/<int:pk>/pilot/launch/", pilot_views.rest_launch, name="rest_launch"),
     path("campaigns/<int:pk>/pilot/pay/", pilot_views.rest_repay, name="rest_repay"),

@@ -23,7 +23,7 @@ from core.http import Request, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.money import dollars
 from core.progress import progress_of
-from judgments import deciding, detail, exports, reusing, watching
+from judgments import deciding, detail, exports, reusing, rounds, watching
 from judgments import jobs as judgment_jobs
 from judgments import lists as judgment_lists
 from judgments import selectors as judgment_selectors
@@ -31,7 +31,7 @@ from judgments import services as judgment_services
 from judgments.downloads import file_response
 from judgments.models import Decision, StoredFile
 from judgments.review_views import assignments_listed, workers_listed
-from platforms.bills import campaign_bill, rounds_bills
+from platforms.bills import campaign_bill, pairs_to_ask, rounds_bills
 from platforms.consequences import offers_of, work_hours
 from platforms.models import Alarm, Publication
 from platforms.publishing import publication_likely
@@ -79,14 +79,14 @@ def campaign(request: Request, pk: int) -> HttpResponse:
         "histogram": size_histogram(sizes),
         "twin_count": Twin.objects.filter(candidate__pool__campaign=campaign).count(),
         "alike": Listing(request, pool_selectors.alike_pairs(campaign), key="alike"),
-        "bill": campaign_bill(likely, pairs=campaign.pair_count - reused),
+        "bill": campaign_bill(likely),
         "settings": _settings(campaign),
         "address": links.campaign_address(campaign),
         "tests": task_selectors.test_counts(campaign),
         "alarms": campaign_alarms.alarms_raised(campaign),
         "publication": likely if likely.state != Publication.State.DRAFT else None,
     }
-    context |= {"reused": reused, "asked": campaign.pair_count - reused} | _reuse_context(campaign, draft=draft)
+    context |= {"reused": reused, "asked": pairs_to_ask(campaign)} | _reuse_context(campaign, draft=draft)
     if draft:
         missing, pace = pool_selectors.missing_texts(campaign), task_selectors.expected_pace(campaign)
         steps = draft_steps(campaign, missing, pace)
@@ -97,9 +97,9 @@ def campaign(request: Request, pk: int) -> HttpResponse:
             "offers": offers_of(campaign, context["asked"]),
             "hours": work_hours(context["bill"], pace),
         }
-        if in_rounds := rounds_bills(likely):
-            context |= {"in_rounds": in_rounds, "all_pairs": campaign_bill(likely, pairs=campaign.pair_count)}
+        context["in_rounds"] = rounds_bills(likely)
     else:
+        context["rounds"] = rounds.rounds_shown(campaign)
         context |= _exports_context(campaign) | _progress_context(campaign, campaign.state)
     return render(request, "judgments/campaign.html", context)
 
@@ -185,7 +185,7 @@ def _in_words(campaign: Campaign, name: str) -> object:
         return _("yes") if value else _("no")
     if isinstance(value, QrelsVersion):
         return _("version %(number)d") % {"number": value.number}
-    if name == "reward":
+    if name == "reward" or (name == "rounds_budget" and value is not None):
         return dollars(value)
     if name == "fee_rate" and value is None:
         return _("what the platform charges")

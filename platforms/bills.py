@@ -9,11 +9,12 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from core.money import CENT
-from evaluation.judging.rounds import DESIGNS, estimate_pairs
+from evaluation.judging.rounds import DESIGNS, count_full_pairs
 from platforms.models import Publication
 from platforms.registry import adapter_of
 from pools.models import Campaign
 from pools.reuse import reused_pairs
+from pools.services import expected_of, expected_pairs, round_settings
 from tasks.models import Hit
 
 ZERO = Decimal("0.00")
@@ -70,13 +71,21 @@ class Bill(NamedTuple):
 def campaign_bill(publication: Publication, *, pairs: int | None = None, overlap: int | None = None) -> Bill:
     """The bill for all of a campaign on these terms, stored or not, from nothing judged to everything judged.
 
-    Pairs whose judgments are reused cost nothing. `pairs` is for another number of them; `overlap` asks what another
-    number of judgments a pair would cost.
+    Pairs whose judgments are reused cost nothing; in rounds, the expected pairs of all rounds count. `pairs` is for
+    another number of them; `overlap` asks what another number of judgments a pair would cost.
     """
     campaign = publication.campaign
-    asked = campaign.pair_count - reused_pairs(campaign) if pairs is None else pairs
+    asked = pairs_to_ask(campaign) if pairs is None else pairs
     hits = -(-asked // campaign.pairs_per_hit)
     return hits_bill(publication, [(overlap or campaign.overlap, hits)])
+
+
+def pairs_to_ask(campaign: Campaign) -> int:
+    """How many pairs a campaign asks about: those of its design that nobody judged before; in rounds, as many as all of
+    them are expected to ask.
+    """
+    expected = expected_pairs(campaign).pairs if campaign.design == Campaign.Design.ROUNDS else 0
+    return max(campaign.pair_count, expected) - reused_pairs(campaign)
 
 
 def further_bill(publication: Publication, pairs: Mapping[int, int]) -> Bill:
@@ -86,7 +95,7 @@ def further_bill(publication: Publication, pairs: Mapping[int, int]) -> Bill:
 
 
 class RoundsBill(NamedTuple):
-    """What judging a campaign's pools in rounds is expected to ask: `pairs`, in `rounds` rounds with the final."""
+    """What judging a campaign's pools by a design is expected to ask: `pairs`, in `rounds` rounds with the final."""
 
     design: str
     pairs: int
@@ -95,22 +104,26 @@ class RoundsBill(NamedTuple):
 
 
 def rounds_bills(publication: Publication) -> list[RoundsBill]:
-    """What the campaign would cost in rounds, by design, where one of its pools is too large for a full tournament.
+    """What the campaign would cost by a full tournament and in rounds, by design, where one of its pools is too large
+    for a full tournament; of a campaign in rounds, by its own settings.
 
-    Nothing is reused, so these compare with the bill for all pairs. Empty where the campaign does not ask all pairs.
+    Nothing is reused, so these compare with each other. Empty for other designs.
     """
     campaign = publication.campaign
     sizes = {int(size): count for size, count in campaign.pool_histogram.items()}
-    if campaign.design != Campaign.Design.ALL_PAIRS:
+    if campaign.design == Campaign.Design.ROUNDS:
+        designs = {_("rounds, as set"): round_settings(campaign)}
+    elif campaign.design == Campaign.Design.ALL_PAIRS:
+        designs = {name: own for name, own in DESIGNS.items() if not all(map(own.is_full, sizes))}
+    else:
         return []
-    bills = []
-    for name, settings in DESIGNS.items():
-        if all(map(settings.is_full, sizes)):
-            continue
-        expected = {size: estimate_pairs(size, settings) for size in sizes}
-        pairs = round(sum(count * expected[size][0] for size, count in sizes.items()))
-        rounds = max(number for _pairs, number in expected.values())
-        bills.append(RoundsBill(name, pairs, rounds, campaign_bill(publication, pairs=pairs)))
+    if not designs:
+        return []
+    full = sum(count * count_full_pairs(size) for size, count in sizes.items())
+    bills = [RoundsBill(_("all pairs"), full, 1, campaign_bill(publication, pairs=full))]
+    for name, settings in designs.items():
+        expected = expected_of(settings, sizes)
+        bills.append(RoundsBill(name, *expected, campaign_bill(publication, pairs=expected.pairs)))
     return bills
 
 

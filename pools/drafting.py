@@ -1,5 +1,6 @@
 """Changing a draft, and counting what settings lead to before anything is stored."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from pools.models import Campaign, Qrel, Run
 # The settings that pools and pairs follow from.
 POOLED = (
     *("order", "depth", "min_grade", "qrel_policy", "design", "champion_qrel", "base_version_id"),
-    *("selection", "query_list", "sample_size"),
+    *("selection", "query_list", "sample_size", "partners", "finalists"),
 )
 LOOKED_AT = 20_000  # tops of runs from which pools are counted exactly; of more, a part is counted
 SHOWN = 1_000  # pairs that are named, for whoever estimates how long they take
@@ -65,7 +66,8 @@ def campaign_change(
 
 def _pooled(campaign: Campaign, runs: Iterable[Run]) -> list[object]:
     """What a campaign's pools follow from."""
-    seed = campaign.seed if campaign.selection == Campaign.Selection.SAMPLE else 0
+    is_drawn = campaign.selection == Campaign.Selection.SAMPLE or campaign.design == Campaign.Design.ROUNDS
+    seed = campaign.seed if is_drawn else 0
     return [sorted(run.pk for run in runs), seed, *(getattr(campaign, name) for name in POOLED)]
 
 
@@ -97,8 +99,8 @@ def pools_preview(campaign: Campaign, runs: Sequence[Run]) -> Preview:
         plan = pool_services.pools_plan(campaign, runs, silent())
         pairs = [pair for asked in plan.pairs.values() for pair in asked]
         contested = sum(len(pool) > 1 for pool in plan.pools.values())
-        reused = reuse.reused_among(campaign, pairs)
-        return Preview(len(plan.pools), contested, len(pairs), reused, True, pairs[:SHOWN])
+        reused, expected = reuse.reused_among(campaign, pairs), _expected(campaign, plan, len(pairs))
+        return Preview(len(plan.pools), contested, expected, reused, True, pairs[:SHOWN])
     part, whole = queries[::step], copy(campaign)
     whole.selection = Campaign.Selection.ALL
     plan = pool_services.pools_plan(whole, runs, silent(), among=set(part))
@@ -107,8 +109,16 @@ def pools_preview(campaign: Campaign, runs: Sequence[Run]) -> Preview:
     if campaign.selection == Campaign.Selection.SAMPLE:
         share, pools = (campaign.sample_size or 0) / (plan.contested or 1), float(plan.contested)
     return Preview(
-        round(pools * share), round(plan.contested * share), round(len(pairs) * share), 0, False, pairs[:SHOWN]
-    )
+        round(pools * share), round(plan.contested * share), round(_expected(campaign, plan, len(pairs)) * share), 0,
+        False, pairs[:SHOWN],
+    )  # fmt: skip
+
+
+def _expected(campaign: Campaign, plan: pool_services.Plan, pairs: int) -> int:
+    """How many pairs a plan comes to: more than its first ones in a campaign in rounds."""
+    if campaign.design != Campaign.Design.ROUNDS:
+        return pairs
+    return pool_services.expected_pairs(campaign, Counter(map(len, plan.pools.values()))).pairs
 
 
 def _queries(campaign: Campaign) -> list[str]:

@@ -46,6 +46,10 @@ LABELS: dict[str, "_StrPromise"] = {
     "design": gettext_lazy("Pairing design"),
     "champion_qrel": gettext_lazy("Qrel that a champion check compares"),
     "base_version": gettext_lazy("Version to challenge"),
+    "partners": gettext_lazy("Partners in a round"),
+    "finalists": gettext_lazy("Finalists"),
+    "rounds_wait": gettext_lazy("Look before each round"),
+    "rounds_budget": gettext_lazy("Budget of the rounds"),
     "selection": gettext_lazy("Queries"),
     "query_list": gettext_lazy("List of queries"),
     "sample_size": gettext_lazy("Sample size"),
@@ -122,7 +126,18 @@ HELP: dict[str, "_StrPromise"] = {
     "qrel_policy": gettext_lazy("Which relevant passages are added to those of the runs."),
     "design": gettext_lazy(
         "All pairs: every two passages of a pool. Champion check: one run against the qrels, one pair per query. "
-        "Challengers: only passages that runs newly rank first, against the best known answers of a version."
+        "Challengers: only passages that runs newly rank first, against the best known answers of a version. Rounds: "
+        "for large pools, a few pairs of each passage round after round, then all pairs of those that are left."
+    ),
+    "partners": gettext_lazy(
+        "With how many others each passage is compared in a round; those that win more than half stay. 7 is usual, 5 "
+        "is cheaper. For “rounds” only, as are the next three."
+    ),
+    "finalists": gettext_lazy("When at most so many are left, all their pairs are compared. 9 is usual."),
+    "rounds_wait": gettext_lazy("Each round after the first waits until somebody asks it on the campaign's page."),
+    "rounds_budget": gettext_lazy(
+        "In dollars, for all rounds together. A round that would cost more waits for a person. Leave empty for no "
+        "limit."
     ),
     "champion_qrel": gettext_lazy(
         "For queries with several qrels. The paper takes the first. If the run has none of them in its first 100, the "
@@ -534,7 +549,10 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         ),
         (
             gettext_lazy("Pool settings"),
-            ["order", "depth", "qrel_policy", "champion_qrel", "min_grade", "seed", "method", "weighing"],
+            [
+                *("order", "depth", "qrel_policy", "champion_qrel", "min_grade", "seed", "method", "weighing"),
+                *("partners", "finalists", "rounds_wait", "rounds_budget"),
+            ],
             True,
         ),
         (

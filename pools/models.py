@@ -282,6 +282,7 @@ class Campaign(models.Model):
         ALL_PAIRS = "all_pairs", _("all pairs")
         CHAMPION_CHECK = "champion_check", _("champion check")
         CHALLENGERS = "challengers", _("challengers")
+        ROUNDS = "rounds", _("rounds")
 
     class ChampionQrel(models.TextChoices):
         FIRST = "first", _("the first in the file")
@@ -346,6 +347,21 @@ class Campaign(models.Model):
     qrel_policy = models.CharField(max_length=10, choices=QrelPolicy, default=QrelPolicy.FIRST)
     design = models.CharField(max_length=20, choices=Design, default=Design.ALL_PAIRS)
     champion_qrel = models.CharField(max_length=10, choices=ChampionQrel, default=ChampionQrel.FIRST)
+    partners = models.PositiveSmallIntegerField(
+        default=7, db_default=7, validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text=_("Of rounds: with how many others a passage is compared in each."),
+    )  # fmt: skip
+    finalists = models.PositiveSmallIntegerField(
+        default=9, db_default=9, validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text=_("Of rounds: how many passages are compared pair by pair at the end, at most."),
+    )  # fmt: skip
+    rounds_wait = models.BooleanField(
+        default=False, db_default=False, help_text=_("Whether a person looks before each round after the first.")
+    )
+    rounds_budget = models.DecimalField(
+        max_digits=9, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)],
+        help_text=_("What all rounds may cost by their bills. Empty: no limit."),
+    )  # fmt: skip
     base_version = models.ForeignKey(
         "QrelsVersion",
         null=True,
@@ -518,6 +534,9 @@ class Campaign(models.Model):
     )
     archived_at = models.DateTimeField(
         null=True, blank=True, help_text=_("Since then it is listed only for those who ask for the archive.")
+    )
+    rounds_revision = models.PositiveBigIntegerField(
+        null=True, editable=False, help_text=_("The revision at which no further round was left to plan.")
     )
     finished_revision = models.PositiveBigIntegerField(
         null=True,
@@ -695,6 +714,50 @@ class Pair(models.Model):
 
     def __str__(self) -> str:
         return f"{self.a_id} or {self.b_id}"
+
+
+class Round(models.Model):
+    """A round of a campaign in rounds: what was planned when the one before was judged. The first asks itself.
+
+    It waits until it is asked: then its pairs are stored and packed into HITs.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="rounds")
+    number = models.PositiveIntegerField()
+    planned_at = models.DateTimeField()
+    pools = models.PositiveIntegerField(help_text=_("Those that play in it."))
+    passages = models.PositiveIntegerField(help_text=_("Those that are left in these pools."))
+    pairs = models.PositiveIntegerField(help_text=_("Those that nobody has judged."))
+    unsettled = models.PositiveIntegerField(
+        help_text=_("Pools whose round before kept everybody or nobody, so that all of it is in the final.")
+    )
+    obstacle = models.TextField(blank=True, help_text=_("Why it was not asked by itself."))
+    asked_at = models.DateTimeField(null=True, blank=True)
+    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    hits = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "number"], name="round_number_once"),
+            models.UniqueConstraint(fields=["campaign"], condition=models.Q(asked_at=None), name="round_one_waits"),
+        ]
+
+    def __str__(self) -> str:
+        return f"round {self.number} of {self.campaign_id}"
+
+
+class RoundPool(models.Model):
+    """A pool in a round: who played in each of its rounds until then, which stays as it was."""
+
+    round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="played")
+    pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="rounds")
+    begun = models.JSONField(help_text=_("A list for each of its rounds, with the ids of the passages."))
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["round", "pool"], name="round_pool_once")]
+
+    def __str__(self) -> str:
+        return f"{self.round_id}: {self.pool_id}"
 
 
 class QrelsVersion(models.Model):

@@ -57,6 +57,8 @@ from evaluation.judging.pooling import (
     pool_queries,
     pool_sizes,
 )
+from evaluation.judging.rounds import Settings as RoundSettings
+from evaluation.judging.rounds import estimate_pairs, replay
 from evaluation.statistics.ranks import ranks_of
 from pools import reuse
 from pools import selectors as pool_selectors
@@ -739,6 +741,8 @@ def campaign_check(campaign: Campaign, runs: Sequence[Run]) -> None:
         campaign.language = campaign.collection.language
     if campaign.design == Campaign.Design.CHALLENGERS:
         _set_base(campaign)
+    if campaign.design == Campaign.Design.ROUNDS and campaign.method != Campaign.Method.TOURNAMENT:
+        raise Refused(_("In this design, winners are found by tournament."))
     try:
         campaign.full_clean()
     except ValidationError as error:
@@ -983,7 +987,7 @@ def pools_plan(
     else:
         pools = pool_queries(tops, qrels, cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade)
         pools = merge_equal(pools, pool_selectors.text_keys(campaign.collection, pools.values())).pools
-        pairs = {query: tuple(all_pairs(query, pool)) for query, pool in pools.items()}
+        pairs = {query: _first_pairs(campaign, query, pool) for query, pool in pools.items()}
     if queries is None:
         chosen = _select_queries(campaign, pools)
     else:  # a challenger whose text came later may turn out to be nothing new
@@ -995,6 +999,55 @@ def pools_plan(
         contested,
         split={name: sum(split[query][name] for query in chosen if query in split) for name in "ab"} if split else {},
     )
+
+
+def _first_pairs(campaign: Campaign, query: str, pool: tuple[str, ...]) -> tuple[IdPair, ...]:
+    """What is asked about a pool from the start: all its pairs, or in rounds those of the first."""
+    if campaign.design != Campaign.Design.ROUNDS:
+        return tuple(all_pairs(query, pool))
+    requests = replay(query, pool, (), round_settings(campaign)).requests
+    return tuple(sorted(IdPair(query, *canonical(a, b)) for a, b in requests))
+
+
+def round_settings(campaign: Campaign) -> RoundSettings:
+    """The settings of a campaign's rounds."""
+    return RoundSettings(campaign.partners, campaign.finalists, campaign.seed % 2**63)
+
+
+class Expected(NamedTuple):
+    """What rounds are expected to ask, where judgments are right: so many pairs, in so many rounds with the final."""
+
+    pairs: int
+    rounds: int
+
+
+def expected_pairs(campaign: Campaign, sizes: Mapping[int, int] | None = None) -> Expected:
+    """Of a campaign in rounds, or of so many pools of each size by its settings."""
+    sizes = {int(size): count for size, count in campaign.pool_histogram.items()} if sizes is None else sizes
+    return expected_of(round_settings(campaign), sizes)
+
+
+def expected_of(settings: RoundSettings, sizes: Mapping[int, int]) -> Expected:
+    """The same of so many pools of each size."""
+    estimates = {size: estimate_pairs(size, settings) for size in sizes}
+    pairs = round(sum(count * estimates[size][0] for size, count in sizes.items()))
+    return Expected(pairs, max((rounds for _pairs, rounds in estimates.values()), default=0))
+
+
+@transaction.atomic
+def pairs_add(*, campaign: Campaign, pairs: Iterable[IdPair]) -> dict[IdPair, int]:
+    """Store more pairs of a campaign's pools, which have none of them. Their keys.
+
+    The caller holds the campaign's lock.
+    """
+    pairs = list(pairs)
+    pools = dict(Pool.objects.filter(campaign=campaign).values_list("query__qid", "id"))
+    passages = _keys(Passage, "pid", campaign.collection, {pid for _query, a, b in pairs for pid in (a, b)})
+    copy_rows(Pair, ["pool", "a", "b"], ((pools[query], passages[a], passages[b]) for query, a, b in pairs))
+    Campaign.objects.filter(pk=campaign.pk).update(pair_count=F("pair_count") + len(pairs))
+    rows = Pair.objects.filter(pool__campaign=campaign).values_list("pool__query__qid", "a__pid", "b__pid", "id")
+    wanted = set(pairs)
+    return {pair: pk for *names, pk in rows if (pair := IdPair(*names)) in wanted}
 
 
 def _plan_champion_check(

@@ -17,7 +17,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "stability": ("stability",),
     "challengers": ("challengers", "rows"),
 }
-# What few readers need of the rows of a list, each stored with the row's `qid` in a list of their own.
+# What few readers need of the rows of a list, each stored with the row's `qid` in a list of its own.
 DETAILS: dict[str, tuple[str, ...]] = {"stability": ("passages", "further")}
 # The lists that a table, or whatever else, is made of, by its name: its rows are those of the first.
 LISTS_OF: dict[str, tuple[str, ...]] = {
@@ -26,7 +26,7 @@ LISTS_OF: dict[str, tuple[str, ...]] = {
     "outcomes-original": ("pairs-original",),
     "stability": ("stability",),
     "challengers": ("challengers",),
-    "asking": ("stability", "stability-details"),
+    "asking": ("stability", "stability-further"),
 }
 
 
@@ -47,7 +47,7 @@ def take_apart(data: Json) -> Parts:
             cut = _put(cut, place, _first(name, rows, data))
             if details := DETAILS.get(name):
                 lists[name] = [{key: value for key, value in row.items() if key not in details} for row in rows]
-                lists[f"{name}-details"] = [{key: row[key] for key in ("qid", *details)} for row in rows]
+                lists |= {f"{name}-{key}": [{"qid": row["qid"], key: row[key]} for row in rows] for key in details}
     return Parts(cut | {"apart": {name: len(rows) for name, rows in lists.items()}}, lists)
 
 
@@ -55,9 +55,10 @@ def put_together(data: Json, lists: Mapping[str, list[Json]]) -> Json:
     """The results with these lists whole again."""
     for name, place in LISTS.items():
         if (rows := lists.get(name)) is not None:
-            details = lists.get(f"{name}-details")
-            whole = rows if details is None else [row | more for row, more in zip(rows, details, strict=True)]
-            data = _put(data, place, whole)
+            for key in DETAILS.get(name, ()):
+                if (more := lists.get(f"{name}-{key}")) is not None:
+                    rows = [row | detail for row, detail in zip(rows, more, strict=True)]
+            data = _put(data, place, rows)
     apart = {name: count for name, count in data["apart"].items() if name not in lists}
     return data | {"apart": apart}
 

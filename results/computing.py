@@ -40,7 +40,7 @@ from evaluation.statistics.resampling import DRAWS
 from evaluation.statistics.reversals import SHARE, SURVIVES, Reversals, reverse_judgments
 from evaluation.statistics.significance import sign_test
 from evaluation.statistics.winning import Wins, perfect_top, win_ratios
-from judgments.selectors import derived_from
+from judgments.selectors import derived_from, derived_in_rounds
 from pools.models import Campaign
 from pools.selectors import champion_depth
 from results.comparisons import choose_comparisons, compare_runs
@@ -73,6 +73,8 @@ def derive_answers(inputs: Inputs) -> People:
     judgments = [row for row in inputs.counted if row.query not in inputs.waiting]
     if inputs.campaign.design == Campaign.Design.CHALLENGERS:
         return People(settled, judgments, derived_from(inputs.challenges, inputs.waiting))
+    if inputs.campaign.design == Campaign.Design.ROUNDS:
+        return People(settled, judgments, derived_in_rounds(inputs.rounds, inputs.waiting))
     derived = derive(
         settled,
         judgments,
@@ -134,6 +136,7 @@ def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
         "order": inputs.campaign.order,
         "min_grade": inputs.campaign.min_grade,
         "overlap": inputs.campaign.overlap,
+        "design": inputs.campaign.design,
         "qrel_policy": inputs.campaign.qrel_policy,
         "seed": inputs.campaign.seed,
         "queries": len(inputs.pools),
@@ -200,7 +203,8 @@ def _scores(
         for run in runs
         if run in inputs.pooled
     }
-    own_contributions = contributions(
+    # Without a run, rounds would have asked other pairs: nobody knows what would have won.
+    own_contributions = [] if campaign.design == Campaign.Design.ROUNDS else contributions(
         board, brought, qrels_once, pools, judgments,
         method=cast(Method, campaign.method), policy=cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade,
     )  # fmt: skip
@@ -448,12 +452,13 @@ def _certainty(
     scores: Leaderboard,
     seed: int,
 ) -> Json:
-    """How certain ranks and best known answers are; only known for the tournament. What varies is what workers judged,
-    on adjudicated pairs too: one person's decision says nothing of how sure people are.
+    """How certain ranks and best known answers are; only known for the tournament of all pairs. What varies is what
+    workers judged, on adjudicated pairs too: one person's decision says nothing of how sure people are.
 
     Judgments vary by the campaign's error rate, or else by that which repeated judgments say, or by an assumed one.
     """
-    if inputs.campaign.method != Campaign.Method.TOURNAMENT:
+    is_in_rounds = inputs.campaign.design == Campaign.Design.ROUNDS
+    if inputs.campaign.method != Campaign.Method.TOURNAMENT or is_in_rounds:
         return _NO_CERTAINTY
     entered = inputs.campaign.error_rate
     judgments = [row for row in inputs.preferences if row.query not in inputs.waiting]

@@ -25,6 +25,7 @@ def campaigns_finish(*, at: datetime) -> int:
     alarmed = Exists(CampaignAlarm.objects.filter(settled_at=None, **of_it))
     published = Publication.objects.exclude(state=Publication.State.DRAFT).filter(**of_it)
     unsettled = Exists(published.exclude(finished_revision=OuterRef("revision"), finished_revision__isnull=False))
-    over = going_on.filter(Q(state=Campaign.State.CLOSED) | ~wanted).exclude(at_work | alarmed | unsettled)
+    in_rounds = Q(design=Campaign.Design.ROUNDS) & ~Q(rounds_revision=F("revision"), rounds_revision__isnull=False)
+    over = going_on.filter(Q(state=Campaign.State.CLOSED) | ~wanted & ~in_rounds).exclude(at_work | alarmed | unsettled)
     made = over.exclude(pk__in=judgment_selectors.campaigns_to_export()).exclude(pk__in=refreshing.out_of_step())
     return made.update(finished_revision=F("revision"))

@@ -12,6 +12,7 @@ from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Entry, Qrels
 from evaluation.judging.challengers import Challenge
 from evaluation.judging.equal_texts import StandsFor
+from evaluation.judging.rounds import Status
 from evaluation.statistics.agreement import Vote
 from judgments import selectors as judgment_selectors
 from judgments.models import Acceptance
@@ -23,7 +24,7 @@ from results.quality import Behaviour, behaviour
 log = logging.getLogger(__name__)
 
 # Of the stored data. A new one makes every stored result stale.
-FORMAT = 16
+FORMAT = 17
 # What computed results are: another version's are computed again.
 SOFTWARE = f"{VERSION}/{FORMAT}"
 K = 10
@@ -40,7 +41,8 @@ class Inputs(NamedTuple):
     `adjudicated` pairs as a person decided, and on `weighed` others as their judgments weigh. `votes` are the same with
     who judged, sorted, where a pair is judged more than once. `pairs` are those that the design asks about.
     `stands_for`: by query and id, the candidate that has the text of a passage with another id. `challenged` are the
-    best known answers that are challenged, by query; `challenges` those whose pairs have all their judgments.
+    best known answers that are challenged, by query; `challenges` those whose pairs have all their judgments. `rounds`:
+    how far each query has come in a campaign in rounds, whose queries wait until their rounds are over.
     """
 
     campaign: Campaign
@@ -65,6 +67,7 @@ class Inputs(NamedTuple):
     stands_for: StandsFor
     challenged: Mapping[str, tuple[str, ...]]
     challenges: Sequence[Challenge]
+    rounds: Mapping[str, Status]
 
 
 def inputs_of(campaign: Campaign) -> Inputs:
@@ -78,6 +81,10 @@ def inputs_of(campaign: Campaign) -> Inputs:
     outside = pool_selectors.outside_scores_of(campaign.collection)
     preferences = judgment_selectors.accepted_preferences(campaign)
     decided = judgment_selectors.decided_pairs(campaign)
+    counted = judgment_selectors.counted_preferences(campaign, accepted=preferences)
+    is_in_rounds = campaign.design == Campaign.Design.ROUNDS
+    rounds = judgment_selectors.rounds_of(campaign, preferences=counted) if is_in_rounds else {}
+    unfinished = {query for query, status in rounds.items() if not status.is_done}
     by_import = campaign.collection.runs.order_by("imported_at", "id")
     return Inputs(
         campaign=campaign,
@@ -91,10 +98,10 @@ def inputs_of(campaign: Campaign) -> Inputs:
         unreadable=unreadable,
         qrels=Qrels.of(Entry(*row) for row in pool_selectors.collection_qrels(campaign.collection)),
         pools=judgment_selectors.pools_of(campaign),
-        waiting=frozenset(judgment_selectors.waiting_queries(campaign)),
+        waiting=frozenset(judgment_selectors.waiting_queries(campaign) | unfinished),
         pairs=campaign.pair_count,
         preferences=preferences,
-        counted=judgment_selectors.counted_preferences(campaign, accepted=preferences),
+        counted=counted,
         adjudicated=len(decided),
         weighed=len(weighed_pairs(campaign).keys() - decided.keys()),
         votes=_votes(campaign) if campaign.overlap > 1 else [],
@@ -102,12 +109,14 @@ def inputs_of(campaign: Campaign) -> Inputs:
         stands_for=pool_selectors.twins_of(campaign),
         challenged=pool_selectors.base_answers(campaign),
         challenges=judgment_selectors.challenges_of(campaign) if is_challenge else (),
+        rounds=rounds,
     )
 
 
 def _runs_of(campaign: Campaign, pooled: frozenset[str]) -> tuple[dict[str, RunArtifact], list[str]]:
     """The runs to score, and the names of those that were not pooled and whose file is missing."""
-    is_of_pooled = campaign.design != Campaign.Design.ALL_PAIRS  # the other designs are about their own runs
+    # The other designs are about their own runs.
+    is_of_pooled = campaign.design not in (Campaign.Design.ALL_PAIRS, Campaign.Design.ROUNDS)
     runs, unreadable = {}, []
     for run in (campaign.runs if is_of_pooled else campaign.collection.runs).order_by("name"):
         try:

@@ -214,7 +214,8 @@ def pool_detail(pool: Pool) -> PoolDetail:
         details.append(PairDetail(pk, a, b, for_a, for_b, own, older, decided, *said))
     details.sort(key=lambda pair: (pair.a.number, pair.b.number))
     filled = sum(pair.for_a + pair.for_b for pair in details)
-    is_of_all = campaign.design != Campaign.Design.CHALLENGERS  # these play with judgments of other campaigns too
+    # Challengers play with judgments of other campaigns too, and rounds are no tournament of all passages.
+    is_of_all = campaign.design not in (Campaign.Design.CHALLENGERS, Campaign.Design.ROUNDS)
     settled = bool(best) and len(candidates) > 1 and campaign.method == Campaign.Method.TOURNAMENT and is_of_all
     settled = settled and len(decisive) == len(counted)  # a tie is half a win for both: the rounds count whole ones
     return PoolDetail(

@@ -109,12 +109,12 @@ def certainty_of(pool: Pool, best: Collection[str]) -> PoolCertainty | None:
         cursor.execute(
             """
             SELECT answer || COALESCE(
-              jsonb_path_query_first(details.rows, '$[*] ? (@.qid == $qid)', own.qid), '{}')
+              jsonb_path_query_first(passages.rows, '$[*] ? (@.qid == $qid)', own.qid), '{}')
             FROM results_result result
               CROSS JOIN LATERAL (SELECT jsonb_build_object('qid', %s::text)) own (qid)
               LEFT JOIN results_resultlist list ON list.result_id = result.id AND list.name = 'stability'
-              LEFT JOIN results_resultlist details
-                ON details.result_id = result.id AND details.name = 'stability-details'
+              LEFT JOIN results_resultlist passages
+                ON passages.result_id = result.id AND passages.name = 'stability-passages'
               CROSS JOIN LATERAL jsonb_path_query(
                 COALESCE(list.rows, data->'stability'), '$[*] ? (@.qid == $qid)', own.qid) answer
             WHERE campaign_id = %s AND data @> %s::jsonb AND answer->'best' = %s::jsonb

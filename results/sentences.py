@@ -585,6 +585,11 @@ def _limits(data: Data) -> Iterator[str]:
             "%(count)s of %(all)s queries still need judgments and are left out of every score.",
             data["incomplete"],
         ) % {"count": f"{data['incomplete']:,}", "all": f"{data['queries']:,}"}
+    if data["design"] == "rounds":
+        yield _(
+            "The pools were judged in rounds: who loses early meets few others, and may be better than it looks. How "
+            "certain answers and ranks are is not computed for rounds."
+        )
     if data["sampled_from"] is not None:
         yield _(
             "The queries are a random sample: %(count)s of the %(all)s that had a pool of two or more when it was "

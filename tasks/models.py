@@ -403,6 +403,7 @@ class CampaignAlarm(models.Model):
         NOBODY = "nobody", _("nobody comes")
         BUNDLE = "bundle", _("making the release bundle")
         ERASING = "erasing", _("erasing the whole campaign")
+        ROUND = "round", _("the next round")
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="alarms")
     kind = models.CharField(max_length=10, choices=Kind)

@@ -520,10 +520,12 @@ def _closed_reason(worker: Worker, campaign: Campaign) -> str:
 
 
 class Further(NamedTuple):
-    """Pairs, by query, that each lack `needed` judgments of the `wanted` that they are to have."""
+    """Pairs, by query, that each lack `needed` judgments of the `wanted` that they are to have; None for as many as the
+    campaign asks of every pair.
+    """
 
     needed: int
-    wanted: int
+    wanted: int | None
     pairs_by_query: Sequence[Sequence[int]]
 
 
@@ -537,35 +539,52 @@ def hits_add(*, campaign: Campaign, groups: Iterable[Further], after: int) -> in
     campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
     if campaign.state not in LIVE:
         raise NotNow(_("This cannot be done now, because the campaign is “%(state)s”.") % {"state": campaign.state})
-    last = campaign.hits.aggregate(last=Max("number"))["last"] or 0
-    if last != after:
+    if _last_number(campaign) != after:
         raise NotNow(_("More judgments have been asked for in the meantime. Look at the new offer first."))
-    tests, judgments = task_selectors.passages_of_tests(campaign), 0
+    judgments = 0
     for group in groups:
-        hits = pack(
-            group.pairs_by_query,
-            list(tests),
-            passages=tests,
-            seed=campaign.seed + last,
-            pairs_per_hit=campaign.pairs_per_hit,
-            tests_per_hit=campaign.tests_per_hit,
-        )
-        ids, layouts = next_ids(Hit, len(hits)), min(group.needed, MOST_LAYOUTS)
-        copy_rows(
-            Hit,
-            ["id", "campaign", "number", "needed", "wanted", "is_held"],
-            (
-                (pk, campaign.pk, number, group.needed, group.wanted, False)
-                for number, pk in enumerate(ids, start=last + 1)
-            ),
-        )
-        _items_copy(campaign, enumerate(zip(ids, hits, strict=True), start=last + 1), layouts)
-        last += len(hits)
+        _pack_more(campaign, group)
         judgments += group.needed * sum(map(len, group.pairs_by_query))
     if judgments:
         Campaign.objects.filter(pk=campaign.pk).update(further_judgments=F("further_judgments") + judgments)
         pool_services.campaign_reopen(campaign_id=campaign.pk)
     return judgments
+
+
+@transaction.atomic
+def hits_of_round(*, campaign: Campaign, pairs_by_query: Sequence[Sequence[int]]) -> int:
+    """Pack pairs that nobody was asked about into new HITs of a campaign that goes on. How many HITs.
+
+    The caller holds the campaign's lock.
+    """
+    hits = _pack_more(campaign, Further(campaign.overlap, None, pairs_by_query))
+    pool_services.campaign_reopen(campaign_id=campaign.pk)
+    return hits
+
+
+def _last_number(campaign: Campaign) -> int:
+    return campaign.hits.aggregate(last=Max("number"))["last"] or 0
+
+
+def _pack_more(campaign: Campaign, group: Further) -> int:
+    """Pack pairs into HITs behind the last one. How many HITs."""
+    last, tests = _last_number(campaign), task_selectors.passages_of_tests(campaign)
+    hits = pack(
+        group.pairs_by_query,
+        list(tests),
+        passages=tests,
+        seed=campaign.seed + last,
+        pairs_per_hit=campaign.pairs_per_hit,
+        tests_per_hit=campaign.tests_per_hit,
+    )
+    ids, layouts = next_ids(Hit, len(hits)), min(group.needed, MOST_LAYOUTS)
+    copy_rows(
+        Hit,
+        ["id", "campaign", "number", "needed", "wanted", "is_held"],
+        ((pk, campaign.pk, number, group.needed, group.wanted, False) for number, pk in enumerate(ids, start=last + 1)),
+    )
+    _items_copy(campaign, enumerate(zip(ids, hits, strict=True), start=last + 1), layouts)
+    return len(hits)
 
 
 def _items_copy(
@@ -592,7 +611,8 @@ def nothing_left_reason(campaign: Campaign) -> str:
     """Why no HIT is left for a worker who may take one."""
     if Hit.objects.filter(campaign=campaign, needed__gt=0).exists():
         return _("Other people are working on every task that you could do. Please come back later.")
-    if held_back(campaign):
+    is_between = campaign.design == Campaign.Design.ROUNDS and campaign.rounds_revision is None
+    if held_back(campaign) or is_between:
         return _("There are no more tasks for now. Please come back later.")
     return _("All tasks are done. Thank you!")
 

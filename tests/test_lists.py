@@ -198,6 +198,7 @@ NOT_PAGES = {
         "tasks:trial_of_wording",
         "tasks:trials_revoke",
         "judgments:rest_launch",
+        "judgments:round_ask",
         "judgments:rest_repay",
         "judgments:ethics_file",
         "platforms:consequences",

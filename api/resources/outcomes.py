@@ -15,7 +15,7 @@ from api.frame import Endpoint, Pages, checked, operation, user_of
 from api.resources.campaigns import soon
 from core.errors import NotYours
 from core.roles import Right
-from judgments import exports
+from judgments import exports, rounds
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments.downloads import TYPES, file_response
@@ -120,6 +120,29 @@ class Further(Endpoint):
     def _answer(self, offer: asking.Offer) -> Response:
         content = offer._asdict() | {"queries": len(offer.queries), "hits": offer.bill.hits, "total": offer.bill.total}
         return Response(shapes.FurtherShape(content).data)
+
+
+class Rounds(Endpoint):
+    """The rounds of a campaign in rounds."""
+
+    pagination_class = Pages
+
+    @operation("rounds", answer=shapes.RoundShape(many=True), tags=["Results"])
+    def get(self, request: Request, pk: int) -> Response:
+        """The rounds that were planned until now, the newest first; none for other designs."""
+        return self.page_of(self.campaign(pk).rounds.select_related("asked_by"), shapes.RoundShape)
+
+
+class RoundAsk(Endpoint):
+    """Asking a round."""
+
+    @operation("round_ask", answer=shapes.RoundShape, right=Right.SPEND, tags=["Results"])
+    def post(self, request: Request, pk: int, number: int) -> Response:
+        """Ask a round that waits for a person: its pairs are packed into new HITs, which are published as others are.
+        Asked again, nothing happens."""
+        by, at = user_of(request), timezone.now()
+        asked = rounds.round_ask(campaign=self.campaign(pk), number=number, by=by, at=at)
+        return Response(shapes.RoundShape(asked).data)
 
 
 class Table(Endpoint):

@@ -52,6 +52,7 @@ TABLES: dict[str, str] = {
     "pools_run": Group.DATA,
     "pools_campaign": Group.CAMPAIGNS,
     "pools_campaigntemplate": Group.CAMPAIGNS,
+    "pools_round": Group.CAMPAIGNS,
     "pools_qrelsversion": Group.DATA,
     "tasks_consenttext": Group.WORDING,
     "tasks_testpair": Group.WORDING,

@@ -58,7 +58,7 @@ class Status:
     `requests`: pairs of the open round that nobody has judged, left and right as they are to be shown. `asked`: pairs
     of all rounds until now, these included, each counted once. `sizes`: how many played in each round.
     `unsettled`: whether a round kept everybody or nobody, so that its passages went to the final as they were.
-    `winners`: empty while requests are open.
+    `winners`: empty while requests are open. `begun`: who played in each round, sorted.
     """
 
     round: int
@@ -69,13 +69,20 @@ class Status:
     is_final: bool
     unsettled: bool
     winners: frozenset[str]
+    begun: tuple[tuple[str, ...], ...] = ()
 
     @property
     def is_done(self) -> bool:
         return not self.requests
 
 
-def replay(query: str, pool: Collection[str], preferences: Iterable[Preference], settings: Settings) -> Status:
+def replay(
+    query: str,
+    pool: Collection[str],
+    preferences: Iterable[Preference],
+    settings: Settings,
+    begun: Sequence[Collection[str]] = (),
+) -> Status:
     """Replay the rounds of a pool. The preferences are those of its query, the earliest first.
 
     A round is closed once each of its pairs has a judgment. Who won more than half against their partners stays; where
@@ -83,26 +90,39 @@ def replay(query: str, pool: Collection[str], preferences: Iterable[Preference],
     round again: it counts in later rounds, if both passages are left. A pair that was judged before, in whatever round
     or without having been asked for, is not asked for again. The final is a tournament (`best_known`) with all
     judgments of its passages. Judgments may come in any order within a round; over the whole, order matters only for
-    pairs that were judged more than once. Raises UnknownPassage if a judgment names a passage outside the pool.
+    pairs that were judged more than once.
+
+    `begun` is who played in the rounds that have begun, as a status said it: these stay as they are, whatever was
+    judged or taken back since, and the last of them is closed with all judgments there are, in any order.
+
+    Raises UnknownPassage if a judgment or a round names a passage outside the pool.
     """
     passages = tuple(sorted(set(pool)))
     judged = _Judged(passages, preferences)
     if len(passages) < 2:
         return Status(0, passages, (), 0, (), True, False, frozenset(passages))
+    fixed = [_places(passages, names) for names in begun]
     playing = np.arange(len(passages))
     asked = np.zeros(len(passages) ** 2, dtype=bool)
-    sizes = []
-    closed = 0  # so many judgments had come when the latest round was closed
+    sizes: list[int] = []
+    played: list[tuple[str, ...]] = []
+    closed = judged.count if fixed else 0  # so many judgments had come when the latest round was closed
     unsettled = False
     is_final = settings.is_full(len(passages))
     while True:
         sizes.append(len(playing))
         names = [passages[at] for at in playing.tolist()]
+        played.append(tuple(names))
         partners = len(names) - 1 if is_final else settings.partners
         left, right = playing[_drawn(query, len(sizes), names, partners, settings.seed)]
         pairs = np.minimum(left, right) * len(passages) + np.maximum(left, right)
         asked[pairs] = True
         come = judged.come[pairs]
+        if len(sizes) < len(fixed):
+            unsettled = len(fixed[len(sizes)]) == len(playing)
+            playing = fixed[len(sizes)]
+            is_final = unsettled or len(playing) <= settings.finalists
+            continue
         is_open = come > judged.count
         requests = _named(passages, left[is_open], right[is_open])
         winners: frozenset[str] = frozenset()
@@ -119,8 +139,18 @@ def replay(query: str, pool: Collection[str], preferences: Iterable[Preference],
             names = [passages[at] for at in playing.tolist()]
             winners = frozenset(names)
         return Status(
-            len(sizes), tuple(names), requests, int(asked.sum()), tuple(sizes), is_final, unsettled, winners
+            len(sizes), tuple(names), requests, int(asked.sum()), tuple(sizes), is_final, unsettled, winners,
+            tuple(played),
         )  # fmt: skip
+
+
+def _places(passages: Sequence[str], names: Iterable[str]) -> Ints:
+    """Where these stand among the sorted passages."""
+    index = {passage: at for at, passage in enumerate(passages)}
+    try:
+        return np.array(sorted(index[name] for name in names), dtype=np.int64)
+    except KeyError as error:
+        raise UnknownPassage(error.args[0]) from None
 
 
 def replay_all(

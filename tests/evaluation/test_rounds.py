@@ -165,6 +165,30 @@ def test_late_and_doubled_work_opens_no_closed_round(size: int, seed: int, more:
         assert (after.playing, after.requests, after.sizes) == (before.playing, before.requests, before.sizes)
 
 
+@given(st.integers(10, 30), st.integers(0, 9))
+def test_rounds_that_have_begun_stay_whatever_is_taken_back_or_judged_otherwise(size: int, seed: int) -> None:
+    settings, pool = Settings(3, 4, seed), members(size)
+    rounds, stood = play(pool, judge_by(pool, 0.2, 0.2, seed), settings)
+    for at, before in enumerate(stood):
+        judgments = [one for played in rounds[:at] for one in played]
+        assert before.begun[0] == tuple(sorted(pool))
+        assert before.is_done or before.begun[-1] == before.playing
+        assert replay("q", pool, judgments, settings, before.begun) == before
+        otherwise = judge_by(pool[::-1])
+        changed = [otherwise(one.a, one.b) for played in rounds[: max(at - 1, 0)] for one in played]
+        current = [one for played in rounds[max(at - 1, 0) : at] for one in played]
+        after = replay("q", pool, changed + current, settings, before.begun)
+        assert after.begun[: len(before.begun)] == before.begun
+        assert before.is_done or (after.begun, after.requests) == (before.begun, before.requests)
+    taken_back = replay("q", pool, [], settings, stood[-1].begun)
+    assert taken_back.begun == stood[-1].begun and not taken_back.is_done
+
+
+def test_a_round_of_strangers_is_refused() -> None:
+    with pytest.raises(UnknownPassage):
+        replay("q", members(9), [], Settings(), [["p1", "stranger"]])
+
+
 def test_everybody_equal_goes_to_the_final_and_says_so() -> None:
     pool = members(20)
     _, stood = play(pool, tied, Settings(3, 4))

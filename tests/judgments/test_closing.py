@@ -149,7 +149,14 @@ def test_every_relation_to_a_person_is_thought_of() -> None:
     stays = {
         *("core.MemberInvitation", "pools.PreferenceImport", "pools.OutsideScores", "pools.Campaign"),
         *("pools.CampaignTemplate", "platforms.LabAccount"),
-        *("pools.QrelsVersion", "pools.Job", "tasks.TestPair", "platforms.TermsVersion", "platforms.Submission"),
+        *(
+            "pools.QrelsVersion",
+            "pools.Round",
+            "pools.Job",
+            "tasks.TestPair",
+            "platforms.TermsVersion",
+            "platforms.Submission",
+        ),
         *("platforms.Payment", "platforms.Message", "judgments.WorkerNote", "judgments.PairDecision"),
         *(
             "judgments.Decision",

@@ -77,7 +77,8 @@ def test_pools_too_large_for_a_tournament_have_the_bills_of_rounds_beside_their_
     draft.pool_histogram, draft.pair_count = {"16": 10, "4": 5, "1": 3}, 10 * 120 + 5 * 6
     draft.save(update_fields=["pool_histogram", "pair_count"])
     likely = publication_likely(draft)
-    k7, k5 = rounds_bills(likely)
+    full, k7, k5 = rounds_bills(likely)
+    assert (full.design, full.pairs, full.rounds, full.bill) == ("all pairs", 1230, 1, campaign_bill(likely))
     assert (k7.design, k7.pairs, k7.rounds) == ("K7F9", round(10 * (56 + 28 * 8 / 15) + 30), 2)
     assert (k5.design, k5.pairs, k5.rounds) == ("K5F9", round(10 * (40 + 28 * 10 / 15) + 30), 2)
     assert (k7.bill.hits, k5.bill.hits) == (74, 62)
@@ -88,9 +89,9 @@ def test_pools_too_large_for_a_tournament_have_the_bills_of_rounds_beside_their_
     rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', page.partition('id="rounds"')[2])
     cells = {name: re.findall(r">([^<>]+)</td>", cells) for name, cells in rows[:3]}
     assert cells == {
-        "all pairs": ["1,230", "1", dollars(campaign_bill(likely).total)],
-        "K7F9": ["739", "2", dollars(k7.bill.total)],
-        "K5F9": ["617", "2", dollars(k5.bill.total)],
+        "all pairs": ["1,230", "1", "1", dollars(campaign_bill(likely).total)],
+        "K7F9": ["739", "2", "2", dollars(k7.bill.total)],
+        "K5F9": ["617", "2", "2", dollars(k5.bill.total)],
     }
 
 
@@ -99,7 +100,7 @@ def test_pools_in_which_rounds_save_nothing_have_no_bill_of_rounds(
 ) -> None:
     draft = factories.campaign(collection, "shallow", start=False)
     draft.pool_histogram = {"12": 1}
-    assert [row.design for row in rounds_bills(publication_unsaved(draft))] == ["K5F9"]
+    assert [row.design for row in rounds_bills(publication_unsaved(draft))] == ["all pairs", "K5F9"]
     draft.pool_histogram = {"11": 1, "0": 2}
     assert rounds_bills(publication_unsaved(draft)) == []
     draft.pool_histogram, draft.design = {"30": 1}, Campaign.Design.CHAMPION_CHECK
@@ -190,3 +191,15 @@ def test_what_the_bill_expects_is_what_the_platform_takes(
     drain(publication, clock)
     available, on_hold = requester.money()
     assert Decimal(1000) - Decimal(available) - Decimal(on_hold) == expected
+
+
+def test_the_bill_of_a_campaign_in_rounds_is_of_all_its_expected_pairs(collection: Collection) -> None:
+    draft = factories.campaign(collection, "deep", start=False, pairs_per_hit=10, design="rounds")
+    draft.pool_histogram, draft.pair_count = {"16": 10, "4": 5, "1": 3}, 10 * 56 + 5 * 6
+    draft.save(update_fields=["pool_histogram", "pair_count"])
+    likely = publication_likely(draft)
+    full, own = rounds_bills(likely)
+    assert (full.pairs, own.pairs, own.rounds) == (1230, round(10 * (56 + 28 * 8 / 15) + 30), 2)
+    assert own.bill == campaign_bill(likely) and own.bill.hits == 74
+    draft.pair_count = 800  # more than expected were asked
+    assert campaign_bill(likely).hits == 80

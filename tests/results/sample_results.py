@@ -22,7 +22,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
     found: Json = {
         "version": FORMAT, "error_rate": 0.1, "error_source": "given", "error_compared": 0,
         "k": 10, "order": "score", "min_grade": 1,
-        "overlap": 1, "seed": 1, "qrel_policy": "first",
+        "overlap": 1, "design": "all_pairs", "seed": 1, "qrel_policy": "first",
         "outside": {
             "source": "Elsewhere, MRR@10",
             "tau": {"runs": runs, "all_queries": 0.6, "original": 0.6, "preference": 1.0},

@@ -290,15 +290,15 @@ def test_what_few_read_of_many_answers_is_stored_apart_again(
     monkeypatch.setattr(apart, "LONGEST", 5)
     refreshing.result_refresh(campaign=Campaign.objects.get(pk=demo.pk))
     stored = {one.name: one.rows for one in Result.objects.get(campaign=demo).lists.all()}
-    assert len(stored["stability"]) == len(stored["stability-details"]) == 27
+    assert len(stored["stability"]) == len(stored["stability-passages"]) == len(stored["stability-further"]) == 27
     assert not {"passages", "further"} & stored["stability"][0].keys()
-    assert stored["stability-details"][0].keys() == {"qid", "passages", "further"}
+    assert stored["stability-further"][0].keys() == {"qid", "further"}
     assert result_selectors.whole_data(demo) == before
     assert text_of(researcher, address("query", demo, circle.pk)).count("P(best)") == said.count("P(best)") == 4
     assert asking.offer_for(demo, judgments=3) == offer
     with CaptureQueriesContext(connection) as asked:
         page = text_of(researcher, address("table", demo, "stability"))
-    assert "Confidence set" in page and not any("-details" in query["sql"] for query in asked)
+    assert "Confidence set" in page and not any("stability-" in query["sql"] for query in asked)
     content = researcher.get(address("file", demo, "stability", "csv")).getvalue().decode()
     (row,) = [row for row in csv.DictReader(io.StringIO(content)) if row["query"] == "218836"]
     assert len(row["chances"].split(", ")) == 4

@@ -1,0 +1,23 @@
+"""Asking a round that waits for a person."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.utils import timezone
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST
+
+from core.http import Request, see_other
+from judgments import rounds
+from pools.views import campaign_of
+
+
+@login_required
+@require_POST
+def round_ask(request: Request, pk: int, number: int) -> HttpResponse:
+    """Ask a round that was planned: its pairs are packed, and published as other HITs are."""
+    campaign = campaign_of(request, pk)
+    asked = rounds.round_ask(campaign=campaign, number=number, by=request.user, at=timezone.now())
+    one, many = "Round %(number)d is asked, in %(hits)d HIT.", "Round %(number)d is asked, in %(hits)d HITs."
+    messages.success(request, ngettext(one, many, asked.hits) % {"number": number, "hits": asked.hits})
+    return see_other("judgments:campaign", pk, fragment="rounds")

@@ -1,0 +1,192 @@
+"""Campaigns in rounds: when all pairs are judged, the next round is planned, and asked by itself or by a person."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Count, F, Q, QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from core.errors import NotNow
+from core.models import User
+from core.money import dollars
+from evaluation.files.preferences import Pair as IdPair
+from evaluation.judging.pooling import canonical
+from evaluation.judging.rounds import Status
+from judgments import selectors as judgment_selectors
+from platforms.bills import hits_bill
+from platforms.publishing import publication_likely
+from pools import services as pool_services
+from pools.models import Campaign, Pair, Pool, Round, RoundPool
+from tasks import campaign_alarms
+from tasks import services as task_services
+from tasks.models import Hit
+
+LIVE = (Campaign.State.OPEN, Campaign.State.PAUSED)
+
+
+def campaigns_in_rounds() -> QuerySet[Campaign]:
+    """The campaigns whose rounds may go on: those that are open or paused, and whose rounds have not ended as they are
+    now.
+    """
+    ended = Q(rounds_revision=F("revision"), rounds_revision__isnull=False)
+    return Campaign.objects.filter(design=Campaign.Design.ROUNDS, state__in=LIVE).exclude(ended)
+
+
+@transaction.atomic
+def rounds_advance(*, campaign: Campaign, at: datetime) -> bool:
+    """Plan the next round of a campaign once all its pairs are judged, and ask it unless it waits for a person.
+
+    Returns whether anything was planned. Whoever comes second, and whoever comes too early, does nothing.
+    """
+    locked = _lock(campaign)
+    if locked is None:
+        return False
+    last = locked.rounds.order_by("-number").first()
+    if last is None:
+        _first_store(locked, at)
+        return True
+    if last.asked_at is None or _is_judged_on(locked):
+        return False
+    waiting = judgment_selectors.waiting_queries(locked)  # of these, a pair was set aside
+    statuses = judgment_selectors.rounds_of(locked)
+    playing = {query: status for query, status in statuses.items() if status.requests and query not in waiting}
+    if not playing:
+        Campaign.objects.filter(pk=locked.pk).update(rounds_revision=F("revision"))
+        return False
+    planned = Round.objects.create(
+        campaign=locked,
+        number=last.number + 1,
+        planned_at=at,
+        pools=len(playing),
+        passages=sum(len(status.playing) for status in playing.values()),
+        pairs=sum(len(status.requests) for status in playing.values()),
+        unsettled=sum(status.unsettled for status in playing.values()),
+    )
+    pools = dict(Pool.objects.filter(campaign=locked, query__qid__in=playing).values_list("query__qid", "id"))
+    RoundPool.objects.bulk_create(
+        (RoundPool(round=planned, pool_id=pools[query], begun=status.begun) for query, status in playing.items()),
+        batch_size=1_000,
+    )
+    planned.obstacle = _obstacle(locked, planned)
+    if planned.obstacle:
+        planned.save(update_fields=["obstacle"])
+        campaign_alarms.alarm_raise(
+            campaign_id=locked.pk, kind=campaign_alarms.Kind.ROUND, text=planned.obstacle, at=at, retried=False
+        )
+    else:
+        _ask(locked, planned, playing, None, at)
+    return True
+
+
+@transaction.atomic
+def round_ask(*, campaign: Campaign, number: int, by: User, at: datetime) -> Round:
+    """Ask a round that waits for a person. Raises NotNow where it does not (any more)."""
+    locked = _lock(campaign)
+    planned = Round.objects.filter(campaign=campaign, number=number, asked_at=None).first()
+    if locked is None or planned is None:
+        raise NotNow(_("No such round waits to be asked (any more)."))
+    queries = planned.played.values_list("pool__query__qid", flat=True)
+    statuses = judgment_selectors.rounds_of(locked)
+    _ask(locked, planned, {query: statuses[query] for query in queries}, by, at)
+    campaign_alarms.alarm_settle(campaign_id=locked.pk, kind=campaign_alarms.Kind.ROUND, at=at)
+    return planned
+
+
+def round_cost(campaign: Campaign, planned: Round) -> Decimal:
+    """What all rounds come to by their bill with this one, which is not asked yet."""
+    hits = campaign.hits.count() + -(-planned.pairs // campaign.pairs_per_hit)
+    return hits_bill(publication_likely(campaign), [(campaign.overlap, hits)]).total
+
+
+class RoundsShown(NamedTuple):
+    """The rounds until now, the one that waits for a person with what all then cost, and whether all are over."""
+
+    rows: list[Round]
+    waits: Round | None
+    cost: Decimal | None
+    is_over: bool
+
+
+def rounds_shown(campaign: Campaign) -> RoundsShown | None:
+    """The rounds of a campaign that has started; None where it is not in rounds."""
+    if campaign.design != Campaign.Design.ROUNDS:
+        return None
+    rows = list(campaign.rounds.select_related("asked_by").order_by("number"))
+    waits = rows[-1] if rows and rows[-1].asked_at is None else None
+    cost = None if waits is None else round_cost(campaign, waits)
+    return RoundsShown(rows, waits, cost, campaign.rounds_revision == campaign.revision)
+
+
+def _lock(campaign: Campaign) -> Campaign | None:
+    """A campaign in rounds that is open or paused, locked."""
+    return (
+        Campaign.objects.select_for_update(no_key=True)
+        .filter(pk=campaign.pk, design=Campaign.Design.ROUNDS, state__in=LIVE)
+        .first()
+    )
+
+
+def _first_store(campaign: Campaign, at: datetime) -> None:
+    """Write down the first round, which was packed when the campaign started."""
+    sizes = {int(size): count for size, count in campaign.pool_histogram.items() if int(size) > 1}
+    Round.objects.create(
+        campaign=campaign,
+        number=1,
+        planned_at=at,
+        pools=sum(sizes.values()),
+        passages=sum(size * count for size, count in sizes.items()),
+        pairs=campaign.pair_count,
+        unsettled=0,
+        asked_at=at,
+        hits=campaign.hits.count(),
+    )
+
+
+def _is_judged_on(campaign: Campaign) -> bool:
+    """Whether a pair still waits for judgments, or work on it for a person: all but those that were set aside."""
+    if Hit.objects.filter(Q(needed__gt=0) | Q(is_held=True), campaign=campaign).exists():
+        return True
+    pairs = Pair.objects.filter(pool__campaign=campaign, is_reused=False, is_set_aside=False)
+    lacking = pairs.annotate(slots=Count("acceptances")).filter(slots__lt=campaign.slots_needed)
+    return lacking.exists()
+
+
+def _obstacle(campaign: Campaign, planned: Round) -> str:
+    """Why a round waits for a person; empty where it does not."""
+    pairs = ngettext("%(count)s pair", "%(count)s pairs", planned.pairs) % {"count": f"{planned.pairs:,}"}
+    said = {"number": planned.number, "pairs": pairs}
+    cost = round_cost(campaign, planned)
+    if campaign.rounds_budget is not None and cost > campaign.rounds_budget:
+        said |= {"cost": dollars(cost), "budget": dollars(campaign.rounds_budget)}
+        text = _(
+            "Round %(number)s, with %(pairs)s, is planned. With it, the rounds cost %(cost)s, and their budget is "
+            "%(budget)s. Ask it on the campaign's page if you want to spend more, or close the campaign."
+        )
+        return text % said
+    if campaign.rounds_wait:
+        return _("Round %(number)s, with %(pairs)s, is planned. Look at it, and ask it on the campaign's page.") % said
+    return ""
+
+
+def _ask(campaign: Campaign, planned: Round, playing: dict[str, Status], by: User | None, at: datetime) -> None:
+    """Store the pairs of a round that nobody was asked about, and pack them."""
+    stored = Pair.objects.filter(pool__campaign=campaign, pool__query__qid__in=playing)
+    known = set(stored.values_list("pool__query__qid", "a__pid", "b__pid"))
+    wanted = [
+        pair
+        for query, status in playing.items()
+        for request in status.requests
+        if (pair := IdPair(query, *canonical(*request))) not in known
+    ]
+    keys = pool_services.pairs_add(campaign=campaign, pairs=sorted(wanted))
+    by_query: dict[str, list[int]] = {}
+    for pair, key in sorted(keys.items()):
+        by_query.setdefault(pair.query, []).append(key)
+    planned.hits = task_services.hits_of_round(campaign=campaign, pairs_by_query=list(by_query.values()))
+    planned.pairs, planned.asked_at, planned.asked_by = len(wanted), at, by
+    planned.save(update_fields=["hits", "pairs", "asked_at", "asked_by"])

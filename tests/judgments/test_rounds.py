@@ -1,0 +1,344 @@
+"""Campaigns in rounds: planned, asked and judged one after the other, to the same end as by command."""
+
+import json
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.errors import NotNow, Refused
+from core.models import Lab, User
+from evaluation.cli.main import main
+from judgments import jobs, reports, rounds
+from judgments import selectors as judgment_selectors
+from judgments import services as judgment_services
+from platforms.publishing import publication_write, unposted
+from pools import services as pool_services
+from pools.models import Campaign, Collection, Pair, Round, RoundPool
+from results import refreshing
+from results.finishing import campaigns_finish
+from results.models import Result
+from tasks import services as task_services
+from tasks.models import CampaignAlarm, Hit, Worker
+from tests import factories
+from tests.api.conftest import Program
+
+SIZES = {"q1": 24, "q2": 13, "q3": 5, "q4": 1}
+RANK = {f"{qid}-{number:02}": place for qid, size in SIZES.items()
+        for place, number in enumerate(Random(qid).sample(range(size), size))}  # fmt: skip
+
+
+@pytest.fixture
+def deep(lab: Lab, tmp_path: Path) -> Collection:
+    """Pools of 24, 13, 5 and 1 passages, of which people know an order."""
+    tops: dict[str, dict[str, list[str]]] = {
+        "red": {qid: [f"{qid}-{number:02}" for number in range(size)] for qid, size in SIZES.items()},
+        "green": {qid: [f"{qid}-{number:02}" for number in reversed(range(size))] for qid, size in SIZES.items()},
+    }
+    return factories.collection(
+        tmp_path, in_lab=lab, qrels={qid: [f"{qid}-00"] for qid in SIZES}, tops=tops, name="deep"
+    )
+
+
+def make(collection: Collection, name: str = "rounds", **settings: Any) -> Campaign:
+    """A campaign in rounds that is open."""
+    wanted = {"depth": 24, "partners": 3, "finalists": 4, "pairs_per_hit": 10, "tests_per_hit": 2}
+    return factories.campaign(collection, name, design="rounds", **wanted | settings)
+
+
+def judge(campaign: Campaign, worker: str = "Ann", *, wrong: bool = False) -> None:
+    """Judge all HITs that wait for somebody, by the order that people know, or against it."""
+    by = Worker.objects.filter(label=worker, assignments__campaign=campaign).first() or factories.worker(
+        campaign, worker
+    )
+    while campaign.hits.filter(needed__gt=0).exists():
+        assignment = factories.take(by, campaign)
+        for item in assignment.items.select_related("pair__a", "pair__b").order_by("position"):
+            if item.pair is not None and item.pair.is_set_aside:
+                reports.pair_report(
+                    assignment_id=assignment.pk, position=item.position, reason="broken", note="", at=timezone.now()
+                )
+            else:
+                is_a = item.pair is None or (RANK[item.pair.a.pid] < RANK[item.pair.b.pid]) != wrong
+                factories.judge(assignment, only=[item.position], prefer="a" if is_a else "b")
+        judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+
+
+def to_the_end(campaign: Campaign, worker: str = "Ann") -> Campaign:
+    """Let the job and the crowd work until all rounds are over."""
+    for _time in range(20):
+        jobs.advance_rounds()
+        campaign.refresh_from_db()
+        if campaign.rounds_revision == campaign.revision:
+            return campaign
+        judge(campaign, worker)
+    raise AssertionError("still going on")
+
+
+def best(sizes: dict[str, int]) -> tuple[tuple[str, str], ...]:
+    """The best passage of each query, as people know it."""
+    return tuple(
+        (qid, next(pid for pid, place in RANK.items() if pid.startswith(f"{qid}-") and not place)) for qid in sizes
+    )
+
+
+def test_rounds_go_on_by_themselves_to_the_best_answers_with_fewer_pairs_and_as_the_command_has_it(
+    deep: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    campaign = make(deep)
+    first = campaign.pair_count
+    assert first == 36 + 20 + 10  # three partners each, and a small pool's whole tournament
+    assert jobs.advance_rounds() == "rounds planned: 1" and jobs.advance_rounds() == "rounds planned: 0"
+    assert judgment_selectors.derived(campaign).qrels == best({"q4": 1})
+    judge(campaign)
+    assert judgment_selectors.derived(campaign).qrels == best({"q3": 5, "q4": 1}), "the large pools are not done"
+    assert campaigns_finish(at=timezone.now()) == 0
+    to_the_end(campaign)
+    assert judgment_selectors.derived(campaign).qrels == best(SIZES)
+
+    shown = list(campaign.rounds.order_by("number").values_list("number", "pools", "passages", "pairs"))
+    assert shown[0] == (1, 3, 42, first) and len(shown) >= 3
+    assert [pools for _number, pools, _passages, _pairs in shown[1:]] == sorted(
+        (pools for _number, pools, _passages, _pairs in shown[1:]), reverse=True
+    )
+    assert [row[2] for row in shown] == sorted((row[2] for row in shown), reverse=True), "pools shrink"
+    assert campaign.pair_count == sum(row[3] for row in shown) == Pair.objects.filter(pool__campaign=campaign).count()
+    full = sum(size * (size - 1) // 2 for size in SIZES.values())
+    assert campaign.pair_count < 0.5 * full
+    expected = pool_services.expected_pairs(campaign)
+    assert campaign.pair_count == pytest.approx(expected.pairs, rel=0.25) and len(shown) <= expected.rounds + 1
+
+    files = factories.exported(campaign)
+    judged, members = tmp_path / "counted.txt", tmp_path / "members.txt"
+    judged.write_bytes(files["counted-preferences.txt"])
+    members.write_text("".join(f"{pid.partition('-')[0]} {pid}\n" for pid in sorted(RANK)))
+    words = ["--pools", str(members), "--judgments", str(judged), "--partners", "3", "--finalists", "4", "--seed", "1"]
+    assert main(["rounds", "result", *words, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert out.encode() == files["preference-qrels.txt"]
+    assert json.loads(err)["asked"] == campaign.pair_count and json.loads(err)["open"] == 0
+    assert main(["rounds", "next", *words]) == 0 and capsys.readouterr().out == ""
+
+
+def test_the_results_of_rounds_have_scores_and_say_that_certainty_is_not_computed(
+    client: Client, deep: Collection, rita: User
+) -> None:
+    campaign = to_the_end(make(deep))
+    refreshing.result_refresh(campaign=campaign)
+    data = Result.objects.get(campaign=campaign).data
+    assert {row["run"] for row in data["leaderboard"]} == {"red", "green"}
+    assert (data["stability"], data["ranks"], data["contributions"]) == (None, None, [])
+    client.force_login(rita)
+    page = client.get(reverse("results:results", args=[campaign.pk])).text
+    assert "How certain answers and ranks are is not computed for rounds." in page
+    pool = campaign.pools.get(query__qid="q1")
+    assert client.get(reverse("results:query", args=[campaign.pk, pool.pk])).status_code == 200
+    jobs.make_exports()
+    assert campaigns_finish(at=timezone.now()) == 1
+
+
+def test_the_hits_of_a_round_are_published_where_the_first_ones_were(deep: Collection) -> None:
+    campaign = make(deep)
+    publication = publication_write(campaign=campaign, platform="marketplace")
+    jobs.advance_rounds()
+    judge(campaign)
+    assert not unposted(publication).exists()
+    jobs.advance_rounds()
+    second = campaign.rounds.get(number=2)
+    assert unposted(publication).count() == second.hits > 0
+    assert {hit.needed for hit in unposted(publication)} == {campaign.overlap}
+
+
+def test_what_is_excluded_or_comes_late_opens_no_closed_round(deep: Collection, rita: User) -> None:
+    campaign = make(deep)
+    jobs.advance_rounds()
+    judge(campaign)
+    jobs.advance_rounds()
+    second = campaign.rounds.get(number=2)
+    begun = {row.pool_id: row.begun for row in second.played.all()}
+    assert begun and all(len(playing) == 2 for playing in begun.values())
+    for assignment in campaign.assignments.filter(hit__number__lte=campaign.rounds.get(number=1).hits):
+        judgment_services.assignment_exclude(assignment=assignment, why="Careless", by=rita, at=timezone.now())
+    assert judgment_selectors.derived(campaign).qrels == best({"q4": 1})
+    judge(campaign, "Ben", wrong=True)  # everything of the first round says the opposite now, and of the second
+    jobs.advance_rounds()
+    assert {row.pool_id: row.begun for row in RoundPool.objects.filter(round=second)} == begun
+    statuses = judgment_selectors.rounds_of(campaign)
+    for pool in campaign.pools.filter(pk__in=begun):
+        assert [list(playing) for playing in statuses[pool.query.qid].begun[:2]] == begun[pool.pk]
+    to_the_end(campaign)
+    (asked,) = campaign.rounds.filter(number=2).values_list("asked_at", flat=True)
+    assert asked == second.asked_at
+
+
+def test_a_pair_that_is_set_aside_stops_its_own_pool_alone(deep: Collection, rita: User) -> None:
+    campaign = make(deep)
+    jobs.advance_rounds()
+    assignment = factories.take(factories.worker(campaign, "Eve"), campaign)
+    item = assignment.items.filter(pair__pool__query__qid="q2").select_related("pair").earliest("position")
+    pair, at = item.pair, timezone.now()
+    assert pair is not None
+    reports.pair_report(assignment_id=assignment.pk, position=item.position, reason="broken", note="", at=at)
+    judgment_services.assignment_leave(assignment=assignment, at=at)
+    reports.pair_decide(campaign=campaign, pair=pair, kind="set_aside", why="Broken text", by=rita, at=timezone.now())
+    to_the_end(campaign)
+    outcome = judgment_selectors.derived(campaign)
+    assert outcome.qrels == best({"q1": 24, "q3": 5, "q4": 1}) and outcome.incomplete == ("q2",)
+    reports.pair_decide(campaign=campaign, pair=pair, kind="asked", why="It is fine", by=rita, at=timezone.now())
+    to_the_end(campaign, "Ben")
+    assert judgment_selectors.derived(campaign).qrels == best(SIZES)
+
+
+def test_a_round_waits_for_a_look_and_is_asked_once(client: Client, deep: Collection, rita: User) -> None:
+    campaign = make(deep, rounds_wait=True)
+    jobs.advance_rounds()
+    judge(campaign)
+    jobs.advance_rounds()
+    waiting = campaign.rounds.get(number=2)
+    assert waiting.asked_at is None and not Hit.objects.filter(campaign=campaign, needed__gt=0).exists()
+    alarm = CampaignAlarm.objects.get(campaign=campaign, settled_at=None)
+    assert alarm.kind == "round" and "Look at it, and ask it" in alarm.text
+    assert campaigns_finish(at=timezone.now()) == 0 and jobs.advance_rounds() == "rounds planned: 0"
+    page, ask = reverse("judgments:campaign", args=[campaign.pk]), reverse("judgments:round_ask", args=[campaign.pk, 2])
+    client.force_login(factories.member(deep.lab, "viewer"))
+    assert "waits for you" in client.get(page).text and ask not in client.get(page).text
+    assert client.post(ask).status_code == 403
+    client.force_login(rita)
+    assert f'action="{ask}"' in client.get(page).text
+    assert "Round 2 is asked" in client.post(ask, follow=True).text
+    waiting.refresh_from_db()
+    assert waiting.asked_by == rita and waiting.hits == campaign.hits.filter(needed__gt=0).count() > 0
+    assert client.post(ask).status_code == 409
+    assert not CampaignAlarm.objects.filter(campaign=campaign, settled_at=None).exists()
+    judge(campaign)
+    jobs.advance_rounds()
+    assert campaign.rounds.get(number=3).asked_at is None
+
+
+def test_a_round_above_the_budget_waits_and_a_person_may_spend_more(deep: Collection, rita: User) -> None:
+    campaign = make(deep, reward=Decimal(1), rounds_budget=Decimal(9))
+    jobs.advance_rounds()
+    judge(campaign)
+    jobs.advance_rounds()
+    waiting = campaign.rounds.get(number=2)
+    assert waiting.asked_at is None and "their budget is $9.00" in waiting.obstacle
+    assert rounds.round_cost(campaign, waiting) > 9
+    rounds.round_ask(campaign=campaign, number=2, by=rita, at=timezone.now())
+    judge(campaign)
+    enough = make(deep, "enough", reward=Decimal(1), rounds_budget=Decimal(900), reuse="nothing")
+    to_the_end(enough, "Ben")
+    assert not enough.rounds.exclude(obstacle="").exists()
+
+
+def test_a_failure_between_plan_and_hits_leaves_nothing_and_the_next_try_asks_the_same(
+    deep: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = make(deep)
+    jobs.advance_rounds()
+    judge(campaign)
+
+    def fails(**_given: Any) -> int:
+        raise OSError("the disk is full")
+
+    before = campaign.pair_count
+    with monkeypatch.context() as patch:
+        patch.setattr(task_services, "hits_of_round", fails)
+        jobs.advance_rounds()
+    campaign.refresh_from_db()
+    assert campaign.pair_count == before and campaign.rounds.count() == 1 and not RoundPool.objects.exists()
+    assert "the disk is full" in CampaignAlarm.objects.get(campaign=campaign, settled_at=None).text
+    CampaignAlarm.objects.update(retry_at=timezone.now() - timedelta(seconds=1))
+    jobs.advance_rounds()
+    assert campaign.rounds.count() == 2 and not CampaignAlarm.objects.filter(settled_at=None).exists()
+
+
+def test_only_one_round_waits_and_what_is_not_planned_cannot_be_asked(deep: Collection, rita: User) -> None:
+    campaign = make(deep, rounds_wait=True)
+    with pytest.raises(NotNow, match="No such round"):
+        rounds.round_ask(campaign=campaign, number=2, by=rita, at=timezone.now())
+    fields = {"campaign": campaign, "planned_at": timezone.now(), "pools": 1, "passages": 2, "pairs": 1, "unsettled": 0}
+    Round.objects.create(number=7, **fields)
+    with pytest.raises(IntegrityError, match="round_one_waits"):
+        Round.objects.create(number=8, **fields)
+
+
+def test_several_judgments_of_each_pair_are_all_counted_and_a_closed_campaign_asks_nothing(deep: Collection) -> None:
+    campaign = make(deep, overlap=3)
+    jobs.advance_rounds()
+    for worker, wrong in (("Ann", False), ("Ben", True)):
+        by = factories.worker(campaign, worker)
+        for _hit in range(campaign.hits.count()):
+            assignment = factories.take(by, campaign)
+            for item in assignment.items.select_related("pair__a", "pair__b").order_by("position"):
+                is_a = item.pair is None or (RANK[item.pair.a.pid] < RANK[item.pair.b.pid]) != wrong
+                factories.judge(assignment, only=[item.position], prefer="a" if is_a else "b")
+            judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+    jobs.advance_rounds()
+    assert campaign.rounds.count() == 1, "each pair has two of three judgments"
+    judge(campaign, "Cem")
+    task_services.campaign_move(campaign=campaign, to="closed")
+    jobs.advance_rounds()
+    assert campaign.rounds.count() == 1
+    task_services.campaign_move(campaign=campaign, to="open")
+    jobs.advance_rounds()
+    statuses = judgment_selectors.rounds_of(campaign)
+    assert campaign.rounds.count() == 2 and best({"q1": 24})[0][1] in statuses["q1"].playing
+
+
+def test_a_draft_in_rounds_shows_both_bills_and_is_made_by_form_command_and_copy(
+    client: Client, deep: Collection, rita: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client.force_login(rita)
+    draft = make(deep, start=False)
+    page = client.get(reverse("judgments:campaign", args=[draft.pk])).text
+    expected = pool_services.expected_pairs(draft)
+    assert "In rounds, and by all pairs" in page and "rounds, as set" in page
+    full = sum(size * (size - 1) // 2 for size in SIZES.values())
+    assert f'<td class="number">{full}</td>' in page and f'<td class="number">{expected.pairs}</td>' in page
+    form = client.get(reverse("pools:campaign_new"), {"collection": deep.pk}).text
+    for name in ("partners", "finalists", "rounds_wait", "rounds_budget"):
+        assert f'name="{name}"' in form
+    words = ["--design", "rounds", "--depth", "24", "--partners", "5", "--finalists", "3", "--rounds-budget", "40"]
+    call_command("create_campaign", "deep", "by command", *words)
+    made = Campaign.objects.get(name="by command")
+    assert (made.partners, made.finalists, made.rounds_budget, made.rounds_wait) == (5, 3, Decimal(40), False)
+    before = made.pair_count
+    draft.refresh_from_db()
+    assert before != draft.pair_count
+    with pytest.raises(Refused, match="winners are found by tournament"):
+        make(deep, "other", start=False, method="most-wins")
+
+
+def test_the_api_and_the_command_list_rounds_and_ask_the_one_that_waits(
+    deep: Collection, rita: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, campaign = Program(rita), make(deep, rounds_wait=True)
+    jobs.advance_rounds()
+    judge(campaign)
+    jobs.advance_rounds()
+    listed = program.get(f"/api/v1/campaigns/{campaign.pk}/rounds/").json()["results"]
+    assert [(row["number"], row["asked_at"] is None) for row in listed] == [(2, True), (1, False)]
+    assert "Look at it" in listed[0]["obstacle"]
+    call_command("rounds", "rounds")
+    out = capsys.readouterr().out
+    assert "Round 2: 2 pools" in out and "waits." in out and "All rounds then cost $" in out
+    asked = program.post(f"/api/v1/campaigns/{campaign.pk}/rounds/2/ask/", {})
+    assert asked.status_code == 200 and asked.json()["asked_by"] == "rita" and asked.json()["hits"] > 0
+    with pytest.raises(CommandError, match="No such round waits"):
+        call_command("rounds", "rounds", "--ask", "2", "--by", "rita")
+    judge(campaign)
+    jobs.advance_rounds()
+    call_command("rounds", "rounds", "--ask", "3", "--by", "rita", "--json")
+    assert json.loads(capsys.readouterr().out)["hits"] > 0
+    plain = factories.campaign(deep, "plain", depth=2)
+    assert program.get(f"/api/v1/campaigns/{plain.pk}/rounds/").json()["results"] == []
+    with pytest.raises(CommandError, match="not judged in rounds"):
+        call_command("rounds", "plain")
