@@ -225,6 +225,7 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "platforms:publication": R.SEE,
     "platforms:progress": R.SEE,
     "platforms:terms": (R.SEE, R.SPEND),
+    "platforms:filters": (R.SEE, R.SPEND),
     "platforms:publish": (R.SEE, R.SPEND),
     "platforms:pause": R.SPEND,
     "platforms:resume": R.SPEND,

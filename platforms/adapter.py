@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 from django.utils.translation import gettext as _
 
 from core.errors import Refused
-from platforms.demands import Demands
+from platforms.demands import Demands, FilterKind
 from platforms.models import Operation, Payment, Publication
 from tasks.models import Hit
 from tasks.outside_panels import Exit
@@ -266,6 +266,12 @@ class Adapter(ABC):
     def countries_of(self, requirements: Iterable[dict[str, Any]]) -> Iterator[str]:
         """The countries that requirements of whatever kind name."""
 
+    def filters_offered(self) -> list[FilterKind]:
+        """The filters that researchers can choose by the platform's own names, beside those that every platform has.
+        Raises Refused where the platform does not say.
+        """
+        return []
+
     def terms_troubles(self, publication: Publication) -> list[str]:
         """Why terms cannot be as they are at this platform, in sentences, beside what holds at all of them."""
         return []
@@ -277,6 +283,8 @@ class Adapter(ABC):
     @abstractmethod
     def dry_run(self, publication: Publication, hits: Iterable[Hit]) -> Iterator[tuple[str, Answer]]:
         """The exact requests that publishing these HITs will make, as `(operation, parameters)`."""
+
+    least_told = 1  # the smallest number but 0 that `count_workers` says
 
     @abstractmethod
     def count_workers(self, publication: Publication, *, seconds: int) -> tuple[int, int]:

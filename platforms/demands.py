@@ -1,9 +1,10 @@
 """What workers must have, as plain facts. Each platform has its own words for them: `Adapter.requirements_of`. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import pycountry
+from django.utils.translation import gettext as _
 
 
 class Demands(NamedTuple):
@@ -15,6 +16,29 @@ class Demands(NamedTuple):
     approved: int | None = None
     percent: int | None = None
     others: tuple[dict[str, Any], ...] = ()
+
+
+class FilterKind(NamedTuple):
+    """A filter that a platform offers, by its own name: with `choices` by their ids, or from `least` to `most`."""
+
+    key: str
+    title: str
+    question: str
+    choices: dict[str, str]
+    least: int | None = None
+    most: int | None = None
+
+    def in_words(self, requirement: Mapping[str, Any]) -> str:
+        """A requirement of this kind: what is chosen, or the range. A choice that is gone goes by its id."""
+        if "selected_values" in requirement:
+            return ", ".join(self.choices.get(value, value) for value in requirement["selected_values"])
+        bounds = requirement.get("selected_range") or {}
+        lower, upper = bounds.get("lower"), bounds.get("upper")
+        if lower is not None and upper is not None:
+            return _("%(lower)s to %(upper)s") % {"lower": lower, "upper": upper}
+        return (
+            _("at least %(lower)s") % {"lower": lower} if upper is None else _("at most %(upper)s") % {"upper": upper}
+        )
 
 
 # What the paper asked of its workers: in the US, more than 10,000 tasks approved, at least 97% of all.

@@ -12,16 +12,20 @@ from platforms.models import Publication
 
 
 class Reach(NamedTuple):
-    """Of the platform's `active` workers, those who could take the HITs; None where that is not known, and why."""
+    """Of the platform's `active` workers, those who could take the HITs; None where that is not known, and why.
+
+    `least_told`: a platform that tells no smaller numbers says 0 for these.
+    """
 
     qualified: int | None
     active: int | None
     why_unknown: str = ""
+    least_told: int = 1
 
     @property
     def is_nobody(self) -> bool:
         """Whether it is known that no active worker could take them."""
-        return self.qualified == 0
+        return self.qualified == 0 and self.least_told == 1
 
     @property
     def sentence(self) -> str:
@@ -30,6 +34,11 @@ class Reach(NamedTuple):
             return _("How many workers could take this is not known at this platform. %(why)s") % {
                 "why": self.why_unknown
             }
+        if self.least_told > 1:
+            said = _("%(qualified)s of the %(active)s people who were active in the last 90 days could take this.")
+            few = _("Fewer than %(least)d") % {"least": self.least_told}
+            qualified = counted(self.qualified) if self.qualified else few
+            return said % {"qualified": qualified, "active": counted(self.active)}
         if not self.active:
             return _("The marketplace has no active workers, so nobody could take this.")
         said = ngettext(
@@ -46,6 +55,7 @@ def reach_look(publication: Publication) -> Reach:
     try:
         with platform_refusals(publication) as adapter:
             qualified, active = adapter.count_workers(publication, seconds=PATIENCE)
+            least = adapter.least_told
     except Refused as refused:
         return Reach(None, None, str(refused))
-    return Reach(qualified, active)
+    return Reach(qualified, active, least_told=least)

@@ -164,7 +164,7 @@ OTHER_PAGES = {
     *("judgments:pilot", "judgments:ethics", "judgments:disagreement"),
     *("pools:campaign_edit", "platforms:draft_reach", "platforms:adjustment"),
     *("platforms:template", "platforms:template_save", "platforms:template_terms", "platforms:pay_floor"),
-    "platforms:lab_account",
+    *("platforms:lab_account", "platforms:filters"),
     *("results:settings", "results:version_new", "results:version_asked", "results:ask", "results:offer"),
     *("tasks:trial", "api:reference"),
     *("core:account", "core:lab_new", "core:lab_rename"),

@@ -31,7 +31,7 @@ from platforms.adapter import (
     Work,
 )
 from platforms.arriving import may_be_an_id
-from platforms.demands import Demands
+from platforms.demands import Demands, FilterKind
 from platforms.models import LabAccount, Operation, Payment, Publication, PublishedHit, Submission
 from platforms.prolific import hooks
 from platforms.prolific.client import (
@@ -267,6 +267,23 @@ class ProlificAdapter(Adapter):
             cache.set(key, kept, FILTERS_KEPT)
         return kept
 
+    def filters_offered(self) -> list[FilterKind]:
+        """Prolific's filters by title, but for country and approvals, which all platforms have."""
+        kinds = [
+            FilterKind(
+                key=str(one["filter_id"]),
+                title=str(one.get("title") or one["filter_id"]),
+                question=str(one.get("question") or one.get("description") or ""),
+                choices={str(choice): str(name) for choice, name in (one.get("choices") or {}).items()},
+                least=one.get("min"),
+                most=one.get("max"),
+            )
+            for one in self._filters()
+            if one.get("filter_id") not in (None, COUNTRY, RATE, NUMBER)
+            and (one.get("type") != "select" or one.get("choices"))
+        ]
+        return sorted(kinds, key=lambda kind: (kind.title.casefold(), kind.key))
+
     def countries_of(self, requirements: Iterable[dict[str, Any]]) -> Iterator[str]:
         """None to be checked: Prolific's own choices are countries."""
         return iter(())
@@ -307,9 +324,19 @@ class ProlificAdapter(Adapter):
         yield "POST /studies/", study_request(imagined, imagined.exclusion_id)
         yield "POST /studies/<study>/transition/", {"action": "PUBLISH"}
 
+    least_told = 25  # Prolific says 0 for fewer, to protect them
+
     def count_workers(self, publication: Publication, *, seconds: int) -> tuple[int, int]:
-        """Not asked: Prolific says no count below 25, and counts who was active in the last 90 days."""
-        raise NotTold(_("Prolific shows an estimate when you look at the draft there."))
+        """Participants who were active in the last 90 days: those who pass the filters, and all of them."""
+        client, workspace = self.client(read_seconds=seconds), self.account.workspace_id
+
+        def count(filters: list[dict[str, Any]]) -> int:
+            said = client.post("eligibility-count/", {"workspace_id": workspace, "filters": filters})
+            if not isinstance(said.get("count"), int | float):
+                raise NotTold(_("Prolific's answer has no count."))
+            return int(said["count"])
+
+        return count(publication.requirements), count([])
 
     # --- money
 

@@ -14,6 +14,7 @@ from .store import Row, Store, iso, new_id
 
 PAGE_SIZE = 20
 MOST_BONUSES = 200  # lines of one batch
+LEAST_TOLD = 25  # participants; of fewer, none is said
 MOST_APPROVED = 1_000  # submissions of one call
 ORDERS = {
     "started_at": "COALESCE(started_at, reserved_at)", "completed_at": "completed_at", "status": "status",
@@ -195,6 +196,14 @@ def _counts(call: Call) -> Answer:
 @operation("GET", "/api/v1/filters/")
 def _filters(call: Call) -> Answer:
     return Answer(200, filters.offered(call.store))
+
+
+@operation("POST", "/api/v1/eligibility-count/")
+def _eligible(call: Call) -> Answer:
+    chosen = call.body["filters"]
+    filters.check(call.store, chosen)
+    count = sum(filters.meets(call.store, person, chosen) for person in call.store.all("SELECT * FROM participant"))
+    return Answer(200, {"count": count if count >= LEAST_TOLD else 0})
 
 
 @operation("GET", "/api/v1/submissions/")

@@ -1,0 +1,156 @@
+"""The filters of a platform, chosen by its own names."""
+
+from typing import Any, NamedTuple
+
+from django import forms
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from core.errors import NotYours, Refused
+from core.http import Request, refuse_in, see_other
+from platforms import publishing
+from platforms.demands import FilterKind
+from platforms.models import Publication
+from platforms.registry import adapter_of
+from pools.models import Campaign
+from pools.views import campaign_of
+
+SHOWN = 50  # filters of a search
+LINES = 12  # of a list of choices that are seen at once
+
+
+class Chosen(NamedTuple):
+    """A filter of a publication in words. One that the platform does not offer (any more) goes by its id."""
+
+    key: str
+    title: str
+    words: str
+    is_gone: bool
+
+
+class FilterForm(forms.Form):
+    """What one filter lets in: some of its choices, or a range."""
+
+    values = forms.MultipleChoiceField(label=gettext_lazy("Any of these"), required=False)
+    lower = forms.IntegerField(label=gettext_lazy("From"), required=False)
+    upper = forms.IntegerField(label=gettext_lazy("To"), required=False)
+
+    def __init__(self, *args: Any, kind: FilterKind, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.kind = kind
+        if kind.choices:
+            del self.fields["lower"], self.fields["upper"]
+            values = self.fields["values"]
+            assert isinstance(values, forms.MultipleChoiceField)
+            values.choices = list(kind.choices.items())
+            values.widget.attrs["size"] = min(LINES, len(kind.choices))
+            return
+        del self.fields["values"]
+        for name in ("lower", "upper"):
+            field = self.fields[name]
+            assert isinstance(field, forms.IntegerField)
+            bounds = {"min": kind.least, "max": kind.most}
+            field.widget.attrs |= {key: str(value) for key, value in bounds.items() if value is not None}
+
+    def clean(self) -> dict[str, Any]:
+        """Something is chosen, and a range lies within the filter's own."""
+        data = super().clean() or self.cleaned_data
+        if self.errors:
+            return data
+        if self.kind.choices:
+            if not data["values"]:
+                self.add_error("values", _("Choose at least one."))
+            return data
+        given = [value for value in (data["lower"], data["upper"]) if value is not None]
+        least, most = self.kind.least, self.kind.most
+        if not given or given != sorted(given):
+            self.add_error(None, _("Enter where the range begins or ends, or both, the lower number first."))
+        elif (least is not None and given[0] < least) or (most is not None and given[-1] > most):
+            said = _("This filter goes from %(least)s to %(most)s.")
+            self.add_error(None, said % {"least": least, "most": most})
+        return data
+
+    def requirement(self) -> dict[str, Any]:
+        """The filter as the platform takes it."""
+        if self.kind.choices:
+            return {"filter_id": self.kind.key, "selected_values": self.cleaned_data["values"]}
+        bounds = {name: self.cleaned_data[name] for name in ("lower", "upper")}
+        return {
+            "filter_id": self.kind.key,
+            "selected_range": {name: value for name, value in bounds.items() if value is not None},
+        }
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def filters(request: Request, pk: int) -> HttpResponse:
+    """The filters of a publication, with a search for more. POST sets or removes one, and sends nothing."""
+    campaign = campaign_of(request, pk)
+    publication = Publication.objects.filter(campaign=campaign).first()
+    if publication is None:
+        raise NotYours(_("Save the terms first: the filters are those of their platform."))
+    publication.campaign = campaign
+    offered = {kind.key: kind for kind in adapter_of(publication).filters_offered()}
+    if not offered:
+        raise NotYours(_("This platform has no filters of its own: the requirements are in the terms."))
+    asked, status, form = request.GET.get("filter", "")[:100], 200, None
+    if asked in offered:
+        form = FilterForm(kind=offered[asked], initial=_initial(publication, asked))
+    if request.method == "POST":
+        asked = request.POST.get("filter", "")[:100]
+        form, status = _save(request, campaign, publication, offered, asked)
+        if form is None:
+            return see_other("platforms:filters", pk)
+    words = request.GET.get("q", "").strip()[:100]
+    found = [kind for kind in offered.values() if words.casefold() in f"{kind.title} {kind.question}".casefold()]
+    context = {
+        "campaign": campaign,
+        "publication": publication,
+        "draft": publication.state == Publication.State.DRAFT,
+        "chosen": chosen_filters(publication, offered),
+        "form": form,
+        "words": words,
+        "found": found[:SHOWN],
+        "more": max(0, len(found) - SHOWN),
+    }
+    return render(request, "platforms/filters.html", context, status=status)
+
+
+def _save(
+    request: Request, campaign: Campaign, publication: Publication, offered: dict[str, FilterKind], asked: str
+) -> tuple[FilterForm | None, int]:
+    """Set one filter, or remove it. The form with its errors, if there are any."""
+    kept = [one for one in publication.requirements if one.get("filter_id") != asked]
+    if "remove" in request.POST:
+        publishing.publication_write(campaign=campaign, requirements=kept)
+        return None, 303
+    if asked not in offered:
+        raise NotYours(_("The platform does not offer this filter."))
+    form = FilterForm(request.POST, kind=offered[asked])
+    if not form.is_valid():
+        return form, 400
+    try:
+        publishing.publication_write(campaign=campaign, requirements=[*kept, form.requirement()])
+    except Refused as error:
+        return form, refuse_in(form, error)
+    return None, 303
+
+
+def _initial(publication: Publication, key: str) -> dict[str, Any]:
+    """What a publication has of a filter."""
+    set_before: dict[str, Any] = next((one for one in publication.requirements if one.get("filter_id") == key), {})
+    return {"values": set_before.get("selected_values", [])} | dict(set_before.get("selected_range") or {})
+
+
+def chosen_filters(publication: Publication, offered: dict[str, FilterKind]) -> list[Chosen]:
+    """The platform's own filters that a publication has, in words."""
+    chosen = []
+    for one in adapter_of(publication).demands_of(publication.requirements).others:
+        key = str(one.get("filter_id"))
+        kind = offered.get(key) or FilterKind(key, key, "", {})
+        chosen.append(Chosen(key, kind.title, kind.in_words(one), key not in offered))
+    return chosen

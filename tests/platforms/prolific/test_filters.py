@@ -1,0 +1,112 @@
+"""Prolific's filters, chosen on the page by their own names."""
+
+from django.test import Client
+from django.urls import reverse
+
+from core.models import User
+from platforms.models import Publication
+from platforms.publishing import publication_publish, publication_write
+from platforms.registry import adapter_of
+from pools.models import Campaign
+from tests import factories
+from tests.doubles.prolific import Double
+from tests.platforms.platforms import Clock, drain
+
+
+def test_filters_are_found_by_words_chosen_by_name_and_sent_as_prolific_takes_them(
+    client: Client, publication: Publication, rita: User
+) -> None:
+    publication_write(campaign=publication.campaign, requirements=[
+        {"filter_id": "current-country-of-residence", "selected_values": ["1"]},
+        {"filter_id": "approval_rate", "selected_range": {"lower": 95, "upper": 100}},
+    ])  # fmt: skip
+    client.force_login(rita)
+    page = reverse("platforms:filters", args=[publication.campaign_id])
+    listed = client.get(page).text
+    assert "Fluent languages" in listed and "Age" in listed and "No filter is chosen" in listed
+    assert "Approval rate" not in listed and "Current country of residence" not in listed  # the terms have these
+    assert page in client.get(reverse("platforms:terms", args=[publication.campaign_id])).text
+    found = client.get(page, {"q": "LANGUAGES are you"}).text
+    assert "Fluent languages" in found and ">Age<" not in found
+    assert "No filter has these words" in client.get(page, {"q": "shoe size"}).text
+    form = client.get(page, {"filter": "fluent-languages"}).text
+    assert "Which languages are you fluent in?" in form and '<option value="30">German</option>' in form
+
+    assert "Choose at least one." in client.post(page, {"filter": "fluent-languages"}).text
+    assert client.post(page, {"filter": "fluent-languages", "values": ["999"]}).status_code == 400
+    assert "from 18 to 100" in client.post(page, {"filter": "age", "lower": "17"}).text
+    assert "the lower number first" in client.post(page, {"filter": "age", "lower": "40", "upper": "30"}).text
+    assert "begins or ends" in client.post(page, {"filter": "age"}).text
+    assert client.post(page, {"filter": "shoe-size", "lower": "40"}).status_code == 404
+    assert client.post(page, {"filter": "fluent-languages", "values": ["30", "19"]}).status_code == 303
+    assert client.post(page, {"filter": "age", "lower": "18", "upper": "65"}).status_code == 303
+    shown = client.get(page).text
+    assert "<td>German, English</td>" in shown and "<td>18 to 65</td>" in shown
+    assert client.post(page, {"filter": "age", "lower": "21"}).status_code == 303
+    assert "<td>at least 21</td>" in client.get(page).text
+    assert 'value="21"' in client.get(page, {"filter": "age"}).text
+
+    publication.refresh_from_db()
+    assert [one["filter_id"] for one in publication.requirements] == [
+        "current-country-of-residence", "approval_rate", "fluent-languages", "age"
+    ]  # fmt: skip
+    clock = Clock()
+    publication_publish(publication=publication, at=clock(), typed_name=publication.campaign.name)
+    drain(publication, clock)
+    publication.refresh_from_db()
+    study = adapter_of(publication).client().get(f"studies/{publication.hit_type_id}/", once=True)
+    sent = {one["filter_id"]: one for one in study["filters"]}
+    assert set(sent["fluent-languages"]["selected_values"]) == {"19", "30"}
+    assert sent["age"]["selected_range"]["lower"] == 21
+    after = client.get(page).text
+    assert "can no longer be changed" in after and "Use this filter" not in after
+    assert client.post(page, {"filter": "age", "remove": "1"}).status_code == 409
+
+
+def test_a_filter_is_removed_and_one_that_prolific_does_not_offer_is_named(
+    client: Client, publication: Publication, rita: User
+) -> None:
+    gone = {"filter_id": "shoe-size", "selected_range": {"upper": 46}}
+    publication_write(campaign=publication.campaign, requirements=[gone])
+    client.force_login(rita)
+    page = reverse("platforms:filters", args=[publication.campaign_id])
+    shown = client.get(page).text
+    assert "shoe-size" in shown and "not offered any more" in shown and "at most 46" in shown
+    assert client.post(page, {"filter": "shoe-size", "remove": "1"}).status_code == 303
+    publication.refresh_from_db()
+    assert publication.requirements == []
+
+
+def test_a_viewer_sees_filters_and_changes_none_and_other_platforms_have_none(
+    client: Client, publication: Publication, campaign: Campaign, rita: User
+) -> None:
+    page = reverse("platforms:filters", args=[publication.campaign_id])
+    client.force_login(factories.member(campaign.lab, "viewer"))
+    assert client.get(page).status_code == 200
+    assert client.post(page, {"filter": "age", "lower": "21"}).status_code == 403
+    client.force_login(rita)
+    other = factories.campaign(campaign.collection, "other")
+    assert client.get(reverse("platforms:filters", args=[other.pk])).status_code == 404
+    publication_write(campaign=other, platform="marketplace")
+    assert client.get(reverse("platforms:filters", args=[other.pk])).status_code == 404
+
+
+def test_the_reach_is_asked_before_anything_is_frozen_and_small_numbers_are_not_told(
+    client: Client, publication: Publication, rita: User, prolific: Double
+) -> None:
+    for number in range(30):
+        prolific.participant(f"P{number}", country="3" if number < 26 else "1", age=30)
+    client.force_login(rita)
+    page = reverse("platforms:publish", args=[publication.campaign_id])
+    for age, said in ((18, "30 of the 30 people who were active"), (31, "Fewer than 25 of the 30 people")):
+        publication_write(
+            campaign=publication.campaign,
+            requirements=[{"filter_id": "age", "selected_range": {"lower": age}}],
+        )
+        text = client.get(page).text
+        assert said in text and "nobody would see" not in text
+    german = [{"filter_id": "current-country-of-residence", "selected_values": ["3"]}]
+    publication_write(campaign=publication.campaign, requirements=german)
+    assert "26 of the 30 people who were active in the last 90 days could take this." in client.get(page).text
+    prolific.fault("broken before", path="eligibility-count", times=None)
+    assert "is not known at this platform" in client.get(page).text
