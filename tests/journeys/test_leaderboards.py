@@ -368,7 +368,7 @@ def test_the_public_reads_a_board_compares_goes_back_and_takes_it_along_without_
     assert rows_of(anybody.page) == ["A strong one"]
     anybody.press("A strong one", then="Address to cite")
     anybody.press("Compare them", then="On the dev queries")
-    facts = anybody.page.locator("dl.facts").inner_text().split("\n")
+    facts = anybody.page.locator("dl.facts").first.inner_text().split("\n")
     assert facts[facts.index("FIRST IS BETTER" if "FIRST IS BETTER" in facts else "First is better") + 1] == "3"
     # A version back.
     anybody.go(reverse("boards:versions", args=[board.slug]))
