@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from results.figures import champion, intervals, pools, ranks, scatter, slopes, wins
+from results.figures import champion, intervals, measures, pools, ranks, scatter, slopes, wins
 from results.figures.svg import for_pages
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ _ALL = (
         intervals.PREFERENCE.description, intervals.PREFERENCE.drawable, intervals.PREFERENCE.draw,
     ),
     Figure("win-ratios", "Win ratios", wins.description, wins.drawable, wins.draw),
+    Figure("measures", "Runs by other measures", measures.description, measures.drawable, measures.draw),
     Figure("ranks", "How certain the ranks are", ranks.description, ranks.drawable, ranks.draw),
 )  # fmt: skip
 # By name, in the order in which they are shown.

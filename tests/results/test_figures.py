@@ -67,7 +67,7 @@ def test_every_run_is_named_on_every_figure_about_runs(size: int) -> None:
 
 def test_the_champion_check_is_drawn_only_where_there_was_one() -> None:
     assert "champion" not in everything(sample(4))
-    assert set(drawn(4)) == set(FIGURES)
+    assert set(drawn(4)) == set(FIGURES) - {"measures"}
 
 
 def test_the_slices_are_the_papers() -> None:
@@ -132,6 +132,40 @@ def test_a_share_that_is_not_all_or_nothing_is_not_rounded_to_it() -> None:
         ">99",
         "100",
     ]
+
+
+def by_measures(size: int) -> Json:
+    """Results with two more measures, of which the last run lacks the second."""
+    runs = [row["run"] for row in sample(size)["leaderboard"]]
+
+    def score(mean: float | None) -> Json:
+        t = None if mean is None else [mean - 0.05, mean + 0.05]
+        return {
+            "preference": {"mean": mean, "t": t, "queries": 480},
+            "original": {"mean": mean, "t": t, "queries": 480},
+        }
+
+    rows = [
+        {"run": run, "scores": [score(0.5 + at / 1000), score(None if run == runs[-1] else 0.9 - at / 1000)]}
+        for at, run in enumerate(runs)
+    ]
+    return sample(size) | {"measures": {"names": ["nDCG@10", "Compat(p=0.9)"], "runs": rows, "tests": []}}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_other_measures_have_a_panel_each_with_every_run_and_mean(size: int) -> None:
+    data = by_measures(size)
+    told = words(figures.svg("measures", data))
+    names = style.short_names([row["run"] for row in data["leaderboard"]])
+    assert [text for text in told if text in names] == names
+    assert {"Mean nDCG@10", "Mean Compat(p=0.9)"} <= set(told)
+    shown = [text for text in told if re.fullmatch(r"\d\.\d{3}", text)]
+    expected = [row["scores"][at]["preference"]["mean"] for at in (0, 1) for row in data["measures"]["runs"]]
+    assert sorted(shown) == sorted(f"{mean:.3f}" for mean in expected if mean is not None)
+    said = FIGURES["measures"].description(data)
+    assert f"nDCG@10: {data['leaderboard'][-1]['run']} is highest, {0.5 + (size - 1) / 1000:.3f}" in said
+    assert f"Compat(p=0.9): {data['leaderboard'][0]['run']} is highest, 0.900" in said
+    assert "measures" not in [figure.name for figure in figures.drawable(sample(size))]
 
 
 def test_results_without_anything_are_drawn_as_far_as_they_go() -> None:

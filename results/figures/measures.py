@@ -1,0 +1,59 @@
+"""Means by the other measures on the preference qrels, a panel for each, with 95% intervals by t."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from results.figures.style import ROW, RUN, counted, printable, short_names
+
+if TYPE_CHECKING:
+    from results.figures.canvas import Canvas
+
+MOST = 6  # panels
+_WIDTH, _GAP = 1.7, 0.75  # inches
+
+
+def drawable(data: dict[str, Any]) -> bool:
+    """Whether any run has a mean by any other measure."""
+    found = data.get("measures")
+    if not found:
+        return False
+    return any(score["preference"]["mean"] is not None for run in found["runs"] for score in run["scores"])
+
+
+def description(data: dict[str, Any]) -> str:
+    """Each measure's best run, with its mean."""
+    found = data["measures"]
+    parts = []
+    for number, name in enumerate(found["names"][:MOST]):
+        means = [(run["scores"][number]["preference"]["mean"], run["run"]) for run in found["runs"]]
+        known = [(mean, run) for mean, run in means if mean is not None]
+        if known:
+            mean, run = max(known)
+            parts.append(f"{name}: {run} is highest, {mean:.3f}")
+    return (
+        f"Means of {counted(len(found['runs']), 'run', 'runs')} on the preference qrels, 95% t intervals, in the order "
+        f"of the leaderboard. {'; '.join(parts)}."
+    )
+
+
+def draw(canvas: Canvas, data: dict[str, Any]) -> None:
+    """A row a run, and a panel a measure, each on a scale of its own."""
+    from results.figures.canvas import beside, interval, rows
+
+    found = data["measures"]
+    names = short_names([run["run"] for run in found["runs"]])
+    height = ROW * (len(names) + 0.4)
+    for number, measure in enumerate(found["names"][:MOST]):
+        axes = canvas.axes(_WIDTH, height, right=number * (_WIDTH + _GAP))
+        rows(axes, names if number == 0 else [""] * len(names))
+        for row, run in enumerate(found["runs"]):
+            score = run["scores"][number]["preference"]
+            if score["mean"] is None:
+                continue
+            if score["t"] is not None and None not in score["t"]:
+                interval(axes, row, score["t"])
+            axes.plot(score["mean"], row, "o", color=RUN, markersize=5.5, zorder=2.1)
+            beside(axes, row, f"{score['mean']:.3f}")
+        axes.locator_params(axis="x", nbins=3)
+        axes.set_xlabel(f"Mean {printable(measure)}")
