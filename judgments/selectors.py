@@ -448,10 +448,13 @@ def derived_from(challenges: Sequence[Challenge], waiting: Iterable[str]) -> Der
 
 
 def waiting_queries(campaign: Campaign, pool: Pool | None = None) -> set[str]:
-    """Ids of the queries (or the pool's query) that have a pair with fewer accepted judgments than it needs."""
+    """Ids of the queries (or the pool's query) that have a pair with too few judgments that count, or one set aside.
+
+    What is judged on a pair that is set aside, in HITs that show it, waits until it is asked about again.
+    """
     asked = Pair.objects.filter(pool__campaign=campaign) if pool is None else pool.pairs.all()
     pairs = asked.filter(is_reused=False).annotate(slots=Count("acceptances"))
-    waiting = pairs.filter(slots__lt=campaign.slots_needed).order_by()
+    waiting = pairs.filter(Q(slots__lt=campaign.slots_needed) | Q(is_set_aside=True)).order_by()
     return set(waiting.values_list("pool__query__qid", flat=True))
 
 

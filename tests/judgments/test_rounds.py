@@ -62,13 +62,8 @@ def judge(campaign: Campaign, worker: str = "Ann", *, wrong: bool = False) -> No
     while campaign.hits.filter(needed__gt=0).exists():
         assignment = factories.take(by, campaign)
         for item in assignment.items.select_related("pair__a", "pair__b").order_by("position"):
-            if item.pair is not None and item.pair.is_set_aside:
-                reports.pair_report(
-                    assignment_id=assignment.pk, position=item.position, reason="broken", note="", at=timezone.now()
-                )
-            else:
-                is_a = item.pair is None or (RANK[item.pair.a.pid] < RANK[item.pair.b.pid]) != wrong
-                factories.judge(assignment, only=[item.position], prefer="a" if is_a else "b")
+            is_a = item.pair is None or (RANK[item.pair.a.pid] < RANK[item.pair.b.pid]) != wrong
+            factories.judge(assignment, only=[item.position], prefer="a" if is_a else "b")
         judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
 
 
