@@ -182,6 +182,7 @@ def test_real_pools_and_qrels_are_those_of_the_commands(
             pool_services.run_import(collection=collection, name=path.name, source=file, filename=path.name)
     pool_services.collection_import(lab=lab, name="real", passages=data / "passages.tsv.gz", keep="all")
     campaign = factories.campaign(collection)
+    factories.analyze()
     arguments = ["pool", "--qrels", str(data / "sparse-qrels.txt"), "--passages", str(data / "passages.tsv.gz")]
     found = json.loads(printed(capsys, *arguments, "--pairs", str(tmp_path / "pairs.tsv"), *map(str, runs)))
     assert found["pairs"] == 1932
