@@ -479,19 +479,19 @@ def _verdicts(data: Data) -> Iterator[str]:
     opposed = verdicts["means_disagree"]
     if opposed["count"]:
         yield ngettext(
-            "Over the queries where both runs find a relevant passage, mean search length (ESL) and mean RR favour "
-            "different runs in %(count)d pair: %(named)s.",
-            "Over the queries where both runs find a relevant passage, mean search length (ESL) and mean RR favour "
-            "different runs in %(count)d pairs: %(named)s.",
+            "Over the queries where both runs find a relevant passage, mean search length (ESL) and mean RR@%(k)d "
+            "favour different runs in %(count)d pair: %(named)s.",
+            "Over the queries where both runs find a relevant passage, mean search length (ESL) and mean RR@%(k)d "
+            "favour different runs in %(count)d pairs: %(named)s.",
             opposed["count"],
-        ) % {"count": opposed["count"], "named": _named(opposed)}
+        ) % {"count": opposed["count"], "k": compared["k"], "named": _named(opposed)}
     halves = verdicts["significance_disagrees"]
     if halves["count"]:
         yield ngettext(
-            "In %(count)d pair, only one of ESL and RR differs significantly: %(named)s.",
-            "In %(count)d pairs, only one of ESL and RR differs significantly: %(named)s.",
+            "In %(count)d pair, only one of ESL and RR@%(k)d differs significantly: %(named)s.",
+            "In %(count)d pairs, only one of ESL and RR@%(k)d differs significantly: %(named)s.",
             halves["count"],
-        ) % {"count": halves["count"], "named": _named(halves)}
+        ) % {"count": halves["count"], "k": compared["k"], "named": _named(halves)}
     by_mean = {run: rank for rank, run in enumerate(compared["order_by_means"], 1)}
     moved = [
         _("%(run)s from %(mean)d to %(rank)d") % {"run": run, "mean": by_mean[run], "rank": rank}

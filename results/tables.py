@@ -120,18 +120,24 @@ def table(data: Data, name: str) -> Table | None:
     return make(data) if known is not None and make is not None and known(data) else None
 
 
+def _rr(cutoff: int) -> str:
+    """The measure as ir_measures names it: RR alone would be of whole lists."""
+    return f"RR@{cutoff}"
+
+
 # --- the leaderboard
 
 
 def _leaderboard(data: Data) -> Table:
+    rr = _rr(data["k"])
     columns = [
         Column("place_preference", _("Rank"), "count"),
         Column("run", _("Run"), "name"),
         Column("change", _("Change"), "change"),
-        Column("preference", _("RR"), "score"),
-        Column("original", _("RR before"), "score"),
+        Column("preference", rr, "score"),
+        Column("original", _("%(rr)s before") % {"rr": rr}, "score"),
         Column("place_original", _("Rank before"), "count"),
-        Column("original_all", _("RR before, all queries"), "score"),
+        Column("original_all", _("%(rr)s before, all queries") % {"rr": rr}, "score"),
         Column("pooled", _("Pooled"), "yes"),
         Column("preference_t", _("95%, by t"), "interval", folded=True),
         Column("original_t", _("95% before, by t"), "interval", folded=True),
@@ -174,12 +180,13 @@ def _leaderboard(data: Data) -> Table:
 
 
 def _neighbours(data: Data) -> Table:
+    rr = _rr(data["k"])
     columns = [
         Column("upper", _("Above before"), "name"),
         Column("lower", _("Below before"), "name"),
         Column("changed", _("Changed ranks"), "yes"),
-        Column("original_delta", _("RR apart before"), "change"),
-        Column("preference_delta", _("RR apart"), "change"),
+        Column("original_delta", _("%(rr)s apart before") % {"rr": rr}, "change"),
+        Column("preference_delta", _("%(rr)s apart") % {"rr": rr}, "change"),
         Column("preference_p", _("p (signed rank)"), "p"),
         Column("significant", _("Significant"), "yes"),
     ]
@@ -187,9 +194,10 @@ def _neighbours(data: Data) -> Table:
     bonferroni = data["bonferroni"]
     about = _(
         "Runs that follow each other on the original qrels, and how far they are apart there and on the preference "
-        "qrels. p-values are raw, from the signed-rank test on RR on the preference qrels; "
+        "qrels. p-values are raw, from the signed-rank test on %(rr)s on the preference qrels; "
         "significant is below %(threshold)s: %(alpha)s over %(family)d pairs of neighbours (Bonferroni)."
     ) % {
+        "rr": rr,
         "threshold": f"{bonferroni['threshold']:.3g}",
         "alpha": f"{bonferroni['alpha']:g}",
         "family": bonferroni["family"],
@@ -320,13 +328,14 @@ def _by_rate(data: Data) -> str:
 
 
 def _pairs(data: Data) -> Table:
+    rr = _rr(data["compare"]["k"])
     columns = [
         Column("a", _("Run a"), "name"),
         Column("b", _("Run b"), "name"),
         Column("verdict", _("Better"), "text"),
         Column("before", _("Better on the original qrels"), "text"),
-        Column("rr_a", _("RR of a"), "score"),
-        Column("rr_b", _("RR of b"), "score"),
+        Column("rr_a", _("%(rr)s of a") % {"rr": rr}, "score"),
+        Column("rr_b", _("%(rr)s of b") % {"rr": rr}, "score"),
         Column("delta", _("b minus a"), "change"),
         Column("wsr", _("p, signed rank"), "p"),
         Column("wrs", _("p, rank sum"), "p"),
@@ -334,7 +343,7 @@ def _pairs(data: Data) -> Table:
         Column("t", _("p, t-test"), "p"),
         Column("outcomes", _("p, only a or only b"), "p"),
         Column("ranking", _("p, ranking"), "p"),
-        Column("disagreement", _("ESL and RR disagree"), "text"),
+        Column("disagreement", _("ESL and %(rr)s disagree") % {"rr": rr}, "text"),
     ]
     compared = data["compare"]
     ranking = compared["rank_by"].replace("-", "_")
@@ -394,11 +403,12 @@ def _which(data: Data) -> str:
 
 def rank_by_name(data: Data) -> str:
     """By what a verdict says that a run ranks better, in words."""
+    rr = _rr(data["compare"]["k"])
     return {
         "esl-wsr": _("by mean search length and the signed-rank test"),
         "esl-t": _("by mean search length and the t-test"),
-        "rr-wsr": _("by mean RR and the signed-rank test"),
-        "rr-t": _("by mean RR and the t-test"),
+        "rr-wsr": _("by mean %(rr)s and the signed-rank test") % {"rr": rr},
+        "rr-t": _("by mean %(rr)s and the t-test") % {"rr": rr},
     }[data["compare"]["rank_by"]]
 
 
@@ -414,11 +424,12 @@ def _disagreement(pair: Data) -> str | None:
 
 
 def _verdict_order(data: Data) -> Table:
+    rr = _rr(data["compare"]["k"])
     columns = [
         Column("rank", _("Rank by verdicts"), "count"),
         Column("run", _("Run"), "name"),
         Column("rank_by_mean", _("Rank by mean"), "count"),
-        Column("mean", _("RR"), "score"),
+        Column("mean", rr, "score"),
     ]
     compared = data["compare"]
     by_mean = {run: rank for rank, run in enumerate(compared["order_by_means"], 1)}
@@ -443,6 +454,7 @@ def _outcomes_before(data: Data) -> Table:
 
 def _outcomes_on(data: Data, stored: str, name: str, title: str, qrels: str) -> Table:
     compared = data[stored]
+    rr = _rr(compared["k"])
     columns = [
         Column("a", _("Run a"), "name"),
         Column("b", _("Run b"), "name"),
@@ -459,11 +471,11 @@ def _outcomes_on(data: Data, stored: str, name: str, title: str, qrels: str) -> 
         Column("esl_b", _("ESL of b"), "length"),
         Column("esl_wsr", _("ESL: p, signed rank"), "p"),
         Column("esl_t", _("ESL: p, t-test"), "p"),
-        Column("rr_a", _("RR of a"), "score"),
-        Column("rr_b", _("RR of b"), "score"),
-        Column("rr_wsr", _("RR: p, signed rank"), "p"),
-        Column("rr_t", _("RR: p, t-test"), "p"),
-        Column("disagreement", _("ESL and RR disagree"), "text"),
+        Column("rr_a", _("%(rr)s of a") % {"rr": rr}, "score"),
+        Column("rr_b", _("%(rr)s of b") % {"rr": rr}, "score"),
+        Column("rr_wsr", _("%(rr)s: p, signed rank") % {"rr": rr}, "p"),
+        Column("rr_t", _("%(rr)s: p, t-test") % {"rr": rr}, "p"),
+        Column("disagreement", _("ESL and %(rr)s disagree") % {"rr": rr}, "text"),
     ]
     rows = []
     for pair in compared["pairs"]:
@@ -478,9 +490,9 @@ def _outcomes_on(data: Data, stored: str, name: str, title: str, qrels: str) -> 
         rows.append([*row, _disagreement(pair)])
     about = _(
         "%(which)s on the %(qrels)s, over %(queries)s queries: which of them finds a relevant passage in its top "
-        "%(k)d; and where both do, how far down (ESL, the mean rank), and with what RR. p-values are raw: the exact "
-        "binomial test of only a against only b, the signed-rank test and the paired t-test."
-    ) % {"which": _which(data), "qrels": qrels, "queries": f"{compared['queries']:,}", "k": compared["k"]}
+        "%(k)d; and where both do, how far down (ESL, the mean rank), and with what %(rr)s. p-values are raw: the "
+        "exact binomial test of only a against only b, the signed-rank test and the paired t-test."
+    ) % {"which": _which(data), "qrels": qrels, "queries": f"{compared['queries']:,}", "k": compared["k"], "rr": rr}
     return Table(name, title, about, columns, rows, per_run=("a", "b"))
 
 
@@ -598,12 +610,13 @@ def _order_agreement(data: Data) -> Table:
 
 
 def _contributions(data: Data) -> Table:
+    rr = _rr(data["k"])
     columns = [
         Column("run", _("Run"), "name"),
         Column("own", _("Passages that only it brought"), "count"),
         Column("won", _("Best known answers among them"), "count"),
-        Column("preference", _("RR"), "score"),
-        Column("without_own", _("RR without them"), "score"),
+        Column("preference", rr, "score"),
+        Column("without_own", _("%(rr)s without them") % {"rr": rr}, "score"),
         Column("change", _("Change"), "change"),
         Column("place", _("Rank"), "count"),
         Column("place_without", _("Rank without them"), "count"),

@@ -278,14 +278,15 @@ def _report(comparison: Comparison) -> Iterator[str]:
             "there is none."
         )
     yield ""
-    yield from table([["run", "mean RR"], *([run, f"{mean:.4f}"] for run, mean in comparison.means.items())])
+    rr = f"RR@{comparison.k}"
+    yield from table([["run", f"mean {rr}"], *([run, f"{mean:.4f}"] for run, mean in comparison.means.items())])
     if not pairs:
         return
     yield ""
-    yield "Tests on RR (delta is b less a), and how the two RRs correlate"
+    yield f"Tests on {rr} (delta is b less a), and how the two runs' {rr} correlate"
     yield from table([_TESTS, *(_tests(pair) for pair in pairs)], left=2)
     yield ""
-    yield "Outcomes: who finds a relevant passage, and where both do, how far down (ESL) and with what RR"
+    yield f"Outcomes: who finds a relevant passage, and where both do, how far down (ESL) and with what {rr}"
     yield from table([_OUTCOMES, *(_outcomes(pair) for pair in pairs)], left=2)
     yield ""
     yield "Outcomes, in percent of the queries"
@@ -323,7 +324,7 @@ def _verdicts(comparison: Comparison) -> Iterator[str]:
     untold = 0
     for pair in comparison.pairs:
         if pair.do_no_harm or pair.trade_off or len(comparison.pairs) <= _SPOKEN:
-            yield _verdict(pair, comparison.rank_by)
+            yield _verdict(pair, comparison)
         else:
             untold += 1
     if untold:
@@ -345,12 +346,12 @@ def _verdicts(comparison: Comparison) -> Iterator[str]:
         yield from table([["a", "b", "correlation", "joint misses"], *(_alignment(pair) for pair in unrelated)], left=2)
 
 
-def _verdict(pair: Compared, rank_by: str) -> str:
+def _verdict(pair: Compared, comparison: Comparison) -> str:
     if pair.trade_off:
-        return _trade_off(pair, rank_by)
+        return _trade_off(pair, comparison)
     if pair.do_no_harm is None:
         if pair.identical:
-            return f"{pair.a} and {pair.b} are identical in RR in every query."
+            return f"{pair.a} and {pair.b} are identical in RR@{comparison.k} in every query."
         if pair.better:
             better, other = (pair.a, pair.b) if pair.better == "a" else (pair.b, pair.a)
             return f"{better} is better than {other}, but not significantly: it finds more, and sooner on average."
@@ -369,14 +370,14 @@ def _verdict(pair: Compared, rank_by: str) -> str:
     )
 
 
-def _trade_off(pair: Compared, rank_by: str) -> str:
-    out, both, esl = pair.outcomes, pair.both, rank_by.startswith("esl")
+def _trade_off(pair: Compared, comparison: Comparison) -> str:
+    out, both, esl = pair.outcomes, pair.both, comparison.rank_by.startswith("esl")
     values = (both.esl_a, both.esl_b) if esl else (both.rr_a, both.rr_b)
     shown = [_mean(value, 2 if esl else 4) for value in values]
     more, less = out.a_only, out.b_only
     if pair.found == "b":
         more, less, shown = less, more, shown[::-1]
-    finder, measure = pair.a if pair.found == "a" else pair.b, "ESL" if esl else "RR"
+    finder, measure = pair.a if pair.found == "a" else pair.b, "ESL" if esl else f"RR@{comparison.k}"
     return (
         f"{pair.a} and {pair.b}: a trade-off, so neither is better. {finder} finds significantly more ({more:,} to "
         f"{less:,}), but where both find, it is significantly later ({measure} {shown[0]} to {shown[1]})."
@@ -389,9 +390,9 @@ def _disagreements(comparison: Comparison) -> Iterator[str]:
     if opposed or halves:
         yield ""
     if opposed:
-        yield f"Where both find, mean ESL and mean RR favour different runs: {'; '.join(opposed)}."
+        yield f"Where both find, mean ESL and mean RR@{comparison.k} favour different runs: {'; '.join(opposed)}."
     if halves:
-        yield f"Where both find, only one of ESL and RR differs significantly: {'; '.join(halves)}."
+        yield f"Where both find, only one of ESL and RR@{comparison.k} differs significantly: {'; '.join(halves)}."
 
 
 def _alignment(pair: Compared) -> list[str]:

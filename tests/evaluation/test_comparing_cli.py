@@ -132,7 +132,7 @@ def test_a_trade_off_is_told_as_one(
         "find, it is significantly later (ESL 3.00 to 1.00).\n"
     ) in out
     assert main([*arguments, "--rank-by", "rr-t"]) == 0
-    assert "significantly later (RR 0.3333 to 1.0000)." in capsys.readouterr().out
+    assert "significantly later (RR@5 0.3333 to 1.0000)." in capsys.readouterr().out
     found = good(capsys, *arguments, "--json")
     assert found["pairs"][0]["verdict"] == {"strict": None, "do_no_harm": None, "trade_off": True, "better": None}
 
@@ -240,7 +240,7 @@ def test_queries_with_several_relevant_passages_are_told(
 def test_identical_runs_are_told(files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     twin = write("twin.txt", Path(files["good"]).read_text())
     assert main(["compare", "--qrels", files["qrels"], files["good"], twin]) == 0
-    assert "good and twin are identical in RR in every query." in capsys.readouterr().out
+    assert "good and twin are identical in RR@100 in every query." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -692,7 +692,7 @@ def test_which_runs_are_compared_is_chosen_among_the_settings(researcher: Client
     shown = text_of(researcher, address("table", demo, "pairs"))
     assert "Each run with the baseline bm25, except runs of the same team, on the preference qrels" in shown
     assert "0.05 over 10 pairs of runs, those compared here (Bonferroni)" in shown
-    assert "by mean RR and the signed-rank test" in shown
+    assert "by mean RR@10 and the signed-rank test" in shown
     assert "10 rows." in shown
     assert "Of 10 pairs of runs (each run with the baseline bm25) of different teams" in text_of(
         researcher, address("results", demo)
@@ -714,7 +714,7 @@ def test_better_disagreement_and_the_order_by_verdicts_are_told() -> None:
     said = " ".join(sentence for finding in findings(data) for sentence in finding.sentences)
     assert "In 1 more pair, one run is better, but not significantly" in said
     assert f"favour different runs in 1 pair: {second} and {third}." in said
-    assert f"In 1 pair, only one of ESL and RR differs significantly: {first} and {third}." in said
+    assert f"In 1 pair, only one of ESL and RR@10 differs significantly: {first} and {third}." in said
     assert f"differs from that by means: {third} from 3 to 2, {second} from 2 to 3." in said
     shown = tables.table(data, "pairs")
     assert shown is not None
