@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Case, Exists, Expression, F, OuterRef, Q, QuerySet, Value, When
 from django.db.models.functions import Abs
 from django.utils.translation import gettext_lazy
 
@@ -69,16 +69,27 @@ class AssignmentFilter(ListFilter):
 
     def by_pay(self, assignments: QuerySet[Assignment], _name: str, wanted: str) -> QuerySet[Assignment]:
         """Those whose pay is in one state."""
-        payments = Payment.objects.filter(assignment=OuterRef("pk")).exclude(state=Payment.State.REFUSED)
-        unpaid, rejected = Exists(payments.exclude(state=Payment.State.PAID)), Submission.Decision.REJECT
-        none = ~Exists(payments)
-        return {
-            "decide": assignments.filter(none, submission__decision=Submission.Decision.NONE),
-            "way": assignments.filter(unpaid),
-            "paid": assignments.filter(Exists(payments), ~unpaid),
-            "rejected": assignments.filter(none, submission__decision=rejected),
-            "none": assignments.filter(none, submission=None),
-        }[wanted]
+        return assignments.filter(PAY[wanted])
+
+
+_PAYMENTS = Payment.objects.filter(assignment=OuterRef("pk")).exclude(state=Payment.State.REFUSED)
+_UNPAID, _NO_PAYMENT = Q(Exists(_PAYMENTS.exclude(state=Payment.State.PAID))), ~Q(Exists(_PAYMENTS))
+# What became of the pay, in the order of PAY_STATES.
+PAY = {
+    "decide": _NO_PAYMENT & Q(submission__decision=Submission.Decision.NONE),
+    "way": _UNPAID,
+    "paid": ~_NO_PAYMENT & ~_UNPAID,
+    "rejected": _NO_PAYMENT & Q(submission__decision=Submission.Decision.REJECT),
+    "none": _NO_PAYMENT & Q(submission=None),
+}
+
+
+def flag_count(prefix: str, median: F) -> Expression:
+    """How many things about a row are worth a look; as `judgments.selectors.flagged` asks."""
+    count: Expression = Value(0)
+    for flag in FLAGS:
+        count = count + Case(When(flagged(flag, prefix, median), then=1), default=0)
+    return count
 
 
 ASSIGNMENT_SORTS: dict[str, Sort] = {
@@ -90,7 +101,10 @@ ASSIGNMENT_SORTS: dict[str, Sort] = {
     "side": "summary__left_share",
     "tests": "summary__pass_share",
     "agreement": "summary__agreement",
+    "flags": flag_count("summary__", F("campaign__summary__median_seconds")),
     "owed": "owed",
+    "pay": Case(*(When(state, then=number) for number, state in enumerate(PAY.values())), default=len(PAY)),
+    "worker": "worker",
     "taken": "taken_at",
     "ended": "finished_at",
 }
@@ -121,6 +135,7 @@ class WorkerFilter(BarredFilter):
 
 
 WORKER_SORTS: dict[str, Sort] = {
+    "worker": "pk",
     "assignments": F("assignment_count"),
     "accepted": F("accepted_count"),
     "excluded": F("excluded_count"),
@@ -131,6 +146,7 @@ WORKER_SORTS: dict[str, Sort] = {
     "agreement": F("seen_agreement"),
     "correct": F("seen_correct_share"),
     "unguessed": F("seen_unguessed_share"),
+    "flags": flag_count("seen_", F("campaign_seconds")),
     "status": "barred_at",
 }
 

@@ -1,6 +1,7 @@
 """The review bench: what is counted of work, decisions on many at once, and undoing them."""
 
 import csv
+import re
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -326,6 +327,36 @@ def test_the_tables_are_sorted_and_narrowed_on_the_server_and_come_as_csv(
     workers = b"".join(client.get(reverse("judgments:workers_csv", args=[twice.pk]))).decode()
     assert workers.count("\n") == 3
     assert "Alice" not in workers
+
+
+def test_each_column_of_the_bench_sorts(client: Client, twice: Campaign, works: list[Assignment], rita: User) -> None:
+    client.force_login(rita)
+    judgment_jobs.summarize()
+    AssignmentSummary.objects.filter(assignment=works[0]).update(median_seconds=1.0, pass_share=0.5)
+    WorkerSummary.objects.filter(worker=works[1].worker).update(left_share=1.0, pairs=10)
+    address = reverse("judgments:work", args=[twice.pk])
+    heads = re.findall(r"<th scope=\"col\".*?</th>", client.get(address).content.decode().partition("decisions")[0])
+    still = [head for head in heads if "sort=" not in head and "visually-hidden" not in head]
+    assert len(heads) > 25 and still == []
+
+    for sort, first in (("flags", works[1]), ("-flags", works[0]), ("worker", works[0]), ("-worker", works[1])):
+        assert client.get(address, {"sort": sort}).context["listing"].page[0] == first
+    for sort, worker in (("-flags", works[1]), ("flags", works[0]), ("worker", works[0]), ("-worker", works[1])):
+        assert client.get(address, {"workers-sort": sort}).context["workers"].page[0] == worker.worker
+
+
+def test_work_is_sorted_by_what_became_of_its_pay(
+    client: Client, campaign: Campaign, published: Publication, rita: User
+) -> None:
+    client.force_login(rita)
+    paid, waiting = campaign.assignments.order_by("pk")
+    of = {"publication": published, "assignment": paid, "submission": paid.submission}
+    Payment.objects.create(
+        purpose="reward", state="paid", amount=1, fee=0, owed_at=timezone.now(), paid_at=timezone.now(), **of
+    )
+    address = reverse("judgments:work", args=[campaign.pk])
+    for sort, rows in (("pay", [waiting, paid]), ("-pay", [paid, waiting])):
+        assert list(client.get(address, {"sort": sort}).context["listing"].page) == rows
 
 
 def test_undoing_an_exclusion_keeps_out_what_the_rule_would_have_excluded_since(campaign: Campaign, rita: User) -> None:
