@@ -18,7 +18,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -632,7 +632,8 @@ def span(length: timedelta) -> str:
     if hours < 48:
         text = _("%(hours)d h") % {"hours": hours}
         return f"{text} {_('%(minutes)d min') % {'minutes': minutes}}" if minutes else text
-    return _("%(days)d days") % {"days": hours // 24}
+    days = hours // 24
+    return ngettext("%(days)d day", "%(days)d days", days) % {"days": days}
 
 
 def consent_context(campaign: Campaign) -> dict[str, Any]:

@@ -2,16 +2,20 @@
 
 import gettext
 import re
+from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.test import Client
 from django.urls import reverse
+from django.utils import translation
 from selectolax.lexbor import LexborHTMLParser
 
 from core.languages import language_of
 from judgments.models import Judgment
+from judgments.pages.worker import span
 from pools.models import Campaign, Collection
 from tasks import links
 from tasks import services as task_services
@@ -20,6 +24,7 @@ from tests.translations import worker_texts
 
 ROOT = Path(__file__).parents[3]
 LOCALES = ("ar", "de", "es", "fr", "zh_Hans")
+PLURALS = ("One question has no answer", "%(days)d day")  # not every form has a number
 HELD = re.compile(r"%\(\w+\)[sd]|\{n\}|<[^>]+>")  # what is filled in
 
 
@@ -56,10 +61,26 @@ def test_a_catalogue_is_complete_fills_in_the_same_and_is_compiled(locale: str) 
     assert source(locale) == texts, "make translations"
     for text, translations in texts.items():
         assert all(translation.strip() for translation in translations), text
-        if not text.startswith("One question has no answer"):  # which have a plural, and not in every form a number
+        if not text.startswith(PLURALS):
             assert sorted(HELD.findall(translations[0])) == sorted(HELD.findall(text)), text
         else:
-            assert all(set(HELD.findall(translation)) <= {"%(n)s", "%(count)d"} for translation in translations), text
+            assert all(
+                set(HELD.findall(translation)) <= {"%(n)s", "%(count)d", "%(days)d"} for translation in translations
+            ), text
+
+
+def test_no_catalogue_has_a_text_twice_which_could_not_be_compiled() -> None:
+    written = [*ROOT.glob("locale/*/LC_MESSAGES/django.po"), *ROOT.glob("marketplace/locale/*/LC_MESSAGES/django.po")]
+    assert len(written) == 2 * len(LOCALES) + 1
+    twice = {}
+    for path in written:
+        texts = Counter(re.findall(r'^msgid "(.+)"$', path.read_text(), re.MULTILINE))
+        twice[str(path)] = [text for text, count in texts.items() if count > 1]
+    assert {path: texts for path, texts in twice.items() if texts} == {}
+
+
+def test_what_the_log_in_pages_are_called_is_compiled() -> None:
+    assert source("en") == catalogue("en"), "make translations"
 
 
 def test_each_language_of_the_settings_has_a_catalogue_and_tags_find_theirs() -> None:
@@ -187,3 +208,18 @@ def test_a_worker_chooses_the_language_of_the_pages_and_the_campaigns_words_stay
     assert '<html lang="en"' in Client().get(address).content.decode()
     elsewhere = browser.post(form.attributes["action"], {"language": "de", "next": "https://example.org/"})
     assert elsewhere["Location"] == "/"
+
+
+@pytest.mark.parametrize(
+    ("length", "words"),
+    [
+        (timedelta(minutes=8), "8 د"),
+        (timedelta(hours=2, minutes=30), "2 س 30 د"),
+        (timedelta(days=2), "يومان"),
+        (timedelta(days=7), "7 أيام"),
+        (timedelta(days=14), "14 يومًا"),
+    ],
+)
+def test_arabic_counts_time_as_its_grammar_asks(length: timedelta, words: str) -> None:
+    with translation.override("ar"):
+        assert span(length) == words
