@@ -315,3 +315,19 @@ PERSON_COLUMNS: Columns = {
     "latest_work": "latest_at",
     "barred": "barred_at",
 }
+DECISION_COLUMNS: Columns = {
+    "decision": "pk",
+    "when": "at",
+    "kind": "kind",
+    "assignment": "assignment_id",
+    "worker": "worker_id",
+    "by": "by",
+    "why": "why",
+}
+BULK_ROW_COLUMNS: Columns = {
+    "assignment": "assignment_id",
+    "worker": "worker_id",
+    "state": "state",
+    "before": "before",
+    "error": "error",
+}

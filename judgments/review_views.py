@@ -19,7 +19,7 @@ from kombu.exceptions import OperationalError
 
 from core.errors import BadRequest, NotYours, Refused
 from core.http import Request, refuse_in, see_other
-from core.lists import Listing
+from core.lists import Listing, render_lists
 from core.roles import Right
 from judgments import deciding, review_tables
 from judgments import jobs as judgment_jobs
@@ -169,7 +169,7 @@ def _carry_out(bulk: BulkDecision) -> None:
 
 @login_required
 @require_GET
-def bulk(request: Request, pk: int, bulk_pk: int) -> HttpResponse:
+def bulk(request: Request, pk: int, bulk_pk: int) -> HttpResponseBase:
     """A decision on many: how far it is, what failed, and the way to undo it."""
     campaign = campaign_of(request, pk)
     decision = _bulk_of(campaign, bulk_pk)
@@ -182,9 +182,9 @@ def bulk(request: Request, pk: int, bulk_pk: int) -> HttpResponse:
         "bulk": decision,
         "states": states,
         "waiting": counts.get("waiting", 0) + counts.get("undoing", 0),
-        "listing": Listing(request, rows, narrow=narrow, sorts=sorts),
+        "listing": Listing(request, rows, narrow=narrow, sorts=sorts, columns=judgment_lists.BULK_ROW_COLUMNS),
     }
-    return render(request, "judgments/bulk.html", context)
+    return render_lists(request, "judgments/bulk.html", context)
 
 
 @login_required

@@ -227,7 +227,7 @@ def queries(request: Request, pk: int) -> HttpResponseBase:
 
 @login_required
 @require_GET
-def work(request: Request, pk: int) -> HttpResponse:
+def work(request: Request, pk: int) -> HttpResponseBase:
     """Who did what: assignments, and workers."""
     campaign = campaign_of(request, pk)
     listing = assignments_listed(request, judgment_selectors.assignments_of(campaign))
@@ -245,18 +245,19 @@ def work(request: Request, pk: int) -> HttpResponse:
         "bulks": campaign.bulk_decisions.select_related("by").order_by("-id")[:LATEST],
         "decisions": _decisions(request, judgment_selectors.decisions(campaign)),
     }
-    return render(request, "judgments/work.html", context)
+    return render_lists(request, "judgments/work.html", context)
 
 
 def _decisions(request: Request, decisions: QuerySet[Decision]) -> Listing:
     """The decisions in a campaign, about a worker, or about an assignment."""
     sorts, narrow = judgment_lists.DECISION_SORTS, judgment_lists.DecisionFilter
-    return Listing(request, decisions, sorts=sorts, narrow=narrow, key="decisions", size=DECISIONS)
+    columns = judgment_lists.DECISION_COLUMNS
+    return Listing(request, decisions, sorts=sorts, narrow=narrow, key="decisions", size=DECISIONS, columns=columns)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponse:
+def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponseBase:
     """One assignment, item by item; POST excludes its data, or uses them again."""
     campaign = campaign_of(request, pk)
     assignment = judgment_selectors.assignments_of(campaign).filter(pk=assignment_pk).first()
@@ -297,12 +298,12 @@ def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponse:
         "form": form,
         "lang": campaign.collection.language,
     }
-    return render(request, "judgments/assignment.html", context, status=status)
+    return render_lists(request, "judgments/assignment.html", context, status=status)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def worker(request: Request, pk: int, worker_pk: int) -> HttpResponse:
+def worker(request: Request, pk: int, worker_pk: int) -> HttpResponseBase:
     """One worker in a campaign; POST bars them from the lab's further HITs, or welcomes them again."""
     campaign = campaign_of(request, pk)
     person = task_selectors.workers_of(campaign).filter(pk=worker_pk).first()
@@ -329,7 +330,7 @@ def worker(request: Request, pk: int, worker_pk: int) -> HttpResponse:
         "decisions": _decisions(request, judgment_selectors.decisions_on(person)),
         "form": form,
     }
-    return render(request, "judgments/worker.html", context, status=status)
+    return render_lists(request, "judgments/worker.html", context, status=status)
 
 
 def _decide_worker(request: Request, campaign: Campaign, person: Worker, why: str) -> None:

@@ -146,6 +146,15 @@ COMPENSATION_COLUMNS: Columns = {
     "owed": "payment.owed_at",
     "paid": "payment.paid_at",
 }
+CALL_COLUMNS: Columns = {
+    "call": "pk",
+    "kind": "kind",
+    "state": "state",
+    "tries": "attempts",
+    "error": "error",
+    "next_try": "next_try",
+    "ended": "ended_at",
+}
 MESSAGE_COLUMNS: Columns = {
     "message": "pk",
     "when": "at",

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.text import slugify
@@ -18,7 +18,7 @@ from kombu.exceptions import OperationalError
 
 from core.errors import NotYours, Refused
 from core.http import Request, see_other
-from core.lists import ListFilter, Listing, choice_filter, search_filter
+from core.lists import Columns, ListFilter, Listing, choice_filter, render_lists, search_filter
 from core.progress import progress_of
 from judgments.downloads import TYPES
 from pools import selectors as pool_selectors
@@ -37,6 +37,14 @@ log = logging.getLogger(__name__)
 CHANGES = 20  # queries on a page, with the texts of their answers
 MOST_SHOWN = 5  # answers of one query, of a deadlock
 FORMS = {"txt": " ", "tsv": "\t"}
+
+
+CHANGE_COLUMNS: Columns = {
+    "query": "query.qid",
+    "kind": "kind",
+    "before": lambda change: " ".join(change.before),
+    "after": lambda change: " ".join(change.after),
+}
 
 
 class VersionForm(forms.Form):
@@ -139,7 +147,7 @@ def version_asked(request: Request, pk: int, request_pk: int) -> HttpResponse:
 
 @login_required
 @require_GET
-def version(request: Request, pk: int, number: int) -> HttpResponse:
+def version(request: Request, pk: int, number: int) -> HttpResponseBase:
     """One version: where it comes from, what changed, its files."""
     version = _version_of(request, pk, number)
     changed = version.settled.exclude(kind=VersionQuery.Kind.CONFIRMED)
@@ -149,6 +157,7 @@ def version(request: Request, pk: int, number: int) -> HttpResponse:
         narrow=ChangeFilter,
         key="changes",
         size=CHANGES,
+        columns=CHANGE_COLUMNS,
     )
     context = {
         "collection": version.collection,
@@ -158,7 +167,7 @@ def version(request: Request, pk: int, number: int) -> HttpResponse:
         "lang": version.collection.language,
         "is_newest": not version.collection.versions.filter(number__gt=number).exists(),
     }
-    return render(request, "results/version.html", context)
+    return render_lists(request, "results/version.html", context)
 
 
 def _with_texts(version: QrelsVersion, rows: list[VersionQuery]) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from api import webhooks
 from core.lists import BATCH
 from core.models import Lab, User
-from judgments import adjudicating, reports, summarizing
+from judgments import adjudicating, deciding, reports, summarizing
 from judgments import services as judgment_services
 from judgments.machines import machine_judge_import
 from judgments.models import WorkerNote
@@ -183,3 +183,22 @@ def test_a_file_is_for_those_who_may_see_the_page(campaign: Campaign) -> None:
     assert outsider.get(reverse("judgments:queries", args=[campaign.pk]), {"csv": "list"}).status_code == 404
     assert Client().get(reverse("pools:runs"), {"csv": "list"}).status_code == 302
     assert Query.objects.exists()
+
+
+def test_decisions_and_what_became_of_each_row_of_a_decision_on_many_come_as_csv(
+    page: Client, campaign: Campaign, alice: Worker, rita: User
+) -> None:
+    done = factories.do(alice, campaign)
+    chosen, at = campaign.assignments.all(), timezone.now()
+    bulk = deciding.bulk_create(campaign=campaign, action="exclude", chosen=chosen, why="=Odd", by=rita, at=at)
+    deciding.bulk_run(bulk=bulk, at=at, seconds=60)
+    expected: dict[str, Any] = {"kind": "excluded", "assignment": str(done.pk), "by": "rita", "why": "'=Odd"}
+    for address in (
+        reverse("judgments:work", args=[campaign.pk]),
+        reverse("judgments:assignment", args=[campaign.pk, done.pk]),
+        reverse("judgments:worker", args=[campaign.pk, alice.pk]),
+    ):
+        [row] = rows_of(page, address, csv="decisions")
+        assert row.items() >= expected.items() and "Alice" not in str(row)
+    [row] = rows_of(page, reverse("judgments:bulk", args=[campaign.pk, bulk.pk]))
+    assert (row["assignment"], row["state"], row["error"]) == (str(done.pk), "done", "")

@@ -84,6 +84,17 @@ def test_queries_that_the_next_campaign_does_not_settle_keep_their_answers(colle
     assert list(rows) == [("q1", "changed", ["p1"], ["p0"]), ("q2", "confirmed", ["p4"], ["p4"])]
 
 
+def test_what_a_version_changed_comes_as_csv(collection: Collection, researcher: Client) -> None:
+    add(judged(collection))
+    new_run(collection, "new", {"q1": ["p0"], "q2": ["p5"]})
+    version = add(judged(collection, "second", runs=["new", "red"], selection="list", query_list="q1 q2"), "A new run.")
+    sent = researcher.get(page("version", version), {"csv": "changes"})
+    assert b"".join(sent.streaming_content).decode().splitlines() == [
+        "query,kind,before,after",
+        "q1,changed,p1,p0",
+    ]
+
+
 def test_a_query_that_lacks_judgments_is_left_out_and_counted(collection: Collection) -> None:
     campaign = judged(collection, hits=1)
     version = add(campaign)
