@@ -8,11 +8,14 @@ from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from selectolax.lexbor import LexborHTMLParser
 
 from core.models import User
 from core.templatetags.workplace import day_and_time
 from judgments import jobs as judgment_jobs
+from judgments import services as judgment_services
 from judgments import watching
+from judgments.exports import pseudonym
 from pools.models import Campaign, Collection
 from tasks import selectors as task_selectors
 from tasks.models import Assignment, Hit
@@ -63,6 +66,27 @@ def test_the_page_says_pace_quality_cost_and_what_needs_a_person(client: Client,
     assert f"${owed:.2f}" in page
     cost = watching.campaign_watch(halfway, timezone.now()).cost
     assert cost.at_end > cost.owed == owed
+
+
+def test_who_is_at_work_now_is_counted_on_the_page_and_listed_under_work(
+    client: Client, halfway: Campaign, rita: User
+) -> None:
+    client.force_login(rita)
+    progress, work = (reverse(f"judgments:{name}", args=[halfway.pk]) for name in ("progress", "work"))
+
+    def at_work() -> list[Assignment]:
+        return list(client.get(work, {"state": "active"}).context["listing"].page)
+
+    assert at_work() == []
+    taken = factories.take(factories.worker(halfway, "late one"), halfway)
+    assert at_work() == [taken]
+    assert pseudonym(halfway, taken.worker_id) in client.get(work, {"state": "active"}).text
+    page = LexborHTMLParser(client.get(progress).text)
+    counts = {dt.text(): dt.next.text() for dt in page.css("dt") if dt.next is not None}
+    assert counts["Being judged"].split() == ["1", "assignment"]
+    factories.judge(taken)
+    judgment_services.assignment_finish(assignment=taken, at=timezone.now())
+    assert at_work() == []
 
 
 def test_the_cost_at_the_end_has_what_a_pilot_holds_back(halfway: Campaign) -> None:

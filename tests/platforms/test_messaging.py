@@ -59,7 +59,28 @@ def test_a_workers_question_arrives_once_is_answered_and_the_worker_reads_it(
     assert platform_jobs.messages() == "messages received: 0, sent: 0"  # once
 
 
-def test_many_are_written_to_at_once_and_a_lost_answer_is_not_sent_again(
+def test_many_are_written_to_at_once_and_each_reads_it_once(
+    published: Publication, marketplace: Marketplace, rita: User
+) -> None:
+    people = [Wanda(marketplace, vouched_approved=20_000) for _worker in range(2)]
+    for number, worker in enumerate(people, start=1):
+        work(published, worker, number)
+    publication_sync(publication=published, at=timezone.now(), everything=True)
+    judgment_services.confirmed_check_all(at=timezone.now())
+    publication_settle(publication=published, at=timezone.now())
+    drain(published)
+    campaign, at = published.campaign, timezone.now()
+    chosen = campaign.assignments.all()
+    bulk = deciding.bulk_create(campaign=campaign, action="message", chosen=chosen, why="Thank you.", by=rita, at=at)
+    deciding.bulk_run(bulk=bulk, at=at, seconds=60)
+    [subject] = {message.subject for message in Message.objects.filter(text="Thank you.")}
+    assert subject not in told(people[0]) + told(people[1])
+    assert platform_jobs.messages() == "messages received: 0, sent: 2"
+    assert all(subject in told(worker) for worker in people)
+    assert platform_jobs.messages() == "messages received: 0, sent: 0"
+
+
+def test_a_message_whose_answer_is_lost_is_not_sent_again(
     published: Publication, marketplace: Marketplace, rita: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanda = Wanda(marketplace, vouched_approved=20_000)

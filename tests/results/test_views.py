@@ -17,6 +17,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
+from selectolax.lexbor import LexborHTMLParser
 
 from core.models import Lab, User
 from judgments import services as judgment_services
@@ -519,6 +520,8 @@ def test_figures_stand_in_the_page_and_can_be_had_as_files(researcher: Client, d
     assert {"scatter", "win-ratios", "ranks", "pool-sizes"} <= drawn.keys()
     assert html.count("<svg") == len(drawn.keys() - {"measures"})  # which is a file alone, beside its table
     assert address("figure", demo, "measures", "png") in html
+    parts = [one for one in LexborHTMLParser(html).css("section") if one.css_first("figure svg") is not None]
+    assert parts and all(part.css_first("table") is not None for part in parts)
     assert " style=" not in html
     starts = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG"}
     for form, start in starts.items():
