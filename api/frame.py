@@ -182,9 +182,12 @@ class Endpoint(APIView):
         """Tag what is read, and leave it out where the client has it."""
         response = super().finalize_response(request, response, *args, **kwargs)
         response.headers.setdefault("Cache-Control", "private, no-cache")
-        if isinstance(response, Response) and request.method == "GET" and response.status_code == 200:
-            response["ETag"] = tag_of(response.data)
-            if response["ETag"] in _tags(request.headers.get("If-None-Match", "")):
+        if request.method == "GET" and response.status_code == 200:
+            if isinstance(response, Response):
+                response["ETag"] = tag_of(response.data)
+            if response.get("ETag") in _tags(request.headers.get("If-None-Match", "")):  # files have theirs
+                if stream := getattr(response, "file_to_stream", None):
+                    stream.close()
                 unchanged = Response(status=304, headers={"ETag": response["ETag"]})
                 return super().finalize_response(request, unchanged, *args, **kwargs)
         return response
@@ -285,13 +288,14 @@ def operation(
     media: str = "",
     parameters: Sequence[OpenApiParameter] = (),
     refuses: bool = False,
+    of_oneself: bool = False,
     **described: Any,
 ) -> Callable[[Method], Method]:
     """A method of an endpoint: its id in OpenAPI, what it takes and answers, and the right that it needs in the lab.
 
     Everything but reading may carry an idempotency key; what changes or deletes a thing may carry If-Match. A `why` in
     what is sent goes into the audit; what takes nothing else takes that. `media`: of a file that it answers with.
-    `refuses`: whether reading, too, may be a conflict.
+    `refuses`: whether reading, too, may be a conflict. `of_oneself`: it is about the token's owner, and needs no role.
     """
 
     def decorate(method: Method) -> Method:
@@ -304,6 +308,7 @@ def operation(
         @functools.wraps(method)
         def run(self: Endpoint, request: Request, *args: Any, **kwargs: Any) -> Any:
             if verb == "GET":
+                _check_parameters(self, request, {parameter.name for parameter in parameters})
                 return method(self, request, *args, **kwargs)
 
             def do() -> Response:
@@ -318,7 +323,7 @@ def operation(
         doc = " ".join((method.__doc__ or "").split())
         decorated: Method = extend_schema(
             operation_id=name,
-            description=f"{doc}\n\nScope: `{SCOPES[right]}`. {_who_may(right)}",
+            description=f"{doc}\n\nScope: `{SCOPES[right]}`. {_who_may(right, of_oneself)}",
             summary=doc.partition(". ")[0].rstrip("."),
             request=shape,
             parameters=list(parameters),
@@ -330,13 +335,25 @@ def operation(
     return decorate
 
 
+def _check_parameters(endpoint: Endpoint, request: Request, known: set[str]) -> None:
+    """Refuse what the address does not know: a filter with a slip of the pen would else leave everything."""
+    if endpoint.pagination_class is not None:
+        known = known | {Pages.cursor_query_param, Pages.page_size_query_param}
+    if endpoint.filterset_class is not None:
+        known = known | set(endpoint.filterset_class.base_filters)
+    if unknown := sorted(set(request.query_params) - known):
+        raise exceptions.ValidationError({name: [_("There is no such parameter.")] for name in unknown})
+
+
 def _why_of(request: Request) -> str:
     """The reason that was sent; none where it is no text, which its shape refuses."""
     why = request.data.get("why") if isinstance(request.data, Mapping) else None
     return why if isinstance(why, str) else ""
 
 
-def _who_may(right: Right) -> str:
+def _who_may(right: Right, of_oneself: bool) -> str:
+    if of_oneself:
+        return "Needs no role in a lab."
     return "Only for admins of the site." if right == Right.SITE else f"Right in the lab: {right}."
 
 

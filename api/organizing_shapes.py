@@ -495,3 +495,21 @@ class BoardOrganized(serializers.ModelSerializer[Board]):
     class Meta:
         model = Board
         fields = ["slug", "name", "about", "measures", "hits", "order", "fewer_refused", "is_public", "spot_checks"]
+
+
+class NewBoardImport(serializers.Serializer[Any]):
+    """A CSV file of a leaderboard, sent as a form."""
+
+    file = serializers.FileField(help_text="Of MS MARCO's document or passage leaderboard, told apart by its columns.")
+    season = serializers.IntegerField(
+        required=False, min_value=1, max_value=32767, help_text="The number of the season; otherwise the first."
+    )
+
+
+@example({"entries": 2, "summary": {"entries": 2}, "notes": []})
+class BoardImportShape(serializers.Serializer[Any]):
+    """What came of the file."""
+
+    entries = serializers.IntegerField(help_text="Entries that were added.")
+    summary = serializers.DictField(help_text="The entries in numbers, with trophies on which the file disagrees.")
+    notes = serializers.ListField(child=serializers.DictField(), help_text="What was mended in the file, by line.")

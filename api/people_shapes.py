@@ -22,6 +22,15 @@ class MemberShape(serializers.ModelSerializer[Membership]):
         fields = ["id", "user", "name", "role", "is_active"]
 
 
+@example({"link": "https://judge.example.org/account/password/new/4-c8k2x1-3f9a1c/"})
+class ResetLink(serializers.Serializer[Any]):
+    """A link with which somebody chooses a new password, once."""
+
+    link = serializers.URLField(
+        allow_null=True, help_text="Hand it over. Null in an answer that is repeated for its Idempotency-Key."
+    )
+
+
 @example({"role": "viewer"})
 class RoleChange(serializers.Serializer[Any]):
     """Another role."""

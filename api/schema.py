@@ -9,11 +9,27 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
-from api import lab_shapes, material_shapes, people_shapes, practice_shapes, protection_shapes, review_shapes, shapes
+from api import (
+    account_shapes,
+    draft_shapes,
+    lab_shapes,
+    material_shapes,
+    people_shapes,
+    platform_shapes,
+    practice_shapes,
+    protection_shapes,
+    result_shapes,
+    review_shapes,
+    shapes,
+)
 from api.filters import KeyFilter
 
 SHAPES = (
     shapes,
+    account_shapes,
+    draft_shapes,
+    platform_shapes,
+    result_shapes,
     lab_shapes,
     material_shapes,
     people_shapes,

@@ -5,21 +5,28 @@ from django.urls import include, path, re_path
 from api import pages, webhook_pages
 from api.nowhere import Nowhere
 from api.resources import (
+    account,
     at_platform,
     board_upkeep,
     campaigns,
     collections,
     datasets,
+    drafts,
+    filters,
     lab_settings,
     labs,
     leaderboards,
+    ledgers,
     material,
     organizing,
     outcomes,
     people,
+    platform_accounts,
+    platform_calls,
     practice,
     protection,
     publications,
+    result_files,
     review,
     webhooks,
     work,
@@ -27,6 +34,7 @@ from api.resources import (
 
 app_name = "api"
 CAMPAIGN = "campaigns/<int:pk>"
+PERSON = "labs/<int:pk>/people/<int:membership_pk>"
 WEBHOOKS = "labs/<int:pk>/webhooks"
 WEBHOOK = f"{WEBHOOKS}/<int:webhook_pk>"
 routes = [
@@ -95,6 +103,15 @@ routes = [
     path("board-submissions/<slug:key>/choose/", leaderboards.Choose.as_view(), name="board_submission_choose"),
     path("board-submissions/<slug:key>/cancel/", leaderboards.Cancel.as_view(), name="board_submission_cancel"),
     path("board-submissions/<slug:key>/withdraw/", leaderboards.Withdraw.as_view(), name="board_submission_withdraw"),
+    path("boards/<slug:slug>/board.zip", leaderboards.BoardArchive.as_view(), name="board_archive"),
+    path("boards/<slug:slug>/import/", organizing.BoardImport.as_view(), name="board_import"),
+    path("boards/<slug:slug>/teams/<slug:key>/leave/", leaderboards.TeamLeave.as_view(), name="team_leave"),
+    path("account/", account.Account.as_view(), name="account"),
+    path("account/alarm-mails/", account.AlarmMails.as_view(), name="alarm_mails"),
+    path("account/sessions/", account.Sessions.as_view(), name="sessions"),
+    path("account/sessions/<int:session_pk>/", account.SessionOne.as_view(), name="session"),
+    path("account/tokens/", account.Tokens.as_view(), name="own_tokens"),
+    path("account/tokens/<int:token_pk>/", account.TokenOne.as_view(), name="own_token"),
     path("token/", collections.Myself.as_view(), name="token"),
     path("labs/", labs.Labs.as_view(), name="labs"),
     path("labs/<int:pk>/", labs.LabOne.as_view(), name="lab"),
@@ -102,6 +119,12 @@ routes = [
     path("labs/<int:pk>/people/<int:membership_pk>/", people.PersonOne.as_view(), name="person"),
     path(
         "labs/<int:pk>/people/<int:membership_pk>/erasure/", protection.MemberErasure.as_view(), name="member_erasure"
+    ),
+    path(f"{PERSON}/disable/", people.PersonDisable.as_view(), name="person_disable"),
+    path(f"{PERSON}/enable/", people.PersonEnable.as_view(), name="person_enable"),
+    path(f"{PERSON}/reset-link/", people.PersonResetLink.as_view(), name="person_reset_link"),
+    path(
+        "labs/<int:pk>/platforms/<slug:platform>/", platform_accounts.PlatformAccount.as_view(), name="platform_account"
     ),
     path("labs/<int:pk>/retention/", protection.RetentionOne.as_view(), name="retention"),
     path("labs/<int:pk>/invitations/", people.Invitations.as_view(), name="invitations"),
@@ -137,6 +160,17 @@ routes = [
     path("collections/<int:pk>/judgments/", material.Judgments.as_view(), name="judgments_import"),
     path("collections/<int:pk>/machine-judges/", material.Machines.as_view(), name="machine_judges"),
     path("collections/<int:pk>/machine-judges/<int:judge_pk>/", material.MachineOne.as_view(), name="machine_judge"),
+    path(
+        "collections/<int:pk>/machine-judges/<int:judge_pk>/answers.txt",
+        result_files.MachineAnswers.as_view(),
+        name="machine_answers",
+    ),
+    path("collections/<int:pk>/missing-passages.txt", result_files.MissingPassages.as_view(), name="missing_passages"),
+    path(
+        "collections/<int:pk>/versions/<int:number>/scores/",
+        result_files.VersionScores.as_view(),
+        name="version_scores",
+    ),
     path("collections/<int:pk>/fetch-passages/", datasets.DatasetTexts.as_view(), name="dataset_passages"),
     path("datasets/", datasets.Datasets.as_view(), name="datasets"),
     path("datasets/offer/", datasets.DatasetOffer.as_view(), name="dataset_offer"),
@@ -144,6 +178,8 @@ routes = [
     path("runs/<int:pk>/", collections.RunOne.as_view(), name="run"),
     path("jobs/", collections.Jobs.as_view(), name="jobs"),
     path("jobs/<int:pk>/", collections.JobOne.as_view(), name="job"),
+    path("jobs/<int:pk>/cancel/", collections.JobCancel.as_view(), name="job_cancel"),
+    path("costs/", ledgers.Costs.as_view(), name="costs"),
     path("campaigns/", campaigns.Campaigns.as_view(), name="campaigns"),
     path("campaigns/preview/", campaigns.CampaignPreview.as_view(), name="campaign_preview"),
     path(f"{CAMPAIGN}/", campaigns.CampaignOne.as_view(), name="campaign"),
@@ -162,6 +198,11 @@ routes = [
     path(f"{CAMPAIGN}/close/", campaigns.Close.as_view(), name="close"),
     path(f"{CAMPAIGN}/progress/", campaigns.Progress.as_view(), name="progress"),
     path(f"{CAMPAIGN}/queries/", campaigns.Queries.as_view(), name="queries"),
+    path(f"{CAMPAIGN}/queries/<int:pool_pk>/", result_files.QueryOne.as_view(), name="query"),
+    path(f"{CAMPAIGN}/trial/", drafts.Trial.as_view(), name="trial"),
+    path(f"{CAMPAIGN}/trial/revoke/", drafts.TrialsRevoke.as_view(), name="trials_revoke"),
+    path(f"{CAMPAIGN}/reach/", drafts.Reach.as_view(), name="reach"),
+    path(f"{CAMPAIGN}/test-pairs/copy/", drafts.TestPairsCopy.as_view(), name="test_pairs_copy"),
     path(f"{CAMPAIGN}/example/", campaigns.WorkedExample.as_view(), name="worked_example"),
     path(f"{CAMPAIGN}/consent/", campaigns.ConsentOne.as_view(), name="consent"),
     path(f"{CAMPAIGN}/panel/", material.Panel.as_view(), name="panel"),
@@ -235,6 +276,22 @@ routes = [
     path(f"{CAMPAIGN}/publication/expire/", publications.Expire.as_view(), name="publication_expire"),
     path(f"{CAMPAIGN}/publication/stop/", publications.Stop.as_view(), name="publication_stop"),
     path(f"{CAMPAIGN}/publication/payments/", publications.Payments.as_view(), name="payments"),
+    path(f"{CAMPAIGN}/publication/filters/", filters.Filters.as_view(), name="filters"),
+    path(f"{CAMPAIGN}/publication/filters/<slug:key>/", filters.FilterOne.as_view(), name="filter"),
+    path(f"{CAMPAIGN}/publication/ledger/", ledgers.Ledger.as_view(), name="ledger"),
+    path(f"{CAMPAIGN}/publication/ledger/compare/", ledgers.LedgerCompare.as_view(), name="ledger_compare"),
+    path(f"{CAMPAIGN}/publication/adjustment/", ledgers.Adjustment.as_view(), name="adjustment"),
+    path(f"{CAMPAIGN}/publication/calls/", platform_calls.Calls.as_view(), name="calls"),
+    path(f"{CAMPAIGN}/publication/calls/<int:call_pk>/retry/", platform_calls.CallRetry.as_view(), name="call_retry"),
+    path(
+        f"{CAMPAIGN}/publication/calls/<int:call_pk>/decide/", platform_calls.CallDecide.as_view(), name="call_decide"
+    ),
+    path(
+        f"{CAMPAIGN}/publication/alarms/<int:alarm_pk>/dismiss/",
+        platform_calls.AlarmDismiss.as_view(),
+        name="publication_alarm_dismiss",
+    ),
+    path(f"{CAMPAIGN}/publication/listen/", platform_calls.Listen.as_view(), name="publication_listen"),
     path(f"{CAMPAIGN}/erasure/", protection.CampaignErasure.as_view(), name="campaign_erasure"),
     path(f"{CAMPAIGN}/erasure/workers/", protection.CampaignWorkers.as_view(), name="campaign_workers_erasure"),
     path(f"{CAMPAIGN}/bundle/", protection.Bundle.as_view(), name="bundle"),
@@ -247,6 +304,16 @@ routes = [
     path(f"{CAMPAIGN}/results/further/", outcomes.Further.as_view(), name="further"),
     path(f"{CAMPAIGN}/results/compute/", outcomes.Compute.as_view(), name="compute"),
     path(f"{CAMPAIGN}/results/tables/<slug:name>/", outcomes.Table.as_view(), name="table"),
+    path(f"{CAMPAIGN}/results/tables/<slug:name>.<slug:form>", result_files.TableFile.as_view(), name="table_file"),
+    path(f"{CAMPAIGN}/results/figures/<slug:name>.<slug:form>", result_files.Figure.as_view(), name="figure"),
+    path(f"{CAMPAIGN}/results/report.zip", result_files.Report.as_view(), name="report"),
+    path(f"{CAMPAIGN}/results/confidence-sets.txt", result_files.ConfidenceSets.as_view(), name="confidence_sets"),
+    path(f"{CAMPAIGN}/machines/", result_files.MachinesBeside.as_view(), name="machines_beside"),
+    path(
+        f"{CAMPAIGN}/machines/<int:judge_pk>/preference-qrels.txt",
+        result_files.MachineWinners.as_view(),
+        name="machine_winners",
+    ),
     path(f"{CAMPAIGN}/rounds/", outcomes.Rounds.as_view(), name="rounds"),
     path(f"{CAMPAIGN}/rounds/<int:number>/ask/", outcomes.RoundAsk.as_view(), name="round_ask"),
     path(f"{CAMPAIGN}/versions/", outcomes.NewVersion.as_view(), name="version_new"),

@@ -24,7 +24,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_ratelimit.decorators import ratelimit
 
 from core import people as lab_people
-from core.audit.services import entry_note
+from core.audit import logins
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing, render_lists
@@ -204,8 +204,7 @@ def disable(request: Request, pk: int, membership_pk: int) -> HttpResponse:
 def reset_link(request: Request, pk: int, membership_pk: int) -> HttpResponse:
     """A link with which a member chooses a new password; for admins of the site."""
     membership = membership_of(request, pk, membership_pk)
-    address = lab_people.reset_address(membership.user)
-    entry_note(subject="session", action="reset-link", key=membership.user.pk)
+    address = logins.reset_link(user=membership.user)
     context = {"lab": membership.lab, "person": membership.user, "address": address}
     return render(request, "core/reset_link.html", context)
 
@@ -289,8 +288,7 @@ def session_end(request: Request, pk: int) -> HttpResponse:
     session = UserSession.objects.filter(user=request.user, pk=pk).first()
     if session is None:
         raise NotYours(_("There is no such session, or it has ended."))
-    session.end()
-    entry_note(subject="session", action="ended", key=request.user.pk)
+    logins.session_end(session=session)
     messages.success(request, _("The session has ended. That browser is no longer logged in."))
     return see_other("usersessions_list")
 

@@ -26,6 +26,11 @@ def hook_address(reference: str) -> str:
     return f"{settings.SITE_URL}/platform/hooks/{reference}/"
 
 
+def notifications_address(publication: Publication) -> str:
+    """Where the marketplace sends what it notifies of on a publication."""
+    return f"{settings.SITE_URL}/platform/notifications/{publication.reference}/"
+
+
 def _site() -> str:
     site = str(settings.SITE_URL)
     if urlsplit(site).scheme != "https" and not (settings.DEVELOPMENT and site):

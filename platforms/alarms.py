@@ -1,13 +1,26 @@
 """What a person must look at."""
 
+import logging
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
 from django.db.models import Count, QuerySet
+from django.utils.translation import gettext as _
 
+from core.errors import NotNow
+from core.models import User
 from platforms.models import Alarm, Operation, Publication, PublishedHit, Submission
 from tasks.campaign_alarms import rest_after
 from tasks.models import Assignment, Worker
+
+# Those that a person can dismiss. The others disappear once their cause is gone.
+DISMISSIBLE = frozenset(
+    {
+        *(Alarm.Kind.FUNDS, Alarm.Kind.ACCOUNT, Alarm.Kind.REFUSED, Alarm.Kind.LEAVES),
+        *(Alarm.Kind.UNSEEN, Alarm.Kind.UNFAIR, Alarm.Kind.DOUBT),
+    }
+)
+log = logging.getLogger(__name__)
 
 
 class About(TypedDict, total=False):
@@ -54,6 +67,18 @@ def alarm_settle(*, publication: Publication, kind: Alarm.Kind, at: datetime, **
     """The reason for an alarm is gone. Returns whether it was raised."""
     raised = Alarm.objects.filter(publication=publication, kind=kind, settled_at=None, **_columns(about))
     return bool(raised.update(settled_at=at))
+
+
+def alarm_dismiss(*, alarm: Alarm, by: User, at: datetime) -> bool:
+    """Settle an alarm that a person has dealt with; it is raised again if its cause comes back. Returns whether it was
+    raised. Raises NotNow for one that disappears with its cause only.
+    """
+    if alarm.kind not in DISMISSIBLE:
+        raise NotNow(_("This alarm disappears once its cause is gone: %(text)s") % {"text": alarm.text})
+    dismissed = Alarm.objects.filter(pk=alarm.pk, settled_at=None).update(settled_at=at)
+    if dismissed:
+        log.info("Alarm %s of publication %s was dismissed by user %s", alarm.pk, alarm.publication_id, by.pk)
+    return bool(dismissed)
 
 
 def resting(*, kind: Alarm.Kind, at: datetime) -> QuerySet[Alarm]:

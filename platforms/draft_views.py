@@ -10,14 +10,11 @@ from django.views.decorators.http import require_GET, require_POST
 from core.errors import Refused
 from core.http import Request
 from platforms.consequences import Consequences, consequences_of
-from platforms.models import Publication
-from platforms.publishing import publication_unsaved
+from platforms.publishing import publication_to_reach
 from platforms.reach import reach_look
-from platforms.registry import adapter_named
 from pools.forms import CampaignForm
 from pools.models import Campaign, new_token
 from pools.views import campaign_of, collection_of
-from tasks.models import Platform
 
 
 @login_required
@@ -55,10 +52,5 @@ def consequences(request: Request) -> HttpResponse:
 @require_GET
 def draft_reach(request: Request, pk: int) -> HttpResponse:
     """How many workers of its platform could take a draft's HITs. The platform is asked now."""
-    campaign = campaign_of(request, pk)
-    publication = Publication.objects.filter(campaign=campaign).first()
-    if publication is None:
-        publication = publication_unsaved(campaign)
-        publication.requirements = adapter_named(Platform.MARKETPLACE).requirements_at_first()
-    publication.campaign = campaign
+    publication = publication_to_reach(campaign_of(request, pk))
     return render(request, "platforms/_reach.html", {"reach": reach_look(publication)})

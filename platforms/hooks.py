@@ -16,10 +16,11 @@ from django.db.models import QuerySet
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from core.errors import Refused
+from core.errors import NotNow, Refused
 from core.sealing import seal
+from platforms.account import platform_refusals
 from platforms.adapter import Adapter, Notice
-from platforms.addresses import hook_address
+from platforms.addresses import hook_address, notifications_address
 from platforms.finishing import unfinished
 from platforms.models import AccountHook, LabAccount, Publication
 from platforms.registry import CALL_ERRORS, adapter_for, adapter_named
@@ -39,6 +40,14 @@ class Asked(NamedTuple):
 
     publication_id: int
     assignment_id: str
+
+
+def notifications_ask(*, publication: Publication) -> None:
+    """Have the marketplace notify this site of the publication's submitted work."""
+    if not settings.MARKETPLACE_NOTIFICATION_SECRET:
+        raise NotNow(_("Set MARKETPLACE_NOTIFICATION_SECRET first. Without it, no notifications are accepted."))
+    with platform_refusals(publication) as adapter:
+        adapter.ask_for_notifications(publication, notifications_address(publication))
 
 
 def hooks_keep(*, at: datetime) -> int:

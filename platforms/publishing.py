@@ -47,6 +47,16 @@ def publication_unsaved(campaign: Campaign) -> Publication:
     )
 
 
+def publication_to_reach(campaign: Campaign) -> Publication:
+    """The campaign's publication, or the one that it would begin with, which is not stored."""
+    publication = Publication.objects.filter(campaign=campaign).first()
+    if publication is None:
+        publication = publication_unsaved(campaign)
+        publication.requirements = adapter_named(Platform.MARKETPLACE).requirements_at_first()
+    publication.campaign = campaign
+    return publication
+
+
 def publication_likely(campaign: Campaign) -> Publication:
     """The campaign's publication, or the terms that it would start from at our own marketplace, not stored."""
     publication = Publication.objects.filter(campaign=campaign).first() or publication_unsaved(campaign)

@@ -31,7 +31,7 @@ from core.lists import Listing, render_lists
 from core.money import counted, dollars
 from core.roles import labs_of
 from core.sealing import SealedOtherwise, unseal
-from platforms import fairness, hooks, publishing, replacing_terms, reviewing
+from platforms import alarms, fairness, hooks, publishing, replacing_terms, reviewing
 from platforms import jobs as platform_jobs
 from platforms import lists as platform_lists
 from platforms import status as platform_status
@@ -284,12 +284,11 @@ def _requests(publication: Publication) -> tuple[list[tuple[str, str]], list[str
 
 
 class Advice(NamedTuple):
-    """What to do about an alarm: in words, where, and whether a person can dismiss it."""
+    """What to do about an alarm: in words, and where."""
 
     text: Promise
     page: str = ""
     label: Promise | str = ""
-    may_be_set_aside: bool = False
 
 
 _DECIDE = gettext_lazy("Review it")
@@ -300,7 +299,6 @@ ADVICE = {
             "money”. At Mechanical Turk, you buy prepaid HITs on the requester site. The calls then "
             "continue automatically."
         ),
-        may_be_set_aside=True,
     ),
     Alarm.Kind.LOW: Advice(
         gettext_lazy(
@@ -310,11 +308,9 @@ ADVICE = {
     ),
     Alarm.Kind.ACCOUNT: Advice(
         gettext_lazy("Set the access key where this site runs. The calls then continue automatically."),
-        may_be_set_aside=True,
     ),
     Alarm.Kind.REFUSED: Advice(
         gettext_lazy("Under Calls, read what the platform said. Try again once the cause is fixed, or dismiss this."),
-        may_be_set_aside=True,
     ),
     Alarm.Kind.UNMATCHED: Advice(
         gettext_lazy("Compare what is stored here, then approve or reject it."), "submission", _DECIDE
@@ -329,7 +325,6 @@ ADVICE = {
             "Check what they did, under Work. They get no more tasks in this campaign; bar them to "
             "keep them out of others."
         ),
-        may_be_set_aside=True,
     ),
     Alarm.Kind.AUTO_APPROVAL: Advice(gettext_lazy("Decide before the platform does."), "submission", _DECIDE),
     Alarm.Kind.COMPENSATION: Advice(
@@ -344,7 +339,6 @@ ADVICE = {
         ),
         "terms",
         gettext_lazy("See the terms"),
-        may_be_set_aside=True,
     ),
     Alarm.Kind.UNFAIR: Advice(
         gettext_lazy(
@@ -353,7 +347,6 @@ ADVICE = {
         ),
         "adjustment",
         gettext_lazy("Raise the pay"),
-        may_be_set_aside=True,
     ),
     Alarm.Kind.EXPIRED: Advice(gettext_lazy("Extend the publication below.")),
     Alarm.Kind.LEDGER: Advice(
@@ -376,7 +369,6 @@ ADVICE = {
         gettext_lazy(
             "Nothing is paid twice because of this. If it persists, show it to the person who runs this site."
         ),
-        may_be_set_aside=True,
     ),
     Alarm.Kind.UNDECIDED: Advice(
         gettext_lazy("Other work continues. If this persists, show it to the person who runs this site."),
@@ -393,11 +385,16 @@ class AlarmRow(NamedTuple):
     advice: Advice
     address: str
 
+    @property
+    def may_be_dismissed(self) -> bool:
+        """Whether a person can."""
+        return self.alarm.kind in alarms.DISMISSIBLE
 
-def _alarm_rows(publication: Publication, alarms: Iterable[Alarm]) -> list[AlarmRow]:
+
+def _alarm_rows(publication: Publication, raised: Iterable[Alarm]) -> list[AlarmRow]:
     pk = publication.campaign_id
     rows = []
-    for alarm in alarms:
+    for alarm in raised:
         advice = ADVICE[Alarm.Kind(alarm.kind)]
         address = ""
         if advice.page == "submission" and alarm.submission_id is not None:
@@ -410,14 +407,14 @@ def _alarm_rows(publication: Publication, alarms: Iterable[Alarm]) -> list[Alarm
 
 @login_required
 @require_GET
-def state(request: Request, pk: int) -> HttpResponse:
+def state(request: Request, pk: int) -> HttpResponseBase:
     """A publication: what needs attention, progress and next steps."""
     campaign = campaign_of(request, pk)
     publication = Publication.objects.filter(campaign=campaign).first()
     if publication is None or publication.state == State.DRAFT:
         return see_other("platforms:terms", pk)
     publication.campaign = campaign
-    return render(request, "platforms/state.html", _state_context(request, publication, ExtendForm()))
+    return render_lists(request, "platforms/state.html", _state_context(request, publication, ExtendForm()))
 
 
 @login_required
@@ -430,14 +427,14 @@ def progress(request: Request, pk: int) -> HttpResponse:
 
 def _progress_context(request: Request, publication: Publication) -> dict[str, Any]:
     at = timezone.now()
-    alarms = Listing(request, platform_status.open_alarms(publication), key="alarms", size=LISTED)
+    raised = Listing(request, platform_status.open_alarms(publication), key="alarms", size=LISTED)
     return {
         "campaign": publication.campaign,
         "publication": publication,
         "counted_at": at,
         "status": platform_status.count_status(publication, at),
-        "alarms": alarms,
-        "alarm_rows": _alarm_rows(publication, alarms.page),
+        "alarms": raised,
+        "alarm_rows": _alarm_rows(publication, raised.page),
         "sums": totals(publication),
         **_pay_context(publication),
     }
@@ -464,6 +461,7 @@ def _state_context(request: Request, publication: Publication, form: ExtendForm)
             narrow=platform_lists.CallFilter,
             key="calls",
             size=LISTED,
+            columns=platform_lists.CALL_COLUMNS,
         ),
         "decidable": may_be_decided(publication),
         "open_until": open_now.aggregate(last=Max("expires_at"))["last"],
@@ -569,10 +567,7 @@ def set_aside(request: Request, pk: int, alarm_pk: int) -> HttpResponse:
     alarm = publication.alarms.filter(pk=alarm_pk).first()
     if alarm is None:
         raise NotYours(_("This publication has no such alarm."))
-    if not ADVICE[Alarm.Kind(alarm.kind)].may_be_set_aside:
-        raise NotNow(_("This alarm disappears once its cause is gone: %(text)s") % {"text": alarm.text})
-    if publication.alarms.filter(pk=alarm.pk, settled_at=None).update(settled_at=timezone.now()):
-        log.info("Alarm %s of publication %s was set aside by user %s", alarm.pk, publication.pk, request.user.pk)
+    if alarms.alarm_dismiss(alarm=alarm, by=request.user, at=timezone.now()):
         messages.success(request, _("The alarm has been dismissed."))
     return see_other("platforms:publication", pk)
 
@@ -582,11 +577,7 @@ def set_aside(request: Request, pk: int, alarm_pk: int) -> HttpResponse:
 def listen(request: Request, pk: int) -> HttpResponse:
     """Have the marketplace tell this site of submitted work."""
     publication = _publication_of(campaign_of(request, pk))
-    if not settings.MARKETPLACE_NOTIFICATION_SECRET:
-        raise NotNow(_("Set MARKETPLACE_NOTIFICATION_SECRET first. Without it, no notifications are accepted."))
-    path = reverse("platforms:notifications", args=[publication.reference])
-    with platform_refusals(publication) as adapter:
-        adapter.ask_for_notifications(publication, f"{settings.SITE_URL}{path}")
+    hooks.notifications_ask(publication=publication)
     messages.success(request, _("From now on, the platform notifies this site of submitted work."))
     return see_other("platforms:publication", pk)
 

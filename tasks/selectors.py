@@ -20,7 +20,7 @@ from pools import reuse
 from pools import selectors as pool_selectors
 from pools.models import Campaign, Pair, Passage, Query
 from pools.practice import PracticePair, lacking_practice, practice_pairs_of
-from tasks.default_texts import FEATURES
+from tasks.default_texts import FEATURES, default_consent
 from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
 from tasks.packing import hit_count, pick_apart
 from tasks.practice import practice_minutes, seconds_in, without_failed
@@ -449,6 +449,17 @@ def workers_of(campaign: Campaign) -> QuerySet[Worker]:
 def current_consent(campaign: Campaign) -> ConsentText | None:
     """The newest version of what workers agree to."""
     return campaign.consent_texts.order_by("-version").first()
+
+
+def words_to_try(campaign: Campaign) -> dict[str, str]:
+    """The words of a campaign that can be tried before they are saved (`tasks.trials.WORDS`), as workers see them."""
+    current = current_consent(campaign)
+    return {
+        "title": campaign.title,
+        "question": campaign.question,
+        "instructions": campaign.instructions,
+        "consent": current.text if current else default_consent(campaign),
+    }
 
 
 def has_consented(worker: Worker, campaign: Campaign) -> bool:

@@ -5,7 +5,6 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
@@ -14,7 +13,6 @@ from pools.models import Campaign
 from pools.views import campaign_of
 from tasks import selectors as task_selectors
 from tasks import trials
-from tasks.default_texts import default_consent
 
 
 @login_required
@@ -30,13 +28,7 @@ def trial(request: Request, pk: int) -> HttpResponse:
 def trial_of_wording(request: Request, pk: int) -> HttpResponse:
     """Try the task with words that are not saved: those sent, and for the rest those of the campaign."""
     campaign = campaign_of(request, pk)
-    current = task_selectors.current_consent(campaign)
-    words = {
-        "title": campaign.title,
-        "question": campaign.question,
-        "instructions": campaign.instructions,
-        "consent": current.text if current else default_consent(campaign),
-    }
+    words = task_selectors.words_to_try(campaign)
     sent = {name: request.POST.get(f"words-{name}") for name in ("title", "question", "instructions")}
     sent["consent"] = request.POST.get("consent-text")
     words |= {name: text.replace("\r\n", "\n").strip() for name, text in sent.items() if text and text.strip()}
@@ -59,7 +51,7 @@ def _show(request: Request, campaign: Campaign, trial: trials.Trial) -> HttpResp
         "unsaved": bool(trial.wording),
         "address": trial.address,
         "start": reverse("judging:preview", args=[trial.token]),
-        "until": timezone.now() + trials.LASTS,
+        "until": trial.until,
     }
     response = render(request, "tasks/trial.html", context)
     response._csp_update = {"frame-src": ["'self'"]}  # type: ignore[attr-defined]  # as csp.decorators.csp_update does

@@ -71,6 +71,11 @@ class Trial:
         """The link for a colleague, with the site's own address before it."""
         return str(settings.SITE_URL) + reverse("judging:preview", args=[self.token])
 
+    @property
+    def until(self) -> datetime:
+        """How long the link works."""
+        return datetime.fromtimestamp(self.linked_at, tz=timezone.get_default_timezone()) + LASTS
+
 
 @dataclass(frozen=True)
 class Done:

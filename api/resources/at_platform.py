@@ -13,29 +13,19 @@ from rest_framework.response import Response
 
 from api import review_shapes, shapes
 from api.frame import Endpoint, Pages, checked, may_spend_too, operation, user_of
-from api.resources.publications import DRAFT, publication_of
+from api.resources.publications import published_of
 from api.resources.work import worker_named
 from core.errors import NotYours
 from core.roles import Right
 from platforms import messaging, publishing, reviewing
 from platforms import status as platform_status
-from platforms.models import Message, Payment, Publication, Submission
-from pools.models import Campaign
+from platforms.models import Message, Payment, Submission
 
 TAGS = ["Publication"]
 LONGEST = timedelta(days=364)
 
 
-class _AtPlatform(Endpoint):
-    def publication(self, campaign: Campaign) -> Publication:
-        """The campaign's publication, once it is published."""
-        publication = publication_of(campaign)
-        if publication.state == DRAFT:
-            raise NotYours(_("The campaign is not published at a platform yet."))
-        return publication
-
-
-class Extend(_AtPlatform):
+class Extend(Endpoint):
     """Keeping HITs open longer."""
 
     @operation(
@@ -47,14 +37,14 @@ class Extend(_AtPlatform):
     )
     def post(self, request: Request, pk: int) -> Response:
         """Keep the HITs that need work open until the end of a day."""
-        publication, sent = self.publication(self.campaign(pk)), checked(review_shapes.Extend, request)
+        publication, sent = published_of(self.campaign(pk)), checked(review_shapes.Extend, request)
         at, until = timezone.now(), datetime.combine(sent["until"], time(23, 59), UTC)
         if not at.date() < sent["until"] <= (at + LONGEST).date():
             raise ValidationError({"until": [_("It must be a day of the coming year.")]})
         return Response({"extended": publishing.publication_extend(publication=publication, until=until, at=at)})
 
 
-class PlatformAlarms(_AtPlatform):
+class PlatformAlarms(Endpoint):
     """What a person must look at."""
 
     pagination_class = Pages
@@ -62,7 +52,7 @@ class PlatformAlarms(_AtPlatform):
     @operation("publication_alarms", answer=review_shapes.PlatformAlarmShape(many=True), tags=TAGS)
     def get(self, request: Request, pk: int) -> Response:
         """What is wrong with a campaign at its platform, as long as it is."""
-        raised = self.publication(self.campaign(pk)).alarms.filter(settled_at=None)
+        raised = published_of(self.campaign(pk)).alarms.filter(settled_at=None)
         return self.page_of(raised, review_shapes.PlatformAlarmShape)
 
 
@@ -75,7 +65,7 @@ class SubmissionFilter(FilterSet):  # type: ignore[misc]  # django-filter has no
     status = ChoiceFilter(choices=Submission.Status.choices)
 
 
-class Submissions(_AtPlatform):
+class Submissions(Endpoint):
     """What was submitted."""
 
     pagination_class = Pages
@@ -84,13 +74,13 @@ class Submissions(_AtPlatform):
     @operation("submissions", answer=review_shapes.SubmissionShape(many=True), tags=TAGS)
     def get(self, request: Request, pk: int) -> Response:
         """What was submitted at the platform, newest first."""
-        publication = self.publication(self.campaign(pk))
+        publication = published_of(self.campaign(pk))
         return self.page_of(platform_status.submissions_of(publication), review_shapes.SubmissionShape)
 
 
-class _Submission(_AtPlatform):
+class _Submission(Endpoint):
     def decide(self, request: Request, pk: int, key: int, service: Callable[..., Submission]) -> Response:
-        publication, sent = self.publication(self.campaign(pk)), checked(shapes.Reason, request)
+        publication, sent = published_of(self.campaign(pk)), checked(shapes.Reason, request)
         submission = platform_status.submissions_of(publication).filter(pk=key).first()
         if submission is None:
             raise NotYours(_("This publication has no such submission."))
@@ -133,10 +123,10 @@ class Reject(_Submission):
 # --- compensations
 
 
-class _Compensation(_AtPlatform):
+class _Compensation(Endpoint):
     def payment(self, pk: int, payment_pk: int) -> Payment:
         """The compensation, for what needs this operation's right."""
-        payments = self.publication(self.campaign(pk)).payments.filter(purpose=Payment.Purpose.COMPENSATION)
+        payments = published_of(self.campaign(pk)).payments.filter(purpose=Payment.Purpose.COMPENSATION)
         payment = payments.filter(pk=payment_pk).first()
         if payment is None:
             raise NotYours(_("This publication has no such compensation."))
@@ -179,7 +169,7 @@ class MessageFilter(FilterSet):  # type: ignore[misc]
     state = ChoiceFilter(choices=Message.State.choices)
 
 
-class Messages(_AtPlatform):
+class Messages(Endpoint):
     """Messages with workers."""
 
     pagination_class = Pages
@@ -189,11 +179,11 @@ class Messages(_AtPlatform):
     def get(self, request: Request, pk: int) -> Response:
         """What workers of a campaign wrote, and what was written to them, newest first."""
         campaign = self.campaign(pk)
-        rows = messaging.messages_of(self.publication(campaign))
+        rows = messaging.messages_of(published_of(campaign))
         return self.page_of(rows, review_shapes.MessageShape, campaign=campaign)
 
 
-class MessageWrite(_AtPlatform):
+class MessageWrite(Endpoint):
     """Writing to a worker."""
 
     @operation(
@@ -207,19 +197,19 @@ class MessageWrite(_AtPlatform):
     def post(self, request: Request, pk: int, name: str) -> Response:
         """Write to a worker. A job sends it, once."""
         campaign = self.campaign(pk)
-        publication, sent = self.publication(campaign), checked(review_shapes.NewMessage, request)
+        publication, sent = published_of(campaign), checked(review_shapes.NewMessage, request)
         given: dict[str, Any] = {"by": user_of(request), "at": timezone.now(), **sent}
         message = messaging.message_write(publication=publication, worker=worker_named(campaign, name), **given)
         return Response(review_shapes.MessageShape(message, context={"campaign": campaign}).data, status=202)
 
 
-class MessageSetAside(_AtPlatform):
+class MessageSetAside(Endpoint):
     """Messages that need no answer."""
 
     @operation("message_set_aside", status=204, right=Right.DECIDE, tags=["Messages"])
     def post(self, request: Request, pk: int, message_pk: int) -> Response:
         """Decide that a message needs no answer."""
-        message = self.publication(self.campaign(pk)).messages.filter(pk=message_pk).first()
+        message = published_of(self.campaign(pk)).messages.filter(pk=message_pk).first()
         if message is None:
             raise NotYours(_("This campaign has no such message."))
         messaging.message_set_aside(message=message)

@@ -263,3 +263,16 @@ class JobOne(Endpoint):
     def get(self, request: Request, pk: int) -> Response:
         """How far a job is, and what came of it."""
         return Response(_job(pool_selectors.job_for(user_of(request), pk, self.right)))
+
+
+class JobCancel(Endpoint):
+    """Cancelling a job."""
+
+    @operation("job_cancel", answer=shapes.JobShape, right=Right.MAINTAIN, tags=["Jobs"])
+    def post(self, request: Request, pk: int) -> Response:
+        """Cancel a job that has not ended: at once if nobody is at it, else at its next step. What has ended stays as
+        it is."""
+        job = pool_selectors.job_for(user_of(request), pk, self.right)
+        background.job_cancel(job=job, by=user_of(request))
+        job.refresh_from_db()
+        return Response(_job(job))

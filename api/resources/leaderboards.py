@@ -5,6 +5,7 @@ from typing import Any, cast
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
+from django.http import FileResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from rest_framework.parsers import MultiPartParser
@@ -14,11 +15,14 @@ from rest_framework.response import Response
 from api import board_shapes, organizing_shapes
 from api.frame import Endpoint, Pages, checked, operation, user_of
 from api.resources.campaigns import soon
+from api.resources.outcomes import FILE
 from api.shapes import Why
 from core.errors import NotYours, Refused
 from core.roles import Right
-from leaderboards import boards, jobs, selectors, submitting
+from leaderboards import boards, jobs, selectors, submitting, teams
 from leaderboards.models import Board, Submission, Team
+from leaderboards.public.archive import Archive
+from leaderboards.public.reading import published
 from leaderboards.selectors import Quota
 from pools.receiving import MEGABYTE
 
@@ -184,3 +188,35 @@ class Withdraw(Endpoint):
         why = str(checked(Why, request).get("why", ""))
         submitting.submission_withdraw(submission=submission, why=why, by=user_of(request), at=timezone.now())
         return Response(board_shapes.BoardSubmissionDetail(submission).data)
+
+
+class TeamLeave(Endpoint):
+    """Leaving a team."""
+
+    @operation("team_leave", status=204, right=Right.MAINTAIN, tags=TAGS)
+    def post(self, request: Request, slug: str, key: str) -> Response:
+        """Leave a team of yours. Its submissions and looks stay. Refused (409) for the last member of a team that has
+        submitted something."""
+        user = user_of(request)
+        team = selectors.teams_of(user, selectors.board_seen(user, slug)).filter(public_id=key).first()
+        if team is None:
+            raise NotYours(_("There is no such team, or you are not in it."))
+        teams.team_leave(team=team, user=user, at=timezone.now())
+        return Response(status=204)
+
+
+class BoardArchive(Endpoint):
+    """All of a board in one file."""
+
+    @operation("board_archive", answer=FILE, media="application/zip", tags=TAGS)
+    def get(self, request: Request, slug: str) -> FileResponse:
+        """Download a leaderboard as everybody may see it: entries with their scores and metadata, costs, the policy,
+        and what changed, each as JSON or CSV, with the page drawn from them."""
+        board = selectors.board_seen(user_of(request), slug)
+        shown = published(board, timezone.now())
+        packed = Archive(shown)
+        name = f"{board.slug}.zip"
+        content = packed.open(shown.at)
+        response = FileResponse(content, as_attachment=True, filename=name, content_type="application/zip")
+        response["ETag"] = f'"{packed.digest[:32]}"'
+        return response

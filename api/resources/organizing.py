@@ -35,6 +35,7 @@ from leaderboards import (
     teams,
 )
 from leaderboards.boards import NUMBERS
+from leaderboards.importing import board_import
 from leaderboards.models import Board, MetadataRequest, Season, SeasonFile, Submission, Team, TeamInvitation
 from pools.receiving import MEGABYTE
 
@@ -618,3 +619,38 @@ class DevScorings(Endpoint):
         row = submitting.dev_scoring_ask(season=season, name=str(file.name), content=_file(file), by=user, at=at)
         transaction.on_commit(soon(jobs.score_dev, row.pk))
         return Response(shapes.DevScoringShape(row).data, status=201)
+
+
+class BoardImport(Endpoint):
+    """Entries of another site's leaderboard."""
+
+    parser_classes = [MultiPartParser]
+
+    @operation(
+        "board_import",
+        takes={"multipart/form-data": shapes.NewBoardImport},
+        answer=shapes.BoardImportShape,
+        status=201,
+        right=Right.MAINTAIN,
+        tags=TAGS,
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Add the entries of an MS MARCO leaderboard's CSV file to a board, without runs, and with their scores as
+        published. Trophies are computed anew. If a line is wrong, nothing is imported."""
+        board, sent = _board(self, slug), checked(shapes.NewBoardImport, request)
+        season = None
+        if "season" in sent:
+            season = board.seasons.filter(number=sent["season"]).first()
+            if season is None:
+                raise ValidationError({"season": [_("The board has no season with this number.")]})
+        file, by, at = sent["file"], user_of(request), timezone.now()
+        try:
+            done = board_import(board=board, source=file, filename=str(file.name), by=by, at=at, season=season)
+        except BadInput as error:
+            raise ValidationError({"file": [str(error)]}) from error
+        content = {
+            "entries": len(done.file.entries),
+            "summary": done.summary.as_dict(),
+            "notes": done.as_dict()["notes"],
+        }
+        return Response(shapes.BoardImportShape(content).data, status=201)

@@ -155,16 +155,17 @@ class Table(Endpoint):
         table = None if data is None else tables.table(data, name)
         if table is None:
             raise NotYours(_("These results have no such table. Tables appear once the results are computed."))
-        return Response(
-            {
-                "name": table.name,
-                "title": str(table.title),
-                "columns": [
-                    {"key": column.key, "title": str(column.label), "kind": column.kind} for column in table.columns
-                ],
-                "rows": [[_plain(value) for value in row] for row in (*table.rows, *table.foot)],
-            }
-        )
+        return Response(table_content(table))
+
+
+def table_content(table: tables.Table) -> dict[str, object]:
+    """A table as TableShape shows it, all of its rows."""
+    return {
+        "name": table.name,
+        "title": str(table.title),
+        "columns": [{"key": column.key, "title": str(column.label), "kind": column.kind} for column in table.columns],
+        "rows": [[_plain(value) for value in row] for row in (*table.rows, *table.foot)],
+    }
 
 
 def _plain(value: object) -> object:

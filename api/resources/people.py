@@ -10,6 +10,7 @@ from api import people_shapes
 from api.filters import KeyFilter
 from api.frame import Endpoint, Pages, checked, operation, user_of
 from core import people
+from core.audit import logins
 from core.audit import selectors as audit
 from core.errors import NotYours
 from core.models import Lab, MemberInvitation, Membership
@@ -62,6 +63,52 @@ class PersonOne(Endpoint):
         """Take a member out of a lab. What they made stays."""
         people.membership_end(membership=membership_of(self.lab(pk), membership_pk))
         return Response(status=204)
+
+
+class _Login(Endpoint):
+    def member(self, pk: int, membership_pk: int) -> Membership:
+        """A member of the lab, for admins of the site."""
+        return membership_of(self.lab(pk), membership_pk)
+
+    def shown(self, membership: Membership) -> Response:
+        """The member as they are now."""
+        membership.user.refresh_from_db()
+        return Response(people_shapes.MemberShape(membership).data)
+
+
+class PersonDisable(_Login):
+    """Keeping somebody from logging in."""
+
+    @operation("person_disable", answer=people_shapes.MemberShape, right=Right.SITE, tags=TAGS)
+    def post(self, request: Request, pk: int, membership_pk: int) -> Response:
+        """Keep somebody from logging in, from the next request on, and from using tokens. The last admin of a lab or of
+        the site is refused (409)."""
+        membership = self.member(pk, membership_pk)
+        people.user_disable(user=membership.user)
+        return self.shown(membership)
+
+
+class PersonEnable(_Login):
+    """Letting somebody log in again."""
+
+    @operation("person_enable", answer=people_shapes.MemberShape, right=Right.SITE, tags=TAGS)
+    def post(self, request: Request, pk: int, membership_pk: int) -> Response:
+        """Let somebody log in again."""
+        membership = self.member(pk, membership_pk)
+        people.user_enable(user=membership.user)
+        return self.shown(membership)
+
+
+class PersonResetLink(_Login):
+    """A new password."""
+
+    @operation("person_reset_link", answer=people_shapes.ResetLink, right=Right.SITE, tags=TAGS)
+    def post(self, request: Request, pk: int, membership_pk: int) -> Response:
+        """A link with which a member chooses a new password, for where no mail is set up. The audit keeps that it was
+        made."""
+        response = Response({"link": logins.reset_link(user=self.member(pk, membership_pk).user)})
+        response.kept = {"link": None}  # type: ignore[attr-defined]  # what api.answers stores
+        return response
 
 
 class Invitations(Endpoint):

@@ -48,6 +48,14 @@ def publication_of(campaign: Campaign) -> Publication:
     return publication
 
 
+def published_of(campaign: Campaign) -> Publication:
+    """The campaign's publication, once it is published. Raises NotYours."""
+    publication = publication_of(campaign)
+    if publication.state == DRAFT:
+        raise NotYours(_("The campaign is not published at a platform yet."))
+    return publication
+
+
 def terms_content(publication: Publication) -> dict[str, Any]:
     """The terms of a publication, which need not be stored, as TermsShape shows them."""
     demands = adapter_of(publication).demands_of(publication.requirements)

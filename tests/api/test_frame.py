@@ -18,7 +18,7 @@ from core.models import User
 from core.roles import Right
 from platforms.templating import template_save
 from pools import services as pool_services
-from pools.models import Campaign, Collection
+from pools.models import Campaign, Collection, Job
 from tests import factories
 from tests.api.conftest import Program
 
@@ -130,6 +130,7 @@ def test_a_viewer_changes_nothing_whatever_the_token(viewer: Program, campaign: 
     """Every operation that changes something, by walking the addresses."""
     key = campaign.pk
     template = template_save(campaign=campaign, name="ours", by=None, at=timezone.now())
+    job = Job.objects.create(lab=campaign.lab, collection=campaign.collection, kind="run", asked_at=timezone.now())
     refused = 0
     for route in routes:
         view = route.callback.view_class
@@ -142,10 +143,12 @@ def test_a_viewer_changes_nothing_whatever_the_token(viewer: Program, campaign: 
                 "runs": campaign.runs.first().pk,  # type: ignore[union-attr]
                 "labs": campaign.lab_id,
                 "templates": template.pk,
+                "jobs": job.pk,
             }
             kind = str(route.pattern).partition("/")[0]
             address = str(route.pattern).replace("<int:pk>", str(of.get(kind, key)))
             address = re.sub(r"<int:\w+>", "1", address).replace("<slug:name>", "x" * 16)
+            address = address.replace("<slug:platform>", "prolific").replace("<slug:key>", "age")
             answer = getattr(viewer, verb)(address, {}) if verb != "delete" else viewer.delete(address)
             if answer.status_code == 415:  # of files
                 answer = viewer.upload(address, verb)
@@ -191,6 +194,10 @@ def test_filters_narrow_and_what_is_no_filter_value_names_the_field(program: Pro
     assert_problem(program.get("runs/?collection=first"), 400, field="collection")
     assert_problem(program.get("jobs/?state=lost"), 400, field="state")
     assert_problem(program.get("runs/?cursor=nonsense"), 400, field="cursor")
+    for address in ("runs/?nmae=re", f"collections/{collection.pk}/?name=re", "labs/?name=re"):
+        assert_problem(program.get(address), 400, says="no such parameter")
+    following = program.get("runs/?name=r&limit=1").json()["next"]
+    assert program.get(following.partition("testserver")[2]).status_code == 200
 
 
 # --- tags

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import schemathesis
+from allauth.usersessions.models import UserSession
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, transaction
@@ -29,7 +30,7 @@ from judgments.models import WorkerNote
 from leaderboards import boards, metadata, spot_checks
 from leaderboards.models import UpkeepRound
 from platforms.templating import template_save
-from pools.models import Campaign, Pair
+from pools.models import Campaign, Job, Pair
 from tasks.models import Worker
 from tests import factories
 from tests.api.conftest import Program
@@ -146,6 +147,11 @@ def things(campaign: Campaign, alice: Worker, rita: User) -> dict[str, Any]:
         "pair_pk": Pair.objects.filter(pool__campaign=campaign).earliest("id").pk,
         "webhook_pk": hook.pk,
         "delivery_pk": hook.deliveries.get().pk,
+        "pool_pk": campaign.pools.earliest("id").pk,
+        "jobs": Job.objects.create(lab=lab, collection=collection, kind="run", asked_by=rita, asked_at=at).pk,
+        "token_pk": Program(rita, "read").token.pk,
+        "session_pk": UserSession.objects.create(user=rita, session_key="x", ip="203.0.113.7", user_agent="").pk,
+        "platform": "prolific",
         "worker_pk": alice.pk,
     }
 

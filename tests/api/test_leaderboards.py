@@ -1,10 +1,13 @@
 """Taking part in a leaderboard with a program."""
 
+import io
 import json
+import zipfile
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
 from django.utils import timezone
 
 from core.models import Lab, User
@@ -14,6 +17,7 @@ from leaderboards.models import Board
 from pools.models import Collection
 from tests import factories
 from tests.api.conftest import Program
+from tests.api.test_frame import assert_problem
 from tests.leaderboards import taking_part
 
 pytestmark = pytest.mark.django_db
@@ -115,3 +119,31 @@ def test_what_cannot_be_taken_says_why(
     answer = send(Program(paul), board, **({"team": team.public_id} | fields))
     assert answer.status_code == status and said in answer.text
     assert not board.submissions.exists()
+
+
+def test_somebody_leaves_a_team_and_the_last_one_of_a_team_that_has_sent_something_stays(
+    board: Board, olga: User
+) -> None:
+    paul, quinn = factories.user("paul"), factories.user("quinn")
+    team = taking_part.team(board, paul, confirmed_by=olga)
+    team.members.create(user=quinn, joined_at=timezone.now())
+    of_paul, of_quinn = Program(paul), Program(quinn)
+    address = f"boards/{board.slug}/teams/{team.public_id}/leave/"
+    assert send(of_paul, board, team.public_id).status_code == 201
+    assert_problem(Program(factories.user("zoe")).post(address), 404)
+    assert of_quinn.post(address).status_code == 204
+    assert_problem(of_quinn.post(address), 404)
+    assert_problem(of_paul.post(address), 409, says="last member")
+
+
+def test_a_board_is_downloaded_as_everybody_may_see_it(board: Board, olga: User) -> None:
+    stranger = Program(factories.user("zoe"))
+    address = f"boards/{board.slug}/board.zip"
+    answer = stranger.get(address)
+    content = b"".join(answer.streaming_content)
+    assert content == b"".join(Client().get(f"/boards/{board.slug}/board.zip").streaming_content)
+    assert zipfile.ZipFile(io.BytesIO(content)).testzip() is None
+    assert stranger.get(address, If_None_Match=answer["ETag"]).status_code == 304
+    Board.objects.filter(pk=board.pk).update(is_public=False)
+    assert_problem(stranger.get(address), 404)
+    assert Program(olga).get(address).status_code == 200

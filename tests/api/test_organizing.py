@@ -18,7 +18,10 @@ from pools.models import Collection
 from results import versions
 from tests import factories
 from tests.api.conftest import Program
+from tests.api.test_frame import assert_problem
 from tests.leaderboards import taking_part, upkept
+from tests.leaderboards.public_boards import public_board
+from tests.leaderboards.test_importing import DOCUMENTS
 from tests.results.judging import judged, new_run
 
 pytestmark = pytest.mark.django_db
@@ -303,3 +306,21 @@ def test_people_are_invited_to_a_board_and_to_a_team_by_links(board: Board, olga
     assert member.delete(f"{of_team}{asked.pk}/").status_code == 404
     assert member.delete(f"{of_team}{invited['id']}/").status_code == 204
     assert member.get(of_team).json()["results"] == []
+
+
+def test_the_file_of_another_leaderboard_becomes_entries(collection: Collection, olga: User) -> None:
+    kept, stranger = public_board(collection), Program(factories.user("zoe"))
+    address, program = f"boards/{kept.slug}/import/", Program(olga)
+
+    def send(by: Program, text: str, **fields: Any) -> Any:
+        return by.upload(address, file=SimpleUploadedFile("board.csv", text.encode()), **fields)
+
+    assert_problem(send(stranger, DOCUMENTS), 404)
+    assert_problem(send(program, DOCUMENTS, season=9), 400, field="season")
+    assert_problem(send(program, DOCUMENTS.replace("2020/08/11", "11.8.2020", 1)), 400, field="file")
+    assert_problem(send(program, DOCUMENTS.replace("0.390", "a lot")), 400, field="file", says="line 2")
+    assert not kept.submissions.exists()
+    made = send(program, DOCUMENTS, season=1)
+    assert made.status_code == 201 and made.json()["entries"] == kept.submissions.count() == 4
+    assert made.json()["summary"]["trophies"] == 2
+    assert_problem(send(program, DOCUMENTS), 409)

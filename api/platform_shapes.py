@@ -1,0 +1,283 @@
+"""What the API shows and takes of calls to a platform, its ledger, adjusted pay, accounts, and costs."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from api.shapes import Money, Why, example
+from platforms.models import Operation
+
+
+@example(
+    {
+        "id": 40,
+        "kind": "bonus",
+        "state": "refused",
+        "hit": 12,
+        "attempts": 3,
+        "next_try": "2026-11-22T12:00:00Z",
+        "ended_at": "2026-11-22T12:00:00Z",
+        "error": "The account cannot pay.",
+        "may_be_decided": False,
+    }
+)
+class CallShape(serializers.ModelSerializer[Operation]):
+    """A call to the platform that was refused, whose outcome is unknown, or that failed and is tried again."""
+
+    hit = serializers.IntegerField(
+        source="published_hit.hit_id", default=None, allow_null=True, help_text="The HIT here, if it is about one."
+    )
+    may_be_decided = serializers.SerializerMethodField(
+        help_text="Whether it is never made again, so that a person must say whether it was done."
+    )
+
+    class Meta:
+        model = Operation
+        fields = [
+            *("id", "kind", "state", "hit", "attempts", "next_try", "ended_at", "error", "may_be_decided"),
+        ]
+
+    def get_may_be_decided(self, call: Operation) -> bool:
+        """As the page offers it."""
+        return call.pk in self.context["decidable"]
+
+
+@example({"was_done": True, "why": "The worker's statement shows the bonus."})
+class CallDecision(serializers.Serializer[Any]):
+    """What came of a call in doubt."""
+
+    was_done = serializers.BooleanField(help_text="If not, the call is made once more.")
+    why = serializers.CharField(max_length=2000, help_text="It is stored with your name.")
+
+
+# --- the ledger
+
+
+class LedgerSum(serializers.Serializer[Any]):
+    """What payments of one purpose and state add up to."""
+
+    purpose = serializers.CharField()
+    state = serializers.CharField()
+    payments = serializers.IntegerField()
+    amount = Money()
+    fees = Money()
+
+
+class Compared(serializers.Serializer[Any]):
+    """The last comparison of the two ledgers."""
+
+    made_at = serializers.DateTimeField()
+    agree = serializers.BooleanField(help_text="Whether both say the same, HIT by HIT, to the cent.")
+    ours_rewards = Money()
+    ours_bonuses = Money()
+    platform_rewards = Money()
+    platform_bonuses = Money()
+    fees = Money()
+    balance = Money(help_text="What the account had then.")
+    differing = serializers.IntegerField(help_text="HITs on which the ledgers differ.")
+    differences = serializers.ListField(child=serializers.CharField(), help_text="In sentences, the first hundred.")
+
+
+@example(
+    {
+        "owed": "2.00",
+        "paid": "26.40",
+        "fees": "5.28",
+        "refused": "0.00",
+        "sums": [{"purpose": "bonus", "state": "paid", "payments": 13, "amount": "24.70", "fees": "4.94"}],
+        "compared": {
+            "made_at": "2026-11-22T12:00:00Z",
+            "agree": True,
+            "ours_rewards": "1.70",
+            "ours_bonuses": "24.70",
+            "platform_rewards": "1.70",
+            "platform_bonuses": "24.70",
+            "fees": "5.28",
+            "balance": "968.32",
+            "differing": 0,
+            "differences": [],
+        },
+        "left": None,
+    }
+)
+class LedgerShape(serializers.Serializer[Any]):
+    """A ledger's sums, and how they compare with the platform's own."""
+
+    owed = Money(help_text="All that is not paid and not refused.")
+    paid = Money()
+    fees = Money(help_text="Of the platform, on what is paid.")
+    refused = Money()
+    sums = LedgerSum(many=True)
+    compared = Compared(allow_null=True, help_text="Null if they were not compared yet.")
+    left = serializers.IntegerField(
+        allow_null=True, help_text="HITs that a comparison going on is yet to ask about; null if none is going on."
+    )
+
+
+# --- the pay of an hour
+
+
+@example({"hourly": "15.00"})
+class Hourly(serializers.Serializer[Any]):
+    """What an hour is to pay, in the median."""
+
+    hourly = Money()
+
+
+@example(
+    {
+        "hourly": "15.00",
+        "to": "2.75",
+        "people": 12,
+        "amount": "9.00",
+        "fees": "3.00",
+        "total": "12.00",
+        "after": "15.00",
+        "before": 0,
+        "seen": "9f86d081884c7d659a2feaa0c55ad015",
+    }
+)
+class AdjustmentShape(serializers.Serializer[Any]):
+    """What raising the pay of work that was approved would cost."""
+
+    hourly = Money()
+    to = Money(help_text="What everybody has for a HIT then.")
+    people = serializers.IntegerField(help_text="Submissions that would be raised.")
+    amount = Money()
+    fees = Money()
+    total = Money()
+    after = Money(allow_null=True, help_text="The lower of the two medians of pay per hour then.")
+    before = serializers.IntegerField(help_text="Submissions that were raised earlier, which are not raised again.")
+    seen = serializers.CharField(source="digest", help_text="Send it with the confirmation.")
+
+
+@example({"hourly": "15.00", "seen": "9f86d081884c7d659a2feaa0c55ad015", "why": "The HITs took longer than planned."})
+class AdjustmentConfirmed(Hourly, Why):
+    """Raising the pay as it was seen. Refused (409) if it would be another adjustment by now."""
+
+    seen = serializers.CharField(max_length=64)
+
+
+@example({"raised": 12})
+class Raised(serializers.Serializer[Any]):
+    """How many submissions were raised by this request."""
+
+    raised = serializers.IntegerField()
+
+
+# --- what all campaigns cost
+
+
+class CostAmounts(serializers.Serializer[Any]):
+    """Amounts in dollars."""
+
+    expected = Money(help_text="The total of the bill.")
+    owed = Money(help_text="For all work so far, paid or not.")
+    paid = Money()
+    bonuses = Money(help_text="How much of what is paid.")
+    fees = Money(help_text="Of the platform, on what is paid.")
+    outstanding = Money(help_text="What the platform still has to pay out.")
+
+
+@example(
+    {
+        "campaign": 3,
+        "lab": 1,
+        "name": "pilot",
+        "state": "open",
+        "platform": "marketplace",
+        "expected": "316.80",
+        "owed": "28.40",
+        "paid": "26.40",
+        "bonuses": "24.70",
+        "fees": "5.28",
+        "outstanding": "2.00",
+    }
+)
+class CostShape(CostAmounts):
+    """What a campaign that has started costs."""
+
+    campaign = serializers.IntegerField()
+    lab = serializers.IntegerField()
+    name = serializers.CharField()
+    state = serializers.CharField()
+    platform = serializers.CharField(help_text="Empty where people come by a link or a panel.")
+
+
+# --- a lab's account at a platform
+
+
+@example({"workspace": "Search lab", "workspace_id": "6f1e2d", "stored_at": "2026-11-22T12:00:00Z", "by": "anna"})
+class PlatformAccountShape(serializers.Serializer[Any]):
+    """A lab's account at a platform where each lab has its own. Its token is stored encrypted, and never shown."""
+
+    workspace = serializers.CharField(help_text="It pays for the lab's campaigns.")
+    workspace_id = serializers.CharField()
+    stored_at = serializers.DateTimeField(source="at")
+    by = serializers.CharField(source="by.username", default=None, allow_null=True)
+
+
+@example({"token": "the platform's token", "workspace_id": "6f1e2d"})
+class NewAccount(serializers.Serializer[Any]):
+    """A token that the platform made, and the workspace that pays."""
+
+    token = serializers.CharField(max_length=500)
+    workspace_id = serializers.CharField(
+        max_length=64, default="", allow_blank=True, help_text="Needed if the token opens more than one."
+    )
+
+
+# --- a platform's own filters
+
+
+class ChosenFilter(serializers.Serializer[Any]):
+    """A filter that the terms have, in words."""
+
+    key = serializers.CharField()
+    title = serializers.CharField()
+    words = serializers.CharField(help_text="What it lets in.")
+    is_gone = serializers.BooleanField(help_text="Whether the platform does not offer it any more.")
+
+
+class OfferedFilter(serializers.Serializer[Any]):
+    """A filter that the platform offers: some of its choices can be let in, or a range."""
+
+    key = serializers.CharField()
+    title = serializers.CharField()
+    question = serializers.CharField(help_text="What the platform asked its people.")
+    choices = serializers.DictField(child=serializers.CharField(), help_text="By their ids; empty for a range.")
+    least = serializers.IntegerField(allow_null=True)
+    most = serializers.IntegerField(allow_null=True)
+
+
+@example(
+    {
+        "chosen": [{"key": "age", "title": "Age", "words": "at least 18", "is_gone": False}],
+        "offered": [
+            {
+                "key": "age",
+                "title": "Age",
+                "question": "What is your date of birth?",
+                "choices": {},
+                "least": 18,
+                "most": 100,
+            }
+        ],
+        "more": 0,
+    }
+)
+class FiltersShape(serializers.Serializer[Any]):
+    """The filters of a campaign's terms, and those that its platform offers."""
+
+    chosen = ChosenFilter(many=True)
+    offered = OfferedFilter(many=True, help_text="The first fifty that the search finds.")
+    more = serializers.IntegerField(help_text="How many more it finds.")
+
+
+@example({"lower": 18, "upper": 65})
+class FilterWish(serializers.Serializer[Any]):
+    """What a filter lets in: some of its choices, or a range with one end or both."""
+
+    values = serializers.ListField(child=serializers.CharField(max_length=100), max_length=1000, required=False)
+    lower = serializers.IntegerField(required=False, allow_null=True)
+    upper = serializers.IntegerField(required=False, allow_null=True)

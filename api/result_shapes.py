@@ -1,0 +1,141 @@
+"""What the API shows of one query, of machine judges beside people, and of the scores on a version."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from api.shapes import TableShape, example
+from results.pool_detail import PairDetail
+
+
+class QueryPassage(serializers.Serializer[Any]):
+    """A passage of a query's pool."""
+
+    pid = serializers.CharField(source="passage.pid")
+    text = serializers.CharField(source="passage.text")
+    wins = serializers.IntegerField()
+    losses = serializers.IntegerField()
+    best = serializers.BooleanField(help_text="Whether it is a best known answer.")
+    grade = serializers.IntegerField(allow_null=True, help_text="Of its original qrel; null without one.")
+    runs = serializers.ListField(child=serializers.CharField(), help_text="Runs that put it first.")
+    twins = serializers.ListField(child=serializers.CharField(), help_text="Other ids of the same text.")
+    chance = serializers.FloatField(allow_null=True, help_text="P(best), as of the stored results.")
+    likely = serializers.BooleanField(help_text="Whether it is in the confidence set.")
+
+
+class QueryPair(serializers.Serializer[Any]):
+    """A pair of the pool, and what was judged of it."""
+
+    id = serializers.IntegerField(source="pk")
+    a = serializers.CharField(source="a.passage.pid")
+    b = serializers.CharField(source="b.passage.pid")
+    for_a = serializers.IntegerField(help_text="Judgments that count and prefer a.")
+    for_b = serializers.IntegerField()
+    judgments = serializers.SerializerMethodField(help_text="All of them, those that do not count too.")
+    reused = serializers.SerializerMethodField(help_text="Judgments that were made before.")
+    decided = serializers.CharField(
+        source="adjudicated.choice", default=None, allow_null=True, help_text="What a person decided, if that stands."
+    )
+
+    def get_judgments(self, pair: PairDetail) -> int:
+        """How many."""
+        return len(pair.judgments)
+
+    def get_reused(self, pair: PairDetail) -> int:
+        """How many."""
+        return len(pair.reused)
+
+
+@example(
+    {
+        "id": 17,
+        "qid": "1037798",
+        "text": "who is robert gray",
+        "is_complete": True,
+        "passages": [
+            {
+                "pid": "7066866",
+                "text": "Robert Gray was an American merchant sea captain …",
+                "wins": 1,
+                "losses": 0,
+                "best": True,
+                "grade": 3,
+                "runs": ["fusion"],
+                "twins": [],
+                "chance": 0.7,
+                "likely": True,
+            },
+            {
+                "pid": "8760869",
+                "text": "Robert Gray is a name shared by …",
+                "wins": 0,
+                "losses": 1,
+                "best": False,
+                "grade": None,
+                "runs": ["bm25"],
+                "twins": [],
+                "chance": 0.3,
+                "likely": True,
+            },
+        ],
+        "pairs": [
+            {
+                "id": 51,
+                "a": "7066866",
+                "b": "8760869",
+                "for_a": 1,
+                "for_b": 0,
+                "judgments": 1,
+                "reused": 0,
+                "decided": None,
+            }
+        ],
+    }
+)
+class QueryDetail(serializers.Serializer[Any]):
+    """A query of a campaign: its pool, who beat whom, and the best known answers."""
+
+    id = serializers.IntegerField()
+    qid = serializers.CharField()
+    text = serializers.CharField()
+    is_complete = serializers.BooleanField(help_text="Whether all its pairs have the judgments that they need.")
+    passages = QueryPassage(many=True)
+    pairs = QueryPair(many=True)
+
+
+@example(
+    {
+        "judges": [
+            {
+                "judge": "small model",
+                "model": "m-7b, 2026-05",
+                "prompt": "Which passage answers the query better?",
+                "sha256": "9f86d0",
+                "imported_at": "2026-11-22T10:00:00Z",
+            }
+        ]
+    }
+)
+class MachinesBeside(serializers.Serializer[Any]):
+    """Each machine judge of the collection beside the campaign's people, with all that was counted."""
+
+    judges = serializers.ListField(child=serializers.DictField())
+
+
+@example(
+    {
+        "name": "scores",
+        "title": "All runs on version 2 and on the original qrels",
+        "columns": [{"key": "run", "title": "Run", "kind": "name"}],
+        "rows": [["fusion"], ["bm25"]],
+        "tau": 0.82,
+        "waiting": 0,
+        "unreadable": {},
+    }
+)
+class VersionScoresShape(TableShape):
+    """The scores of all runs on a version, beside those on other qrels."""
+
+    tau = serializers.FloatField(allow_null=True, help_text="Kendall's, of the two orders.")
+    waiting = serializers.IntegerField(help_text="Runs that are not scored yet.")
+    unreadable = serializers.DictField(child=serializers.CharField(), help_text="Errors by run.")

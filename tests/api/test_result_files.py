@@ -1,0 +1,116 @@
+"""Through the API: files of results, one query, machine judges beside people, scores on a version."""
+
+import io
+import zipfile
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.models import User
+from judgments.models import StoredFile
+from pools.models import Campaign
+from results import jobs as result_jobs
+from results.versions import version_add
+from tests import factories
+from tests.api.conftest import Program
+from tests.api.test_frame import assert_problem
+from tests.results.conftest import judged  # noqa: F401
+from tests.results.test_machines import answers, store
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def program(judged: Campaign) -> Program:  # noqa: F811
+    """A program of Rita's."""
+    return Program(User.objects.get(username="rita"))
+
+
+@pytest.fixture
+def viewer(judged: Campaign) -> Program:  # noqa: F811
+    """A program of somebody who may look."""
+    return Program(factories.member(judged.lab, "viewer"))
+
+
+def test_files_of_the_results_are_those_of_the_pages(
+    judged: Campaign,  # noqa: F811
+    program: Program,
+) -> None:
+    base, page = f"campaigns/{judged.pk}/results/", Client()
+    page.force_login(program.user)
+    for name, of_page in (
+        ("report.zip", reverse("results:report", args=[judged.pk])),
+        ("confidence-sets.txt", reverse("results:confidence_sets", args=[judged.pk])),
+        ("tables/leaderboard.csv", reverse("results:file", args=[judged.pk, "leaderboard", "csv"])),
+        ("tables/leaderboard.tex", reverse("results:file", args=[judged.pk, "leaderboard", "tex"])),
+    ):
+        answer = program.get(f"{base}{name}")
+        content = b"".join(answer.streaming_content)
+        assert content and content == b"".join(page.get(of_page).streaming_content), name
+        assert program.get(f"{base}{name}", If_None_Match=answer["ETag"]).status_code == 304
+    figures = StoredFile.objects.filter(campaign=judged, name__startswith="figures/", name__endswith=".svg")
+    name = figures.values_list("name", flat=True)[0]
+    assert b"<svg" in b"".join(program.get(f"{base}{name}").streaming_content)
+    for name in ("tables/leaderboard.exe", "tables/odd.csv", "figures/odd.svg", "figures/odd.exe"):
+        assert_problem(program.get(f"{base}{name}"), 404)
+    report = zipfile.ZipFile(io.BytesIO(b"".join(program.get(f"{base}report.zip").streaming_content)))
+    assert report.testzip() is None
+
+
+def test_one_query_has_its_passages_pairs_and_best_known_answers(
+    judged: Campaign,  # noqa: F811
+    viewer: Program,
+) -> None:
+    row = viewer.get(f"campaigns/{judged.pk}/queries/").json()["results"][0]
+    told = viewer.get(f"campaigns/{judged.pk}/queries/{row['id']}/").json()
+    assert (told["qid"], told["text"], len(told["passages"])) == (row["qid"], row["text"], row["passages"])
+    assert told["is_complete"] and len(told["pairs"]) == row["pairs"]
+    assert all(passage["text"] for passage in told["passages"])
+    assert sum(passage["wins"] for passage in told["passages"]) == sum(
+        pair["for_a"] + pair["for_b"] for pair in told["pairs"]
+    )
+    best = {passage["pid"] for passage in told["passages"] if passage["best"]}
+    client = Client()
+    client.force_login(User.objects.get(username="rita"))
+    exported = factories.exported(judged)["preference-qrels.txt"].decode()
+    assert best == {line.split()[2] for line in exported.splitlines() if line.split()[0] == row["qid"]}
+    assert_problem(viewer.get(f"campaigns/{judged.pk}/queries/{10**9}/"), 404)
+
+
+def test_machine_judges_are_beside_people_and_their_files_are_for_who_may_export(
+    judged: Campaign,  # noqa: F811
+    program: Program,
+    viewer: Program,
+) -> None:
+    judge = store(judged)
+    beside = f"campaigns/{judged.pk}/machines/"
+    winners = f"{beside}{judge.pk}/preference-qrels.txt"
+    assert "pairs" not in viewer.get(beside).json()["judges"][0]
+    assert_problem(program.get(winners), 404, says="not yet")
+    result_jobs.compare_machines()
+    [told] = viewer.get(beside).json()["judges"]
+    assert (told["judge"], told["model"], told["pairs"], told["agree"]) == ("gpt", "=gpt", 7, 3)
+    assert program.get(winners).content
+    imported = f"collections/{judged.collection_id}/machine-judges/{judge.pk}/answers.txt"
+    assert b"".join(program.get(imported).streaming_content).decode() == answers(judged)
+    for address in (winners, imported):
+        assert_problem(viewer.get(address), 403)
+
+
+def test_scores_on_a_version_beside_those_on_other_qrels(
+    judged: Campaign,  # noqa: F811
+    viewer: Program,
+) -> None:
+    version_add(campaign=judged, by=None, at=timezone.now(), why="First.", parent=0)
+    address = f"collections/{judged.collection_id}/versions/1/scores/"
+    assert viewer.get(address).json()["waiting"] == 3
+    result_jobs.score_versions()
+    told = viewer.get(address).json()
+    keys = [column["key"] for column in told["columns"]]
+    assert told["waiting"] == 0 and len(told["rows"]) == 3 and told["unreadable"] == {}
+    beside = viewer.get(f"{address}?beside=1").json()
+    assert [row[keys.index("change")] for row in beside["rows"]] == [0, 0, 0]
+    assert_problem(viewer.get(f"{address}?beside=odd"), 400, field="beside")
+    assert_problem(viewer.get(f"{address}?beside=9"), 404)
