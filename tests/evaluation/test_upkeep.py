@@ -128,14 +128,25 @@ def _load(data: Path) -> tuple[dict[str, RunArtifact], dict[str, Tops], Qrels]:
     return runs, {name: run.top("score") for name, run in runs.items()}, qrels
 
 
-@pytest.mark.parametrize("order", range(3))
+def _weakest_first(names: list[str]) -> list[str]:
+    return names
+
+
+def _strongest_first(names: list[str]) -> list[str]:
+    return names[::-1]
+
+
+def _mixed(seed: int) -> Callable[[list[str]], list[str]]:
+    return lambda names: Random(seed).sample(names, len(names))
+
+
+@pytest.mark.parametrize("ordered", [_weakest_first, _strongest_first, *map(_mixed, range(3))])
 def test_on_real_runs_the_twelve_stronger_ones_keep_the_answers_as_from_scratch_at_a_small_share_of_the_pairs(
-    data: Path, order: int
+    data: Path, ordered: Callable[[list[str]], list[str]]
 ) -> None:
     runs, tops, qrels = _load(data)
     names = list(tops)
-    submitted = names[4:]
-    Random(order).shuffle(submitted)
+    submitted = ordered(names[4:])
     grades = read_qrels(data / "qrels.txt.gz").grades
     coin = {pid: number for number, pid in enumerate(sorted({top[0] for own in tops.values() for top in own.values()}))}
     judge = judge_of(lambda query, pid: (grades.get(query, {}).get(pid, 0), coin.get(pid, -1)))  # type: ignore[arg-type, return-value]
@@ -155,9 +166,9 @@ def test_on_real_runs_the_twelve_stronger_ones_keep_the_answers_as_from_scratch_
         assert not step.outcomes["open"]
         assert step.all_pairs == sum(len(own) * (len(own) - 1) // 2 for own in pool_queries(so_far, qrels).values())
         shares.append((step.total - started) / (step.all_pairs - start_pairs))
-    # Of the pairs that the twelve add to the tournament; the curve falls as there are more.
-    assert shares[-1] < 0.2
-    assert shares[-1] < shares[0]
+    # Of the pairs that the twelve add to the tournament, as docs/upkeep.md has it; the curve falls as there are more.
+    assert (upkeep.all_pairs - start_pairs, upkeep.total - started) == (1602, 235)
+    assert 0.21 <= shares[0] <= 0.24 and shares[-1] < 0.15 and shares == sorted(shares, reverse=True)
 
 
 def _exact(places: object) -> list[Fraction]:
