@@ -29,7 +29,7 @@ from leaderboards.models import (
 from leaderboards.selectors import printed
 from pools.models import Campaign
 
-DECISIONS = ("publish", "reject", "flag", "baseline", "unbaseline", "reevaluate", "extend")
+DECISIONS = ("publish", "reject", "flag", "baseline", "unbaseline", "reevaluate", "extend", "variant")
 _WHEN = "2026-11-22T10:00:00Z"
 _REASON: dict[str, Any] = {"max_length": 2000, "help_text": "Kept with the decision, and shown to the team."}
 
@@ -296,14 +296,20 @@ class NewBoardDecision(BoardReason):
 
     kind = serializers.ChoiceField(
         DECISIONS,
-        help_text="`flag` takes `flag`; an empty one takes it away. `extend` takes `until`.",
+        help_text="`flag` takes `flag`, `variant` takes `variant_of`; empty ones take it away. `extend` takes `until`.",
     )
     flag = serializers.CharField(max_length=2000, required=False, allow_blank=True, help_text="For everybody.")
+    variant_of = serializers.CharField(
+        max_length=100,
+        required=False,
+        allow_blank=True,
+        help_text="The id of an earlier entry.",
+    )
     until = serializers.DateField(required=False, help_text="The embargo ends at 00:00 UTC of that day.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """What a kind needs is there, and nothing besides."""
-        for kind, name in (("flag", "flag"), ("extend", "until")):
+        for kind, name in (("flag", "flag"), ("extend", "until"), ("variant", "variant_of")):
             if (attrs["kind"] == kind) != (name in attrs):
                 said = f"“{kind}” needs it." if attrs["kind"] == kind else f"Only “{kind}” takes it."
                 raise serializers.ValidationError({name: [said]})

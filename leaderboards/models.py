@@ -612,6 +612,32 @@ class OrderCheck(models.Model):
         return f"order of {self.season_id} on {self.part}"
 
 
+class SeasonCheck(models.Model):
+    """What was found when the entries of a season were last looked at: whether the gap of dev and eval grows, and
+    whether each new best was significantly better than the best before it.
+
+    `side`: the scores that rise faster than the others by more than chance explains, "eval" or "dev"; empty for none.
+    `bests`: by public id, p of the paired t-test by part, of the parts on which everybody may compare the two.
+    """
+
+    season = models.OneToOneField(Season, on_delete=models.CASCADE, related_name="check_of_entries")
+    checked_at = models.DateTimeField()
+    bests = models.JSONField(default=dict)
+    side = models.CharField(max_length=4, choices=Part, blank=True)
+    since = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(side="", since__isnull=True) | (~Q(side="") & Q(since__isnull=False)),
+                name="gap_grows_since_a_time",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"check of {self.season_id}"
+
+
 class SpotCheck(models.Model):
     """An entry that was drawn at random for a closer look, and what an organizer found. `month`: its first day."""
 
@@ -660,6 +686,7 @@ class Decision(models.Model):
         BASELINE = "baseline", _("marked as the organizers' baseline")
         REEVALUATE = "reevaluate", _("evaluated again")
         EXTEND = "extend", _("embargo extended")
+        VARIANT = "variant", _("marked as a variant")
         CONFIRM = "confirm", _("team confirmed")
         MERGE = "merge", _("teams merged")
         EXEMPT = "exempt", _("exempted from the quota")
@@ -702,9 +729,9 @@ class SubmissionMessage(models.Model):
 
 
 class BoardMail(models.Model):
-    """A mail about a submission that is to be sent to somebody. The row is the queue."""
+    """A mail about a submission, or about a board as a whole, that is to be sent. The row is the queue."""
 
-    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="mails")
+    submission = models.ForeignKey(Submission, null=True, blank=True, on_delete=models.CASCADE, related_name="mails")
     to = models.ForeignKey(PERSON, on_delete=models.CASCADE, related_name="+")
     subject = models.CharField(max_length=200)
     text = models.TextField()

@@ -329,6 +329,9 @@ def decide(request: Request, submission_id: str) -> HttpResponse:
         "reject": lambda: publishing.submission_reject(**about),
         "flag": lambda: publishing.submission_flag(flag=request.POST.get("flag", "")[:2000], **about),
         "baseline": lambda: publishing.submission_mark(is_baseline=not found.is_baseline, **about),
+        "variant": lambda: publishing.submission_mark_variant(
+            variant_of=request.POST.get("variant_of", "")[:100], **about
+        ),
         "again": lambda: publishing.submission_reevaluate(**about),
         "extend": lambda: publishing.embargo_extend(until=_day(request), **about),
         "accept": lambda: _metadata(request, found, True, shared),

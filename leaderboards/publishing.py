@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
@@ -156,6 +157,40 @@ def submission_mark(*, submission: Submission, is_baseline: bool, reason: str, b
     decide(submission, Kind.BASELINE, reason, by, at, before=before, after=is_baseline)
     Submission.objects.filter(pk=submission.pk).update(is_baseline=is_baseline)
     submission.refresh_from_db()
+    return submission
+
+
+@transaction.atomic
+def submission_mark_variant(
+    *, submission: Submission, variant_of: str, reason: str, by: User, at: datetime
+) -> Submission:
+    """Say of which entry one that waits or is published differs only in a seed or in small settings; empty: of none.
+
+    The entry's page says it. Raises Refused where no earlier entry of the board has that id, and NotNow while that
+    one is under embargo: its id would tell whose it is.
+    """
+    if submission.state not in (State.WAITING, State.PUBLISHED):
+        raise NotNow(_("Only what waits for a decision or is published can be marked as a variant."))
+    named = variant_of.strip()
+    if named:
+        earlier = Submission.objects.filter(
+            Q(arrived_at__lt=submission.arrived_at) | Q(arrived_at=submission.arrived_at, pk__lt=submission.pk),
+            board=submission.board, run_id__iexact=named, published_at__isnull=False,
+        ).first()  # fmt: skip
+        if earlier is None:
+            raise Refused(_("No earlier entry of this leaderboard has the id %(run)s.") % {"run": named})
+        if earlier.is_hidden(at):
+            raise NotNow(_("%(run)s is under embargo: to name it would tell whose it is.") % {"run": named})
+        named = earlier.run_id
+    before = submission.metadata.get("variant_of", "")
+    decide(submission, Kind.VARIANT, reason, by, at, before=before, after=named)
+    locked = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
+    rest = {name: value for name, value in locked.metadata.items() if name != "variant_of"}
+    locked.metadata = rest | ({"variant_of": named} if named else {})
+    locked.save(update_fields=["metadata"])
+    submission.refresh_from_db()
+    what = _("marked as a variant of %(run)s") % {"run": named} if named else _("no longer marked as a variant")
+    events.mails_add(submission=submission, to=events.members_of(submission), what=what, text=reason.strip(), at=at)
     return submission
 
 

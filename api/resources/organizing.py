@@ -461,7 +461,9 @@ class Decisions(Endpoint):
         tags=TAGS,
     )
     def post(self, request: Request, key: str) -> Response:
-        """Publish or reject a submission, remark on it, mark it, have it evaluated again, or extend its embargo."""
+        """Publish or reject a submission, remark on it, mark it as a baseline or as a variant of another, have it
+        evaluated again, or extend its embargo.
+        """
         found, sent = _organized(request, key), checked(shapes.NewBoardDecision, request)
         about: dict[str, Any] = {
             "submission": found, "reason": sent["reason"], "by": user_of(request), "at": timezone.now()
@@ -473,6 +475,7 @@ class Decisions(Endpoint):
             "baseline": lambda: publishing.submission_mark(is_baseline=True, **about),
             "unbaseline": lambda: publishing.submission_mark(is_baseline=False, **about),
             "reevaluate": lambda: publishing.submission_reevaluate(**about),
+            "variant": lambda: publishing.submission_mark_variant(variant_of=sent["variant_of"], **about),
             "extend": lambda: publishing.embargo_extend(until=sent["until"], **about),
         }
         acts[sent["kind"]]()
