@@ -262,6 +262,7 @@ CELERY_TASK_ROUTES = {
     "leaderboards.jobs.send_mails": {"queue": "default"},
     "leaderboards.jobs.forget": {"queue": "default"},
     "leaderboards.jobs.draw_spot_checks": {"queue": "default"},
+    "leaderboards.jobs.check_seasons": {"queue": "default"},
     "leaderboards.jobs.*": {"queue": "compute"},
     "api.jobs.*": {"queue": "default"},
     "core.jobs.*": {"queue": "default"},
@@ -309,6 +310,7 @@ CELERY_BEAT_SCHEDULE = {
     "publish the eval qrels of closed seasons": {"task": "leaderboards.jobs.publish_qrels", "schedule": 900.0},
     "check how sure the orders of leaderboards are": {"task": "leaderboards.jobs.check_orders", "schedule": 3600.0},
     "draw entries of leaderboards for spot checks": {"task": "leaderboards.jobs.draw_spot_checks", "schedule": 3600.0},
+    "look at the entries of seasons that have changed": {"task": "leaderboards.jobs.check_seasons", "schedule": 300.0},
     "score runs on dev queries": {"task": "leaderboards.jobs.score_dev", "schedule": 20.0},
     "mail what happened to submissions": {"task": "leaderboards.jobs.send_mails", "schedule": 30.0},
     "delete files of leaderboards that no row names": {

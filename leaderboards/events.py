@@ -38,12 +38,25 @@ def mails_add(*, submission: Submission, to: list[User], what: str, text: str, a
     if not settings.HAS_MAIL:
         return
     names = {"board": submission.board.name, "run": submission.run_id, "what": what}
-    subject = " ".join((_("%(board)s: %(run)s: %(what)s") % names).split())[:200]
     address = settings.SITE_URL.rstrip("/") + reverse("leaderboards:submission", args=[submission.public_id])
     said = _("Your submission %(run)s to “%(board)s”: %(what)s.") % names
     body = "\n\n".join(filter(None, [said, text, address])) + "\n"
+    _mails_add(to, _("%(board)s: %(run)s: %(what)s") % names, body, at, submission)
+
+
+def board_mails_add(*, board: Board, what: str, text: str, at: datetime) -> None:
+    """Have a mail about a board sent to its organizers."""
+    if not settings.HAS_MAIL:
+        return
+    address = settings.SITE_URL.rstrip("/") + reverse("leaderboards:organize", args=[board.slug])
+    subject = _("%(board)s: %(what)s") % {"board": board.name, "what": what}
+    _mails_add(organizers_of(board), subject, f"{text}\n\n{address}\n", at)
+
+
+def _mails_add(to: list[User], subject: str, text: str, at: datetime, submission: Submission | None = None) -> None:
+    subject = " ".join(subject.split())[:200]
     BoardMail.objects.bulk_create(
-        BoardMail(submission=submission, to=user, subject=subject, text=body, made_at=at) for user in to if user.email
+        BoardMail(submission=submission, to=user, subject=subject, text=text, made_at=at) for user in to if user.email
     )
 
 
@@ -97,7 +110,7 @@ def mails_send(*, at: datetime, most: int = 200) -> int:
                 if mail.to.email:
                     send_mail(mail.subject, mail.text, None, [mail.to.email])
             except Exception:  # a mail server fails in many ways, and one bad address stops no other mail
-                log.exception("A mail about submission %s was not sent", mail.submission_id)
+                log.exception("The mail %s of a leaderboard was not sent", mail.pk)
                 mail.tries, mail.retry_at = mail.tries + 1, at + PAUSE * 2**mail.tries
             else:
                 mail.sent_at = at

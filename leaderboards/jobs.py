@@ -8,7 +8,17 @@ from django.utils import timezone
 
 from core.errors import NotNow
 from core.models import User
-from leaderboards import boards, evaluating, events, order_checks, spot_checks, submitting, teams, unnamed_files
+from leaderboards import (
+    boards,
+    evaluating,
+    events,
+    order_checks,
+    season_checks,
+    spot_checks,
+    submitting,
+    teams,
+    unnamed_files,
+)
 from leaderboards.models import Season
 
 SECONDS = 40.0  # for which one job goes through what waits, before others get their turn
@@ -93,6 +103,18 @@ def draw_spot_checks() -> str:
         except Exception:  # one stops no other
             log.exception("No entries of board %s were drawn", board.pk)
     return f"drawn: {done}"
+
+
+@shared_task
+def check_seasons() -> str:
+    """See where the gap of dev and eval grows, and which new bests are really better. Safe to run many at once."""
+    at, done = timezone.now(), 0
+    for season in season_checks.seasons_due(at=at):
+        try:
+            done += season_checks.season_check(season=season, at=at)
+        except Exception:  # one stops no other
+            log.exception("The entries of season %s were not looked at", season.pk)
+    return f"checked: {done}"
 
 
 @shared_task

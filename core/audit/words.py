@@ -170,6 +170,7 @@ JOBS: dict[str, Promise] = {
     "leaderboards.jobs.score_dev": gettext_lazy("the job that scores runs on dev queries"),
     "leaderboards.jobs.check_orders": gettext_lazy("the job that checks how sure the orders of leaderboards are"),
     "leaderboards.jobs.draw_spot_checks": gettext_lazy("the job that draws entries of leaderboards for spot checks"),
+    "leaderboards.jobs.check_seasons": gettext_lazy("the job that looks at the entries of a season"),
     "leaderboards.jobs.publish_qrels": gettext_lazy("the job that publishes the eval qrels of closed seasons"),
     "leaderboards.jobs.forget": gettext_lazy("the job that deletes expired invitations of leaderboards"),
     "leaderboards.jobs.delete_unnamed_files": gettext_lazy(

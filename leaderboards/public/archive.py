@@ -159,6 +159,8 @@ def _small_files(board: Published) -> Iterator[tuple[str, bytes]]:
             "over-time": figures.over_time(entries),
             "dev-eval": figures.dev_against_eval(entries),
             "gaps": figures.gaps(entries),
+            "published-dev-eval": figures.dev_against_eval(entries, imported=True),
+            "published-gaps": figures.gaps(entries, imported=True),
         } | {f"eval-{cost}": figures.against_cost(entries, cost, COST_NAMES[cost]) for cost in COSTS}
         for name, drawing in drawings.items():
             if drawing:

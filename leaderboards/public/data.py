@@ -162,7 +162,7 @@ def entry_data(board: Published) -> list[dict[str, str]]:
             "type": entry.type,
             "dev": entry.printed_dev,
             "eval": entry.printed_eval,
-            "note": note(entry, names),
+            "note": "; ".join(filter(None, [note(entry, names), verdict(entry)])),
             "origin": "imported" if entry.is_imported else "",
             "link": entry.link,
             "named": entry.named,
@@ -195,6 +195,11 @@ def note(entry: Shown, names: dict[str, str]) -> str:
     if entry.flag:
         said.append(f"flagged: {entry.flag}")
     return "; ".join(said)
+
+
+def verdict(entry: Shown) -> str:
+    """What qualifies a trophy: whether the entry was significantly better than the best before it, where known."""
+    return f"new best: {entry.verdict}" if entry.mark == "trophy" and entry.verdict else ""
 
 
 def board_json(board: Published) -> bytes:

@@ -2,6 +2,7 @@
 
 from django.utils.feedgenerator import Atom1Feed
 
+from leaderboards.public.data import verdict
 from leaderboards.public.reading import Published, Shown
 
 MOST = 50  # entries in the feed
@@ -46,10 +47,10 @@ def title(entry: Shown) -> str:
 
 
 def summary(entry: Shown, measure: str) -> str:
-    """Its type, date and scores."""
+    """Its type, date and scores, and whether a new best is significantly better."""
     scores = [
         f"{measure} {part} {score}"
         for part, score in (("dev", entry.printed_dev), ("eval", entry.printed_eval))
         if score
     ]
-    return ", ".join([entry.type, entry.day.isoformat(), *scores])
+    return ", ".join(filter(None, [entry.type, entry.day.isoformat(), *scores, verdict(entry)]))

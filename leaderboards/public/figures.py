@@ -14,6 +14,7 @@ from html import escape
 from math import log10
 
 from evaluation.boards.fronts import pareto_front
+from evaluation.files.textfiles import counted
 from leaderboards.public.reading import Shown, bests
 
 WIDTH, HEIGHT = 640, 320  # in CSS pixels, of the whole figure
@@ -64,41 +65,71 @@ def over_time(entries: Sequence[Shown], word: str = "") -> str:
     )
 
 
-def dev_against_eval(entries: Sequence[Shown]) -> str:
-    """Dev and eval score of each entry that shows both, and where they are equal (figure 3). Empty without one."""
-    both = [entry for entry in entries if entry.dev is not None and entry.eval is not None and not entry.withdrawn_on]
+def dev_against_eval(entries: Sequence[Shown], *, imported: bool = False) -> str:
+    """Dev and eval score of each entry scored here that shows both, and where they are equal (figure 3).
+
+    `imported`: of imported entries instead, without that line and on axes of their own, since the level of published
+    eval scores says nothing beside that of dev. Empty without an entry.
+    """
+    both = _with_both(entries, imported)
     if not both:
         return ""
-    values = [_value(score) for entry in both for score in (entry.dev, entry.eval)]
-    up = _scores(values)
-    across = Axis(up.low, up.high, _LEFT, WIDTH - _RIGHT)
+    dev, eval_ = [_value(one.dev) for one in both], [_value(one.eval) for one in both]
+    up = _scores(eval_ if imported else dev + eval_)
+    side = _scores(dev) if imported else up
+    across = Axis(side.low, side.high, _LEFT, WIDTH - _RIGHT)
     diagonal = f'<path class="even" d="M{across.start} {up.start}L{across.end} {up.end}"/>'
     points = [_point(entry, across.at(_value(entry.dev)), up.at(_value(entry.eval)), False) for entry in both]
-    text = f"Eval against dev score of {len(both)} entries; on the line the two are equal."
+    text = f"Eval against dev score of {counted(len(both), 'entry', 'entries')}"
+    text += ", as published." if imported else "; on the line the two are equal."
     labels = _label(WIDTH / 2, HEIGHT - 4, "dev", "middle") + _label(4, _TOP + 4, "eval", "start")
+    drawn = [_grid(up, across=True), _grid(across, across=False), *([] if imported else [diagonal]), labels, *points]
     return _figure(
-        "dev-eval",
-        "Dev against eval",
+        "published-dev-eval" if imported else "dev-eval",
+        "Dev against eval, as published" if imported else "Dev against eval",
         text,
-        [_grid(up, across=True), _grid(across, across=False), diagonal, labels, *points],
+        drawn,
     )
 
 
-def gaps(entries: Sequence[Shown]) -> str:
-    """Eval less dev score over time, with the line at no gap. Empty without an entry that shows both."""
-    both = [entry for entry in entries if entry.dev is not None and entry.eval is not None and not entry.withdrawn_on]
+def gaps(entries: Sequence[Shown], *, imported: bool = False) -> str:
+    """Eval less dev score over time of entries scored here, with the line at no gap.
+
+    `imported`: of imported entries instead, less the mean of their gaps, since the level of these says nothing. Empty
+    without an entry that shows both.
+    """
+    both = _with_both(entries, imported)
     if not both:
         return ""
     differences = [_value(entry.eval) - _value(entry.dev) for entry in both]
+    if imported:
+        mean = sum(differences) / len(differences)
+        differences = [gap - mean for gap in differences]
     days, up = _days(both), _scores([*differences, 0.0])
     zero = f'<path class="even" d="M{_LEFT} {up.at(0)}H{WIDTH - _RIGHT}"/>'
     points = [
         _point(entry, days.at(_day(entry)), up.at(gap), False) for entry, gap in zip(both, differences, strict=True)
     ]
+    what = "Eval less dev score, from its mean," if imported else "Eval less dev score"
     text = (
-        f"Eval less dev score of {len(both)} entries by date, from {min(differences):+.3f} to {max(differences):+.3f}."
+        f"{what} of {counted(len(both), 'entry', 'entries')} by date, from {min(differences):+.3f} to "
+        f"{max(differences):+.3f}."
     )
-    return _figure("gaps", "Eval less dev over time", text, [_grid(up, across=True), _years(days), zero, *points])
+    return _figure(
+        "published-gaps" if imported else "gaps",
+        "Eval less dev over time, from its mean, as published" if imported else "Eval less dev over time",
+        text,
+        [_grid(up, across=True), _years(days), zero, *points],
+    )
+
+
+def _with_both(entries: Iterable[Shown], imported: bool) -> list[Shown]:
+    """The entries scored here, or the imported ones, that show both scores and were not withdrawn."""
+    return [
+        one
+        for one in entries
+        if one.is_imported == imported and not one.withdrawn_on and one.dev is not None and one.eval is not None
+    ]
 
 
 def against_cost(entries: Sequence[Shown], cost: str, label: str) -> str:
@@ -235,8 +266,8 @@ def _point(entry: Shown, x: float, y: float, is_marked: bool) -> str:
     """A circle for an entry, a diamond for a baseline, a square for one with the word; filled if it was the best."""
     kind = "baseline" if entry.mark == "baseline" else "trophy" if entry.mark == "trophy" else "other"
     scores = f"dev {entry.printed_dev or '–'}, eval {entry.printed_eval or '–'}"
-    gone = ", withdrawn" if entry.withdrawn_on else ""
-    title = f"<title>{escape(entry.description)}, {entry.day}: {scores}{gone}</title>"
+    more = (", as published" if entry.is_imported else "") + (", withdrawn" if entry.withdrawn_on else "")
+    title = f"<title>{escape(entry.description)}, {entry.day}: {scores}{more}</title>"
     if is_marked:
         return f'<rect class="point marked {kind}" x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8">{title}</rect>'
     if kind == "baseline":

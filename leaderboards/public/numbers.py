@@ -10,16 +10,23 @@ from typing import NamedTuple
 
 from evaluation.boards.entries import Entry, Summary, rounded, summarize
 from evaluation.boards.gaps import Trend, gap_trend
-from leaderboards.models import Board, Score, SeasonFile
+from leaderboards.models import Board, Score, Season, SeasonFile
 from leaderboards.public.archive import public_files
 from leaderboards.public.reading import Published, Shown, bests, published
 
 
 class Step(NamedTuple):
-    """An entry that was the best when it came, and by how much, in printed places; the first beats nothing."""
+    """An entry that was the best when it came, by how much, in printed places, and whether that is significant; the
+    first beats nothing.
+    """
 
     entry: Shown
     gain: str
+
+    @property
+    def verdict(self) -> str:
+        """As of the entry; nothing of the first."""
+        return (self.entry.verdict or "not known") if self.gain else ""
 
 
 def steps(entries: Sequence[Shown]) -> list[Step]:
@@ -53,41 +60,51 @@ def added_run(board: Published, entry: Shown) -> Added | None:
 class Gaps(NamedTuple):
     """How dev and eval go together, over the printed scores of entries that show both, and how their gap changes.
 
-    `here` is over those scored here, None without any: the level of published eval scores is not compared with dev.
+    `is_imported`: of imported entries, whose level says nothing. `trend`: None with less than three entries, or where
+    all came on one day.
     """
 
+    is_imported: bool
     summary: Summary
-    here: Summary | None
     trend: Trend | None
 
 
-def gap_numbers(entries: Sequence[Shown]) -> Gaps:
-    """The numbers beside the figures of dev and eval. No trend with less than three entries, or on one day.
+def gap_numbers(entries: Sequence[Shown]) -> list[Gaps]:
+    """The numbers beside the figures of dev and eval: of the entries scored here, then of imported ones.
 
-    The trend is over entries scored here, or over imported ones where the others have none: published eval scores may
-    be at another level, and a mixture of the two would change with time for that reason alone.
+    They are not mixed: published eval scores may be at another level, and what is said of both together would come of
+    that alone. A part without an entry that shows both is left out.
     """
     shown = [one for one in entries if not one.withdrawn_on]
-    here, imported = (_plain(one for one in shown if one.is_imported == imported) for imported in (False, True))
-    return Gaps(summarize(_plain(shown)), summarize(here) if here else None, gap_trend(here) or gap_trend(imported))
+    parts = [(imported, _plain(one for one in shown if one.is_imported == imported)) for imported in (False, True)]
+    found = [Gaps(imported, summarize(plain), gap_trend(plain)) for imported, plain in parts]
+    return [one for one in found if one.summary.both]
 
 
 def _plain(entries: Iterable[Shown]) -> list[Entry]:
     return [Entry(key=entry.id, date=entry.day, dev=entry.dev, eval=entry.eval) for entry in entries]
 
 
+def grows(entries: Sequence[Shown]) -> Trend | None:
+    """The trend of a season's gap, if it grows by more than chance explains: of the entries scored here, or, where
+    these are too few, of imported ones.
+    """
+    trends = [one.trend for one in gap_numbers(entries) if one.trend is not None]
+    return trends[0] if trends and trends[0].alarm else None
+
+
 class Alarm(NamedTuple):
     """A season in which the gap of dev and eval grows by more than chance explains."""
 
-    season: str
+    season: Season
     trend: Trend
 
 
 def gap_alarms(board: Board, at: datetime) -> list[Alarm]:
     """The seasons of a board whose gap grows, newest first."""
     shown = published(board, at)
-    trends = [(season.name, gap_numbers(shown.of_season(season.name)).trend) for season in shown.seasons]
-    return [Alarm(name, trend) for name, trend in trends if trend is not None and trend.alarm]
+    trends = [(season, grows(shown.of_season(season.name))) for season in shown.seasons]
+    return [Alarm(season, trend) for season, trend in trends if trend is not None]
 
 
 class SetFacts(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -16,10 +16,11 @@ from django.db.models import Prefetch, Q
 from evaluation.boards import entries as board_entries
 from evaluation.boards.checking import COSTS, HARDWARE, plain_cost
 from evaluation.boards.entries import Entry, Mark, ordered, ranks, rounded
-from leaderboards.models import Board, Part, PolicyVersion, Score, Season, Submission
+from leaderboards.models import Board, Part, PolicyVersion, Score, Season, SeasonCheck, Submission
 from leaderboards.selectors import root
 
 ANONYMOUS = "Anonymous"
+LEVEL = 0.05  # of p, below which one entry is significantly better than another
 FLAG_UNDER_EMBARGO = "the organizers’ reason is shown when the embargo ends"
 WITHDRAWN = "Withdrawn"
 POST_HOC = "After the season ended"
@@ -38,6 +39,8 @@ class Shown:
     it came by the clock of this server, then its key; all that depends on order goes by it, and no page shows it.
     `variant_of`: the run from which it differs in small settings only, by its metadata; empty where either is hidden.
     `costs`: what its metadata tell of COSTS, as plain decimals, and of HARDWARE; none under embargo.
+    `best_p`: of one that was the best when it came, p against the best before it, by part, as last found by
+    leaderboards.season_checks.
     """
 
     id: str
@@ -69,11 +72,21 @@ class Shown:
     withdrawn_on: date | None
     published_at: datetime
     changed_at: datetime
+    best_p: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def section(self) -> str:
         """Under what it is listed: empty for entries with a rank or a chance of one."""
         return WITHDRAWN if self.withdrawn_on else POST_HOC if self.is_post_hoc else ""
+
+    @property
+    def verdict(self) -> str:
+        """Whether a new best was significantly better than the one before it; empty where that is not known."""
+        said = [
+            f"{'significant' if p < LEVEL else 'not significant'} on {part} (p = {p:.3f})"
+            for part, p in self.best_p.items()
+        ]
+        return ", ".join(said)
 
     @property
     def printed_dev(self) -> str:
@@ -136,13 +149,20 @@ def published(board: Board, at: datetime) -> Published:
         )
         .order_by("arrived_at", "pk")
     )
-    seasons = list(board.seasons.filter(opens_at__lte=at).order_by("-number"))
+    seasons = list(board.seasons.filter(opens_at__lte=at).select_related("check_of_entries").order_by("-number"))
+    best_p = {key: found for season in seasons for key, found in _bests(season).items()}
     arrived = _without_hidden([_shown(row, at) for row in rows], {row.run_id for row in rows if row.is_hidden(at)})
     entries = [entry for season in seasons for entry in _listed([one for one in arrived if one.season == season.name])]
+    entries = [replace(one, best_p=best_p[one.id]) if one.mark and one.id in best_p else one for one in entries]
     policy = board.policy_at(at)
     waiting = board.submissions.filter(state="waiting").select_related("policy")
     overdue = sum(row.promised_at is not None and row.promised_at <= at for row in waiting)
     return Published(board, at, policy, seasons, entries, overdue)
+
+
+def _bests(season: Season) -> dict[str, dict[str, float]]:
+    check: SeasonCheck | None = getattr(season, "check_of_entries", None)
+    return check.bests if check is not None else {}
 
 
 def _without_hidden(entries: list[Shown], hidden: Collection[str]) -> list[Shown]:

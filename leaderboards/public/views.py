@@ -26,7 +26,7 @@ from leaderboards import order_checks
 from leaderboards.models import Board
 from leaderboards.public import archive, figures
 from leaderboards.public.comparing import best_before, compare_dev, compare_eval
-from leaderboards.public.data import COST_NAMES, ON, cost_lines, cost_text, entry_data
+from leaderboards.public.data import COST_NAMES, ON, cost_lines, cost_text, entry_data, note
 from leaderboards.public.feeds import feed
 from leaderboards.public.numbers import added_run, collection_facts, gap_numbers, steps
 from leaderboards.public.reading import Published, Shown, dev_groups, matching, other_dev_scores, published
@@ -95,7 +95,8 @@ def entry(request: HttpRequest, shown: Published, key: str) -> HttpResponseBase:
     row = next(line for line in entry_data(shown) if line["id"] == found.id)
     before = best_before(shown, found)
     context = {
-        "board": shown.board, "entry": found, "row": row, "note": row["note"], "season": found.season,
+        "board": shown.board, "entry": found, "row": row, "season": found.season,
+        "note": note(found, {one.id: one.run_id for one in shown.entries}),
         "others": other_dev_scores(shown, found),
         "before": before, "outcome": None if before is None else compare_dev(shown, found, before),
         "on_eval": None if before is None else compare_eval(shown, found, before),
@@ -119,7 +120,14 @@ def time(request: HttpRequest, shown: Published) -> HttpResponse:
         "board": shown.board, "season": season, "seasons": names, "word": word, "type": type_,
         "with_word": sum(figures.has_word(one, word) for one in entries),
         "over_time": figures.over_time(entries, word), "steps": steps(entries), "teams": figures.of_teams(entries),
-        "dev_eval": figures.dev_against_eval(entries), "gaps": figures.gaps(entries), "numbers": gap_numbers(entries),
+        "gaps": [
+            {
+                "numbers": numbers,
+                "dev_eval": figures.dev_against_eval(entries, imported=numbers.is_imported),
+                "gaps": figures.gaps(entries, imported=numbers.is_imported),
+            }
+            for numbers in gap_numbers(entries)
+        ],
     }  # fmt: skip
     return render(request, "leaderboards/public/time.html", context)
 

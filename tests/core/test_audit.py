@@ -94,6 +94,7 @@ NOT_RECORDED = {
         ),
     },
     "append-only, and says itself when it was made and who asked for it": {"leaderboards_ordercheck"},
+    "found by a job whenever the entries of a season change": {"leaderboards_seasoncheck"},
     "raised, sent and settled by jobs": {"tasks_campaignalarm", "judgments_alarmepisode", "judgments_alarmmail"},
     "a request whose row says who asked, and whose effect is recorded": {
         *("pools_job", "pools_upload", "results_versionrequest", "api_storedanswer"),

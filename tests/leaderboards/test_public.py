@@ -630,16 +630,26 @@ def test_published_scores_of_another_level_make_no_alarm_and_no_mean(collection:
         dev, eval_ = f"{300 + wobble}/1000", f"{(200 if is_old else 300) - wobble}/1000"
         more: dict[str, Any] = {"origin": "imported", "package_sha256": "", "policy": None} if is_old else {}
         entry(board, f"n{number}", on=OPENED.date() + timedelta(30 * number), dev=dev, eval=eval_, **more)
-    numbers = gap_numbers(published(board, NOW).entries)
-    assert numbers.summary.both == 16 and numbers.here is not None and numbers.here.both == 8
-    assert numbers.trend is not None and (numbers.trend.entries, numbers.trend.alarm) == (8, "")
+    entries = published(board, NOW).entries
+    here, imported = gap_numbers(entries)
+    assert (here.is_imported, here.summary.both, imported.is_imported, imported.summary.both) == (False, 8, True, 8)
+    assert here.trend is not None and (here.trend.entries, here.trend.alarm) == (8, "")
     page = client.get(address("time", board)).text
-    assert "these are 8" in page and 'class="notice look"' not in page
-    assert "<dt>Mean of eval less dev, scored here</dt><dd>-0.0020</dd>" in page
+    assert 'class="notice look"' not in page
+    assert page.count("<dt>Mean of eval less dev</dt>") == 1 and "<dd>-0.0020</dd>" in page
+    # Two figures of each: those of published scores have no line where dev and eval are equal, and no level.
+    old, own = (figures.dev_against_eval(entries, imported=imported) for imported in (True, False))
+    assert (old.count('class="even"'), old.count('class="point'), old.count(", as published</title>")) == (0, 8, 9)
+    assert (own.count('class="even"'), own.count('class="point'), own.count("as published")) == (1, 8, 0)
+    old = figures.gaps(entries, imported=True)
+    assert "from its mean, of 8 entries by date, from -0.002 to +0.002." in old and old.count('class="point') == 8
+    assert "of 8 entries by date, from -0.004 to +0.000." in figures.gaps(entries)
+    assert all(name in page for name in ("dev-eval-title", "published-dev-eval-title", "published-gaps-title"))
     board.submissions.exclude(origin="imported").update(state="withdrawn", withdrawn_at=NOW)
-    alone = gap_numbers(published(board, NOW).entries)
-    assert alone.here is None and alone.trend is not None and alone.trend.entries == 8
-    assert "Mean of eval less dev" not in client.get(address("time", board)).text
+    (alone,) = gap_numbers(published(board, NOW).entries)
+    assert alone.is_imported and alone.trend is not None and alone.trend.entries == 8
+    page = client.get(address("time", board)).text
+    assert "Mean of eval less dev" not in page and "On the dashed line" not in page
 
 
 def test_steps_trophies_the_line_and_the_best_before_go_by_arrival_alike(collection: Collection) -> None:
@@ -713,3 +723,33 @@ def test_an_entry_says_of_which_it_is_a_variant_but_under_an_embargo(collection:
     first.embargo_until = date(2030, 1, 1)
     first.save(update_fields=["embargo_until"])
     assert "A variant of" not in page() and first.run_id.upper() not in page()
+
+
+def test_organizers_say_of_which_earlier_entry_one_is_a_variant(
+    collection: Collection, client: Client, rita: User
+) -> None:
+    board = public_board(collection)
+    first = entry(board, "first", on=date(2026, 2, 1), dev="1/2", eval="1/2")
+    second = entry(board, "second", on=date(2026, 2, 2), dev="1/2", eval="1/2", metadata={"parameters": 7})
+    hidden = entry(board, "hidden", on=date(2026, 2, 1), dev="1/3", embargo_until=date(2100, 1, 1))
+    client.force_login(rita)
+
+    def say(row: Submission, of: str, reason: str = "The same but for the seed") -> int:
+        sent = {"do": "variant", "variant_of": of, "reason": reason}
+        return client.post(reverse("leaderboards:decide", args=[row.public_id]), sent).status_code
+
+    def page() -> str:
+        return Client().get(reverse("boards:entry", args=[board.slug, second.public_id])).text
+
+    assert [say(second, of) for of in ("20260101-nobody", second.run_id, hidden.run_id)] == [409, 409, 409]
+    assert say(first, second.run_id) == 409 and say(second, first.run_id, "") == 409
+    assert "A variant of" not in page() and not board.decisions.exists()
+    assert say(second, f" {first.run_id.upper()} ") == 303
+    assert f'<dt>A variant of</dt><dd class="code">{first.run_id}</dd>' in page()
+    second.refresh_from_db()
+    assert second.metadata == {"parameters": 7, "variant_of": first.run_id}
+    decision = board.decisions.get()
+    assert (decision.kind, decision.details) == ("variant", {"before": "", "after": first.run_id})
+    own = client.get(reverse("leaderboards:submission", args=[second.public_id])).text
+    assert f'value="{first.run_id}"' in own and "marked as a variant" in own
+    assert say(second, "") == 303 and "A variant of" not in page()
