@@ -15,7 +15,7 @@ from evaluation.files.textfiles import COLUMN_LIMITS, Source, TextFile, columns,
 Policy = Literal["first", "all", "none"]
 
 POLICIES: tuple[Policy, ...] = get_args(Policy)
-_GRADE = re.compile(r"[+-]?[0-9]{1,9}", re.ASCII)
+_GRADE = re.compile(r"([+-]?[0-9]{1,9})(?:\.0{0,20})?", re.ASCII)  # prefj.py writes whole grades as 106.0
 
 
 class Entry(NamedTuple):
@@ -63,8 +63,8 @@ class Qrels:
 def read_qrels(source: Source, *, name: str | None = None) -> Qrels:
     """Read qrels of TREC or MS MARCO: four columns, `query 0 passage grade`, by spaces or tabs; or PyTerrier's table.
 
-    Raises BadInput where a line has other columns, where the grade is no whole number, where a passage comes again with
-    another grade (a mere repetition is let pass), and where the file is damaged or empty.
+    Raises BadInput where a line has other columns, where the grade is no whole number (106.0 is one), where a passage
+    comes again with another grade (a mere repetition is let pass), and where the file is damaged or empty.
     """
     name = name_of(source) if name is None else name
     with as_lines(source, name) as (lines, before):
@@ -79,10 +79,11 @@ def _read(file: TextFile) -> Qrels:
             message = f"{counted(len(split), 'column')} where qrels have 4 (query 0 passage grade)."
             raise BadInput(file.name, line, message)
         query, _, passage, grade = split
-        if not _GRADE.fullmatch(grade):
+        whole = _GRADE.fullmatch(grade)
+        if not whole:
             raise BadInput(file.name, line, f"grade {quote_value(grade)} is not a whole number of at most nine digits.")
-        earlier = grades.setdefault(query, {}).setdefault(passage, int(grade))
-        if earlier != int(grade):
+        earlier = grades.setdefault(query, {}).setdefault(passage, int(whole[1]))
+        if earlier != int(whole[1]):
             shown_passage, shown_query = quote_value(passage), quote_value(query)
             message = f"grade {grade} for passage {shown_passage} of query {shown_query}, which had {earlier} before."
             raise BadInput(file.name, line, message)

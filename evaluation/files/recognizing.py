@@ -26,6 +26,7 @@ LIMITS = FILE_LIMITS._replace(line=1 << 20)
 QUERY_WORDS = 20  # texts that have more of them on average are passages
 _METADATA = "# ir_metadata.start"
 _WHOLE = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_GRADE = re.compile(r"[+-]?[0-9]+(?:\.0*)?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _QUERY_NAME = re.compile(r"quer|topic|question", re.IGNORECASE)
 _PASSAGE_NAME = re.compile(r"passage|corpus|collection|document|docs", re.IGNORECASE)
@@ -127,7 +128,7 @@ def _columns(lines: Sequence[str]) -> Recognized | None:
         return Recognized("run", "the six columns of TREC")
     if most(lambda row: len(row) == 4 and row[3] in row[1:3] and row[1] != row[2]):
         return Recognized("preferences", "query, two passages, and the one that is preferred")
-    if most(lambda row: len(row) == 4 and row[1] in ("0", "Q0") and _WHOLE.fullmatch(row[3])):
+    if most(lambda row: len(row) == 4 and row[1] in ("0", "Q0") and _GRADE.fullmatch(row[3])):
         return Recognized("qrels", "the four columns of qrels")
     if most(lambda row: len(row) == 4 and _WHOLE.fullmatch(row[3]) and not _WHOLE.fullmatch(row[2])):
         return Recognized("qrels", "four columns that end with a grade")

@@ -48,6 +48,10 @@ def test_relevant_means_at_least_the_least_grade() -> None:
     assert qrels(QRELS).relevant("all", min_grade=0)["q3"] == ("p7",)
 
 
+def test_whole_grades_may_have_a_point_as_those_of_prefj_do() -> None:
+    assert qrels("q Q0 p 106.0\nq Q0 r 3.\nq Q0 s -1.00\n").grades == {"q": {"p": 106, "r": 3, "s": -1}}
+
+
 def test_a_line_repeated_as_it_was_does_no_harm() -> None:
     assert qrels("q 0 p 1\nq 0 p 1\n").grades == {"q": {"p": 1}}
 
