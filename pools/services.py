@@ -741,8 +741,10 @@ def campaign_check(campaign: Campaign, runs: Sequence[Run]) -> None:
         campaign.language = campaign.collection.language
     if campaign.design == Campaign.Design.CHALLENGERS:
         _set_base(campaign)
-    if campaign.design == Campaign.Design.ROUNDS and campaign.method != Campaign.Method.TOURNAMENT:
-        raise Refused(_("In this design, winners are found by tournament."))
+    if campaign.design == Campaign.Design.ROUNDS:
+        if campaign.method == Campaign.Method.BRADLEY_TERRY:
+            raise Refused(_("In this design, the winners are the passages with the most wins in the final."))
+        campaign.method = Campaign.Method.MOST_WINS
     try:
         campaign.full_clean()
     except ValidationError as error:

@@ -147,6 +147,8 @@ def _obstacle(campaign: Campaign, data: dict[str, Any] | None) -> str:
         return _("These judgments were made elsewhere: nobody can judge in this campaign.")
     if campaign.state not in LIVE:
         return _("The campaign is not open. Open it again to ask for more judgments.")
+    if campaign.design == Campaign.Design.ROUNDS:
+        return _("In rounds, more judgments of a pair cannot bring back a passage that is out: they are not offered.")
     if held_back(campaign):
         return _("The pilot has not ended. Launch the rest first.")
     if data is None or data["stability"] is None:

@@ -24,7 +24,7 @@ from evaluation.statistics.champion import champion_outcomes
 from evaluation.statistics.consistency import TOP, intransitive_triples, order_agreement
 from evaluation.statistics.contributions import contributions
 from evaluation.statistics.correlation import kendall_tau
-from evaluation.statistics.fragility import fragilities
+from evaluation.statistics.fragility import final_fragilities, fragilities
 from evaluation.statistics.leaderboards import (
     Leaderboard,
     RunScore,
@@ -452,27 +452,35 @@ def _certainty(
     scores: Leaderboard,
     seed: int,
 ) -> Json:
-    """How certain ranks and best known answers are; only known for the tournament of all pairs. What varies is what
-    workers judged, on adjudicated pairs too: one person's decision says nothing of how sure people are.
+    """How certain ranks and best known answers are; only known for the tournament of all pairs, and for rounds. What
+    varies is what workers judged, on adjudicated pairs too: one person's decision says nothing of how sure people are.
 
     Judgments vary by the campaign's error rate, or else by that which repeated judgments say, or by an assumed one.
     """
     is_in_rounds = inputs.campaign.design == Campaign.Design.ROUNDS
-    if inputs.campaign.method != Campaign.Method.TOURNAMENT or is_in_rounds:
+    if inputs.campaign.method != Campaign.Method.TOURNAMENT and not is_in_rounds:
         return _NO_CERTAINTY
     entered = inputs.campaign.error_rate
     judgments = [row for row in inputs.preferences if row.query not in inputs.waiting]
     error = judging_error(judgments, None if entered is None else float(entered))
     is_imported = inputs.campaign.is_imported
+    done = {query: inputs.rounds[query] for query in pools} if is_in_rounds else {}
     found = certainty(
-        pools, judgments, board=board, error_rate=error.rate, seed=seed, counted=counted, allow_incomplete=is_imported
-    )
-    played = {query: pools[query] for query in found.answers}
-    own = [row for row in counted if row.query in played]
-    fragile = {query: fragility for group in by_size(played, own) for query, fragility in fragilities(group).items()}
-    turned = reverse_judgments(played, own, board=board, queries=queries, seed=seed)
+        pools, judgments, board=board, error_rate=error.rate, seed=seed, counted=counted, allow_incomplete=is_imported,
+        best={query: status.winners for query, status in done.items()} if is_in_rounds else None,
+    )  # fmt: skip
+    # Of rounds, the final is played with reversed judgments: who reached it is taken as it was.
+    played = {query: done[query].playing if is_in_rounds else pools[query] for query in found.answers}
+    own = [row for row in counted if {row.a, row.b}.issubset(played.get(row.query, ()))]
+    if is_in_rounds:
+        fragile = final_fragilities(done, own)
+    else:
+        fragile = {query: one for group in by_size(played, own) for query, one in fragilities(group).items()}
+    turned = reverse_judgments(played, own, board=board, queries=queries, seed=seed, again=not is_in_rounds)
     sets = {query: confidence_set(chances) for query, chances in found.chances.items()}
-    prospects = {} if is_imported else settling_prospects(played, judgments, sets, error_rate=error.rate, seed=seed)
+    # What more judgments of rounds would settle is not known: passages that are out could not come back.
+    are_final = is_imported or is_in_rounds
+    prospects = {} if are_final else settling_prospects(played, judgments, sets, error_rate=error.rate, seed=seed)
     judged = {row.query for row in judgments}
     stability: list[Json] = []
     for query, shares in found.answers.items():

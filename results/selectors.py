@@ -89,7 +89,7 @@ class PoolCertainty(NamedTuple):
     """How sure the best known answers of a pool are.
 
     `share`: of the resamples in which they stay. `fragility`: the fewest judgments whose reversal changes them, None
-    where no reversal does; unless it is `exact`, one fewer might do. `likely`: the confidence set. `chances`: P(best)
+    where no reversal does; unless it is `exact`, fewer might do. `likely`: the confidence set. `chances`: P(best)
     of every passage, by id.
     """
 

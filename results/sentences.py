@@ -587,8 +587,9 @@ def _limits(data: Data) -> Iterator[str]:
         ) % {"count": f"{data['incomplete']:,}", "all": f"{data['queries']:,}"}
     if data["design"] == "rounds":
         yield _(
-            "The pools were judged in rounds: who loses early meets few others, and may be better than it looks. How "
-            "certain answers and ranks are is not computed for rounds."
+            "The pools were judged in rounds: who loses early meets few others, and may be better than it looks. For "
+            "how certain answers and ranks are, pairs that nobody was asked about are drawn by the strengths of their "
+            "passages; how fragile answers are is about judgments of their finals."
         )
     if data["sampled_from"] is not None:
         yield _(

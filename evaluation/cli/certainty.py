@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from evaluation.cli.common import (
@@ -33,10 +33,11 @@ from evaluation.files.preferences import Preference
 from evaluation.files.textfiles import counted
 from evaluation.judging.batch_tournaments import by_size
 from evaluation.judging.pooling import canonical
+from evaluation.judging.rounds import Settings, Status, count_full_pairs, replay_all
 from evaluation.measures.named import Measure
 from evaluation.statistics.agreement import ASSUMED, FEW, JudgingError, error_rate, judging_error, repeated_agreement
 from evaluation.statistics.certainty import KINDS, SURE, Certainty, certainty, confidence_set
-from evaluation.statistics.fragility import Fragility, fragilities
+from evaluation.statistics.fragility import Fragility, final_fragilities, fragilities
 from evaluation.statistics.ranks import K_MOST, Board
 from evaluation.statistics.resampling import DRAWS
 
@@ -58,7 +59,7 @@ def add_certainty(commands: Any) -> None:
   stays           the share of resamples in which the best known answers stay among the best: of several, the one that
                   stays the least
   fragility       the fewest judgments whose reversal changes the best known answers; `-` where no reversal does (ties
-                  are not reversed), with a ~ where there were too many ways to try all: one fewer might do
+                  are not reversed), with a ~ where not all ways were tried: fewer might do
 
 With runs, queries are drawn again too, and each run's rank on the preference qrels is told with its 95% interval: by
 RR@k, or by another --measure of which each best known answer tells what it adds ({", ".join(KINDS[1:])}).
@@ -69,6 +70,11 @@ Two judgments that agree are no proof. Without --error-rate, it is the rate by w
 repeated judgments do in this file (`repeated`); where fewer than {FEW} can be compared, it is {ASSUMED}, by which two
 people agree in 58% of the cases. `champion` prints such a rate, too. `own` draws each pair's judgments from its own, so
 that a single one never varies. No judgment is ever left out.
+
+In a pool with pairs that nobody judged, those are drawn by how strong the judgments say their passages are. So it does
+not count against a passage that it was asked about less often, as passages that left early were in rounds. With
+--partners and --finalists, those of `rounds`, the best known answers are the winners of rounds, and queries with open
+requests are left out. Their fragility counts judgments of the final: a ~ says that fewer of earlier rounds might do.
 
 --json prints:
 
@@ -108,9 +114,9 @@ all means one way. Passages are sorted by P(best).""",
         "--measure", metavar="NAME", type=measure_name, help="as in `score`; RR@k is the same as --k. Default: RR@10"
     )
     command.add_argument("--order", choices=ORDERS, default="score", help=ORDER_HELP)
-    command.add_argument(
-        "--allow-incomplete", action="store_true", help="play pools with pairs that nobody judged, as in `qrels`"
-    )
+    command.add_argument("--partners", metavar="K", type=positive, help=f"of rounds; default: {Settings.partners}")
+    command.add_argument("--finalists", metavar="F", type=positive, help=f"of rounds; default: {Settings.finalists}")
+    command.add_argument("--complete", action="store_true", help="leave out pools with pairs that nobody judged")
     add_seed(command)
     command.add_argument("--draws", metavar="N", type=positive, default=DRAWS, help=f"resamples; default: {DRAWS:,}")
     command.add_argument("--json", action="store_true", help="print JSON")
@@ -124,18 +130,24 @@ def _certainty(options: argparse.Namespace) -> int:
     runs = read_runs(options.files, options.k)
     if runs is None:
         return BAD
+    done = _rounds(pools, preferences, options)
+    _tell_unjudged(pools, preferences, options)
     try:
         certain = certainty(
             pools, preferences, board=Board(runs, options.k, options.order) if runs else None, measure=measure,
-            error_rate=rate, draws=options.draws, seed=options.seed, allow_incomplete=options.allow_incomplete,
+            error_rate=rate, draws=options.draws, seed=options.seed, allow_incomplete=not options.complete,
+            best=None if done is None else {query: status.winners for query, status in done.items()},
         )  # fmt: skip
     except ValueError:
-        message = "every pool has pairs that nobody judged, so none gives qrels; --allow-incomplete would play them."
-        raise BadInput(options.preferences, None, message) from None
+        why = "every query has open requests" if done is not None else "no pool has all its pairs judged"
+        raise BadInput(options.preferences, None, f"{why}, so none has a best known answer.") from None
     tell_short_lists(runs, options.k)
-    own = [row for row in preferences if row.query in certain.answers]
-    groups = by_size({query: pools[query] for query in certain.answers}, own)
-    fragile = {query: found for group in groups for query, found in fragilities(group).items()}
+    if done is None:
+        own = [row for row in preferences if row.query in certain.answers]
+        groups = by_size({query: pools[query] for query in certain.answers}, own)
+        fragile = {query: found for group in groups for query, found in fragilities(group).items()}
+    else:
+        fragile = final_fragilities(done, preferences)
     if options.sets:
         inputs = [options.preferences, *options.files, *([options.pools] if options.pools else [])]
         if any(is_same_file(options.sets, path) for path in inputs):
@@ -170,6 +182,31 @@ def _certainty(options: argparse.Namespace) -> int:
     else:
         print("\n".join(_report(certain, fragile, rate, measure, options)))
     return OK
+
+
+def _rounds(
+    pools: Mapping[str, Collection[str]], preferences: list[Preference], options: argparse.Namespace
+) -> dict[str, Status] | None:
+    """The pools whose rounds are over; None where there are none."""
+    if options.partners is None and options.finalists is None:
+        return None
+    partners, finalists = options.partners or Settings.partners, options.finalists or Settings.finalists
+    statuses = replay_all(pools, preferences, Settings(partners, finalists, options.seed))
+    done = {query: status for query, status in statuses.items() if status.is_done}
+    if len(done) < len(statuses):
+        tell(f"{counted(len(statuses) - len(done), 'query', 'queries')} left out: with open requests.")
+    return done
+
+
+def _tell_unjudged(
+    pools: Mapping[str, Collection[str]], preferences: list[Preference], options: argparse.Namespace
+) -> None:
+    """Say how many pools have pairs that nobody judged, and what becomes of them."""
+    judged = Counter(query for query, _, _ in {(row.query, *canonical(row.a, row.b)) for row in preferences})
+    lacking = sum(judged[query] < count_full_pairs(len(set(pool))) for query, pool in pools.items())
+    if lacking:
+        what = "left out" if options.complete else "these are drawn by the strengths of their passages"
+        tell(f"{counted(lacking, 'pool')} with pairs that nobody judged: {what}.")
 
 
 def _measure(options: argparse.Namespace) -> Measure:

@@ -16,8 +16,8 @@ from evaluation.judging.rounds import Settings, Status, count_full_pairs, estima
 
 _TEXT = """A tournament of n passages asks n(n-1)/2 pairs. Rounds ask about n times K: each passage is compared
 with K partners (--partners), those that win more than half stay, and so on, until at most F are left (--finalists).
-These are compared pair by pair. Pools in which a tournament asks no more, up to 2K + 1 passages, are a tournament from
-the start. `--partners 5` asks about a quarter less than 7.
+These are compared pair by pair, and all that have the most wins are the winners. Pools in which a tournament asks no
+more, up to 2K + 1 passages, are compared pair by pair from the start. `--partners 5` asks about a quarter less than 7.
 
   next    prints the requests of the next round, `query a b`, and nothing when all is judged
   result  prints the winners as TREC qrels, `query 0 passage 1`, sorted; a query with open requests has no line
@@ -74,11 +74,11 @@ def add_rounds(commands: Any) -> None:
             default=Settings.finalists,
             help=f"at most so many are compared pair by pair; default: {Settings.finalists}",
         )
+        add_seed(step)
         if run is _bill:
             step.add_argument("--json", action="store_true", help="print JSON: pools, full, expected, rounds")
             continue
         step.add_argument("--judgments", metavar="FILE", help="the judgments (query a b preferred); may be empty")
-        add_seed(step)
         step.add_argument(
             "--json",
             action="store_true",

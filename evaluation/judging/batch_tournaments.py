@@ -22,10 +22,13 @@ Integers = NDArray[Any]
 Bools = NDArray[np.bool_]
 _BATCH = 1 << 20  # numbers at a time, so that a batch stays in cache
 _CHANCES = 1 << 32  # what a draw is one of
+_SPREAD = 4.0  # variance of the strengths of a pool's passages, before anything is judged
+_STEPS, _NEAR = 100, 1e-6  # of fitting them: steps at most, and the step that is small enough
 
 
-def winners(size: int, halves: Integers, totals: Integers) -> Bools:
-    """Which passages `best_known` returns [passages x tournaments], from half wins and their totals.
+def winners(size: int, halves: Integers, totals: Integers, again: bool = True) -> Bools:
+    """Which passages `best_known` returns [passages x tournaments], from half wins and their totals; or `most_wins`,
+    where those that tie for first do not play again.
 
     `halves` and `totals` are [pairs x tournaments]; `totals` may be [pairs x 1].
     """
@@ -40,21 +43,23 @@ def winners(size: int, halves: Integers, totals: Integers) -> Bools:
         scores[a] += of_a
         scores[b] += of_b
     leaders: Bools = scores == scores.max(axis=0)
+    if not again:
+        return leaders
     leading = leaders.sum(axis=0)
-    again = np.flatnonzero((leading > 1) & (leading < size))
-    playing = leaders[:, again]
-    won, lost = won[:, again], lost[:, again]
-    while again.size:
+    open_ = np.flatnonzero((leading > 1) & (leading < size))
+    playing = leaders[:, open_]
+    won, lost = won[:, open_], lost[:, open_]
+    while open_.size:
         scores = np.where(playing, 0, -1).astype(small)
         for (a, b), of_a, of_b in zip(combinations(range(size), 2), won, lost, strict=True):
             both = playing[a] & playing[b]
             scores[a] += of_a * both
             scores[b] += of_b * both
         left = scores == scores.max(axis=0)
-        leaders[:, again] = left
+        leaders[:, open_] = left
         leading = left.sum(axis=0)
-        open_ = (leading > 1) & (leading < playing.sum(axis=0))
-        again, playing, won, lost = again[open_], left[:, open_], won[:, open_], lost[:, open_]
+        stays = (leading > 1) & (leading < playing.sum(axis=0))
+        open_, playing, won, lost = open_[stays], left[:, stays], won[:, stays], lost[:, stays]
     return leaders
 
 
@@ -63,12 +68,13 @@ class SizedPools:
     """Pools of one size, with all their judgments counted.
 
     `pools`: passages, sorted, by query. `counts` [pools x pairs x 3]: judgments for the first of a pair, for the
-    second, and ties.
+    second, and ties. `again`: whether those that tie for first play again, as in `winners`.
     """
 
     size: int
     pools: dict[str, tuple[str, ...]]
     counts: NDArray[np.int64]
+    again: bool = True
 
     def resampled(
         self, error_rate: float | None, draws: int, random: np.random.Generator
@@ -79,28 +85,40 @@ class SizedPools:
         one, as many are drawn too, ties stay, and each other one is for the first passage by a chance that lies between
         the pair's own share and a half: so far that a single judgment is turned round by the error rate. The more
         judgments a pair has, the more its own share counts.
+
+        A pair without judgments, in a pool that has some, is drawn by the strengths that the judgments say its passages
+        have: as many judgments as the other pairs of the pool have on average, rounded.
         """
-        return self._play(lambda kind: _law(kind, error_rate), draws, random)
+        return self._play(lambda kind: _law(kind, error_rate), draws, random, guesses=True)
 
     def reversed(self, share: float, draws: int, random: np.random.Generator) -> Iterator[tuple[slice, Bools]]:
         """The same where each judgment is reversed with a chance of `share`, independently; ties stay."""
         return self._play(lambda kind: _reversed_law(kind, share), draws, random)
 
     def _play(
-        self, law: Callable[[list[int]], dict[int, float]], draws: int, random: np.random.Generator
+        self,
+        law: Callable[[list[int]], dict[int, float]],
+        draws: int,
+        random: np.random.Generator,
+        guesses: bool = False,
     ) -> Iterator[tuple[slice, Bools]]:
         step = max(1, _BATCH // (draws * max(1, self.counts.shape[1])))
         for start in range(0, len(self.pools), step):
             part = slice(start, min(start + step, len(self.pools)))
             counts = self.counts[part].swapaxes(0, 1)
             halves = _draw(counts, law, draws, random)
-            totals = np.repeat(2 * counts.sum(axis=2), draws, axis=1)
-            won = winners(self.size, halves.reshape(len(counts), -1), totals) if self.size > 1 else None
+            totals = np.repeat(2 * counts.sum(axis=2)[..., None], draws, axis=2)
+            if guesses:
+                _guess(self.size, counts, halves, totals, random)
+            flat = (len(counts), len(counts[0]) * draws if self.size > 1 else 0)
+            won = winners(self.size, halves.reshape(flat), totals.reshape(flat), self.again) if self.size > 1 else None
             shape = (self.size, part.stop - part.start, draws)
             yield part, np.ones(shape, np.bool_) if won is None else won.reshape(shape)
 
 
-def by_size(pools: Mapping[str, Collection[str]], preferences: Iterable[Preference]) -> list[SizedPools]:
+def by_size(
+    pools: Mapping[str, Collection[str]], preferences: Iterable[Preference], *, again: bool = True
+) -> list[SizedPools]:
     """Pools by size, ascending, queries sorted. Raises UnknownPassage as `derive` does."""
     sorted_pools = {query: tuple(sorted(set(pools[query]))) for query in sorted(pools)}
     sizes: dict[int, dict[str, tuple[str, ...]]] = defaultdict(dict)
@@ -123,7 +141,48 @@ def by_size(pools: Mapping[str, Collection[str]], preferences: Iterable[Preferen
         one, other = sorted((place[a], place[b]))
         kind = 2 if preferred is None else int(place[preferred] == other)
         counts[size][row, pairs[size][one, other], kind] += 1
-    return [SizedPools(size, own, counts[size]) for size, own in sorted(sizes.items())]
+    return [SizedPools(size, own, counts[size], again) for size, own in sorted(sizes.items())]
+
+
+def _strengths(size: int, counts: Integers) -> NDArray[np.float64]:
+    """Strengths of the passages of pools [pools x size], on a scale of log odds, from counts [pools x pairs x 3].
+
+    They are the likeliest ones by Bradley and Terry's model, a tie being half a win for both, where strengths are
+    normal with variance `_SPREAD` before anything is judged.
+    """
+    first, second = np.triu_indices(size, 1)
+    wins = np.zeros((len(counts), size, size))
+    wins[:, first, second] = counts[..., 0] + counts[..., 2] / 2
+    wins[:, second, first] = counts[..., 1] + counts[..., 2] / 2
+    met = wins + wins.swapaxes(1, 2)
+    strengths = np.zeros((len(counts), size))
+    for _ in range(_STEPS):
+        chance = 1 / (1 + np.exp(strengths[:, None, :] - strengths[:, :, None]))
+        bend = met * chance * (1 - chance)
+        information = -bend
+        information[:, range(size), range(size)] += bend.sum(axis=2) + 1 / _SPREAD
+        slope = (wins - met * chance).sum(axis=2) - strengths / _SPREAD
+        step = np.clip(np.linalg.solve(information, slope[..., None])[..., 0], -1, 1)
+        strengths += step
+        if np.abs(step).max(initial=0) < _NEAR:
+            break
+    return strengths
+
+
+def _guess(size: int, counts: Integers, halves: Integers, totals: Integers, random: np.random.Generator) -> None:
+    """Draw the pairs that nobody judged, of pools that have judgments, into half wins and their totals."""
+    judgments = counts.sum(axis=2)  # [pairs x pools]
+    open_ = np.flatnonzero((judgments > 0).any(axis=0) & (judgments == 0).any(axis=0))
+    if not open_.size:
+        return
+    strengths = _strengths(size, counts[:, open_].swapaxes(0, 1)).T
+    first, second = np.triu_indices(size, 1)
+    chances = 1 / (1 + np.exp(strengths[second] - strengths[first]))
+    for at, own in zip(open_, chances.T, strict=True):
+        pairs = np.flatnonzero(judgments[:, at] == 0)
+        usual = max(1, round(judgments[:, at].sum() / (len(judgments) - len(pairs))))
+        halves[pairs, at] = 2 * random.binomial(usual, own[pairs, None], (len(pairs), halves.shape[2]))
+        totals[pairs, at] = 2 * usual
 
 
 def _draw(

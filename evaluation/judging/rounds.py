@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from evaluation.errors import UnknownPassage
 from evaluation.files.preferences import Preference
-from evaluation.judging.tournament import Judged, Judgment, Tied, best_known
+from evaluation.judging.tournament import Judged, Judgment, Tied, most_wins
 
 Request = tuple[str, str]
 Ints = NDArray[np.int64]
@@ -88,9 +88,10 @@ def replay(
     A round is closed once each of its pairs has a judgment. Who won more than half against their partners stays; where
     a pair was judged several times, each judgment has an equal share in it. What comes in after that does not open the
     round again: it counts in later rounds, if both passages are left. A pair that was judged before, in whatever round
-    or without having been asked for, is not asked for again. The final is a tournament (`best_known`) with all
-    judgments of its passages. Judgments may come in any order within a round; over the whole, order matters only for
-    pairs that were judged more than once.
+    or without having been asked for, is not asked for again. In the final, all judgments of its passages count, and all
+    that have the most wins are the winners (`most_wins`), as in prefj: most of them were compared only once, so another
+    tournament among them would decide by a judgment or two. Judgments may come in any order within a round; over the
+    whole, order matters only for pairs that were judged more than once.
 
     `begun` is who played in the rounds that have begun, as a status said it: these stay as they are, whatever was
     judged or taken back since, and the last of them is closed with all judgments there are, in any order.
@@ -127,7 +128,7 @@ def replay(
         requests = _named(passages, left[is_open], right[is_open])
         winners: frozenset[str] = frozenset()
         if not requests and is_final:
-            winners = best_known(names, judged.among(names))
+            winners = most_wins(names, judged.among(names))
         elif not requests:
             closed = max(closed, int(come.max()))
             kept = judged.kept(pairs, closed)

@@ -102,12 +102,17 @@ def certainty(
     confidence: float = CONFIDENCE,
     allow_incomplete: bool = False,
     counted: Iterable[Preference] | None = None,
+    best: Mapping[str, Collection[str]] | None = None,
 ) -> Certainty:
     """Over resamples of the judgments and, for the runs of a board, of the queries too. Runs are scored by RR@k of the
     board, or by another measure of `KINDS` with its cutoff.
 
-    The answers are those of the judgments, or of `counted`: the same with what was decided on adjudicated pairs. What
-    is drawn again is what people judged.
+    The answers are those of the judgments, or of `counted`: the same with what was decided on adjudicated pairs; or
+    those of `best`, by query, where other rules found them, as rounds do: then other pools are left out, and in the
+    resamples, passages that tie for first are all best. What is drawn again is what people judged.
+
+    In pools with pairs that nobody judged, those are drawn by the strengths that the judgments say their passages have
+    (`SizedPools.resampled`). So it does not count against a passage that it was asked about less often, as in rounds.
 
     Without an error rate, each pair's judgments are drawn again from its own. A pair that was judged once would then
     never vary: such judgments need the rate at which people err, by which each is turned round. Two that agree would
@@ -124,7 +129,11 @@ def certainty(
     if error_rate is not None and not 0 <= error_rate <= 0.5:
         raise ValueError(f"error rate {error_rate} where 0 to 0.5 is needed")
     judgments = list(preferences)
-    sized, best = _playable(pools, judgments, judgments if counted is None else counted, allow_incomplete)
+    if best is None:
+        best = _answers(pools, judgments if counted is None else counted, allow_incomplete)
+        sized = _sized(pools, judgments, best, again=True)
+    else:
+        sized = _sized(pools, judgments, best, again=False)
     of_judgments, of_queries = np.random.default_rng(seed).spawn(2)
     standing = None
     if board is not None:
@@ -238,15 +247,19 @@ class Standing:
         ]
 
 
-def _playable(
-    pools: Mapping[str, Collection[str]],
-    judgments: list[Preference],
-    counted: Iterable[Preference],
-    allow_incomplete: bool,
-) -> tuple[list[SizedPools], dict[str, set[str]]]:
-    """The pools that give qrels, by size, and their best known answers."""
+def _answers(
+    pools: Mapping[str, Collection[str]], counted: Iterable[Preference], allow_incomplete: bool
+) -> dict[str, set[str]]:
+    """The best known answers of the pools that give qrels."""
     best: dict[str, set[str]] = {}
     for query, passage in derive(pools, counted, allow_incomplete=allow_incomplete).qrels:
         best.setdefault(query, set()).add(passage)
-    own = [preference for preference in judgments if preference.query in best]
-    return by_size({query: pools[query] for query in best}, own), best
+    return best
+
+
+def _sized(
+    pools: Mapping[str, Collection[str]], judgments: list[Preference], queries: Collection[str], again: bool
+) -> list[SizedPools]:
+    """The pools of these queries with their judgments, by size."""
+    own = [preference for preference in judgments if preference.query in queries]
+    return by_size({query: pools[query] for query in queries}, own, again=again)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.judging.batch_tournaments import SizedPools, winners
+from evaluation.files.preferences import Preference
+from evaluation.judging.batch_tournaments import SizedPools, by_size, winners
+from evaluation.judging.rounds import Status
 
 Integers = NDArray[np.int64]
 _MOST = 500_000  # ways of reversing that are tried for one pool
@@ -19,9 +21,10 @@ _BATCH_CELLS = 2_000_000  # at once in memory
 
 
 class Fragility(NamedTuple):
-    """The fewest judgments whose reversal changes the winners of `best_known`; None where no reversal does.
+    """The fewest judgments whose reversal changes the winners of `best_known`, or of `most_wins` where those that tie
+    for first do not play again; None where no reversal does.
 
-    `exact`: False where there are too many ways to try all, so that one reversal fewer might do. Ties are not reversed.
+    `exact`: False where not all ways were tried, so that fewer might do. Ties are not reversed.
     """
 
     judgments: int | None
@@ -31,8 +34,23 @@ class Fragility(NamedTuple):
 def fragilities(pools: SizedPools) -> dict[str, Fragility]:
     """By query, in the order of the pools."""
     return {
-        query: _Pool(pools.size, counts).fragility() for query, counts in zip(pools.pools, pools.counts, strict=True)
+        query: _Pool(pools.size, counts, pools.again).fragility()
+        for query, counts in zip(pools.pools, pools.counts, strict=True)
     }
+
+
+def final_fragilities(rounds: Mapping[str, Status], preferences: Iterable[Preference]) -> dict[str, Fragility]:
+    """Of rounds that are over, by query: by the judgments of the passages in the final. Those of earlier rounds decided
+    who reached it, so fewer of these might do.
+    """
+    finals = {query: status.playing for query, status in rounds.items()}
+    inside = (row for row in preferences if {row.a, row.b}.issubset(finals.get(row.query, ())))
+    found = {}
+    for group in by_size(finals, inside, again=False):
+        for query, (judgments, exact) in fragilities(group).items():
+            is_whole = len(rounds[query].sizes) < 2
+            found[query] = Fragility(judgments, exact and (is_whole or judgments == 1))
+    return found
 
 
 class _Pool:
@@ -41,8 +59,8 @@ class _Pool:
     Reversing a judgment takes two from its winner and gives them to its loser.
     """
 
-    def __init__(self, size: int, counts: Integers) -> None:
-        self._size = size
+    def __init__(self, size: int, counts: Integers, again: bool) -> None:
+        self._size, self._again = size, again
         self._most = min(_MOST, _MOST_CELLS // max(1, len(counts)))
         self._batch = max(1, _BATCH_CELLS // max(1, len(counts)))
         pairs = list(combinations(range(size), 2))
@@ -63,7 +81,7 @@ class _Pool:
     def fragility(self) -> Fragility:
         if not any(self._left):
             return Fragility(None, True)
-        self._best = winners(self._size, self._halves[:, None], self._totals[:, None])[:, 0]
+        self._best = winners(self._size, self._halves[:, None], self._totals[:, None], self._again)[:, 0]
         leaders = np.flatnonzero(self._scores == self._scores.max())
         if len(leaders) == 1:
             return self._of_one(int(leaders[0]))
@@ -75,6 +93,9 @@ class _Pool:
         another is ahead. Between the two there is one reversal at most.
         """
         others = [passage for passage in range(self._size) if passage != first]
+        if not self._again:  # then it is no longer alone once another is level with it
+            least = min(self._needed(first, other, 0) for other in others)
+            return Fragility(None if least == math.inf else int(least), True)
         ahead = min(self._needed(first, other, 1) for other in others)
         level = {other: self._needed(first, other, 0) for other in others}
         if ahead == math.inf:
@@ -134,7 +155,7 @@ class _Pool:
                 for move in way:
                     at, gain, _, _ = self._moves[move]
                     halves[at, column] += gain
-            won = winners(self._size, halves, self._totals[:, None])
+            won = winners(self._size, halves, self._totals[:, None], self._again)
             if (won != self._best[:, None]).any():
                 return True
             tried += len(batch)

@@ -48,10 +48,12 @@ def reverse_judgments(
     share: float = SHARE,
     draws: int = DRAWS,
     seed: int = 0,
+    again: bool = True,
 ) -> Reversals:
     """Reverse each judgment with a chance of `share`, independently of the others, and play every tournament again.
 
-    Ties stay as they are. The pools are those that give qrels, and runs are scored on those of the `queries`. The same
+    `again`: whether passages that tie for first play again (`best_known`), or all win (`most_wins`). Ties stay as they
+    are. The pools are those that give qrels, and runs are scored on those of the `queries`. The same
     seed gives the same, whatever the order of the input. Raises ValueError where the share is not 0 to 1.
     """
     if not 0 <= share <= 1:
@@ -61,10 +63,10 @@ def reverse_judgments(
     scored = {*queries}
     counts = np.array([query in scored for query in sorted(pools)], np.int64)
     standing = Standing(board, sorted(pools), np.tile(counts, (draws, 1))) if counts.any() else None
-    for group in by_size(pools, preferences):
+    for group in by_size(pools, preferences, again=again):
         names = list(group.pools)
         halves = (2 * group.counts[..., 0] + group.counts[..., 2]).T
-        before = winners(group.size, halves, 2 * group.counts.sum(axis=2).T)
+        before = winners(group.size, halves, 2 * group.counts.sum(axis=2).T, again)
         if standing is not None:
             best = {
                 query: {passage for passage, won in zip(group.pools[query], own, strict=True) if won}

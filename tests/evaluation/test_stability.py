@@ -1,7 +1,10 @@
 """Resampled judgments and queries, agreement of workers, the champion check, and plans."""
 
 import io
+import math
+import random
 from collections import defaultdict
+from collections.abc import Callable
 from decimal import Decimal
 from itertools import combinations
 from pathlib import Path
@@ -18,6 +21,7 @@ from evaluation.files.runs import check_run
 from evaluation.judging.batch_tournaments import by_size, winners
 from evaluation.judging.planning import plan
 from evaluation.judging.pooling import canonical, pool_queries
+from evaluation.judging.rounds import Settings, replay, replay_all
 from evaluation.judging.tournament import Judged, Judgment, Tied, best_known
 from evaluation.statistics.agreement import Vote, agreement, error_rate, judging_error, repeated_agreement, side_bias
 from evaluation.statistics.certainty import RunOrder, certainty, confidence_set
@@ -191,7 +195,11 @@ def test_resamples_depend_on_the_seed_alone() -> None:
 def test_incomplete_pools_are_left_out_unless_allowed() -> None:
     pools, judged = {"q": "abc"}, [Preference("q", "a", "b", "a")]
     assert certainty(pools, judged).answers == {}
-    assert certainty(pools, judged, allow_incomplete=True).answers == {"q": {"a": 1.0}}
+    found = certainty(pools, judged, allow_incomplete=True)
+    assert list(found.answers["q"]) == ["a"]
+    # Nobody was asked about c: it may be the best, and b less likely so, having lost to a.
+    a, b, c = (found.chances["q"][one] for one in "abc")
+    assert a > c > b > 0 and found.answers["q"]["a"] < 0.95
     with pytest.raises(ValueError, match="no pool gives qrels"):
         certainty(pools, judged, board=board_of(run="a"))
 
@@ -370,3 +378,33 @@ def test_winners_keep_the_shape_of_what_they_are_given() -> None:
 def test_winners_of_very_many_judgments_are_counted_in_numbers_that_hold_them() -> None:
     for many in (32, 64, 16_384, 40_000):
         assert winners(2, np.array([[2 * many]]), np.array([[2 * many]])).tolist() == [[True], [False]]
+
+
+def play_rounds(pool: list[str], query: str, judge: Callable[[str, str], str], settings: Settings) -> list[Preference]:
+    """The judgments of all rounds of a pool."""
+    judged: list[Preference] = []
+    while requests := replay(query, pool, judged, settings).requests:
+        judged += [Preference(query, a, b, judge(a, b)) for a, b in requests]
+    return judged
+
+
+@pytest.mark.parametrize(("spread", "rate"), [(1.0, 0.2), (2.0, 0.15)])
+def test_sets_of_rounds_hold_the_best_passage_about_nine_times_in_ten(spread: float, rate: float) -> None:
+    chance, settings = random.Random(3), Settings(seed=1)
+    pools, judged, truly = {}, [], {}
+    for number in range(150):
+        query, pool = f"q{number}", [f"p{at:02}" for at in range(20)]
+        strength = {passage: chance.gauss(0, spread) for passage in pool}
+
+        def judge(a: str, b: str, strength: dict[str, float] = strength) -> str:
+            return a if chance.random() < 1 / (1 + math.exp(strength[b] - strength[a])) else b
+
+        pools[query], truly[query] = pool, max(strength, key=strength.__getitem__)
+        judged += play_rounds(pool, query, judge, settings)
+    best = {query: status.winners for query, status in replay_all(pools, judged, settings).items()}
+    found = certainty(pools, judged, error_rate=rate, draws=300, best=best)
+    assert all(set(found.answers[query]) == best[query] for query in pools)
+    sets = {query: confidence_set(chances) for query, chances in found.chances.items()}
+    held = sum(truly[query] in sets[query] for query in pools) / len(pools)
+    assert 0.86 <= held <= 0.99
+    assert sum(map(len, sets.values())) / len(pools) < 6, "not by calling everything possible"

@@ -24,6 +24,7 @@ from platforms.publishing import publication_write, unposted
 from pools import services as pool_services
 from pools.models import Campaign, Collection, Pair, Round, RoundPool
 from results import refreshing
+from results.asking import offer_for
 from results.finishing import campaigns_finish
 from results.models import Result
 from tasks import services as task_services
@@ -123,17 +124,29 @@ def test_rounds_go_on_by_themselves_to_the_best_answers_with_fewer_pairs_and_as_
     assert main(["rounds", "next", *words]) == 0 and capsys.readouterr().out == ""
 
 
-def test_the_results_of_rounds_have_scores_and_say_that_certainty_is_not_computed(
+def test_the_results_of_rounds_have_scores_and_say_how_certain_they_are(
     client: Client, deep: Collection, rita: User
 ) -> None:
     campaign = to_the_end(make(deep))
     refreshing.result_refresh(campaign=campaign)
     data = Result.objects.get(campaign=campaign).data
     assert {row["run"] for row in data["leaderboard"]} == {"red", "green"}
-    assert (data["stability"], data["ranks"], data["contributions"]) == (None, None, [])
+    assert data["contributions"] == []
+    assert {row["run"] for row in data["ranks"]} == {"red", "green"}
+    certain = {row["qid"]: row for row in data["stability"]}
+    assert [(qid, own["best"]) for qid, own in sorted(certain.items())] == [
+        (qid, [pid]) for qid, pid in best(SIZES)[:3]
+    ]
+    for qid, own in certain.items():
+        chances = {row["passage"]: row["p"] for row in own["passages"]}
+        assert len(chances) == SIZES[qid] and sum(chances.values()) == pytest.approx(1)
+        assert own["best"][0] in own["set"] and own["further"] == {} and own["fragility"] >= 1
+    assert certain["q3"]["exact"] and 0 < certain["q1"]["share"] < 1
+    offer = offer_for(campaign, judgments=3)
+    assert not offer.queries and "cannot bring back" in offer.obstacle
     client.force_login(rita)
     page = client.get(reverse("results:results", args=[campaign.pk])).text
-    assert "How certain answers and ranks are is not computed for rounds." in page
+    assert "drawn by the strengths of their passages" in page and "Ask where it helps" not in page
     pool = campaign.pools.get(query__qid="q1")
     assert client.get(reverse("results:query", args=[campaign.pk, pool.pk])).status_code == 200
     jobs.make_exports()
@@ -308,8 +321,9 @@ def test_a_draft_in_rounds_shows_both_bills_and_is_made_by_form_command_and_copy
     before = made.pair_count
     draft.refresh_from_db()
     assert before != draft.pair_count
-    with pytest.raises(Refused, match="winners are found by tournament"):
-        make(deep, "other", start=False, method="most-wins")
+    assert (draft.method, made.method) == ("most-wins", "most-wins")
+    with pytest.raises(Refused, match="the most wins in the final"):
+        make(deep, "other", start=False, method="bradley-terry")
 
 
 def test_the_api_and_the_command_list_rounds_and_ask_the_one_that_waits(
