@@ -19,6 +19,13 @@ class BadInput(ValueError):
         return f"{place}: {self.message}"
 
 
+class EmptyFile(BadInput):
+    """A file that holds nothing at all, once it is unpacked."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, 1, "the file is empty.")
+
+
 class UnknownPassage(ValueError):
     """A judgment names a passage that its pool does not hold."""
 

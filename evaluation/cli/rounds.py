@@ -6,10 +6,10 @@ import argparse
 import json
 import sys
 from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from evaluation.cli.common import FILES, OK, add_command, add_seed, check_in_pools, positive, tell
+from evaluation.errors import EmptyFile
 from evaluation.files.preferences import Preference, numbered_preferences, read_members
 from evaluation.files.textfiles import counted, quote_value
 from evaluation.judging.rounds import Settings, Status, count_full_pairs, estimate_pairs, replay_all
@@ -126,12 +126,15 @@ def _replayed(options: argparse.Namespace) -> dict[str, Status]:
 
 def _judgments(options: argparse.Namespace, pools: Mapping[str, Collection[str]]) -> Iterator[Preference]:
     path = options.judgments
-    if path is None or (Path(path).is_file() and not Path(path).stat().st_size):  # before the first round
+    if path is None:
         return
     members = {query: frozenset(pool) for query, pool in pools.items()}
-    for line, preference in numbered_preferences(path, name=path, ties=True):
-        check_in_pools(members, options.pools, preference, path, line)
-        yield preference
+    try:
+        for line, preference in numbered_preferences(path, name=path, ties=True):
+            check_in_pools(members, options.pools, preference, path, line)
+            yield preference
+    except EmptyFile:  # before the first round
+        return
 
 
 def _tell_where(statuses: Mapping[str, Status], options: argparse.Namespace) -> None:

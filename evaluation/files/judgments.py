@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from evaluation.errors import BadInput
+from evaluation.files.preferences import TIE
 from evaluation.files.textfiles import ID_BYTES, Source, TextFile, columns, counted, name_of, quote_value
 
 JSON_BYTES = 200 << 20  # of a file that has to be in memory at once
@@ -124,9 +125,14 @@ def _plain(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
                 raise BadInput(name, line, f"{counted(len(split), 'column')} where judgments have {needed}.")
             query, a, b, preferred, worker, time = [*split, "", ""][:6]
             at = _time(time, name, line)
+            if preferred == TIE:
+                judgments.leave_out("without a preference")
+                _checked(Made(line, query, a, b, a, worker, at), name)
+                continue
             yield _checked(Made(line, query, a, b, preferred, worker, at), name)
 
-    return Judgments("query a b preferred", made())
+    judgments = Judgments("query a b preferred", made())  # read later, when `judgments` is there
+    return judgments
 
 
 def _exported(rows: Iterator[tuple[int, str]], name: str) -> Judgments:

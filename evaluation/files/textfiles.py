@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple, Protocol
 import numpy as np
 import zstandard
 
-from evaluation.errors import BadInput
+from evaluation.errors import BadInput, EmptyFile
 
 # A path, or a binary file object as Django's storages give them (read from its current position, and not closed).
 Source = str | os.PathLike[str] | BinaryIO
@@ -99,7 +99,7 @@ class TextFile:
         if damage:
             raise BadInput(self.name, self.lines + 1, damage)
         if not self.lines:
-            raise BadInput(self.name, 1, "the file is empty.")
+            raise EmptyFile(self.name)
 
     def rows(self) -> Iterator[tuple[int, str]]:
         """(line number, text without its line end). Raises BadInput, also on a NUL byte and on invalid UTF-8."""

@@ -124,6 +124,18 @@ def test_the_command_tells_the_same(file: Path, capsys: pytest.CaptureFixture[st
     assert [row[:3] for row in rows[1:]] == [["ann", "2", "0.500"], ["bob", "2", "0.500"]]
 
 
+def test_ties_are_left_out_and_counted(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with file.open("a") as lines:
+        lines.write("q a b = cy\n")
+    assert main(["workers", "--judgments", str(file), "--json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["left_out"] == {"without a preference": 1, "without a worker": 1}
+    assert "cy" not in json.loads(printed.out)["workers"]
+    file.write_text("q a a = cy\n")
+    assert main(["workers", "--judgments", str(file)]) == 1
+    assert "line 1: passage a against itself" in capsys.readouterr().err
+
+
 def test_a_campaigns_own_file_is_read_without_what_does_not_count(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,5 +1,6 @@
 """Rounds: pools too deep for a tournament, judged a few partners at a time."""
 
+import gzip
 import json
 import math
 import random
@@ -309,6 +310,24 @@ def test_both_bills_are_printed(folder: Path, capsys: pytest.CaptureFixture[str]
     assert main(["rounds", "bill", "--pools", "members.txt", "--partners", "5", "--json"]) == 0
     bill = json.loads(capsys.readouterr().out)
     assert bill["pools"] == 4 and bill["full"] == 280 > 2 * bill["expected"] and bill["rounds"] == 3
+
+
+def test_an_empty_file_of_judgments_is_before_the_first_round_packed_or_not(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("members.txt").write_bytes(b"q1 a\r\nq1 b")  # CRLF, and no last line end
+    Path("judgments.txt").write_bytes(gzip.compress(b""))
+    assert step(capsys, "next")[1] == {"round": 1, "open": 1, "done": 0, "requests": 1, "asked": 1}
+    Path("judgments.txt").write_bytes(gzip.compress(b"q1 b a =\r\n"))
+    assert step(capsys, "result")[0] == "q1 0 a 1\nq1 0 b 1\n"
+    Path("members.txt").write_text("q1 a")
+    Path("judgments.txt").write_text("")
+    assert step(capsys, "next")[0] == "" and step(capsys, "result")[0] == "q1 0 a 1\n"
+
+
+def test_all_steps_take_the_same_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--pools", "members.txt", "--partners", "5", "--finalists", "9", "--seed", "1"]
+    assert main(["rounds", "bill", *words]) == 0 and "in about 3 rounds" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
