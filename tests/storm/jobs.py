@@ -3,6 +3,8 @@
 With `--without-token` no call carries the token by which the platform knows a repeated one: to show that the tests of
 the storm would notice. They end when the process that started them does, however that ends.
 
+With `--pay-again` a payment at Prolific whose answer was lost is made again, and not looked for: for the same.
+
 With `--on-demand` everything is loaded once, and each line of the input starts workers whose first process is then
 named on the output. So those who are killed often are soon back.
 """
@@ -12,6 +14,7 @@ import signal
 import sys
 import threading
 import time
+from typing import Any
 
 import django
 
@@ -38,6 +41,19 @@ def wait_to_be_started() -> int:
     sys.exit()
 
 
+def pay_again() -> None:
+    """Take away all that keeps a payment at Prolific from being made twice."""
+    from platforms.models import Operation
+    from platforms.prolific.operations import PaidOnce
+
+    def keep(_self: PaidOnce, operation: Operation, batch: dict[str, Any]) -> None:
+        Operation.objects.filter(pk=operation.pk).update(result={"batch": batch})
+
+    PaidOnce.may_repeat = lambda *_given: True  # type: ignore[method-assign]
+    PaidOnce.find = lambda *_given: None  # type: ignore[method-assign]
+    PaidOnce._keep = keep  # type: ignore[assignment,method-assign]
+
+
 def main() -> None:
     """Start Celery's workers, and stay."""
     parent = int(os.environ.get("STORM_PARENT") or 0)
@@ -47,6 +63,8 @@ def main() -> None:
 
     if "--without-token" in sys.argv:
         operations.token_of = lambda _operation: {}
+    if "--pay-again" in sys.argv:
+        pay_again()
     if "--on-demand" in sys.argv:
         parent = wait_to_be_started()
     if parent:

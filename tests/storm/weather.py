@@ -77,11 +77,11 @@ def published(lab: Lab, tmp_path: Path, hits: int, name: str = "small") -> Publi
 class JobWorkers:
     """Background workers on the test database that are killed, all at once and without a word, and started again."""
 
-    def __init__(self, folder: Path, *, tokens: bool) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
         self.kills = 0
         self._log = (folder / "jobs.log").open("ab")
         self._starter = subprocess.Popen(
-            [sys.executable, "-m", "tests.storm.jobs", "--on-demand", *([] if tokens else ["--without-token"])],
+            [sys.executable, "-m", "tests.storm.jobs", "--on-demand", *options],
             cwd=REPOSITORY,
             env=os.environ | {"DATABASE_URL": database_url()},
             stdin=subprocess.PIPE,
@@ -260,9 +260,10 @@ def kill_one_server(marketplace: Marketplace, chance: random.Random) -> None:
 
 
 @contextmanager
-def _background(folder: Path, *, tokens: bool) -> Iterator[JobWorkers]:
+def background(folder: Path, *options: str) -> Iterator[JobWorkers]:
+    """Job workers, with these options of tests.storm.jobs, until the block ends."""
     app.control.purge()
-    workers = JobWorkers(folder, tokens=tokens)
+    workers = JobWorkers(folder, *options)
     try:
         yield workers
     finally:
@@ -288,7 +289,7 @@ def weather(
     marketplace.test("faults", clear=True, storm={"seed": str(seed), "chances": CHANCES, "seconds": 0.2})
     with (
         running_site(str(folder)) as site,
-        _background(folder, tokens=tokens) as workers,
+        background(folder, *([] if tokens else ["--without-token"])) as workers,
         Crowd(marketplace, publication, seed) as crowd,
     ):
         made, told = 0, False

@@ -137,6 +137,11 @@ class Double:
         """Switch all faults off; how often they struck."""
         return int(self.do("clear_faults"))
 
+    def counts(self) -> tuple[int, dict[str, int]]:
+        """How many requests there were, and how often the faults that are on struck, by kind."""
+        counts = self.do("counts")
+        return counts["requests"], counts["faults"]
+
     def requests(self, path: str = "") -> list[dict[str, Any]]:
         """What was asked of the API, oldest first, where the path has this in it: method, path, body, status, fault."""
         return [entry for entry in self.do("requests") if path in entry["path"]]

@@ -3,6 +3,7 @@
 import random
 import re
 import threading
+from collections import Counter
 from typing import Any
 
 KINDS = {
@@ -61,12 +62,15 @@ class Faults:
     def clear(self) -> int:
         """Switch all off; how often they struck."""
         with self._lock:
-            struck, self._faults = self.struck(), []
+            struck, self._faults = sum(self.struck().values()), []
         return struck
 
-    def struck(self) -> int:
-        """How often those that are on have struck."""
-        return sum(fault.struck for fault in self._faults)
+    def struck(self) -> dict[str, int]:
+        """How often those that are on have struck, by kind."""
+        counts: Counter[str] = Counter()
+        for fault in self._faults:
+            counts[fault.kind] += fault.struck
+        return dict(counts)
 
     def of(self, method: str, path: str, body: str) -> Fault | None:
         """The first that strikes a request."""

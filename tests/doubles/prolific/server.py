@@ -3,6 +3,7 @@
 import argparse
 import hmac
 import json
+import socket
 import threading
 import time
 from collections import deque
@@ -27,13 +28,20 @@ class Lost(Exception):
 
 
 class Server(ThreadingHTTPServer):
-    """The double. One lock: a request is served wholly before the next."""
+    """The double. One lock: a request is served wholly before the next.
+
+    `listener` is the number of an open file: a socket that listens at the port already, held by whoever started this.
+    """
 
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, port: int, database: Path, token: str) -> None:
-        super().__init__(("127.0.0.1", port), Handler)
+    def __init__(self, port: int, database: Path, token: str, listener: int | None = None) -> None:
+        super().__init__(("127.0.0.1", port), Handler, bind_and_activate=listener is None)
+        if listener is not None:
+            self.socket.close()
+            self.socket = socket.socket(fileno=listener)
+            self.server_address = ("127.0.0.1", port)
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.token = token
         self.store = Store(database)
@@ -41,6 +49,7 @@ class Server(ThreadingHTTPServer):
         self.faults = Faults()
         self.log: deque[dict[str, Any]] = deque(maxlen=REMEMBERED)
         self.violations: list[str] = []
+        self.asked = 0  # requests, with those that the log has forgotten
         self._stopped = threading.Event()
         clock = (self.store, self.lock, self.tick, self._stopped.wait)
         threading.Thread(target=hooks.run, args=clock, daemon=True).start()
@@ -58,6 +67,7 @@ class Server(ThreadingHTTPServer):
         """The API's answer. Raises Lost where the connection closes instead."""
         entry = {"method": method, "path": path, "query": query, "at": time.time(), "status": None, "fault": None}
         self.log.append(entry)
+        self.asked += 1
         text = raw.decode(errors="replace")
         fault = self.faults.of(method, path, text)
         entry["fault"] = fault.kind if fault else None
@@ -116,6 +126,8 @@ class Server(ThreadingHTTPServer):
             return self.faults.add(**values)
         if name == "clear_faults":
             return self.faults.clear()
+        if name == "counts":
+            return {"requests": self.asked, "faults": self.faults.struck()}
         if name == "requests":
             return list(self.log)
         if name == "violations":
@@ -126,6 +138,7 @@ class Server(ThreadingHTTPServer):
             if name == "reset":
                 self.faults.clear()
                 self.log.clear()
+                self.asked = 0
                 self.violations.clear()
                 self.store.empty()
                 return None
@@ -196,9 +209,10 @@ def main() -> None:
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--database", type=Path, required=True, help="an SQLite file, made if it is not there")
     parser.add_argument("--token", required=True, help="what Authorization: Token … must carry")
+    parser.add_argument("--listener", type=int, help="the open file of a socket that listens at the port already")
     options = parser.parse_args()
     descriptions()
-    Server(options.port, options.database, options.token).serve_forever()
+    Server(options.port, options.database, options.token, options.listener).serve_forever()
 
 
 def _strike_before(fault: Fault | None) -> None:
