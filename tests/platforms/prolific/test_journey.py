@@ -1,5 +1,6 @@
 """People in a browser on a phone, through both sites: from the double of Prolific to ours and back."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from judgments import services as judgment_services
 from platforms.models import Payment, Publication, Submission
 from platforms.publishing import publication_publish
-from platforms.reviewing import publication_settle
+from platforms.reviewing import publication_requeue, publication_settle
 from platforms.syncing import publication_sync
 from tasks.models import Assignment
 from tests import browser, factories
@@ -154,3 +155,46 @@ def test_participants_finish_leave_decline_return_and_come_back_without_a_code(
     assert Submission.objects.filter(status="Approved").count() == 2
     assert {row["submission"] for row in prolific.ledger("reward")} == {finn.submission, nora.submission}
     assert set(Payment.objects.values_list("state", flat=True)) == {"paid"}
+
+
+@pytest.mark.timeout(300)
+def test_a_participant_returns_in_the_middle_and_one_who_fails_a_test_pair_is_paid_and_gets_no_more(
+    study: Publication, chromium: Browser, prolific: Double
+) -> None:
+    rob = Person(chromium, prolific, "Rob")
+    rob.take(study.title)
+    returned = rob.begin()
+    rob.page.goto(f"{prolific.url}/submissions/{rob.submission}")
+    rob.press("Return study")
+    assert rob.state() == "RETURNED"
+    publication_sync(publication=study, at=Clock()())
+
+    fay = Person(chromium, prolific, "Fay")
+    fay.take(study.title)
+    failing = fay.begin()
+    assert failing.hit_id == returned.hit_id  # what Rob returned is for others again
+    factories.judge(failing, fail_tests=True)
+    fay.page.goto(fay.page.url.replace("/1/", "/finish/"))
+    fay.press("Send my answers")
+    expect(fay.way_back).to_be_visible()
+    fay.is_well()
+    fay.press("Return to Prolific")
+    assert fay.state() == "AWAITING REVIEW"
+
+    clock = Clock()
+    publication_sync(publication=study, at=clock())
+    judgment_services.confirmed_check_all(at=clock())
+    publication_settle(publication=study, at=clock())
+    drain(study, clock)
+    failing.refresh_from_db()
+    assert (failing.verdict, fay.state()) == ("excluded", "APPROVED")  # the data are not used, and the work is paid
+    assert [row["submission"] for row in prolific.ledger("reward")] == [fay.submission]
+    assert publication_requeue(publication=study, at=clock()) == 1
+    drain(study, clock)
+    (there,) = prolific.rows("study")
+    assert json.loads(there["body"])["total_available_places"] == 4  # three tasks, and the failed one again
+    fay.page.goto(prolific.url)
+    expect(fay.page.get_by_text("No studies are open to you.")).to_be_visible()  # she is shut out
+    pia = Person(chromium, prolific, "Pia")
+    pia.take(study.title)
+    assert pia.begin().worker_id != failing.worker_id
