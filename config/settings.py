@@ -140,6 +140,7 @@ INSTALLED_APPS = [
     "csp",
     "django_htmx",
     "rest_framework",
+    "config",
     "core",
     "pools",
     "tasks",
