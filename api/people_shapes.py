@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.shapes import example
+from api.shapes import Why, example
 from core.models import Lab, MemberInvitation, Membership
 from core.people import invitation_address
 
@@ -31,9 +31,9 @@ class ResetLink(serializers.Serializer[Any]):
     )
 
 
-@example({"role": "viewer"})
-class RoleChange(serializers.Serializer[Any]):
-    """Another role."""
+@example({"role": "viewer", "why": "She has left the group."})
+class RoleChange(Why):
+    """Another role, and why."""
 
     role = serializers.ChoiceField(choices=Membership.Role.choices)
 
@@ -80,6 +80,7 @@ class NewInvitation(serializers.Serializer[Any]):
         "who": "Rita Reader",
         "what": "paused the campaign pilot",
         "why": "",
+        "address": "192.0.2.0/24",
         "subject": "pools_campaign",
         "key": "3",
         "action": "update",
@@ -88,13 +89,16 @@ class NewInvitation(serializers.Serializer[Any]):
     }
 )
 class AuditShape(serializers.Serializer[Any]):
-    """Who did what, when and why."""
+    """Who did what, when, from where and why."""
 
     id = serializers.IntegerField(source="entry.pk")
     at = serializers.DateTimeField(source="entry.at")
     who = serializers.CharField()
     what = serializers.CharField()
     why = serializers.CharField(source="entry.why")
+    address = serializers.CharField(
+        source="entry.address", help_text="The network that it came from; empty for jobs and commands."
+    )
     subject = serializers.CharField(source="entry.subject", help_text="The table, or what a note is about.")
     key = serializers.CharField(source="entry.key")
     action = serializers.CharField(source="entry.action")

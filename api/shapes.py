@@ -645,6 +645,13 @@ class ConsentShape(serializers.Serializer[Any]):
     text = serializers.CharField(max_length=100_000)
 
 
+@example({"text": "You compare short texts. You can stop at any time.", "why": "The review board asked for it."})
+class NewConsent(Why):
+    """What workers agree to from now on, and why it is another text."""
+
+    text = serializers.CharField(max_length=100_000)
+
+
 # --- work
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from allauth.account import views as accounts
 from allauth.account.utils import perform_login
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.adapter import get_adapter as get_social_adapter
@@ -263,6 +264,15 @@ def invited_page(
                 entered: HttpResponse = perform_login(request, user, redirect_url=following)
                 return entered
     return render(request, template, {**context, "form": form}, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+def password_forgotten(request: HttpRequest) -> HttpResponseBase:
+    """Ask for a link by mail; where the site sends none, whom to ask."""
+    if not settings.HAS_MAIL:
+        return render(request, "core/no_mail.html")
+    answer: HttpResponseBase = accounts.password_reset(request)
+    return answer
 
 
 # --- one's own account

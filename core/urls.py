@@ -38,7 +38,7 @@ allauth_patterns = [
     re_path(r"^account/email/confirm/(?P<key>[-:\w]+)/$", accounts.confirm_email, name="account_confirm_email"),
     path("account/password/", accounts.password_change, name="account_change_password"),
     path("account/password/set/", accounts.password_set, name="account_set_password"),
-    path("account/password/forgotten/", accounts.password_reset, name="account_reset_password"),
+    path("account/password/forgotten/", views.password_forgotten, name="account_reset_password"),
     path("account/password/sent/", accounts.password_reset_done, name="account_reset_password_done"),
     re_path(
         r"^account/password/new/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$",

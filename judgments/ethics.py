@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from core.languages import language_of
 from core.money import counted, dollars
 from core.version import VERSION
+from judgments.models import Retention
 from judgments.pages.example import worked_example
 from platforms.bills import campaign_bill
 from platforms.consequences import work_hours
@@ -69,7 +70,7 @@ def ethics_summary(campaign: Campaign, at: datetime) -> Summary:
                 lang,
             ),
             Part(_("Hidden test pairs"), _tests(campaign)),
-            Part(_("What is stored, and for how long"), _data()),
+            Part(_("What is stored, and for how long"), [*_data(), *_periods(campaign)]),
             Part(_("How to stop, and how to object"), _objecting(campaign)),
         ],
     )
@@ -227,15 +228,55 @@ def _data() -> list[str]:
             "Stored are each choice, when the comparison was shown and when the choice was made, which consent text "
             "was agreed to and when, and what is owed and paid. No name, address or demographic data are asked for. "
             "Of workers from a platform, their id there is stored, to pay them; of panel members, the name or address "
-            "that they were invited with. The address that a task was opened from is stored as a keyed digest only."
+            "that they were invited with. The address that a task was opened from is stored as a keyed digest only. "
+            "What workers choose to write is stored, too: messages, and notes on a pair or on a decision."
         ),
         _(
-            "Exports and publications carry pseudonyms, made with a secret key of this campaign. Judgments are kept "
-            "under them, so that results can be checked; ids at platforms and names of panel members can be erased "
-            "once the money is settled."
+            "Exports and publications carry pseudonyms, made with a secret key of this campaign, and nothing else that "
+            "says who worked."
         ),
         _("The data are on the server at %(site)s.") % {"site": settings.SITE_URL},
     ]
+
+
+def _periods(campaign: Campaign) -> list[str]:
+    """How long each is kept, by the lab's periods and the site's."""
+    retention = Retention.objects.filter(lab=campaign.lab_id).first() or Retention()
+    if retention.worker_days is None:
+        identities = _(
+            "Who a worker is (ids at platforms, names of panel members, what they wrote) is kept until somebody of the "
+            "lab erases it, which a worker can ask for at any time: no period is set after which it goes by itself."
+        )
+    else:
+        identities = ngettext(
+            "Who a worker is (ids at platforms, names of panel members, what they wrote) is erased by itself %(days)d "
+            "day after their last work, and earlier if they ask for it.",
+            "Who a worker is (ids at platforms, names of panel members, what they wrote) is erased by itself %(days)d "
+            "days after their last work, and earlier if they ask for it.",
+            retention.worker_days,
+        ) % {"days": retention.worker_days}
+    said = [
+        identities
+        + " "
+        + _(
+            "It is never erased before all their campaigns are closed and everything is paid, so that they can be paid."
+        ),
+        _(
+            "Judgments, consents, decisions and payments are kept under pseudonyms, so that results can be checked, "
+            "until the whole campaign is erased."
+        ),
+    ]
+    audit = [days for days in (retention.audit_days, settings.AUDIT_KEEP_DAYS) if days]
+    if audit:
+        said.append(
+            ngettext(
+                "A record of what members of the lab did, which names no worker, is kept for %(days)d day.",
+                "A record of what members of the lab did, which names no worker, is kept for %(days)d days.",
+                min(audit),
+            )
+            % {"days": min(audit)}
+        )
+    return said
 
 
 def _objecting(campaign: Campaign) -> list[str]:

@@ -274,7 +274,8 @@ def campaign_launch(*, campaign: Campaign, pilot_hits: int | None = None) -> Cam
     if task_selectors.current_consent(campaign) is None:
         consent_write(campaign=campaign, text=default_consent(campaign))
     campaign.state, campaign.pilot_hits = Campaign.State.PACKING, pilot_hits
-    campaign.save(update_fields=["state", "pilot_hits"])
+    campaign.archived_at = None  # nothing that goes on is left out of lists
+    campaign.save(update_fields=["state", "pilot_hits", "archived_at"])
     campaign_alarms.alarm_settle(campaign_id=campaign.pk, kind=campaign_alarms.Kind.PACKING, at=timezone.now())
     return campaign
 
@@ -362,7 +363,9 @@ def campaign_move(*, campaign: Campaign, to: str) -> Campaign:
         raise NotNow(_("The judgments of this campaign were made elsewhere. Nobody can judge in it."))
     if to not in allowed:
         raise NotNow(_("A campaign cannot be set to “%(state)s”.") % {"state": to})
-    changed: dict[str, Any] = {"state": to} | ({"resumed_at": timezone.now()} if to == states.OPEN else {})
+    changed: dict[str, Any] = {"state": to}
+    if to == states.OPEN:
+        changed |= {"resumed_at": timezone.now(), "archived_at": None}
     moved = Campaign.objects.filter(pk=campaign.pk, state__in=allowed[states(to)]).update(**changed)
     if moved:
         pool_services.campaign_reopen(campaign_id=campaign.pk)

@@ -526,11 +526,11 @@ class ConsentOne(Endpoint):
             return Response({"version": None, "text": default_consent(campaign)})
         return Response(shapes.ConsentShape(current).data)
 
-    @operation("consent_set", takes=shapes.ConsentShape, answer=shapes.ConsentShape, right=Right.DESIGN, tags=TAGS)
+    @operation("consent_set", takes=shapes.NewConsent, answer=shapes.ConsentShape, right=Right.DESIGN, tags=TAGS)
     def put(self, request: Request, pk: int) -> Response:
         """Put a consent text in force, as a new version unless it is the current one."""
-        campaign, sent = self.campaign(pk), checked(shapes.ConsentShape, request)
-        return Response(shapes.ConsentShape(task_services.consent_write(campaign=campaign, **sent)).data)
+        campaign, sent = self.campaign(pk), checked(shapes.NewConsent, request)
+        return Response(shapes.ConsentShape(task_services.consent_write(campaign=campaign, text=sent["text"])).data)
 
 
 class WorkedExample(Endpoint):

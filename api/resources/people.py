@@ -2,7 +2,7 @@
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django_filters import CharFilter, FilterSet, IsoDateTimeFilter
+from django_filters import CharFilter, IsoDateTimeFilter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -12,6 +12,7 @@ from api.frame import Endpoint, Pages, checked, operation, user_of
 from core import people
 from core.audit import logins
 from core.audit import selectors as audit
+from core.audit.lists import AuditFilter as WordsFilter
 from core.errors import NotYours
 from core.models import Lab, MemberInvitation, Membership
 from core.roles import Right
@@ -56,7 +57,8 @@ class PersonOne(Endpoint):
     def patch(self, request: Request, pk: int, membership_pk: int) -> Response:
         """Give a member another role. The last admin of a lab keeps theirs."""
         membership, sent = membership_of(self.lab(pk), membership_pk), checked(people_shapes.RoleChange, request)
-        return Response(people_shapes.MemberShape(people.role_set(membership=membership, **sent)).data)
+        changed = people.role_set(membership=membership, role=sent["role"])
+        return Response(people_shapes.MemberShape(changed).data)
 
     @operation("person_remove", status=204, right=Right.MANAGE, tags=TAGS)
     def delete(self, request: Request, pk: int, membership_pk: int) -> Response:
@@ -156,8 +158,8 @@ class InvitationOne(Endpoint):
         return Response(status=204)
 
 
-class AuditFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
-    """By campaign, table, and time."""
+class AuditFilter(WordsFilter):
+    """As on the page: by words, who, kind of thing and campaign; and by table, and time to the second."""
 
     campaign = KeyFilter(field_name="campaign_id")
     subject = CharFilter()

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy
 from django_filters import DateFilter, NumberFilter
 
 from core.audit.selectors import people_called
-from core.audit.tables import GROUPS, NOTES, TABLES
+from core.audit.tables import GROUPS, NOTES, OF_PEOPLE, TABLES
 from core.audit.words import jobs_called
 from core.lists import ListFilter, choice_filter, search_filter
 from core.models import AuditEntry
@@ -28,8 +28,13 @@ class AuditFilter(ListFilter):
     campaign = NumberFilter(field_name="campaign_id", min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
 
     def find(self, entries: QuerySet[AuditEntry], _name: str, words: str) -> QuerySet[AuditEntry]:
-        """Those about something with these words in its name, or with these words in the reason, or this request."""
-        return entries.filter(Q(thing__icontains=words) | Q(why__icontains=words) | Q(request_id=words))
+        """Those about something or somebody with these words in the name, with these words in the reason, or of this
+        request.
+        """
+        people = [str(pk) for pk in people_called(words).values_list("pk", flat=True)[:1000]]
+        about = Q(subject__in=OF_PEOPLE, thing__in=people) | Q(subject__in=("core_user", "session"), key__in=people)
+        about |= Q(subject="erasure", action="member", key__in=people)
+        return entries.filter(Q(thing__icontains=words) | Q(why__icontains=words) | Q(request_id=words) | about)
 
     def by_who(self, entries: QuerySet[AuditEntry], _name: str, words: str) -> QuerySet[AuditEntry]:
         """Those by people, jobs and commands of such a name."""

@@ -43,7 +43,8 @@ def test_an_admins_program_manages_the_labs_people_and_reads_its_audit(lab: Lab,
     assert_problem(program.patch(of_rita, {"role": "admin"}), 403, says="researcher")
     assert_problem(anna.patch(of_anna, {"role": "viewer"}), 409, says="only admin")
     assert_problem(anna.patch(of_rita, {"role": "king"}), 400, field="role")
-    assert anna.patch(of_rita, {"role": "viewer"}).json()["role"] == "viewer"
+    assert_problem(anna.delete(of_anna), 409, says="only admin")
+    assert anna.patch(of_rita, {"role": "viewer", "why": "She has left."}).json()["role"] == "viewer"
 
     asked = {"role": "researcher", "email": "new@example.org"}
     invited = anna.post(f"labs/{lab.pk}/invitations/", asked, Idempotency_Key="new").json()
@@ -59,6 +60,15 @@ def test_an_admins_program_manages_the_labs_people_and_reads_its_audit(lab: Lab,
     told = results(anna.get(f"labs/{lab.pk}/audit/?subject=core_lab_members"))
     assert "changed the role of rita" in told[0]["what"]
     assert (told[0]["who"], told[0]["changes"]) == ("anna", {"role": ["researcher", "viewer"]})
+    assert (told[0]["why"], told[0]["address"]) == ("She has left.", "127.0.0.0/24")
+    for found, query in (
+        (True, "q=rita"),
+        (True, "who=anna&about=people"),
+        (False, "who=berta"),
+        (False, "about=money"),
+    ):
+        rows = results(anna.get(f"labs/{lab.pk}/audit/?{query}"))
+        assert any("changed the role of rita" in row["what"] for row in rows) is found, query
     assert results(anna.get(f"labs/{lab.pk}/audit/?since=2100-01-01T00:00:00Z")) == []
     assert_problem(program.get(f"labs/{lab.pk}/audit/"), 403)
     assert anna.delete(of_rita).status_code == 204

@@ -25,12 +25,12 @@ from core.audit.services import entry_note, worker_forget
 from core.audit.tables import TABLES
 from core.audit.words import JOBS, SENTENCES
 from core.jobs import expire_audit
-from core.models import AuditEntry, Membership, User
+from core.models import AuditEntry, Lab, Membership, User
 from judgments import services as judgment_services
 from judgments.models import AlarmChoice, BulkDecision
 from platforms.models import Alarm, Message, Publication
 from pools import services as pool_services
-from pools.models import Campaign
+from pools.models import Campaign, Collection
 from tasks.models import Worker
 from tests import factories
 
@@ -234,6 +234,36 @@ def test_pausing_stopping_and_archiving_ask_why_and_keep_the_answer(campaign: Ca
     client.post(reverse("pools:campaign_archive", args=[campaign.pk]), "why=It+is+over", content_type=form)
     assert said(newest()) == "rita put the campaign pilot into the archive"
     assert newest().why == "It is over"
+
+
+def test_launching_consent_and_roles_ask_why_and_keep_the_answer(collection: Collection, rita: User) -> None:
+    Membership.objects.update(role="admin")
+    anna = factories.member(collection.lab, "viewer", "Anna")
+    draft = factories.campaign(collection, tests=3, start=False)
+    client = browser_of(rita)
+
+    def ask(page: str, key: int, change: str, keys: list[int], **sent: str) -> AuditEntry:
+        assert 'name="why"' in client.get(reverse(page, args=[key])).text, page
+        assert client.post(reverse(change, args=keys), sent).status_code == 303, change
+        return AuditEntry.objects.latest("id")
+
+    wrote = ask(
+        "tasks:wording",
+        draft.pk,
+        "tasks:wording",
+        [draft.pk],
+        why="The board wants it",
+        **{"consent-text": "Stop at will."},
+    )
+    assert (said(wrote), wrote.why) == ("rita wrote version 1 of the consent text of pilot", "The board wants it")
+    started = ask("judgments:campaign", draft.pk, "tasks:launch", [draft.pk], why="All agree")
+    assert (said(started), started.why) == ("rita started the campaign pilot", "All agree")
+    membership = anna.memberships.get()
+    keys = [collection.lab_id, membership.pk]
+    changed = ask("core:people", keys[0], "core:role", keys, role="researcher", why="She pays now")
+    assert (changed.subject, changed.why) == ("core_lab_members", "She pays now")
+    removed = ask("core:people", keys[0], "core:remove", keys, role="researcher", why="She left")
+    assert (said(removed), removed.why) == (f"rita removed Anna from the lab {collection.lab}", "She left")
 
 
 def test_a_bulk_update_in_raw_sql_is_recorded_row_by_row_and_an_update_that_changes_nothing_is_not(
@@ -456,6 +486,17 @@ def test_entries_are_searched_filtered_and_downloaded(campaign: Campaign, rita: 
     assert AuditEntry.objects.filter(subject="audit", actor_id=rita.pk).count() == 2
     empty = rita_sees.get(reverse("audit:json"), {"who": "nobody at all"})
     assert json.loads(empty.getvalue()) == []
+
+
+def test_what_was_done_to_a_person_is_found_by_their_name(lab: Lab, rita: User) -> None:
+    Membership.objects.update(role="admin")
+    anna = factories.member(lab, "viewer", "Anna")
+    with acting(lambda: Origin(Kind.PERSON, rita.pk)):
+        Membership.objects.filter(user=anna).update(role="researcher")
+    page = reverse("audit:entries")
+    shown = browser_of(rita).get(page, {"q": "anna"}).text
+    assert "changed the role of Anna" in shown
+    assert "changed the role" not in browser_of(rita).get(page, {"q": "berta"}).text
 
 
 def test_addresses_are_shortened_to_a_network() -> None:

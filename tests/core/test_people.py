@@ -279,6 +279,19 @@ def test_a_forgotten_password_is_reset_by_mail_and_no_answer_tells_who_has_an_ac
     assert rita.check_password(PASSWORD)
 
 
+def test_without_mail_who_forgot_a_password_is_told_whom_to_ask_and_not_that_a_link_was_sent(
+    rita: User, settings: Any
+) -> None:
+    settings.HAS_MAIL = False
+    User.objects.filter(pk=rita.pk).update(email="rita@example.org")
+    address = reverse("account_reset_password")
+    for answer in (Client().get(address), Client().post(address, {"email": "rita@example.org"})):
+        assert answer.status_code == 200
+        assert "This site sends no mail" in answer.text and "under People" in answer.text
+        assert "<form" not in answer.text
+    assert mail.outbox == []
+
+
 def test_sessions_are_ended_one_alone_all_others_at_once_and_by_a_new_password(rita: User) -> None:
     here, there, elsewhere = Client(), Client(), Client()
     for client in (here, there, elsewhere):

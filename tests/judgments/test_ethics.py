@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from core.models import User
+from judgments.erasing import retention_set
 from pools import services as pool_services
 from pools.models import Campaign, Collection
 from tasks import selectors as task_selectors
@@ -47,6 +48,20 @@ def test_the_summary_says_what_workers_read_and_how_pay_follows(client: Client, 
     assert "Read the question, then both" not in page
     client.force_login(factories.user("sam"))
     assert client.get(address).status_code == 404
+
+
+def test_the_summary_says_for_how_long_the_labs_periods_keep_what(client: Client, rita: User, draft: Campaign) -> None:
+    client.force_login(rita)
+    address = reverse("judgments:ethics", args=[draft.pk])
+    page = client.get(address).text
+    assert "no period is set after which it goes by itself" in page
+    assert "names no worker, is kept for 1095 days" in page
+    assert "messages, and notes on a pair" in page
+    retention_set(lab=draft.lab, worker_days=90, audit_days=365)
+    page = client.get(address).text
+    assert "is erased by itself 90 days after their last work" in page
+    assert "names no worker, is kept for 365 days" in page
+    assert "no period is set" not in page
 
 
 def test_the_pdf_holds_the_summary_in_latin_and_arabic_and_says_where_it_cannot(

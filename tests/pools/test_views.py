@@ -16,6 +16,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from core.models import Lab, User
 from core.templatetags.workplace import of_hundred
@@ -371,6 +372,21 @@ def test_a_campaign_that_people_can_work_on_is_not_archived(
     assert answer.status_code == (303 if archived else 409)
     campaign.refresh_from_db()
     assert (campaign.archived_at is not None) == archived
+
+
+@pytest.mark.parametrize("state", ["draft", "closed"])
+def test_what_is_started_or_opened_again_is_in_the_lists_again(
+    page: Client, collection: Collection, state: str
+) -> None:
+    campaign = factories.campaign(collection, start=state != "draft")
+    Campaign.objects.filter(pk=campaign.pk).update(state=state, archived_at=timezone.now())
+    if state == "draft":
+        assert page.post(reverse("tasks:launch", args=[campaign.pk])).status_code == 303
+    else:
+        assert page.post(reverse("platforms:move", args=[campaign.pk]), {"to": "open"}).status_code == 303
+    campaign.refresh_from_db()
+    assert (campaign.state != state, campaign.archived_at) == (True, None)
+    assert f">{campaign.name}</a>" in page.get(reverse("pools:campaigns")).text
 
 
 @pytest.mark.django_db(transaction=True)
