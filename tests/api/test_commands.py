@@ -11,6 +11,7 @@ from kombu.exceptions import OperationalError
 
 from core.models import User
 from judgments import jobs
+from pools import background
 from pools.models import Campaign, Collection, Job
 from tests.api.conftest import Program
 
@@ -42,6 +43,20 @@ def test_waiting_does_the_job(collection: Collection) -> None:
     done = call("post", "campaigns/", "--json", sent, "--wait")
     assert done["state"] == Job.State.DONE
     assert Campaign.objects.get(pk=done["campaign"]).name == "typed"
+
+
+def test_waiting_waits_for_a_worker_that_was_faster(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = background.job_do
+    asked: list[int] = []
+
+    def do(*, job_id: int) -> bool:
+        asked.append(job_id)
+        return len(asked) > 1 and mine(job_id=job_id)  # at first, another process is at it
+
+    monkeypatch.setattr(background, "job_do", do)
+    sent = json.dumps({"collection": collection.pk, "name": "typed", "runs": "all"})
+    assert call("post", "campaigns/", "--json", sent, "--wait")["state"] == Job.State.DONE
+    assert len(asked) == 2
 
 
 def test_files_are_sent(collection: Collection, tmp_path: Any) -> None:

@@ -1,6 +1,7 @@
 """manage.py call_api: whatever the REST API can do, from the command line, as JSON."""
 
 import json
+import time
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from pools import background, fetching
 from pools.models import Job
 
 METHODS = ("get", "post", "put", "patch", "delete")
+SECONDS = 0.5  # between looks at a job that a worker is doing
 
 
 class Command(BaseCommand):
@@ -69,10 +71,7 @@ class Command(BaseCommand):
         if response.status_code >= 400:
             raise CommandError(content["detail"])
         if options["wait"] and response.status_code == 202 and "state" in content and not options["dry_run"]:
-            if content["state"] == Job.State.RECEIVING:
-                fetching.dataset_fetch(job_id=content["id"])
-            background.job_do(job_id=content["id"])
-            job = Job.objects.get(pk=content["id"])
+            job = _do(content["id"], fetch=content["state"] == Job.State.RECEIVING)
             content = {"id": job.pk, "state": job.state, "error": job.error, "complaints": job.complaints} | {
                 "collection": job.collection_id,
                 "run": job.run_id,
@@ -101,6 +100,18 @@ def _call(user: User, options: dict[str, Any]) -> Any:
     force_authenticate(request, user, token)  # type: ignore[arg-type]  # a token of ours
     response = match.func(request, *match.args, **match.kwargs)
     return response.render() if isinstance(response, Response) else response
+
+
+def _do(job_id: int, *, fetch: bool) -> Job:
+    """The job, once it is done here, or by a worker that was faster; or as it is where it is to be tried again."""
+    if fetch:
+        fetching.dataset_fetch(job_id=job_id)
+    while True:
+        background.job_do(job_id=job_id)
+        job = Job.objects.get(pk=job_id)
+        if job.state != Job.State.WAITING or job.retry_at is not None:
+            return job
+        time.sleep(SECONDS)
 
 
 def _split(pair: str) -> tuple[str, str]:
