@@ -5,6 +5,7 @@ exports stay as they are, to the byte. All of a worker's erasure is one transact
 """
 
 import logging
+import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -286,7 +287,7 @@ def worker_erase(*, worker: Worker, at: datetime, why: str = "") -> Plan:
     if worker.erased_at and plan.is_done:
         return plan
     rows = _rows_of(worker)
-    with because(why):
+    with because(_without_names(why, worker, rows)):
         rows.alarms.delete()
         for submission in rows.submissions.filter(_names_somebody()).select_related("publication__campaign"):
             _erase_submission(submission)
@@ -308,6 +309,16 @@ def worker_erase(*, worker: Worker, at: datetime, why: str = "") -> Plan:
         worker_forget(worker_id=worker.pk)
         entry_note(subject="erasure", action="worker", key=worker.pk, lab_id=worker.lab_id)
     return plan
+
+
+def _without_names(why: str, worker: Worker, rows: _Rows) -> str:
+    """The reason of an erasure, which the audit keeps, without what says who it was."""
+    names = {worker.external_id, worker.external_id.rpartition(": ")[2], worker.label}
+    names |= {name for pair in rows.assignments.values_list("platform_assignment_id", "receipt") for name in pair}
+    names |= set(rows.submissions.values_list("platform_worker_id", flat=True))
+    for name in sorted(filter(None, names), key=len, reverse=True):
+        why = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "…", why, flags=re.IGNORECASE)
+    return why
 
 
 def _named_visits(worker: Worker) -> QuerySet[PanelVisit]:

@@ -110,6 +110,13 @@ def test_after_an_erasure_no_table_says_who_it_was_and_exports_are_the_same_byte
     assert AuditEntry.objects.filter(subject="judgments_decision", worker_id=worker.pk).exists()
 
 
+def test_the_reason_of_an_erasure_is_kept_without_what_names_the_worker(worker: Worker) -> None:
+    names = WORKER_ID, NAME
+    erasing.worker_erase(worker=worker, at=timezone.now(), why=f"{names[0]} ({names[1].upper()}) wrote on 3 May")
+    assert AuditEntry.objects.get(subject="erasure").why == "… (…) wrote on 3 May"
+    assert [secret for secret in SECRETS if secret in everything()] == []
+
+
 def test_erasing_again_changes_nothing(worker: Worker) -> None:
     erase(worker)
     after = everything()
