@@ -18,6 +18,7 @@ PARTS = (
     "benchmarks.board",
     "benchmarks.largest",
     "benchmarks.platform",
+    "benchmarks.prolific",
 )
 
 

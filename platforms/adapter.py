@@ -5,7 +5,7 @@ a call is made through (`client`) is the adapter's own business: the rest of the
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -44,7 +44,8 @@ class Handler(ABC):
     `spends`: whether it needs money in the account. `runs_while_paused`, `runs_while_stopped`: whether its call is made
     while the publication is paused, or stopped by the kill switch; what is open runs everything. `opens`: whether a HIT
     is open at the platform once it is done, which is ended if the call could not be made any more. `is_sought`: whether
-    one in doubt is looked for, and not made again, while its call may not be made.
+    one in doubt is looked for, and not made again, while its call may not be made. `at_once`: how many that were never
+    tried are made together; whatever comes of none of them then is made again alone.
     """
 
     kind: ClassVar[Operation.Kind]
@@ -53,6 +54,7 @@ class Handler(ABC):
     runs_while_stopped: ClassVar[bool]
     opens: ClassVar[bool] = False
     is_sought: ClassVar[bool] = False
+    at_once: ClassVar[int] = 1
 
     @abstractmethod
     def request(self, operation: Operation) -> Answer:
@@ -79,6 +81,15 @@ class Handler(ABC):
 
         Raises the error again where that cannot be told.
         """
+
+    def make_together(self, client: Any, operations: Sequence[Operation]) -> dict[int, Answer]:
+        """Make several calls as one. The answers, as they are stored, by key, of those that are surely done."""
+        return {}
+
+    def apply_together(self, operations: Sequence[Operation], answers: Mapping[int, Answer], at: datetime) -> None:
+        """Store what follows, as `apply` does for one."""
+        for operation in operations:
+            self.apply(operation, answers[operation.pk], at)
 
     def is_overtaken(self, operation: Operation) -> bool:
         """Whether a later decision has made the call pointless. It is done then, and not sent."""
@@ -133,6 +144,17 @@ class Seen(NamedTuple):
 
     is_over: bool
     work: Work | None
+
+
+class Changes(NamedTuple):
+    """What may be new of a study: submitted work, and ids of assignments that ended there without, so that their places
+    are free. `counts` are the study's submissions by state, before anything was read; empty where they are not to be
+    relied on.
+    """
+
+    works: list[Work]
+    gone: list[str]
+    counts: dict[str, int]
 
 
 class Notice(NamedTuple):
@@ -350,11 +372,13 @@ class Adapter(ABC):
     def work_of(self, said: Answer) -> Work:
         """One submitted assignment. Raises KeyError where the platform leaves out what it always says."""
 
-    def abandoned(self, client: Any, hit_type_id: str) -> list[str]:
-        """Ids of assignments that ended there without work, where a HIT's place is then free. None where it tells of
-        that in no other way than by letting somebody else begin.
+    def changes(
+        self, client: Any, publication: Publication, counted: dict[str, int], *, at: datetime, everything: bool
+    ) -> Changes:
+        """What may have changed of a study since its submissions were `counted`, or `everything` there is. Only asked
+        of a platform that `opens_together`.
         """
-        return []
+        raise NotTold(_("This platform tells of assignments by their HIT."))
 
     def look(self, client: Any, publication: Publication, assignment_id: str) -> Seen:
         """One assignment as the platform has it now. Raises NotTold where it tells of none by itself."""

@@ -35,7 +35,7 @@ from platforms.models import (
 )
 from platforms.payments import payment_settle
 from platforms.registry import adapter_of
-from platforms.syncing import batches
+from platforms.submitted import batches
 from tasks.campaign_alarms import in_words
 
 EVERY = timedelta(hours=6)  # what can still change is compared that often

@@ -239,6 +239,19 @@ class PublishedHit(models.Model):
         return self.platform_hit_id or f"posting {self.pk}"
 
 
+class StudySync(models.Model):
+    """How far this site is in step with a study: its submissions by state, as the platform `counts` them, when all that
+    changed was last stored, and when everything was last read. Empty counts: whatever they are, look again.
+    """
+
+    publication = models.OneToOneField(Publication, on_delete=models.CASCADE, related_name="study_sync")
+    counts = models.JSONField(default=dict)
+    full_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"study of {self.publication_id}"
+
+
 class Submission(models.Model):
     """Work that the platform says was submitted. Without an assignment of ours it waits for a person."""
 

@@ -6,7 +6,7 @@ A worker that dies leaves a row that is `sent`; after `LEASE` another one makes 
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from core.errors import BadRequest
 from core.models import User
-from platforms.adapter import Answer, Trouble
+from platforms.adapter import Adapter, Answer, Trouble
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit
 from platforms.planning import end_plan
@@ -86,9 +86,11 @@ def operations_run(
         operation = taken.operation
         if taken.wait > 0:
             sleep(taken.wait)
-        calls += 1
         adapter.assert_host(client)
-        if _attempt(client, taken, clock):
+        together = [operation, *_take_more(publication, operation, adapter, clock())]
+        calls += len(together)
+        done = _attempt(client, taken, clock) if len(together) == 1 else _attempt_together(client, together, clock)
+        if done:
             spends = adapter.operations[operation.kind].spends
             over = {Alarm.Kind.ACCOUNT, Alarm.Kind.FUNDS} if spends else {Alarm.Kind.ACCOUNT}
             for kind in over - settled:
@@ -144,6 +146,67 @@ def _take(publication: Publication, at: datetime) -> Taken | None:
         owed = Payment.objects.filter(pk=operation.payment_id, state=Payment.State.OWED)
         owed.update(state=Payment.State.SENT)
     return Taken(operation, wait, in_doubt)
+
+
+@transaction.atomic
+def _take_more(publication: Publication, first: Operation, adapter: Adapter, at: datetime) -> list[Operation]:
+    """More operations of a kind that is made together, where the `first` was never tried either: committed as sent."""
+    at_once = adapter.operations[first.kind].at_once
+    if at_once == 1 or first.attempts > 1:
+        return []
+    ready = _sendable(first.publication, at).filter(kind=first.kind, state=State.PLANNED, attempts=0)
+    more = list(
+        ready.select_for_update(skip_locked=True, of=("self",), no_key=True).order_by("next_try", "id")[: at_once - 1]
+    )
+    keys = [operation.pk for operation in more]
+    Operation.objects.filter(pk__in=keys).update(state=State.SENT, sent_at=at, first_sent_at=at, attempts=1)
+    owed = Payment.objects.filter(operations__in=keys, state=Payment.State.OWED)
+    owed.update(state=Payment.State.SENT)
+    for operation in more:
+        operation.publication, operation.attempts, operation.first_sent_at = first.publication, 1, at
+    return more
+
+
+def _attempt_together(client: Any, operations: list[Operation], clock: Callable[[], datetime]) -> bool:
+    """Make calls that were never tried as one, and write down what came of it. What is not surely done is tried again
+    alone, where each call looks first. Whether the platform took any.
+    """
+    publication = operations[0].publication
+    adapter, handler = adapter_of(publication), handler_of(publication, operations[0].kind)
+    try:
+        answers = handler.make_together(client, operations)
+        operations_finish(operations=[row for row in operations if row.pk in answers], answers=answers, at=clock())
+    except adapter.errors as error:
+        if adapter.trouble_of(error) in (Trouble.STATE, Trouble.REFUSED):  # because of one of them, perhaps
+            log.warning("%d calls of publication %s: %s", len(operations), publication.pk, error)
+            answers = {}
+        else:
+            for operation in operations:
+                _fail(Taken(operation, 0.0, in_doubt=False), error, clock())
+            return False
+    except Exception as error:
+        log.exception("%d calls of publication %s", len(operations), publication.pk)
+        for operation in operations:
+            _doubt(operation, error, clock())
+        return False
+    for operation in operations:
+        if operation.pk not in answers:
+            _not_done(Taken(operation, 0.0, in_doubt=False), "", clock())
+    return bool(answers)
+
+
+@transaction.atomic
+def operations_finish(*, operations: Sequence[Operation], answers: Mapping[int, Answer], at: datetime) -> int:
+    """Write down that operations of one kind are done, with their effects. How many were not before."""
+    keys = [operation.pk for operation in operations]
+    locked = Operation.objects.select_for_update(of=("self",), no_key=True).select_related("publication")
+    rows = list(locked.filter(pk__in=keys, state__in=UNFINISHED).order_by("pk"))
+    for row in rows:
+        row.state, row.ended_at, row.result, row.error = State.DONE, at, answers[row.pk], ""
+    Operation.objects.bulk_update(rows, ["state", "ended_at", "result", "error"], batch_size=500)
+    if rows:
+        handler_of(rows[0].publication, rows[0].kind).apply_together(rows, answers, at)
+    return len(rows)
 
 
 def _attempt(client: Any, taken: Taken, clock: Callable[[], datetime]) -> bool:

@@ -1,47 +1,33 @@
 """Asking the platform what was submitted. Polling is the truth; a notification only makes the next poll come sooner."""
 
 import logging
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
-from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce, Least
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from core.progress import Report
-from platforms.adapter import Adapter, Trouble, Work
+from platforms.adapter import Adapter, Trouble
 from platforms.alarms import alarm_raise, alarm_settle, resting
-from platforms.erased import erased_name
-from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
-from platforms.payments import payment_settle
+from platforms.models import Alarm, Operation, Publication, PublishedHit, Submission
 from platforms.planning import end_plan
 from platforms.registry import adapter_of
+from platforms.study_syncing import POLL_EVERY, Synced, end_of_polls, study_sync
+from platforms.submitted import batches, leases_end, submission_store
 from pools.models import Campaign
 from tasks.campaign_alarms import in_words
 from tasks.models import Assignment, Hit
 
 log = logging.getLogger(__name__)
-# For HITs without news. Those that the platform calls reviewable are polled at once.
-POLL_EVERY = timedelta(minutes=30)
-# How long before an automatic approval unchecked work raises an alarm.
-ALARM_BEFORE = timedelta(days=1)
 AGAIN = timedelta(seconds=20)
 BATCH = 50
 ENDED = 500  # HITs whose end is planned at once
 SHORTENED = 200  # HITs that one sync takes off the platform's list
-# How long after its end, and the time for an assignment, a HIT without open work is still polled.
-LATEST = timedelta(days=1)
 Status = Submission.Status
-
-
-class Synced(NamedTuple):
-    """What a sync saw: HITs asked about, and submissions that were new."""
-
-    polled: int
-    new: int
 
 
 def sync_due(publication: Publication, at: datetime, *, everything: bool = False) -> int:
@@ -61,6 +47,10 @@ def publication_sync(
     """Ask about HITs whose time has come (or all), and store what was submitted. Safe to run many at once."""
     adapter = adapter_of(publication)
     client = adapter.client()
+    if adapter.opens_together:
+        return study_sync(
+            publication=publication, adapter=adapter, client=client, at=at, everything=everything, report=report
+        )
     reviewable: list[str] = []
     if everything:
         publication.published_hits.exclude(platform_hit_id="").update(next_poll_at=at)
@@ -68,7 +58,6 @@ def publication_sync(
         types = publication.terms.exclude(hit_type_id="").values_list("hit_type_id", flat=True).distinct()
         for type_id in types:
             reviewable += adapter.reviewable_hits(client, type_id)
-            leases_end(publication=publication, assignment_ids=adapter.abandoned(client, type_id), at=at)
         for batch in batches(reviewable):
             _hint(_incomplete(publication, at).filter(platform_hit_id__in=batch), at)
     polled = new = 0
@@ -163,26 +152,11 @@ def assignment_sync(*, publication: Publication, assignment_id: str, at: datetim
     return submission_store(published_hit=home, work=seen.work, at=at)
 
 
-def leases_end(*, publication: Publication, assignment_ids: Iterable[str], at: datetime) -> int:
-    """Free the places of assignments that ended at the platform without work. How many were taken until now."""
-    running = Assignment.objects.filter(campaign=publication.campaign_id, submission=None, leased_until__gt=at)
-    return sum(
-        running.filter(platform_assignment_id__in=batch).update(leased_until=at)
-        for batch in batches(key for key in assignment_ids if key)
-    )
-
-
 def hints_take(*, publication: Publication, platform_hit_ids: Iterable[str], at: datetime) -> int:
     """Something may have happened on these HITs: poll them next. Unknown ones are not ours, and left alone."""
     return sum(
         _hint(publication.published_hits.filter(platform_hit_id__in=batch), at) for batch in batches(platform_hit_ids)
     )
-
-
-def batches(ids: Iterable[str]) -> Iterator[list[str]]:
-    """Ids by the thousand, as many as one query should name."""
-    left = iter(ids)
-    return iter(lambda: list(islice(left, 1000)), [])
 
 
 def _hint(published_hits: QuerySet[PublishedHit], at: datetime) -> int:
@@ -242,147 +216,10 @@ def published_hit_poll(*, client: Any, published_hit: PublishedHit, at: datetime
     return new
 
 
-@transaction.atomic
-def submission_store(*, published_hit: PublishedHit, work: Work, at: datetime) -> bool:
-    """Store one assignment as the platform says it, matched with ours by worker and receipt. Whether it was new.
-
-    What an erased worker submitted is not stored again.
-    """
-    publication = published_hit.publication
-    if _is_erased(publication, work):
-        return False
-    submission, new = Submission.objects.select_for_update(of=("self",), no_key=True).get_or_create(
-        publication=publication,
-        platform_assignment_id=work.assignment_id,
-        platform_worker_id=work.worker_id,
-        defaults={
-            "published_hit": published_hit,
-            "status": work.status,
-            "submitted_at": work.submitted_at or at,
-            "auto_approval_at": work.auto_approval_at,
-            "seconds_there": work.seconds,
-            "receipt": work.receipt,
-        },
-    )
-    seconds = work.seconds if work.seconds is not None else submission.seconds_there
-    if (submission.status, submission.seconds_there) != (work.status, seconds):
-        submission.status, submission.seconds_there = work.status, seconds
-        submission.save(update_fields=["status", "seconds_there"])
-    if published_hit.hit_id is None:
-        _compensated(published_hit, submission, work, at)
-    else:
-        if submission.assignment_id is None and not submission.decision:
-            _match(submission, published_hit, at)
-            if not new and submission.assignment_id is not None:
-                alarm_settle(publication=publication, kind=Alarm.Kind.UNMATCHED, submission=submission, at=at)
-        _warn_before_auto_approval(submission, new, at)
-    return new
-
-
-def _is_erased(publication: Publication, work: Work) -> bool:
-    name = erased_name(publication.campaign, work.assignment_id)
-    return publication.submissions.filter(platform_assignment_id=name).exists()
-
-
-def _match(submission: Submission, published_hit: PublishedHit, at: datetime) -> None:
-    """Find our assignment: that worker's on that HIT, ended, with the receipt that only its page could know.
-
-    Others on that HIT in the worker's name (they accepted it again, or someone typed their id) end quietly.
-    """
-    publication = submission.publication
-    in_their_name = Assignment.objects.filter(
-        hit__published_hits=published_hit,
-        worker__lab_id=publication.campaign.lab_id,
-        worker__platform=publication.platform,
-        worker__external_id=submission.platform_worker_id,
-    )
-    unmatched = in_their_name.filter(submission=None)
-    ended = unmatched.exclude(state=Assignment.State.ACTIVE)
-    ours = ended.filter(receipt=submission.receipt).first() if submission.receipt else None
-    if ours is None:
-        same_id = unmatched.filter(platform_assignment_id=submission.platform_assignment_id)
-        if not unmatched.exists():
-            why = _("No work by this worker on this HIT is stored here.")
-        elif same_id.filter(state=Assignment.State.ACTIVE).exists() or not ended.exists():
-            why = _("The worker submitted at the platform but did not finish here.")
-        else:
-            why = _("The submitted receipt does not belong to the work stored here.")
-        submission.why_unmatched = why
-        submission.save(update_fields=["why_unmatched"])
-        text = _("Work submitted at the platform needs a review: %(why)s") % {"why": why}
-        alarm_raise(publication=publication, kind=Alarm.Kind.UNMATCHED, submission=submission, text=text, at=at)
-        return
-    submission.assignment, submission.why_unmatched = ours, ""
-    if ours.judged == 0:
-        submission.why_unmatched = _("It was submitted without a single answer.")
-        _alarm_no_answers(submission, at)
-    submission.save(update_fields=["assignment", "why_unmatched"])
-    others = in_their_name.exclude(pk=ours.pk)
-    if not others.filter(platform_assignment_id=submission.platform_assignment_id).exists():  # the platform's word wins
-        ours.platform_assignment_id = submission.platform_assignment_id
-        ours.save(update_fields=["platform_assignment_id"])
-    others.update(leased_until=Least("leased_until", at))
-
-
-def _alarm_no_answers(submission: Submission, at: datetime) -> None:
-    """Nothing here pays for work without an answer: a person decides before the platform's clock does."""
-    text = _("Assignment %(id)s was submitted without a single answer. Approve or reject it.")
-    if submission.auto_approval_at is not None:
-        text = _(
-            "Assignment %(id)s was submitted without a single answer. Approve or reject it before %(time)s UTC: "
-            "the platform then approves and pays it automatically."
-        )
-    values = {"id": submission.platform_assignment_id, "time": f"{submission.auto_approval_at or at:%Y-%m-%d %H:%M}"}
-    alarm_raise(
-        publication=submission.publication,
-        kind=Alarm.Kind.NO_ANSWERS,
-        submission=submission,
-        text=text % values,
-        at=at,
-    )
-
-
-def _warn_before_auto_approval(submission: Submission, new: bool, at: datetime) -> None:
-    """The platform's clock must not pay for work whose test pairs nobody checked."""
-    checked = (
-        submission.assignment is not None and submission.assignment.verdict != Assignment.Verdict.PENDING
-    ) or submission.decision
-    stopped = submission.publication.state == Publication.State.STOPPED
-    near = submission.auto_approval_at is not None and submission.auto_approval_at - at <= ALARM_BEFORE
-    if submission.status == Status.SUBMITTED and near and (stopped or not checked):
-        text = _(
-            "The platform approves assignment %(id)s automatically at %(time)s, and its test pairs have "
-            "not been checked."
-        )
-        if stopped:
-            text = _(
-                "The platform approves assignment %(id)s automatically at %(time)s, although all spending is stopped."
-            )
-        alarm_raise(
-            publication=submission.publication,
-            kind=Alarm.Kind.AUTO_APPROVAL,
-            submission=submission,
-            text=text
-            % {"id": submission.platform_assignment_id, "time": f"{submission.auto_approval_at:%Y-%m-%d %H:%M}"},
-            at=at,
-        )
-    elif not new and (checked or submission.status != Status.SUBMITTED):
-        alarm_settle(publication=submission.publication, kind=Alarm.Kind.AUTO_APPROVAL, submission=submission, at=at)
-
-
-def _compensated(published_hit: PublishedHit, submission: Submission, work: Work, at: datetime) -> None:
-    """The worker took a compensation: approving it pays."""
-    operation = published_hit.operations.filter(payment__purpose=Payment.Purpose.COMPENSATION).first()
-    if operation is not None and operation.payment_id is not None and submission.status == Status.APPROVED:
-        evidence = {"ApprovalTime": work.approval, "token": operation.token}
-        payment_settle(payment_id=operation.payment_id, evidence=evidence, at=at)
-
-
 def _close_if_over(published_hit: PublishedHit, at: datetime) -> None:
     """Poll no more where nothing more can come: ended long enough ago, and everything approved or rejected."""
-    over = (
-        published_hit.expires_at is not None
-        and published_hit.expires_at + published_hit.publication.longest_time + LATEST <= at
+    over = published_hit.expires_at is not None and published_hit.expires_at <= end_of_polls(
+        published_hit.publication, at
     )
     full = published_hit.submissions.exclude(status=Status.SUBMITTED).count() >= published_hit.max_assignments
     if (over or full) and not published_hit.submissions.filter(status=Status.SUBMITTED).exists():

@@ -21,6 +21,7 @@ from platforms.adapter import (
     AccountFacts,
     Adapter,
     Answer,
+    Changes,
     Ending,
     Heard,
     MarkedHit,
@@ -45,6 +46,7 @@ from platforms.prolific.client import (
     trouble_of,
 )
 from platforms.prolific.codes import RETURN_REASONS, code_of_ending
+from platforms.prolific.lists import submissions_of
 from platforms.prolific.operations import (
     HANDLERS,
     allowed_minutes,
@@ -53,6 +55,7 @@ from platforms.prolific.operations import (
     minutes_of,
     study_request,
 )
+from platforms.submitted import is_done
 from tasks.models import Assignment, Hit, Platform
 from tasks.outside_panels import Exit
 
@@ -65,7 +68,7 @@ ADVISED_HOURLY = {"USD": Decimal("12.00"), "GBP": Decimal("9.00")}
 COUNTRY, RATE, NUMBER = "current-country-of-residence", "approval_rate", "approval_numbers"
 FILTERS_KEPT = 3600  # seconds that the list of filters is kept
 ROWS_KEPT = 60.0  # seconds that one client keeps a study's submissions
-KEPT = ("id", "participant_id", "status", "study_code", "started_at", "completed_at")  # of each: some 600 bytes
+MOST_LOOKS = 25  # submissions that are asked about one by one; of more, the whole list is read
 PROBE = 10_000  # cents of the reward that the fee is asked for
 APPROVED_BY_ITSELF = timedelta(days=21)
 STATUSES = {
@@ -78,6 +81,7 @@ CATEGORIES = (
     *("TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK", "LOW_EFFORT"),
     *("MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER"),
 )
+DECIDED = ("APPROVED", "PARTIALLY APPROVED", "REJECTED")
 GONE = ("RETURNED", "TIMED-OUT", "SCREENED OUT")
 AT_WORK = ("RESERVED", "ACTIVE")
 
@@ -395,22 +399,60 @@ class ProlificAdapter(Adapter):
         return True
 
     def reviewable_hits(self, client: Any, hit_type_id: str) -> Iterator[str]:
-        """Our HITs on which a submission is new, or another than we know."""
-        publication = Publication.objects.select_related("campaign").get(
-            hit_type_id=hit_type_id, campaign__lab=self.lab_id
-        )
-        known = dict(publication.submissions.values_list("platform_assignment_id", "status"))
-        news = [
-            home
-            for home, rows in self._by_hit(client, publication).items()
-            if any(
-                known.get(str(row["id"])) != STATUSES.get(row["status"]) for row in rows if row["status"] in STATUSES
-            )
-        ]
-        yield from publication.published_hits.filter(pk__in=news).values_list("platform_hit_id", flat=True)
+        """None: a study is asked for its `changes`."""
+        return iter(())
 
     def take_off_list(self, client: Any, platform_hit_id: str) -> None:
         """There is no list: what is known is not asked about again."""
+
+    def changes(
+        self, client: Any, publication: Publication, counted: dict[str, int], *, at: datetime, everything: bool
+    ) -> Changes:
+        """One request where the counts are the same, a few where they are not; the whole list where it must be."""
+        said = client.get(f"studies/{publication.hit_type_id}/submissions/counts/")
+        counts = {str(state): int(count) for state, count in said.items()}
+        if counts == counted and not everything:
+            return Changes([], [], counts)
+        deciding = _being_decided(publication)
+        rows = None if everything else self._news(client, publication, counts, counted, deciding, at)
+        if rows is None:
+            rows = list(submissions_of(client, publication.hit_type_id))
+        back = self._to_be_returned(publication, rows)
+        works = [self.work_of(row) for row in rows if row["status"] in STATUSES and row["id"] not in back]
+        gone = [str(row["id"]) for row in rows if row["status"] in GONE]
+        return Changes(works, gone, {} if deciding else counts)
+
+    def _news(
+        self,
+        client: Any,
+        publication: Publication,
+        counts: dict[str, int],
+        counted: dict[str, int],
+        deciding: set[str],
+        at: datetime,
+    ) -> list[Answer] | None:
+        """The submissions that may be other than we know, where that can be told from few; None where it cannot.
+
+        What waits for review is listed. Of what is known here to wait, or to be at work, and is not so there, each is
+        asked about. Whatever else was decided there, nobody here knows which.
+        """
+        study = publication.hit_type_id
+        rows = list(submissions_of(client, study, "AWAITING_REVIEW")) if counts.get("AWAITING REVIEW") else []
+        there = {str(row["id"]) for row in rows}
+        waiting = publication.submissions.filter(status=Status.SUBMITTED)
+        missing = set(waiting.values_list("platform_assignment_id", flat=True)) - deciding
+        if any(counts.get(state) != counted.get(state) for state in GONE):
+            begun = Assignment.objects.filter(campaign=publication.campaign_id, submission=None, leased_until__gt=at)
+            missing |= set(begun.exclude(platform_assignment_id="").values_list("platform_assignment_id", flat=True))
+            if missing - there and counts.get("ACTIVE"):
+                there |= {str(row["id"]) for row in submissions_of(client, study, "ACTIVE")}
+        missing -= there
+        if len(missing) > MOST_LOOKS:
+            return None
+        rows += [_as_in_list(client.get(f"submissions/{key}/")) for key in sorted(missing)]
+        known = publication.submissions.exclude(status=Status.SUBMITTED).count() + len(deciding)
+        known += sum(row["status"] in DECIDED for row in rows)
+        return rows if sum(counts.get(state, 0) for state in DECIDED) <= known else None
 
     def submitted(self, client: Any, platform_hit_id: str) -> Iterator[Answer]:
         """The submissions of those to whom we gave this HIT, matched by their ids, whatever code they came with. Those
@@ -424,21 +466,18 @@ class ProlificAdapter(Adapter):
         publication = published_hit.publication
         here = self._by_hit(client, publication).get(published_hit.pk, [])
         rows = [row for row in here if row["status"] in STATUSES]
+        back = self._to_be_returned(publication, rows)
         given = Assignment.objects.filter(campaign=publication.campaign_id, hit=published_hit.hit_id)
         mine = {row.platform_assignment_id: row for row in given.exclude(platform_assignment_id="")}
         for row in rows:
-            assignment = mine.get(str(row["id"]))
-            if not self._is_to_be_returned(publication, row, assignment):
-                yield self._with_receipt(publication, row, assignment)
+            if row["id"] not in back:
+                yield self._with_receipt(publication, row, mine.get(str(row["id"])))
 
     @staticmethod
     def _with_receipt(publication: Publication, row: Answer, assignment: Assignment | None) -> Answer:
         """A submission with the receipt of our assignment, where that is finished."""
-        finished = assignment is not None and (
-            assignment.state == Assignment.State.SUBMITTED
-            or (assignment.state == Assignment.State.LEFT and publication.pay == Publication.Pay.FULL_ON_EXIT)
-        )
-        return row | {"receipt": assignment.receipt if assignment is not None and finished else ""}
+        done = assignment is not None and is_done(publication, assignment)
+        return row | {"receipt": assignment.receipt if assignment is not None and done else ""}
 
     def _by_hit(self, client: Any, publication: Publication) -> dict[int, list[Answer]]:
         """A study's submissions by the HIT there that they are on: where they are stored, or whose work they are, or
@@ -463,37 +502,35 @@ class ProlificAdapter(Adapter):
         return by_hit
 
     @staticmethod
-    def _is_to_be_returned(publication: Publication, row: Answer, assignment: Assignment | None) -> bool:
-        """Whether somebody came back with a code after which the submission is returned, and nothing is submitted."""
-        if row["status"] != "AWAITING REVIEW":
-            return False
-        if assignment is not None and assignment.state == Assignment.State.SUBMITTED:
-            return False
+    def _to_be_returned(publication: Publication, rows: Iterable[Answer]) -> set[str]:
+        """Those of submissions whose people came back with a code after which they are returned, and submitted nothing
+        here.
+        """
         codes = {code_of_ending(publication, ending) for ending in RETURN_REASONS}
-        return row.get("study_code") in codes
+        back = {str(row["id"]) for row in rows if row["status"] == "AWAITING REVIEW" and row.get("study_code") in codes}
+        if not back:
+            return back
+        given = Assignment.objects.filter(campaign=publication.campaign_id, platform_assignment_id__in=back)
+        return back - set(
+            given.filter(state=Assignment.State.SUBMITTED).values_list("platform_assignment_id", flat=True)
+        )
 
     def _rows(self, client: Any, study: str) -> list[Answer]:
         """A study's submissions, as one client keeps them for a minute."""
         kept: tuple[float, str, list[Answer]] | None = client.kept_rows
         if kept is None or kept[1] != study or time.monotonic() - kept[0] > ROWS_KEPT:
-            rows = client.listed("submissions/", study=study)
-            kept = (time.monotonic(), study, [{name: row.get(name) for name in KEPT} for row in rows])
-            client.kept_rows = kept
+            kept = client.kept_rows = (time.monotonic(), study, list(submissions_of(client, study)))
         return kept[2]
-
-    def abandoned(self, client: Any, hit_type_id: str) -> list[str]:
-        """Submissions that were returned or ran out of time: Prolific offers their places again at once."""
-        return [str(row["id"]) for row in self._rows(client, hit_type_id) if row["status"] in GONE]
 
     def look(self, client: Any, publication: Publication, assignment_id: str) -> Seen:
         """GET /submissions/{id}/, whose rows are named otherwise than those of the list."""
         said = client.get(f"submissions/{assignment_id}/")
         if said["study_id"] != publication.hit_type_id:
             return Seen(is_over=False, work=None)
-        row = said | {"participant_id": said["participant"], "study_code": said.get("entered_code")}
+        row = _as_in_list(said)
         given = Assignment.objects.filter(campaign=publication.campaign_id, platform_assignment_id=assignment_id)
         assignment = given.first()
-        if row["status"] not in STATUSES or self._is_to_be_returned(publication, row, assignment):
+        if row["status"] not in STATUSES or self._to_be_returned(publication, [row]):
             return Seen(is_over=row["status"] in GONE, work=None)
         return Seen(is_over=False, work=self.work_of(self._with_receipt(publication, row, assignment)))
 
@@ -605,6 +642,18 @@ class ProlificAdapter(Adapter):
         if not hooks.is_genuine(secret=secret, headers=headers, body=body, at=at):
             return None
         return hooks.notice_of(headers, body)
+
+
+def _as_in_list(said: Answer) -> Answer:
+    """A submission that was asked for alone, as the list names its parts."""
+    return said | {"participant_id": said["participant"], "study_code": said.get("entered_code")}
+
+
+def _being_decided(publication: Publication) -> set[str]:
+    """Submissions whose approval or rejection is on its way, or in doubt: the outbox finds out."""
+    calls = publication.operations.filter(kind__in=(Kind.APPROVE, Kind.REJECT), ended_at=None)
+    sent = calls.filter(first_sent_at__isnull=False, submission__status=Status.SUBMITTED)
+    return set(sent.values_list("submission__platform_assignment_id", flat=True))
 
 
 def _is_local(host: str | None) -> bool:

@@ -84,15 +84,20 @@ class Client:
                 self.sleep(min(LONGEST_PAUSE, max(pause, asked or 0.0)))
         raise AssertionError("unreachable")
 
-    def listed(self, path: str, **parameters: str | int) -> Iterator[Answer]:
-        """Every row of a list, each once, page by page. A page past the end is the end."""
+    def listed(self, path: str, *, page_size: int = PAGE, **parameters: str | int) -> Iterator[Answer]:
+        """Every row of a list, each once, page by page. A page past the end is the end; a size of pages that is
+        refused is made smaller.
+        """
         page, met = 1, set[str]()
         while True:
             try:
-                answer = self.get(path, {**parameters, "page": page, "page_size": PAGE})
+                answer = self.get(path, {**parameters, "page": page, "page_size": page_size})
             except ProlificError as error:
                 if error.status == 404 and page > 1:
                     return
+                if error.status == 400 and page == 1 and page_size > PAGE:
+                    page_size = PAGE
+                    continue
                 raise
             for row in answer.get("results") or []:
                 key = str(row.get("id", ""))

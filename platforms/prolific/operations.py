@@ -7,6 +7,7 @@ again (`PaidOnce`).
 """
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from math import ceil, sqrt
@@ -22,6 +23,7 @@ from platforms.models import LabAccount, Operation, Payment, Publication, Publis
 from platforms.payments import payment_settle
 from platforms.prolific.client import ERRORS, ProlificError, WrongState, amount_of, cents, trouble_of
 from platforms.prolific.codes import RETURN_REASONS, code_of_ending
+from platforms.prolific.lists import submissions_of
 from tasks import selectors as task_selectors
 from tasks.models import Hit, Platform
 
@@ -31,6 +33,8 @@ NO_END = timedelta(days=3650)  # a study has no lifetime: it is open until it is
 BLOCKLIST = "participant_group_blocklist"
 DEVICES = ["desktop", "tablet", "mobile"]
 DONE_WELL = ("APPROVED", "PARTIALLY APPROVED")
+BULK_PAUSES = (0.5, 1.0, 2.0)  # seconds between looks at whether submissions that were approved at once are so
+MOST_LOOKS = 25  # submissions that are asked about one by one
 NOT_YET = ("ACTIVE", "RESERVED")
 OVER_UNPAID = ("RETURNED", "TIMED-OUT")
 
@@ -376,6 +380,7 @@ class Approve(ProlificHandler):
     spends = True
     runs_while_paused = True
     runs_while_stopped = False
+    at_once = 1000  # what Prolific recommends at most
 
     def request(self, operation: Operation) -> Answer:
         """POST /submissions/{id}/transition/."""
@@ -404,6 +409,39 @@ class Approve(ProlificHandler):
                 raise WrongState(str(error)) from error
             raise
 
+    def make_together(self, client: Any, operations: Sequence[Operation]) -> dict[int, Answer]:
+        """POST /submissions/bulk-approve/ for those that wait for review; they are approved in its own time. Which are
+        is looked at afterwards.
+        """
+        study, keys = operations[0].publication.hit_type_id, {row.request["submission"]: row.pk for row in operations}
+        asked = _among(client, study, "AWAITING_REVIEW", keys)
+        if not asked:
+            return {}
+        client.post("submissions/bulk-approve/", {"submission_ids": sorted(asked)})
+        left = asked
+        for pause in (0.0, *BULK_PAUSES):
+            client.sleep(pause)
+            left = _among(client, study, "AWAITING_REVIEW", asked)
+            if not left:
+                break
+        gone = {key: asked[key] for key in asked if key not in left}
+        if len(gone) > MOST_LOOKS:
+            approved = _among(client, study, "APPROVED", gone)
+        else:
+            said = (_state(client.get(f"submissions/{key}/")) for key in gone)
+            approved = {row["id"]: row for row in said if row["status"] in DONE_WELL}
+        return {keys[key]: row for key, row in approved.items()}
+
+    def apply_together(self, operations: Sequence[Operation], answers: Mapping[int, Answer], at: datetime) -> None:
+        """They are approved and paid."""
+        by_payment = {row.payment_id: answers[row.pk] for row in operations if row.payment_id is not None}
+        unpaid = list(Payment.objects.filter(pk__in=by_payment).exclude(state=Payment.State.PAID))
+        for payment in unpaid:
+            payment.state, payment.paid_at = Payment.State.PAID, at
+            payment.evidence = {"operation": self.kind, **by_payment[payment.pk]}
+        Payment.objects.bulk_update(unpaid, ["state", "paid_at", "evidence"], batch_size=500)
+        Submission.objects.filter(operations__in=operations).update(status=Submission.Status.APPROVED)
+
     def find(self, client: Any, operation: Operation) -> Answer | None:
         """The submission, if it is approved."""
         submission = _state(client.get(f"submissions/{operation.request['submission']}/"))
@@ -419,6 +457,7 @@ class Reject(Approve):
     """Rejects a submission, with the category and the words of whoever decided. The participant is not paid."""
 
     kind = Kind.REJECT
+    at_once = 1
     spends = False
     runs_while_paused = True
     runs_while_stopped = False
@@ -452,6 +491,17 @@ class Reject(Approve):
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
         """It is rejected."""
         Submission.objects.filter(operations=operation).update(status=Submission.Status.REJECTED)
+
+
+def _among(client: Any, study: str, status: str, wanted: Mapping[str, Any]) -> dict[str, Answer]:
+    """Those of some submissions that are in a state, by id, as far as the list must be read to find them all."""
+    found: dict[str, Answer] = {}
+    for row in submissions_of(client, study, status):
+        if row["id"] in wanted:
+            found[row["id"]] = _state(row)
+            if len(found) == len(wanted):
+                break
+    return found
 
 
 def _state(submission: Answer) -> Answer:

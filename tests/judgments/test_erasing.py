@@ -21,7 +21,7 @@ from judgments import services as judgment_services
 from judgments.exports import pseudonym
 from judgments.models import Decision, Judgment, PairReport, Retention, StoredFile, WorkerNote
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
-from platforms.syncing import submission_store
+from platforms.submitted import submission_store
 from pools.models import Campaign, Query
 from tasks.links import assignment_token, home_of, home_token
 from tasks.models import Assignment, CampaignAlarm, Worker

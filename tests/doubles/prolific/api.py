@@ -465,6 +465,10 @@ def _page(call: Call, rows: Sequence[Any], shown: Callable[[Any], dict[str, Any]
         page, size = int(call.query.get("page", 1)), int(call.query.get("page_size", PAGE_SIZE))
     except ValueError as error:
         raise bad("page and page_size must be whole numbers.") from error
+    most = int(call.store.setting("most_rows"))
+    if size > most and call.store.setting("refuses_more"):
+        raise bad({"page_size": [f"At most {most} are given at once."]})
+    size = min(size, most)
     last = max(1, -(-len(rows) // max(1, size)))
     if not (size >= 1 and 1 <= page <= last):
         raise ApiError(404, "Not found", "Invalid page.")

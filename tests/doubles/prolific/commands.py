@@ -94,6 +94,19 @@ def time_out(store: Store, *, submission: str) -> str:
 
 
 @command
+def approve(store: Store, *, submission: str) -> str:
+    """Approve a submission at Prolific's own pages; the state afterwards."""
+    status: str = submissions.submission_approve(store, submissions.submission_get(store, submission))["status"]
+    return status
+
+
+@command
+def sql(store: Store, *, statement: str) -> int:
+    """Change the double's rows behind everybody's back; how many."""
+    return store.do(statement)
+
+
+@command
 def pause(store: Store, *, study: str) -> None:
     """Pause a study from Prolific's side, as used-up slots do."""
     studies.study_move(store, study, "PAUSED")

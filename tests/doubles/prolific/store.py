@@ -65,6 +65,8 @@ SETTINGS: dict[str, Any] = {
     "vat": 2000,  # of the fee, in hundredths of a percent
     "features": ["dynamic payment", "fixed screen-out", "secure url", "test participants"],
     "bonus_seconds": 0.2,  # until an accepted `pay` moves the money
+    "most_rows": 10_000,  # that a page of a list has, whatever was asked for
+    "refuses_more": False,  # whether asking for larger pages is refused, and not cut
     "publishing_seconds": 0.0,  # while a study is PUBLISHING
     "hook_copies": 1,  # deliveries of each event
     "hook_delay": 0.0,  # seconds until the first

@@ -172,23 +172,6 @@ def test_a_process_that_comes_back_late_pays_nothing(published: Publication, pro
     assert prolific.requests("/pay/") == []
 
 
-def test_a_studys_submissions_are_read_page_by_page_and_little_is_kept_of_each(
-    published: Publication, prolific: Double, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("platforms.prolific.client.PAGE", 2)
-    places = [prolific.take(published.hit_type_id, prolific.participant(f"Pat {number}")) for number in range(3)]
-    for place in places[1:]:
-        prolific.give_back(place.submission)
-    places += [prolific.take(published.hit_type_id, prolific.participant(f"Sam {number}")) for number in range(2)]
-    adapter, client = adapter_of(published), adapter_of(published).client()
-    gone = adapter.abandoned(client, published.hit_type_id)
-    assert sorted(gone) == sorted(place.submission for place in places[1:3])
-    assert list(adapter.reviewable_hits(client, published.hit_type_id)) == []  # of the rows that were read before
-    pages = [request["query"]["page"] for request in prolific.requests("submissions/") if "page" in request["query"]]
-    assert pages == ["1", "2", "3"]
-    assert len(client.kept_rows[2]) == 5 and {len(row) for row in client.kept_rows[2]} == {6}
-
-
 def test_a_returned_place_is_free_here_too_and_leaving_early_is_paid_as_a_bonus(
     published: Publication, prolific: Double
 ) -> None:
@@ -254,6 +237,10 @@ def test_ids_that_prolific_does_not_confirm_open_nothing(published: Publication,
     place = prolific.take(published.hit_type_id, prolific.participant("Pat"))
     wrong = place.url.replace(place.submission, "f" * 24)
     assert "does not know of this visit" in visit(place._replace(url=wrong))
+    adapter = adapter_of(published)
+    for study, person in ((published.hit_type_id, "f" * 24), ("f" * 24, place.submission)):
+        with pytest.raises(BadRequest, match="does not know of this visit"):
+            adapter.confirm_arrival(published, study=study, worker_id=person, assignment_id=place.submission)
     assert not Assignment.objects.exists()
     prolific.give_back(place.submission)
     assert "this submission is over" in visit(place)

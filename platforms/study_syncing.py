@@ -1,0 +1,103 @@
+"""Keeping in step with a platform where a campaign is one study: asking for what changed, and storing it in sets.
+
+The platform counts submissions by their state. While its counts are the same, one request is all that is asked. When
+they change, so much is read as can hold news. Since counts might agree by chance, everything is read now and then.
+"""
+
+import logging
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.db.models import Count, Exists, F, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _
+
+from core.progress import Report
+from platforms.adapter import Adapter
+from platforms.alarms import alarm_raise
+from platforms.models import Alarm, Publication, PublishedHit, StudySync, Submission
+from platforms.submitted import leases_end, works_store
+from tasks.campaign_alarms import in_words
+
+log = logging.getLogger(__name__)
+# For what has no news: HITs, one by one, of platforms that tell of each; everything, of one that tells of a study.
+POLL_EVERY = timedelta(minutes=30)
+# How long after its end, and the time for an assignment, a HIT without open work is still polled.
+LATEST = timedelta(days=1)
+
+
+class Synced(NamedTuple):
+    """What a sync saw: HITs asked about (or submissions, of a whole study), and submissions that were new."""
+
+    polled: int
+    new: int
+
+
+def study_sync(
+    *,
+    publication: Publication,
+    adapter: Adapter,
+    client: Any,
+    at: datetime,
+    everything: bool = False,
+    report: Report | None = None,
+) -> Synced:
+    """Store what changed of a study since the last time, or `everything`. Safe to run many at once, and to be killed:
+    what was counted is written down last, so that nothing is taken as known that was not stored.
+    """
+    if report is not None:
+        report(_("Asking about the study"), 0, 1)
+    last = StudySync.objects.filter(publication=publication).first()
+    raised = publication.alarms.filter(kind=Alarm.Kind.JOB, settled_at=None, published_hit__isnull=False)
+    retried = set(raised.exclude(retry_at__gt=at).values_list("published_hit", flat=True))
+    resting = set(raised.filter(retry_at__gt=at).values_list("published_hit", flat=True))
+    full = everything or last is None or last.full_at <= at - POLL_EVERY or bool(retried)
+    changes = adapter.changes(client, publication, last.counts if last else {}, at=at, everything=full)
+    leases_end(publication=publication, assignment_ids=changes.gone, at=at)
+    new, failed = works_store(publication=publication, works=changes.works, resting=resting, at=at)
+    for published_hit, error in failed.values():
+        _raise_failed(published_hit, error, at)
+    if full:
+        raised.filter(published_hit__in=retried - set(failed)).update(settled_at=at)
+    if full or changes.works or publication.published_hits.filter(next_poll_at__lte=at).exists():
+        _close_those_over(publication, at)
+    StudySync.objects.update_or_create(
+        publication=publication,
+        defaults={
+            "counts": {} if failed or resting else changes.counts,
+            "full_at": at if full or last is None else last.full_at,
+        },
+    )
+    return Synced(len(changes.works), new)
+
+
+def end_of_polls(publication: Publication, at: datetime) -> datetime:
+    """A HIT that ended before then is not asked about any more, unless its work waits."""
+    return at - publication.longest_time - LATEST
+
+
+def _raise_failed(published_hit: PublishedHit, error: Exception, at: datetime) -> None:
+    log.error("HIT %s of publication %s", published_hit.platform_hit_id, published_hit.publication_id, exc_info=error)
+    text = _("Work submitted on HIT %(hit)s could not be stored (%(error)s). It is tried again automatically.")
+    alarm_raise(
+        publication=published_hit.publication,
+        kind=Alarm.Kind.JOB,
+        published_hit=published_hit,
+        text=text % {"hit": published_hit.platform_hit_id, "error": in_words(error)},
+        at=at,
+        retried=True,
+    )
+
+
+def _close_those_over(publication: Publication, at: datetime) -> None:
+    """Expect nothing more of HITs that ended long enough ago, or of which everything was approved or rejected; the
+    others have been asked about.
+    """
+    ours = publication.published_hits.filter(hit__isnull=False, next_poll_at__isnull=False).exclude(platform_hit_id="")
+    on_it = Submission.objects.filter(published_hit=OuterRef("pk"))
+    decided = on_it.exclude(status=Submission.Status.SUBMITTED).order_by().values("published_hit")
+    done = Coalesce(Subquery(decided.annotate(count=Count("pk")).values("count")), 0)
+    over = Q(expires_at__lte=end_of_polls(publication, at)) | Q(done__gte=F("max_assignments"))
+    waiting = Exists(on_it.filter(status=Submission.Status.SUBMITTED))
+    ours.annotate(done=done).filter(over).exclude(waiting).update(next_poll_at=None)
+    ours.filter(next_poll_at__lte=at).update(next_poll_at=at + POLL_EVERY)

@@ -1,0 +1,330 @@
+"""What a platform says of submitted work, as it is stored here: matched with ours, one by one or in sets."""
+
+import logging
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import islice
+
+from django.db import DatabaseError, transaction
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Least
+from django.utils.translation import gettext as _
+
+from platforms.adapter import Work
+from platforms.alarms import alarm_raise, alarm_settle
+from platforms.erased import erased_name
+from platforms.models import Alarm, Payment, Publication, PublishedHit, Submission
+from platforms.payments import payment_settle
+from tasks.models import Assignment
+
+log = logging.getLogger(__name__)
+# How long before an automatic approval unchecked work raises an alarm.
+ALARM_BEFORE = timedelta(days=1)
+AT_ONCE = 1000  # ids that one query names
+Status, Decision = Submission.Status, Submission.Decision
+
+
+def batches(ids: Iterable[str]) -> Iterator[list[str]]:
+    """Ids by the thousand, as many as one query should name."""
+    left = iter(ids)
+    return iter(lambda: list(islice(left, AT_ONCE)), [])
+
+
+def leases_end(*, publication: Publication, assignment_ids: Iterable[str], at: datetime) -> int:
+    """Free the places of assignments that ended at the platform without work. How many were taken until now."""
+    running = Assignment.objects.filter(campaign=publication.campaign_id, submission=None, leased_until__gt=at)
+    return sum(
+        running.filter(platform_assignment_id__in=batch).update(leased_until=at)
+        for batch in batches(key for key in assignment_ids if key)
+    )
+
+
+@transaction.atomic
+def submission_store(*, published_hit: PublishedHit, work: Work, at: datetime) -> bool:
+    """Store one assignment as the platform says it, matched with ours by worker and receipt. Whether it was new.
+
+    What an erased worker submitted is not stored again.
+    """
+    publication = published_hit.publication
+    if _is_erased(publication, work):
+        return False
+    submission, new = Submission.objects.select_for_update(of=("self",), no_key=True).get_or_create(
+        publication=publication,
+        platform_assignment_id=work.assignment_id,
+        platform_worker_id=work.worker_id,
+        defaults={
+            "published_hit": published_hit,
+            "status": work.status,
+            "submitted_at": work.submitted_at or at,
+            "auto_approval_at": work.auto_approval_at,
+            "seconds_there": work.seconds,
+            "receipt": work.receipt,
+        },
+    )
+    seconds = work.seconds if work.seconds is not None else submission.seconds_there
+    if (submission.status, submission.seconds_there) != (work.status, seconds):
+        submission.status, submission.seconds_there = work.status, seconds
+        submission.save(update_fields=["status", "seconds_there"])
+    if published_hit.hit_id is None:
+        _compensated(published_hit, submission, work, at)
+    else:
+        if submission.assignment_id is None and not submission.decision:
+            _match(submission, published_hit, at)
+            if not new and submission.assignment_id is not None:
+                alarm_settle(publication=publication, kind=Alarm.Kind.UNMATCHED, submission=submission, at=at)
+        _warn_before_auto_approval(submission, new, at)
+    return new
+
+
+def _is_erased(publication: Publication, work: Work) -> bool:
+    name = erased_name(publication.campaign, work.assignment_id)
+    return publication.submissions.filter(platform_assignment_id=name).exists()
+
+
+def _match(submission: Submission, published_hit: PublishedHit, at: datetime) -> None:
+    """Find our assignment: that worker's on that HIT, ended, with the receipt that only its page could know.
+
+    Others on that HIT in the worker's name (they accepted it again, or someone typed their id) end quietly.
+    """
+    publication = submission.publication
+    in_their_name = Assignment.objects.filter(
+        hit__published_hits=published_hit,
+        worker__lab_id=publication.campaign.lab_id,
+        worker__platform=publication.platform,
+        worker__external_id=submission.platform_worker_id,
+    )
+    unmatched = in_their_name.filter(submission=None)
+    ended = unmatched.exclude(state=Assignment.State.ACTIVE)
+    ours = ended.filter(receipt=submission.receipt).first() if submission.receipt else None
+    if ours is None:
+        same_id = unmatched.filter(platform_assignment_id=submission.platform_assignment_id)
+        if not unmatched.exists():
+            why = _("No work by this worker on this HIT is stored here.")
+        elif same_id.filter(state=Assignment.State.ACTIVE).exists() or not ended.exists():
+            why = _("The worker submitted at the platform but did not finish here.")
+        else:
+            why = _("The submitted receipt does not belong to the work stored here.")
+        submission.why_unmatched = why
+        submission.save(update_fields=["why_unmatched"])
+        text = _("Work submitted at the platform needs a review: %(why)s") % {"why": why}
+        alarm_raise(publication=publication, kind=Alarm.Kind.UNMATCHED, submission=submission, text=text, at=at)
+        return
+    submission.assignment, submission.why_unmatched = ours, ""
+    if ours.judged == 0:
+        submission.why_unmatched = _("It was submitted without a single answer.")
+        _alarm_no_answers(submission, at)
+    submission.save(update_fields=["assignment", "why_unmatched"])
+    others = in_their_name.exclude(pk=ours.pk)
+    if not others.filter(platform_assignment_id=submission.platform_assignment_id).exists():  # the platform's word wins
+        ours.platform_assignment_id = submission.platform_assignment_id
+        ours.save(update_fields=["platform_assignment_id"])
+    others.update(leased_until=Least("leased_until", at))
+
+
+def _alarm_no_answers(submission: Submission, at: datetime) -> None:
+    """Nothing here pays for work without an answer: a person decides before the platform's clock does."""
+    text = _("Assignment %(id)s was submitted without a single answer. Approve or reject it.")
+    if submission.auto_approval_at is not None:
+        text = _(
+            "Assignment %(id)s was submitted without a single answer. Approve or reject it before %(time)s UTC: "
+            "the platform then approves and pays it automatically."
+        )
+    values = {"id": submission.platform_assignment_id, "time": f"{submission.auto_approval_at or at:%Y-%m-%d %H:%M}"}
+    alarm_raise(
+        publication=submission.publication,
+        kind=Alarm.Kind.NO_ANSWERS,
+        submission=submission,
+        text=text % values,
+        at=at,
+    )
+
+
+def _warn_before_auto_approval(submission: Submission, new: bool, at: datetime) -> None:
+    """The platform's clock must not pay for work whose test pairs nobody checked."""
+    checked = (
+        submission.assignment is not None and submission.assignment.verdict != Assignment.Verdict.PENDING
+    ) or submission.decision
+    stopped = submission.publication.state == Publication.State.STOPPED
+    near = submission.auto_approval_at is not None and submission.auto_approval_at - at <= ALARM_BEFORE
+    if submission.status == Status.SUBMITTED and near and (stopped or not checked):
+        text = _(
+            "The platform approves assignment %(id)s automatically at %(time)s, and its test pairs have "
+            "not been checked."
+        )
+        if stopped:
+            text = _(
+                "The platform approves assignment %(id)s automatically at %(time)s, although all spending is stopped."
+            )
+        alarm_raise(
+            publication=submission.publication,
+            kind=Alarm.Kind.AUTO_APPROVAL,
+            submission=submission,
+            text=text
+            % {"id": submission.platform_assignment_id, "time": f"{submission.auto_approval_at:%Y-%m-%d %H:%M}"},
+            at=at,
+        )
+    elif not new and (checked or submission.status != Status.SUBMITTED):
+        alarm_settle(publication=submission.publication, kind=Alarm.Kind.AUTO_APPROVAL, submission=submission, at=at)
+
+
+def _compensated(published_hit: PublishedHit, submission: Submission, work: Work, at: datetime) -> None:
+    """The worker took a compensation: approving it pays."""
+    operation = published_hit.operations.filter(payment__purpose=Payment.Purpose.COMPENSATION).first()
+    if operation is not None and operation.payment_id is not None and submission.status == Status.APPROVED:
+        evidence = {"ApprovalTime": work.approval, "token": operation.token}
+        payment_settle(payment_id=operation.payment_id, evidence=evidence, at=at)
+
+
+# --- in sets
+
+
+def works_store(
+    *, publication: Publication, works: Iterable[Work], resting: Collection[int], at: datetime
+) -> tuple[int, dict[int, tuple[PublishedHit, Exception]]]:
+    """Store what is new of submitted work, whichever HITs it is on. How many submissions were new, and what failed, by
+    the HIT's key. HITs that are `resting` failed before, and are left alone.
+
+    Work that we know as it is costs nothing, plain work a few queries for a thousand of them; whatever is out of the
+    ordinary is stored one by one (`submission_store`), and stops nobody else's.
+    """
+    new, failed = 0, dict[int, tuple[PublishedHit, Exception]]()
+    left = iter(works)
+    while batch := {work.assignment_id: work for work in islice(left, AT_ONCE)}:
+        try:
+            created, singly = _store_plain(publication, batch, at)
+        except (DatabaseError, ValueError):  # one of them is bad: which, is found one by one
+            log.exception("Submissions of publication %s are stored one by one", publication.pk)
+            created, singly = 0, list(batch.values())
+        new += created
+        for home, work in _homes(publication, singly):
+            if home.pk in resting:
+                continue
+            try:
+                new += submission_store(published_hit=home, work=work, at=at)
+            except Exception as error:
+                failed[home.pk] = (home, error)
+    return new, failed
+
+
+@transaction.atomic
+def _store_plain(publication: Publication, works: dict[str, Work], at: datetime) -> tuple[int, list[Work]]:
+    """Store the plain ones of some work. How many submissions were new, and the work that is not plain."""
+    names = ("platform_assignment_id", "status", "seconds_there", "assignment", "decision")
+    known = {row[0]: row[1:] for row in publication.submissions.filter(_named(works)).values_list(*names)}
+    watched = set(_watched(publication, works, at))
+    singly, moved, fresh = list[Work](), dict[str, list[str]](), dict[str, Work]()
+    for key, work in works.items():
+        if key not in known:
+            fresh[key] = work
+            continue
+        status, seconds, assignment, decision = known[key]
+        unmatched = assignment is None and not decision
+        if key in watched or unmatched or (seconds is None and work.seconds is not None):
+            singly.append(work)
+        elif status != work.status:
+            moved.setdefault(work.status, []).append(key)
+    for status, keys in moved.items():
+        publication.submissions.filter(_named(keys)).exclude(status=status).update(status=status)
+    plain, others = _plain(publication, fresh, at)
+    Submission.objects.bulk_create(plain, ignore_conflicts=True)
+    _end_others(plain, at)
+    return len(plain), singly + others
+
+
+def _named(keys: Iterable[str]) -> Q:
+    return Q(platform_assignment_id__in=list(keys))
+
+
+def _watched(publication: Publication, works: Iterable[str], at: datetime) -> Iterable[str]:
+    """Those of submissions with an alarm that another look may settle, or that one may soon be raised about."""
+    raised = Alarm.objects.filter(
+        submission=OuterRef("pk"), kind__in=(Alarm.Kind.AUTO_APPROVAL, Alarm.Kind.UNMATCHED), settled_at=None
+    )
+    near = Q(status=Status.SUBMITTED, auto_approval_at__lte=at + ALARM_BEFORE)
+    return (
+        publication.submissions.filter(_named(works))
+        .filter(near | Exists(raised))
+        .values_list("platform_assignment_id", flat=True)
+    )
+
+
+def _plain(publication: Publication, works: dict[str, Work], at: datetime) -> tuple[list[Submission], list[Work]]:
+    """New work as submissions, where it is finished work of that person here that nothing speaks against; the rest."""
+    erased = {erased_name(publication.campaign, key): key for key in works}
+    gone = set(publication.submissions.filter(_named(erased)).values_list("platform_assignment_id", flat=True))
+    works = {key: work for name, key in erased.items() if name not in gone and (work := works[key])}
+    given = Assignment.objects.filter(
+        _named(works), campaign=publication.campaign_id, worker__platform=publication.platform, submission=None
+    )
+    mine = {(row.platform_assignment_id, row.worker.external_id): row for row in given.select_related("worker")}
+    homes = _newest_rounds(publication, {row.hit_id for row in mine.values()})
+    plain, others = [], []
+    for key, work in works.items():
+        assignment = mine.get((key, work.worker_id))
+        home = homes.get(assignment.hit_id) if assignment else None
+        near = work.auto_approval_at is not None and work.auto_approval_at - at <= ALARM_BEFORE
+        if assignment is None or home is None or near or not assignment.judged or not is_done(publication, assignment):
+            others.append(work)
+            continue
+        plain.append(
+            Submission(
+                publication=publication,
+                published_hit=home,
+                assignment=assignment,
+                platform_assignment_id=key,
+                platform_worker_id=work.worker_id,
+                status=work.status,
+                submitted_at=work.submitted_at or at,
+                auto_approval_at=work.auto_approval_at,
+                seconds_there=work.seconds,
+                receipt=assignment.receipt,
+            )
+        )
+    return plain, others
+
+
+def is_done(publication: Publication, assignment: Assignment) -> bool:
+    """Whether somebody has finished work here so that what they submit at the platform is paid in full."""
+    return assignment.state == Assignment.State.SUBMITTED or (
+        assignment.state == Assignment.State.LEFT and publication.pay == Publication.Pay.FULL_ON_EXIT
+    )
+
+
+def _end_others(plain: Sequence[Submission], at: datetime) -> None:
+    """What the same people hold beside on the same HITs ends: their work on these is in."""
+    mine = Assignment.objects.filter(
+        pk__in=[row.assignment_id for row in plain], hit=OuterRef("hit"), worker=OuterRef("worker")
+    )
+    others = Assignment.objects.filter(
+        hit__in={row.assignment.hit_id for row in plain if row.assignment}, submission=None, leased_until__gt=at
+    )
+    others.filter(Exists(mine)).update(leased_until=at)
+
+
+def _homes(publication: Publication, works: Sequence[Work]) -> Iterator[tuple[PublishedHit, Work]]:
+    """Work with the HIT there that it is on: where it is stored, or whose work it is; what nobody here began is on the
+    first that is still asked about, so that a person decides on it. What was finished here has its receipt.
+    """
+    if not works:
+        return
+    keys = [work.assignment_id for work in works if "\0" not in work.assignment_id]
+    stored = publication.submissions.filter(_named(keys)).select_related("published_hit__publication__campaign")
+    homes = {row.platform_assignment_id: row.published_hit for row in stored}
+    given = Assignment.objects.filter(_named(keys), campaign=publication.campaign_id).select_related("worker")
+    mine = {(row.platform_assignment_id, row.worker.external_id): row for row in given}
+    hits = {row.platform_assignment_id: row.hit_id for row in mine.values()}
+    posted = _newest_rounds(publication, hits.values())
+    ours = publication.published_hits.filter(hit__isnull=False).select_related("publication__campaign").order_by("id")
+    stray = ours.filter(next_poll_at__isnull=False).first() or ours.first()
+    for work in works:
+        key, assignment = work.assignment_id, mine.get((work.assignment_id, work.worker_id))
+        home = homes.get(key) or posted.get(hits.get(key, 0)) or stray
+        if home is not None:
+            done = assignment is not None and is_done(publication, assignment)
+            yield home, work._replace(receipt=assignment.receipt if assignment is not None and done else "")
+
+
+def _newest_rounds(publication: Publication, hits: Iterable[int]) -> dict[int, PublishedHit]:
+    """The last posting of each of these HITs of ours, by its key."""
+    posted = publication.published_hits.filter(hit__in=list(hits)).select_related("publication__campaign")
+    return {row.hit_id: row for row in posted.order_by("round", "id") if row.hit_id is not None}
