@@ -174,7 +174,7 @@ class MarkedHit(NamedTuple):
 
 class AccountFacts(NamedTuple):
     """What a platform says of a lab's account: its workspace and project; what it can spend, in dollars; the fee on a
-    payment as a share of it, taxes included.
+    payment as a share of it, taxes included; and what only some accounts have, and this one has.
     """
 
     workspace_id: str
@@ -182,6 +182,7 @@ class AccountFacts(NamedTuple):
     project_id: str
     balance: Decimal
     fee_share: Decimal
+    offers: list[str]
 
 
 class Ending(StrEnum):
@@ -383,6 +384,14 @@ class Adapter(ABC):
     def look(self, client: Any, publication: Publication, assignment_id: str) -> Seen:
         """One assignment as the platform has it now. Raises NotTold where it tells of none by itself."""
         raise NotTold(_("This platform tells of assignments by their HIT."))
+
+    def check_visit(
+        self, publication: Publication, parameters: Mapping[str, str], *, address: str, goes_on: bool
+    ) -> None:
+        """Check what the address of a visit proves by itself, where the platform signs it. `goes_on`: the visit began
+        before, and nothing begins now. Raises Refused where it proves something else, or nothing though it should.
+        """
+        return
 
     def confirm_arrival(self, publication: Publication, *, study: str, worker_id: str, assignment_id: str) -> None:
         """Ask whether this worker is at work on this assignment there now. Raises Refused if not."""

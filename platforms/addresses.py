@@ -18,7 +18,12 @@ def frame_address(publication: Publication, hit: Hit) -> str:
 def study_address(publication: Publication) -> str:
     """Where participants of a study come to, with the names of what the platform fills in. Raises as above."""
     names = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
-    return f"{_site()}/p/{publication.campaign.link}/?" + "&".join(f"{name}={{{{%{name}%}}}}" for name in names)
+    return f"{visit_address(publication)}?" + "&".join(f"{name}={{{{%{name}%}}}}" for name in names)
+
+
+def visit_address(publication: Publication) -> str:
+    """The same without what is filled in. Raises as above."""
+    return f"{_site()}/p/{publication.campaign.link}/"
 
 
 def hook_address(reference: str) -> str:

@@ -40,6 +40,7 @@ def lab_account_store(
                 "workspace": facts.workspace,
                 "project_id": before.project_id if before and _is_used(lab, platform) else facts.project_id,
                 "fee_share": facts.fee_share,
+                "offers": facts.offers,
                 "by": by,
                 "at": at,
             },

@@ -34,6 +34,9 @@ class LabAccount(models.Model):
     workspace = models.CharField(max_length=200)
     project_id = models.CharField(max_length=64)
     fee_share = models.DecimalField(max_digits=8, decimal_places=6)
+    offers = models.JSONField(
+        default=list, db_default=[], blank=True, help_text=_("What only some accounts there have, and this one has.")
+    )
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     at = models.DateTimeField(help_text=_("When the token was stored."))
 

@@ -4,6 +4,7 @@ The ids in the address can be typed by anybody. They are believed once the platf
 before.
 """
 
+from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -19,6 +20,7 @@ from core.errors import NotYours, Refused
 from core.languages import speak
 from judgments.pages import worker as worker_pages
 from platforms.adapter import Ending
+from platforms.addresses import visit_address
 from platforms.arriving import may_be_an_id, worker_of
 from platforms.attention import look_note
 from platforms.models import Publication
@@ -27,6 +29,9 @@ from tasks import links
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.models import Assignment
+
+_CHECKED = "the address of a visit was checked"
+_READING = 60 * 60 * 2  # seconds that somebody may take to read the consent
 
 
 @csrf_exempt
@@ -45,7 +50,10 @@ def arrive(request: HttpRequest, link: str) -> HttpResponse:
     known = may_be_an_id(person) and may_be_an_id(visit)
     here = Assignment.objects.filter(campaign=campaign, platform_assignment_id=visit, worker__external_id=person)
     mine = here.select_related("worker").first() if known else None
-    if mine is not None and task_selectors.has_consented(mine.worker, campaign):
+    goes_on = mine is not None and task_selectors.has_consented(mine.worker, campaign)
+    if not _was_checked(request, visit, person):
+        adapter.check_visit(publication, request.GET, address=visit_address(publication), goes_on=goes_on)
+    if mine is not None and goes_on:
         return worker_pages.see_other("judging:instructions", links.assignment_token(mine))
     text = task_selectors.current_consent(campaign)
     if text is None:
@@ -58,6 +66,7 @@ def arrive(request: HttpRequest, link: str) -> HttpResponse:
             "consent": worker_pages.consent_context(campaign),
             "post_url": request.get_full_path(),
             "decline_url": reverse("judging:visit_declined", args=[link]),
+            "checked": signing.dumps([visit, person], salt=_CHECKED),
             "framed": True,
         }
         return render(request, "judgments/pages/consent.html", context)
@@ -78,6 +87,17 @@ def arrive(request: HttpRequest, link: str) -> HttpResponse:
         raise
     task_services.consent_give(worker=worker, text=text)
     return worker_pages.see_other("judging:instructions", links.assignment_token(assignment))
+
+
+def _was_checked(request: HttpRequest, visit: str, person: str) -> bool:
+    """Whether the page that was agreed to was opened from an address that was right then: it is so for two minutes, and
+    reading the consent takes its time.
+    """
+    try:
+        checked = signing.loads(request.POST.get("checked", ""), salt=_CHECKED, max_age=_READING)
+    except signing.BadSignature:
+        return False
+    return bool(checked == [visit, person])
 
 
 @never_cache

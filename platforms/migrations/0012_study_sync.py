@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('platforms', '0010_account_hooks'),
+        ('platforms', '0011_lab_account_offers'),
     ]
 
     operations = [

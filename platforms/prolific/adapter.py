@@ -47,14 +47,17 @@ from platforms.prolific.client import (
 )
 from platforms.prolific.codes import RETURN_REASONS, code_of_ending
 from platforms.prolific.lists import submissions_of
+from platforms.prolific.offers import offers_of
 from platforms.prolific.operations import (
     HANDLERS,
+    SIGNED,
     allowed_minutes,
     least_allowed,
     mark_of,
     minutes_of,
     study_request,
 )
+from platforms.prolific.tokens import token_check
 from platforms.submitted import is_done
 from tasks.models import Assignment, Hit, Platform
 from tasks.outside_panels import Exit
@@ -190,6 +193,7 @@ class ProlificAdapter(Adapter):
                 str(projects[0]["id"]),
                 amount_of(balance["available_balance"]),
                 max(Decimal(0), Decimal(str(cost["total_cost"])) / PROBE - 1),
+                offers_of(client, str(projects[0]["id"])),
             )
         except self.errors as error:
             if trouble_of(error) == Trouble.ACCOUNT:
@@ -547,6 +551,25 @@ class ProlificAdapter(Adapter):
             approval=said["status"] if said["status"] != "AWAITING REVIEW" else "",
             receipt=str(said.get("receipt", "")),
             seconds=(completed - started).total_seconds() if completed and started else None,
+        )
+
+    def check_visit(
+        self, publication: Publication, parameters: Mapping[str, str], *, address: str, goes_on: bool
+    ) -> None:
+        """The `prolific_token`: checked where there is one, and demanded where the study was made with signed
+        addresses.
+        """
+        token = parameters.get("prolific_token", "")
+        if not token and not publication.operations.filter(kind=Kind.HIT_TYPE, **{f"result__{SIGNED}": True}).exists():
+            return
+        if not token:
+            raise BadRequest(_("This address lacks Prolific's signature. Open the study from Prolific's page again."))
+        token_check(
+            token,
+            address=address,
+            workspace_id=self.account.workspace_id,
+            parameters=parameters,
+            may_be_old=goes_on,
         )
 
     def confirm_arrival(self, publication: Publication, *, study: str, worker_id: str, assignment_id: str) -> None:

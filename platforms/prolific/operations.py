@@ -24,6 +24,7 @@ from platforms.payments import payment_settle
 from platforms.prolific.client import ERRORS, ProlificError, WrongState, amount_of, cents, trouble_of
 from platforms.prolific.codes import RETURN_REASONS, code_of_ending
 from platforms.prolific.lists import submissions_of
+from platforms.prolific.offers import SECURE
 from tasks import selectors as task_selectors
 from tasks.models import Hit, Platform
 
@@ -32,6 +33,7 @@ FIRST_POLL = timedelta(minutes=2)  # after a study was published
 NO_END = timedelta(days=3650)  # a study has no lifetime: it is open until it is paused or stopped
 BLOCKLIST = "participant_group_blocklist"
 DEVICES = ["desktop", "tablet", "mobile"]
+SIGNED = "is_external_study_url_secure"
 DONE_WELL = ("APPROVED", "PARTIALLY APPROVED")
 BULK_PAUSES = (0.5, 1.0, 2.0)  # seconds between looks at whether submissions that were approved at once are so
 MOST_LOOKS = 25  # submissions that are asked about one by one
@@ -99,21 +101,25 @@ class HitType(ProlificHandler):
     def make(self, client: Any, operation: Operation) -> Answer:
         """Make it, or find ours where an answer was lost."""
         lost = self.find(client, operation) if operation.attempts > 1 else None
-        study = lost or client.post("studies/", operation.request)
-        return {"id": study["id"], "status": study["status"]}
+        return lost or _drafted(client.post("studies/", operation.request))
 
     def find(self, client: Any, operation: Operation) -> Answer | None:
         """The study that has our mark as its internal name."""
         asked = operation.request
         studies = client.listed(f"projects/{asked['project']}/studies/")
         ours = next((study for study in studies if study.get("internal_name") == asked["internal_name"]), None)
-        return None if ours is None else {"id": ours["id"], "status": ours["status"], "found": True}
+        return None if ours is None else _drafted(client.get(f"studies/{ours['id']}/")) | {"found": True}
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
         """The publication has its study."""
         assert operation.terms is not None
         TermsVersion.objects.filter(pk=operation.terms.pk).update(hit_type_id=answer["id"])
         Publication.objects.filter(pk=operation.publication_id).update(hit_type_id=answer["id"])
+
+
+def _drafted(study: Answer) -> Answer:
+    """What is kept of a draft."""
+    return {"id": study["id"], "status": study["status"], SIGNED: bool(study.get(SIGNED))}
 
 
 def mark_of(publication: Publication) -> str:
@@ -151,7 +157,7 @@ def least_allowed(minutes: int) -> int:
 
 def study_request(publication: Publication, exclusion_id: str) -> Answer:
     """The study of a publication's terms."""
-    campaign = publication.campaign
+    campaign, account = publication.campaign, account_of(publication)
     waiting: int = Hit.objects.filter(campaign=campaign).aggregate(count=Sum("needed", default=0))["count"]
     actions: dict[Ending, dict[str, Any]] = {
         ending: {"action": "REQUEST_RETURN", "return_reason": str(reason)} for ending, reason in RETURN_REASONS.items()
@@ -163,6 +169,7 @@ def study_request(publication: Publication, exclusion_id: str) -> Answer:
         "description": publication.description,
         "external_study_url": study_address(publication),
         "prolific_id_option": "url_parameters",
+        **({SIGNED: True} if SECURE in account.offers else {}),
         "completion_codes": [
             {
                 "code": code_of_ending(publication, ending),
@@ -178,7 +185,7 @@ def study_request(publication: Publication, exclusion_id: str) -> Answer:
         "device_compatibility": DEVICES,
         "filters": [*publication.requirements, {"filter_id": BLOCKLIST, "selected_values": [exclusion_id]}],
         "submissions_config": {"max_submissions_per_participant": campaign.hits_per_worker or -1},
-        "project": account_of(publication).project_id,
+        "project": account.project_id,
         "metadata": mark_of(publication),
     }
 

@@ -72,6 +72,18 @@ def begin(store: Store, *, submission: str) -> str:
 
 
 @command
+def sign(store: Store, *, claims: dict[str, Any]) -> str:
+    """A token with these claims, as Prolific would sign them."""
+    return submissions.sign(store, claims)
+
+
+@command
+def replace_key(store: Store) -> None:
+    """Sign tokens with another key from now on."""
+    submissions.key_replace(store)
+
+
+@command
 def complete(store: Store, *, submission: str, code: str | None) -> str:
     """Come back with a code, or end without one; the state afterwards."""
     row = submissions.submission_get(store, submission)

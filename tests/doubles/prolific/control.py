@@ -111,6 +111,14 @@ class Double:
         submission = self.do("reserve", study=study, participant=participant)
         return Place(submission, self.do("begin", submission=submission))
 
+    def sign(self, claims: dict[str, Any]) -> str:
+        """A prolific_token with these claims, signed as all others are."""
+        return str(self.do("sign", claims=claims))
+
+    def replace_key(self) -> None:
+        """Sign tokens with another key from now on."""
+        self.do("replace_key")
+
     def complete(self, submission: str, code: str | None) -> str:
         """Come back with a code; None ends without one. The state afterwards."""
         return str(self.do("complete", submission=submission, code=code))

@@ -100,7 +100,7 @@ class Store:
         for table in tables:
             if table["name"] != "setting":
                 self.do(f"DELETE FROM {table['name']}")
-        self.do("DELETE FROM setting WHERE name NOT IN ('user', 'workspace', 'project', 'key')")
+        self.do("DELETE FROM setting WHERE name NOT IN ('user', 'workspace', 'project', 'key', 'key number')")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -234,7 +234,7 @@ def public_key(store: Store) -> dict[str, Any]:
     """The key that tokens are signed with, for everybody to read."""
     numbers = _key(store).public_key().public_numbers()
     return {
-        "kty": "RSA", "kid": "double", "alg": "RS256", "use": "sig", "key_ops": ["verify"],
+        "kty": "RSA", "kid": _key_name(store), "alg": "RS256", "use": "sig", "key_ops": ["verify"],
         "n": _base64(numbers.n.to_bytes((numbers.n.bit_length() + 7) // 8)), "e": _base64(numbers.e.to_bytes(3)),
     }  # fmt: skip
 
@@ -305,13 +305,26 @@ def _tell(store: Store, submission_id: str) -> None:
 def _token(store: Store, address: str, session: str, values: dict[str, str]) -> str:
     """An RS256 token, good for two minutes."""
     now = int(store.now())
-    header = {"alg": "RS256", "kid": "double", "typ": "JWT"}
-    claims = {
+    return sign(store, {
         "iss": "https://www.prolific.com", "iat": now, "exp": now + 120, "aud": address, "sub": session,
         "prolific": values | {"workspace_id": store.setting("workspace")},
-    }  # fmt: skip
+    })  # fmt: skip
+
+
+def sign(store: Store, claims: dict[str, Any]) -> str:
+    """A token with these claims."""
+    header = {"alg": "RS256", "kid": _key_name(store), "typ": "JWT"}
     signed = ".".join(_base64(json.dumps(part).encode()) for part in (header, claims))
     return f"{signed}.{_base64(_key(store).sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256()))}"
+
+
+def key_replace(store: Store) -> None:
+    """Sign with another key from now on; the one before is not shown any more."""
+    store.set_settings({"key": None, "key number": store.setting("key number", 1) + 1})
+
+
+def _key_name(store: Store) -> str:
+    return f"double-{store.setting('key number', 1)}"
 
 
 def _key(store: Store) -> rsa.RSAPrivateKey:

@@ -236,7 +236,7 @@ def test_failed_tests_pay_and_ask_for_another_place_and_the_study_stops_when_all
 def test_ids_that_prolific_does_not_confirm_open_nothing(published: Publication, prolific: Double) -> None:
     place = prolific.take(published.hit_type_id, prolific.participant("Pat"))
     wrong = place.url.replace(place.submission, "f" * 24)
-    assert "does not know of this visit" in visit(place._replace(url=wrong))
+    assert "did not sign this address for this visit" in visit(place._replace(url=wrong))
     adapter = adapter_of(published)
     for study, person in ((published.hit_type_id, "f" * 24), ("f" * 24, place.submission)):
         with pytest.raises(BadRequest, match="does not know of this visit"):

@@ -1,0 +1,58 @@
+"""What only some workspaces of Prolific have. Nothing tells which: a draft that wants it is made, and deleted again."""
+
+import logging
+from typing import Any
+
+from platforms.adapter import Answer, Trouble
+from platforms.prolific.client import ERRORS, trouble_of
+
+log = logging.getLogger(__name__)
+SECURE = "signed addresses"  # is_external_study_url_secure: a token on the address of each visit
+PARTIAL = "partial payment"  # DYNAMIC_PAYMENT: a share of the reward for whoever leaves early
+NAME = "Bestknown asks what this workspace offers (a draft, deleted at once)"
+
+
+def offers_of(client: Any, project_id: str) -> list[str]:
+    """Which of these a workspace has. A draft costs nothing, and no participant sees it."""
+    wanted: dict[str, Answer] = {
+        SECURE: {"is_external_study_url_secure": True},
+        PARTIAL: {"completion_codes": [_code("ASKED1", "COMPLETED", "MANUALLY_REVIEW"), _partial()]},
+    }
+    return [offer for offer, fields in wanted.items() if _takes(client, project_id, fields)]
+
+
+def _takes(client: Any, project_id: str, fields: Answer) -> bool:
+    draft = {
+        "name": NAME,
+        "internal_name": NAME,
+        "description": NAME,
+        "external_study_url": "https://example.org/?PROLIFIC_PID={{%PROLIFIC_PID%}}&SESSION_ID={{%SESSION_ID%}}",
+        "prolific_id_option": "url_parameters",
+        "completion_codes": [_code("ASKED1", "COMPLETED", "MANUALLY_REVIEW")],
+        "total_available_places": 1,
+        "estimated_completion_time": 5,
+        "maximum_allowed_time": 30,
+        "reward": 100,
+        "device_compatibility": ["desktop"],
+        "filters": [],
+        "project": project_id,
+    }
+    try:
+        study = client.post("studies/", draft | fields)
+    except ERRORS as error:
+        if trouble_of(error) in (Trouble.REFUSED, Trouble.ACCOUNT):
+            return False
+        raise
+    try:
+        client.delete(f"studies/{study['id']}/")
+    except ERRORS as error:
+        log.warning("The draft %s, which asked what a workspace offers, was not deleted: %s", study["id"], error)
+    return all(study.get(name) == value for name, value in fields.items() if isinstance(value, bool))
+
+
+def _code(code: str, kind: str, action: str) -> Answer:
+    return {"code": code, "code_type": kind, "actions": [{"action": action}]}
+
+
+def _partial() -> Answer:
+    return _code("ASKED2", "OTHER LEFT", "DYNAMIC_PAYMENT") | {"actor": "researcher"}
