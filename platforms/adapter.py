@@ -147,13 +147,14 @@ class Seen(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What may be new of a study: submitted work, and ids of assignments that ended there without, so that their places
-    are free. `counts` are the study's submissions by state, before anything was read; empty where they are not to be
-    relied on.
+    """What may be new of a study: submitted work; ids of assignments that ended there without (`gone`), so that their
+    places are free; and ids of those who `left` early here, came back there, and are paid a part of the reward.
+    `counts` are the study's submissions by state, before anything was read; empty where they are not to be relied on.
     """
 
     works: list[Work]
     gone: list[str]
+    left: list[str]
     counts: dict[str, int]
 
 
@@ -319,6 +320,14 @@ class Adapter(ABC):
     def balance(self, client: Any, *, once: bool = False) -> Decimal:
         """What the account can spend now, in dollars. Asked `once`, or again while the answer is slow or lost."""
 
+    def pays_leavers(self, publication: Publication) -> bool:
+        """Whether whoever leaves early is paid a part of the reward, and so does not return the task there."""
+        return False
+
+    def pay_for_leaving(self, publication: Publication, earned: Decimal) -> Decimal:
+        """What somebody is paid apart who leaves early and has earned so much: no less."""
+        return earned
+
     @abstractmethod
     def reward_fee(self, reward: Decimal, max_assignments: int) -> Decimal:
         """The fee for one approved assignment of a HIT of so many, in dollars and cents."""
@@ -385,9 +394,7 @@ class Adapter(ABC):
         """One assignment as the platform has it now. Raises NotTold where it tells of none by itself."""
         raise NotTold(_("This platform tells of assignments by their HIT."))
 
-    def check_visit(
-        self, publication: Publication, parameters: Mapping[str, str], *, address: str, goes_on: bool
-    ) -> None:
+    def check_visit(self, publication: Publication, parameters: Mapping[str, str], *, goes_on: bool) -> None:
         """Check what the address of a visit proves by itself, where the platform signs it. `goes_on`: the visit began
         before, and nothing begins now. Raises Refused where it proves something else, or nothing though it should.
         """

@@ -18,12 +18,7 @@ def frame_address(publication: Publication, hit: Hit) -> str:
 def study_address(publication: Publication) -> str:
     """Where participants of a study come to, with the names of what the platform fills in. Raises as above."""
     names = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
-    return f"{visit_address(publication)}?" + "&".join(f"{name}={{{{%{name}%}}}}" for name in names)
-
-
-def visit_address(publication: Publication) -> str:
-    """The same without what is filled in. Raises as above."""
-    return f"{_site()}/p/{publication.campaign.link}/"
+    return f"{_site()}/p/{publication.campaign.link}/?" + "&".join(f"{name}={{{{%{name}%}}}}" for name in names)
 
 
 def hook_address(reference: str) -> str:

@@ -361,16 +361,7 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
     lost = lost.exclude(Exists(waiting)).exclude(Exists(settled)).exclude(state=Assignment.State.ACTIVE)
     planned = 0
     for assignment in lost.order_by("hit", "worker", "id").distinct("hit", "worker"):
-        _payment_row, new = Payment.objects.get_or_create(
-            assignment=assignment,
-            purpose=Purpose.COMPENSATION,
-            defaults={
-                "publication": publication,
-                "amount": assignment.owed,
-                "fee": adapter_of(publication).reward_fee(assignment.owed, 1),
-                "owed_at": at,
-            },
-        )
+        _payment_row, new = _compensation(publication, assignment, at)
         planned += new
         text = _("Assignment %(id)d was done here but not submitted at the platform. Offer a compensation.")
         alarm_raise(
@@ -381,6 +372,48 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
             at=at,
         )
     return planned
+
+
+def _compensation(publication: Publication, assignment: Assignment, at: datetime) -> tuple[Payment, bool]:
+    """What is owed for work that is not approved at the platform, and whether that is new."""
+    adapter, amount = adapter_of(publication), assignment.owed
+    if assignment.state == Assignment.State.LEFT:
+        amount = adapter.pay_for_leaving(publication, amount)
+    return Payment.objects.get_or_create(
+        assignment=assignment,
+        purpose=Purpose.COMPENSATION,
+        defaults={"publication": publication, "amount": amount, "fee": adapter.reward_fee(amount, 1), "owed_at": at},
+    )
+
+
+@transaction.atomic
+def leavers_pay(*, publication: Publication, assignment_ids: Collection[str], at: datetime) -> int:
+    """Pay those who left early and whom the platform pays a part of the reward: nobody needs to offer it. How many."""
+    if not assignment_ids:
+        return 0
+    left = Assignment.objects.select_for_update(of=("self",), no_key=True).filter(
+        campaign=publication.campaign_id,
+        platform_assignment_id__in=assignment_ids,
+        state=Assignment.State.LEFT,
+        owed__gt=0,
+        submission=None,
+        payments=None,
+    )
+    planned = 0
+    for assignment in left:
+        payment, new = _compensation(publication, assignment, at)
+        compensation_offer(payment=payment, at=at)
+        planned += new
+    return planned
+
+
+def shares_paid() -> Coalesce:
+    """Of a HIT there, how many of its places were taken by people who left early and got a part of the reward."""
+    paid = Operation.objects.filter(
+        kind=Kind.COMPENSATE, state=Operation.State.DONE, result__has_key="percentage_of_reward"
+    )
+    mine = paid.filter(publication=OuterRef("publication"), payment__assignment__hit=OuterRef("hit")).order_by()
+    return Coalesce(Subquery(mine.values("publication").annotate(n=Count("pk")).values("n")), 0)
 
 
 def _raise_lapsed(publication: Publication, at: datetime) -> None:
@@ -514,9 +547,11 @@ def _short_of_assignments(publication: Publication) -> QuerySet[PublishedHit, An
     counted = _newest_rounds(publication).annotate(
         missing=F("hit__needed")
         + Coalesce(Subquery(checked.annotate(n=Count("pk")).values("n")), 0)
+        + shares_paid()
         - Subquery(rounds.annotate(n=Sum("max_assignments")).values("n"))
     )
-    return counted.filter(Exists(submitted), missing__gt=0).select_related("hit").order_by("id")
+    left = Operation.objects.filter(kind=Kind.COMPENSATE, payment__assignment__hit=OuterRef("hit"))
+    return counted.filter(Exists(submitted) | Exists(left), missing__gt=0).select_related("hit").order_by("id")
 
 
 def _newest_rounds(publication: Publication) -> QuerySet[PublishedHit]:

@@ -16,6 +16,7 @@ from core.progress import Report
 from platforms.adapter import Adapter
 from platforms.alarms import alarm_raise
 from platforms.models import Alarm, Publication, PublishedHit, StudySync, Submission
+from platforms.reviewing import leavers_pay, shares_paid
 from platforms.submitted import leases_end, works_store
 from tasks.campaign_alarms import in_words
 
@@ -54,6 +55,7 @@ def study_sync(
     full = everything or last is None or last.full_at <= at - POLL_EVERY or bool(retried)
     changes = adapter.changes(client, publication, last.counts if last else {}, at=at, everything=full)
     leases_end(publication=publication, assignment_ids=changes.gone, at=at)
+    leavers_pay(publication=publication, assignment_ids=changes.left, at=at)
     new, failed = works_store(publication=publication, works=changes.works, resting=resting, at=at)
     for published_hit, error in failed.values():
         _raise_failed(published_hit, error, at)
@@ -99,5 +101,5 @@ def _close_those_over(publication: Publication, at: datetime) -> None:
     done = Coalesce(Subquery(decided.annotate(count=Count("pk")).values("count")), 0)
     over = Q(expires_at__lte=end_of_polls(publication, at)) | Q(done__gte=F("max_assignments"))
     waiting = Exists(on_it.filter(status=Submission.Status.SUBMITTED))
-    ours.annotate(done=done).filter(over).exclude(waiting).update(next_poll_at=None)
+    ours.annotate(done=done + shares_paid()).filter(over).exclude(waiting).update(next_poll_at=None)
     ours.filter(next_poll_at__lte=at).update(next_poll_at=at + POLL_EVERY)

@@ -20,7 +20,6 @@ from core.errors import NotYours, Refused
 from core.languages import speak
 from judgments.pages import worker as worker_pages
 from platforms.adapter import Ending
-from platforms.addresses import visit_address
 from platforms.arriving import may_be_an_id, worker_of
 from platforms.attention import look_note
 from platforms.models import Publication
@@ -52,7 +51,7 @@ def arrive(request: HttpRequest, link: str) -> HttpResponse:
     mine = here.select_related("worker").first() if known else None
     goes_on = mine is not None and task_selectors.has_consented(mine.worker, campaign)
     if not _was_checked(request, visit, person):
-        adapter.check_visit(publication, request.GET, address=visit_address(publication), goes_on=goes_on)
+        adapter.check_visit(publication, request.GET, goes_on=goes_on)
     if mine is not None and goes_on:
         return worker_pages.see_other("judging:instructions", links.assignment_token(mine))
     text = task_selectors.current_consent(campaign)

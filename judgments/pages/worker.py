@@ -466,7 +466,7 @@ def leave_context(
     campaign: Campaign, token: str, answered: int, total: int, *, publication: Publication | None = None
 ) -> dict[str, Any]:
     """What leaving now would mean."""
-    pay = pay_for(publication, owed(campaign.reward, answered, total), answered)
+    pay = _pay_for_leaving(publication, owed(campaign.reward, answered, total), answered)
     return {
         "task": task_context(campaign),
         "answered": answered,
@@ -486,6 +486,7 @@ def done_context(
     assert assignment.finished_at is not None
     left = assignment.state == Assignment.State.LEFT
     return_it = publication is not None and left and _leaving_returns(publication, assignment.judged)
+    stays = return_it and publication is not None and adapter_of(publication).pays_leavers(publication)
     return {
         "task": task_context(assignment.campaign),
         "receipt": receipt_context(assignment, items, publication),
@@ -494,6 +495,7 @@ def done_context(
         "late": assignment.finished_at > assignment.leased_until,
         "submit": None if publication is None or return_it else _submission(assignment, publication),
         "return_it": return_it,
+        "stays": stays and assignment.judged > 0,
     }
 
 
@@ -527,6 +529,13 @@ def pay_for(terms: Publication | judgment_selectors.Terms | None, earned: Decima
     if not answered or terms is None or terms.pay == Publication.Pay.RETURN_AND_COMPENSATE:
         return earned
     return max(earned, terms.listed)
+
+
+def _pay_for_leaving(publication: Publication | None, earned: Decimal, answered: int) -> Decimal:
+    """The same for whoever leaves: a platform may round it up."""
+    if publication is None or not _leaving_returns(publication, answered):
+        return pay_for(publication, earned, answered)
+    return adapter_of(publication).pay_for_leaving(publication, earned)
 
 
 def saved_context(request: HttpRequest, preferred: str, saved: judgment_services.Saved) -> dict[str, Any]:
@@ -660,13 +669,15 @@ def _current(assignment: Assignment) -> dict[str, Any]:
 
 def receipt_context(assignment: Assignment, items: int, publication: Publication | None = None) -> dict[str, Any]:
     """The receipt of an assignment."""
+    left = assignment.state == Assignment.State.LEFT
+    pay = (_pay_for_leaving if left else pay_for)(publication, assignment.owed, assignment.judged)
     return {
         "code": assignment.receipt,
         "judged": assignment.judged,
         "total": items,
-        "owed": local_dollars(pay_for(publication, assignment.owed, assignment.judged)),
+        "owed": local_dollars(pay),
         "finished_at": assignment.finished_at,
-        "left": assignment.state == Assignment.State.LEFT,
+        "left": left,
     }
 
 

@@ -57,6 +57,7 @@ from platforms.prolific.operations import (
     minutes_of,
     study_request,
 )
+from platforms.prolific.shares import amount_of_share, percent_of, shares
 from platforms.prolific.tokens import token_check
 from platforms.submitted import is_done
 from tasks.models import Assignment, Hit, Platform
@@ -355,6 +356,16 @@ class ProlificAdapter(Adapter):
             raise ProlificError(409, "currency", _("The workspace's money is in %s.") % said["currency_code"])
         return amount_of(said["available_balance"])
 
+    def pays_leavers(self, publication: Publication) -> bool:
+        """Where the study pays shares of its reward."""
+        return shares(publication)
+
+    def pay_for_leaving(self, publication: Publication, earned: Decimal) -> Decimal:
+        """A share of the reward in whole percent, where the study pays one."""
+        if earned <= 0 or not shares(publication):
+            return earned
+        return amount_of_share(publication.listed, percent_of(publication.listed, earned))
+
     def reward_fee(self, reward: Decimal, max_assignments: int) -> Decimal:
         """Service fee and tax, as Prolific's calculator said when the token was stored."""
         return self._fee(reward)
@@ -416,15 +427,16 @@ class ProlificAdapter(Adapter):
         said = client.get(f"studies/{publication.hit_type_id}/submissions/counts/")
         counts = {str(state): int(count) for state, count in said.items()}
         if counts == counted and not everything:
-            return Changes([], [], counts)
+            return Changes([], [], [], counts)
         deciding = _being_decided(publication)
         rows = None if everything else self._news(client, publication, counts, counted, deciding, at)
         if rows is None:
             rows = list(submissions_of(client, publication.hit_type_id))
-        back = self._to_be_returned(publication, rows)
+        left = self._left(publication, rows)
+        back = self._to_be_returned(publication, rows).union(left, _paid_apart(publication, rows))
         works = [self.work_of(row) for row in rows if row["status"] in STATUSES and row["id"] not in back]
         gone = [str(row["id"]) for row in rows if row["status"] in GONE]
-        return Changes(works, gone, {} if deciding else counts)
+        return Changes(works, gone, left, {} if deciding else counts)
 
     def _news(
         self,
@@ -455,6 +467,7 @@ class ProlificAdapter(Adapter):
             return None
         rows += [_as_in_list(client.get(f"submissions/{key}/")) for key in sorted(missing)]
         known = publication.submissions.exclude(status=Status.SUBMITTED).count() + len(deciding)
+        known += len(_shared(publication))
         known += sum(row["status"] in DECIDED for row in rows)
         return rows if sum(counts.get(state, 0) for state in DECIDED) <= known else None
 
@@ -471,6 +484,7 @@ class ProlificAdapter(Adapter):
         here = self._by_hit(client, publication).get(published_hit.pk, [])
         rows = [row for row in here if row["status"] in STATUSES]
         back = self._to_be_returned(publication, rows)
+        back |= {*self._left(publication, rows), *_paid_apart(publication, rows)}
         given = Assignment.objects.filter(campaign=publication.campaign_id, hit=published_hit.hit_id)
         mine = {row.platform_assignment_id: row for row in given.exclude(platform_assignment_id="")}
         for row in rows:
@@ -506,6 +520,22 @@ class ProlificAdapter(Adapter):
         return by_hit
 
     @staticmethod
+    def _left(publication: Publication, rows: Iterable[Answer]) -> list[str]:
+        """Those of submissions that wait for review although their people left early here: a share of the reward is
+        paid for them, whatever code they came with.
+        """
+        waiting = [str(row["id"]) for row in rows if row["status"] == "AWAITING REVIEW"]
+        given = Assignment.objects.filter(
+            campaign=publication.campaign_id,
+            platform_assignment_id__in=waiting,
+            state=Assignment.State.LEFT,
+            judged__gt=0,
+            submission=None,
+        )
+        left = list(given.values_list("platform_assignment_id", flat=True))
+        return left if left and shares(publication) else []
+
+    @staticmethod
     def _to_be_returned(publication: Publication, rows: Iterable[Answer]) -> set[str]:
         """Those of submissions whose people came back with a code after which they are returned, and submitted nothing
         here.
@@ -534,7 +564,8 @@ class ProlificAdapter(Adapter):
         row = _as_in_list(said)
         given = Assignment.objects.filter(campaign=publication.campaign_id, platform_assignment_id=assignment_id)
         assignment = given.first()
-        if row["status"] not in STATUSES or self._to_be_returned(publication, [row]):
+        apart = self._left(publication, [row]) or _paid_apart(publication, [row])
+        if row["status"] not in STATUSES or apart or self._to_be_returned(publication, [row]):
             return Seen(is_over=row["status"] in GONE, work=None)
         return Seen(is_over=False, work=self.work_of(self._with_receipt(publication, row, assignment)))
 
@@ -553,20 +584,18 @@ class ProlificAdapter(Adapter):
             seconds=(completed - started).total_seconds() if completed and started else None,
         )
 
-    def check_visit(
-        self, publication: Publication, parameters: Mapping[str, str], *, address: str, goes_on: bool
-    ) -> None:
+    def check_visit(self, publication: Publication, parameters: Mapping[str, str], *, goes_on: bool) -> None:
         """The `prolific_token`: checked where there is one, and demanded where the study was made with signed
-        addresses.
+        addresses. It is for the address that the study was made with.
         """
-        token = parameters.get("prolific_token", "")
-        if not token and not publication.operations.filter(kind=Kind.HIT_TYPE, **{f"result__{SIGNED}": True}).exists():
+        token, made = parameters.get("prolific_token", ""), publication.operations.filter(kind=Kind.HIT_TYPE).first()
+        if not token and (made is None or not made.result.get(SIGNED)):
             return
         if not token:
             raise BadRequest(_("This address lacks Prolific's signature. Open the study from Prolific's page again."))
         token_check(
             token,
-            address=address,
+            address=str(made.request["external_study_url"]) if made is not None else "",
             workspace_id=self.account.workspace_id,
             parameters=parameters,
             may_be_old=goes_on,
@@ -623,6 +652,12 @@ class ProlificAdapter(Adapter):
         published_hit = PublishedHit.objects.get(
             platform_hit_id=platform_hit_id, publication__campaign__lab=self.lab_id
         )
+        if published_hit.hit_id is None and (percent := _percent_paid(published_hit)):
+            submission = client.get(f"submissions/{platform_hit_id}/")
+            reward = amount_of(client.get(f"studies/{submission['study_id']}/")["reward"])
+            bonuses = sum(map(amount_of, submission.get("bonus_payments") or []), Decimal("0.00"))
+            is_paid = submission["status"] == "PARTIALLY APPROVED"
+            return bonuses + (amount_of_share(reward, percent) if is_paid else Decimal(0))
         sessions = [platform_hit_id]
         if published_hit.hit_id is not None:
             sessions = list(published_hit.submissions.values_list("platform_assignment_id", flat=True))
@@ -670,6 +705,24 @@ class ProlificAdapter(Adapter):
 def _as_in_list(said: Answer) -> Answer:
     """A submission that was asked for alone, as the list names its parts."""
     return said | {"participant_id": said["participant"], "study_code": said.get("entered_code")}
+
+
+def _paid_apart(publication: Publication, rows: Iterable[Answer]) -> set[str]:
+    """Those of submissions that are partially approved because we paid a share of the reward."""
+    partial = {str(row["id"]) for row in rows if row["status"] == "PARTIALLY APPROVED"}
+    return partial & _shared(publication) if partial else partial
+
+
+def _shared(publication: Publication) -> set[str]:
+    """Submissions of which a share of the reward was paid, or may have been: they are compensations here."""
+    calls = publication.operations.filter(kind=Kind.COMPENSATE, request__has_key="percentage_of_reward")
+    return set(calls.exclude(first_sent_at=None).values_list("payment__assignment__platform_assignment_id", flat=True))
+
+
+def _percent_paid(published_hit: PublishedHit) -> int:
+    """The share of the reward that was paid as a compensation; 0 if it was paid as a bonus, or is not."""
+    results = published_hit.operations.filter(kind=Kind.COMPENSATE).values_list("result", flat=True)
+    return max((int(result.get("percentage_of_reward", 0)) for result in results), default=0)
 
 
 def _being_decided(publication: Publication) -> set[str]:

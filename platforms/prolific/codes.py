@@ -17,7 +17,19 @@ RETURN_REASONS: dict[Ending, Promise] = {
 }
 
 
+SHARE = "share"  # of the reward, for whoever left early: a code that only we give
+
+
 def code_of_ending(publication: Publication, ending: Ending) -> str:
     """The code by which Prolific is told of an ending: eight letters and digits, its own in each study."""
-    digest = hashlib.sha256(f"{publication.reference} {ending}".encode()).digest()
+    return _code(publication, ending)
+
+
+def code_of_share(publication: Publication) -> str:
+    """The code by which we ask Prolific to pay a share of the reward."""
+    return _code(publication, SHARE)
+
+
+def _code(publication: Publication, what: str) -> str:
+    digest = hashlib.sha256(f"{publication.reference} {what}".encode()).digest()
     return base64.b32encode(digest)[:8].decode()

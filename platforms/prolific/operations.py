@@ -16,21 +16,24 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Sum
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from platforms.adapter import Answer, Ending, Handler, Trouble
 from platforms.addresses import study_address
 from platforms.models import LabAccount, Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
 from platforms.payments import payment_settle
 from platforms.prolific.client import ERRORS, ProlificError, WrongState, amount_of, cents, trouble_of
-from platforms.prolific.codes import RETURN_REASONS, code_of_ending
+from platforms.prolific.codes import RETURN_REASONS, code_of_ending, code_of_share
 from platforms.prolific.lists import submissions_of
 from platforms.prolific.offers import SECURE
+from platforms.prolific.shares import SHARES, may_share, percent_paying, shares
 from tasks import selectors as task_selectors
-from tasks.models import Hit, Platform
+from tasks.models import Assignment, Hit, Platform
 
 Kind = Operation.Kind
 FIRST_POLL = timedelta(minutes=2)  # after a study was published
 NO_END = timedelta(days=3650)  # a study has no lifetime: it is open until it is paused or stopped
+SHARE_MESSAGE = gettext_lazy("Thank you. This is for what you answered before you left.")
 BLOCKLIST = "participant_group_blocklist"
 DEVICES = ["desktop", "tablet", "mobile"]
 SIGNED = "is_external_study_url_secure"
@@ -119,7 +122,9 @@ class HitType(ProlificHandler):
 
 def _drafted(study: Answer) -> Answer:
     """What is kept of a draft."""
-    return {"id": study["id"], "status": study["status"], SIGNED: bool(study.get(SIGNED))}
+    actions = [action["action"] for code in study.get("completion_codes") or [] for action in code["actions"]]
+    offers = {SIGNED: bool(study.get(SIGNED)), SHARES: "DYNAMIC_PAYMENT" in actions}
+    return {"id": study["id"], "status": study["status"], **offers}
 
 
 def mark_of(publication: Publication) -> str:
@@ -162,6 +167,11 @@ def study_request(publication: Publication, exclusion_id: str) -> Answer:
     actions: dict[Ending, dict[str, Any]] = {
         ending: {"action": "REQUEST_RETURN", "return_reason": str(reason)} for ending, reason in RETURN_REASONS.items()
     }
+    researchers: list[dict[str, Any]] = []
+    if may_share(publication, account):
+        del actions[Ending.LEFT]  # it is not returned: a share of the reward is paid
+        share = {"code": code_of_share(publication), "code_type": "OTHER SHARE", "actor": "researcher"}
+        researchers.append(share | {"actions": [{"action": "DYNAMIC_PAYMENT"}]})
     kinds = {Ending.FINISHED: "COMPLETED", Ending.FAILED: "FAILED_ATTENTION_CHECK", Ending.DECLINED: "NO_CONSENT"}
     return {
         "name": publication.title,
@@ -177,7 +187,8 @@ def study_request(publication: Publication, exclusion_id: str) -> Answer:
                 "actions": [actions.get(ending, {"action": "MANUALLY_REVIEW"})],
             }
             for ending in Ending
-        ],
+        ]
+        + researchers,
         "total_available_places": max(1, waiting),
         "estimated_completion_time": minutes_of(publication),
         "maximum_allowed_time": allowed_minutes(publication),
@@ -634,19 +645,37 @@ class Adjust(ExtraBonus):
 
 
 class Compensate(PaidOnce):
-    """Pays, as a bonus, what was done here and was returned or timed out there."""
+    """Pays what was done here by whoever left: as a share of the reward where the study can and the submission waits
+    for review, and as a bonus where it was returned or timed out.
+    """
 
     kind = Kind.COMPENSATE
 
     def request(self, operation: Operation) -> Answer:
         """The batch of this payment."""
-        payment = payment_of(operation)
+        payment, publication = payment_of(operation), operation.publication
         assert payment.assignment is not None
-        return self.batch_of(operation.publication, payment.assignment.platform_assignment_id, payment.amount)
+        batch = self.batch_of(publication, payment.assignment.platform_assignment_id, payment.amount)
+        percent = percent_paying(publication.listed, payment.amount)
+        if percent is None or payment.assignment.state != Assignment.State.LEFT or not shares(publication):
+            return batch
+        return batch | {"completion_code": code_of_share(publication), "percentage_of_reward": percent}
 
     def make(self, client: Any, operation: Operation) -> Answer:
-        """Pay it once the submission is over without a reward: approved later, it would be paid twice."""
-        status = client.get(f"submissions/{operation.request['submission']}/")["status"]
+        """Pay it once the submission is over without a reward: approved later, it would be paid twice. A share ends it,
+        and asking for that again changes nothing.
+        """
+        path, percent = f"submissions/{operation.request['submission']}/", operation.request.get("percentage_of_reward")
+        status = client.get(path)["status"]
+        if percent is not None and status == "PARTIALLY APPROVED":
+            return {"percentage_of_reward": percent, "found": True}
+        if percent is not None and status == "AWAITING REVIEW":
+            data = {"percentage_of_reward": percent, "message_to_participant": str(SHARE_MESSAGE)}
+            asked = {"action": "COMPLETE", "completion_code": operation.request["completion_code"]}
+            said = client.post(f"{path}transition/", asked | {"completion_code_data": data})
+            if said.get("status") != "PARTIALLY APPROVED":
+                raise WrongState(_("Prolific has not paid the share of the reward yet."))
+            return {"percentage_of_reward": percent, "status": said["status"]}
         if status in DONE_WELL:
             raise ProlificError(409, "approved", _("The submission was approved at Prolific, and is paid by that."))
         if status not in OVER_UNPAID:

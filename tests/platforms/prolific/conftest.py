@@ -12,8 +12,15 @@ from tests.platforms.platforms import Clock, drain
 
 
 @pytest.fixture
-def account(campaign: Campaign, rita: User, prolific: Double, settings: object) -> LabAccount:
+def features() -> list[str]:
+    """What the workspace has of what only some have: no partial payment, unless a test says otherwise."""
+    return ["secure url", "test participants"]
+
+
+@pytest.fixture
+def account(campaign: Campaign, rita: User, prolific: Double, features: list[str], settings: object) -> LabAccount:
     """The lab's account at the double, with $1,000."""
+    prolific.settings(features=features)
     settings.PROLIFIC_API_URL, settings.PROLIFIC_APP_URL = f"{prolific.api}/", prolific.url  # type: ignore[attr-defined]
     settings.DEVELOPMENT, settings.SITE_URL = True, "http://localhost:8000"  # type: ignore[attr-defined]
     given = {"lab": campaign.lab, "platform": "prolific", "by": rita, "at": Clock()()}

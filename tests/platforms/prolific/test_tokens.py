@@ -59,7 +59,7 @@ def look(place: Place) -> tuple[int, str]:
 def test_studies_have_signed_addresses_only_where_the_workspace_offers_them(
     campaign: Campaign, publication: Publication, account: LabAccount, prolific: Double, rita: User
 ) -> None:
-    assert set(account.offers) == {"signed addresses", "partial payment"}
+    assert account.offers == ["signed addresses"]
     assert prolific.rows("study") == []  # the drafts that asked are deleted
     prolific.settings(features=[])
     given = {"lab": campaign.lab, "platform": "prolific", "by": rita, "at": Clock()()}
